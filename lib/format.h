@@ -1,0 +1,83 @@
+/*
+ * The image file as it lies on disk: the one description, shared by the packer (gen/pack.c) and the
+ * reader (lib/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian; every
+ * struct has explicit padding, which is zero.
+ *
+ * An image file is a legal zstd file, so stock tools can open it:
+ *
+ *   struct format_header    begins with a zstd skippable-frame header that spans header + index +
+ * dictionary struct format_entry[n] dictionary              zstd dictionary for all frames; may be
+ * empty frames                  one zstd frame per image, each inflating to a clang offload bundle
+ *
+ * Rules that the reader checks, each with its own message: magic, version, sizes that add up
+ * exactly to the file's size, index hash, entries sorted by frame offset, every frame inside the
+ * file and not overlapping another unless equal, terminated strings, frame hash before inflating,
+ * exact inflated size.
+ */
+#ifndef AOTHIP_FORMAT_H
+#define AOTHIP_FORMAT_H
+
+#include <stdint.h>
+
+#define FORMAT_DIRECTORY "aotriton.images"
+#define FORMAT_FILE_ATTN_FWD "flash/attn_fwd.zst" /* below amd-gfxNNN/ */
+
+#define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
+#define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
+#define FORMAT_VERSION 1u      /* raised when the layout or the kernarg changes */
+
+struct format_header {
+    uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
+    uint32_t
+        skippable_size;   /* bytes from here to the first frame: header + index + dictionary - 8 */
+    char magic[8];        /* FORMAT_MAGIC */
+    uint32_t version;     /* FORMAT_VERSION */
+    uint32_t header_size; /* sizeof(struct format_header) */
+    uint32_t entry_size;  /* sizeof(struct format_entry) */
+    uint32_t entry_count; /* 1 .. FORMAT_MAX_ENTRIES */
+    uint32_t dictionary_size; /* bytes, may be 0 */
+    uint32_t kernarg_version; /* FORMAT_KERNARG_VERSION of gen/kernel/kernarg.h at build time */
+    char gpu[16];             /* "gfx942", as in the directory's name */
+    uint64_t file_size;       /* of the whole file */
+    uint64_t index_hash;      /* XXH3-64 over entries and dictionary */
+    uint64_t header_hash;     /* XXH3-64 over this header with header_hash = 0 */
+    uint8_t reserved[48];     /* 0 */
+};
+_Static_assert(sizeof(struct format_header) == 128, "image header layout");
+
+#define FORMAT_MAX_ENTRIES 4096u
+#define FORMAT_MAX_BUNDLE (16u << 20) /* bytes a frame may inflate to */
+#define FORMAT_MAX_DICTIONARY (1u << 20)
+
+/* What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. */
+enum format_feature {
+    FORMAT_FEATURE_MASK = 1u << 0,      /* interval masks: causal */
+    FORMAT_FEATURE_UNALIGNED = 1u << 1, /* any strides and alignment, any head dim up to dim_max */
+};
+
+enum format_op {
+    FORMAT_OP_ATTN_FWD = 1,
+};
+
+struct format_entry {
+    char symbol[64];   /* kernel symbol in the code object, NUL-terminated, NUL-padded */
+    uint8_t op;        /* enum format_op */
+    uint8_t dtype;     /* enum aothip_dtype */
+    uint16_t rank;     /* preference among entries that fit: lowest wins; unique per op and dtype */
+    uint32_t features; /* enum format_feature bits */
+    uint16_t dim_max;  /* head dims 1..dim_max */
+    uint16_t tile_q;   /* query rows per workgroup */
+    uint16_t tile_k;   /* keys per step */
+    uint16_t threads;  /* workgroup size */
+    uint32_t kernarg_size;                   /* bytes, as in the code object's notes */
+    uint32_t lds_size;                       /* bytes, static */
+    uint16_t vgprs, agprs, sgprs, wave_size; /* from the notes, for people */
+    uint64_t frame_offset;                   /* from the start of the file */
+    uint32_t frame_size;                     /* compressed bytes */
+    uint32_t bundle_size;                    /* inflated bytes, 1 .. FORMAT_MAX_BUNDLE */
+    uint64_t frame_hash;                     /* XXH3-64 of the compressed bytes */
+    uint64_t reserved[2];                    /* 0 */
+};
+_Static_assert(sizeof(struct format_entry) == 136, "image entry layout");
+
+#endif

@@ -1,0 +1,79 @@
+dnl AOTHIP_PROG_DEVICE_COMPILER: a clang with the amdgcn target, its linker and its offload bundler.
+dnl --with-clang=PATH takes that one (for instance ROCm's amdclang) and no other.
+AC_DEFUN([AOTHIP_PROG_DEVICE_COMPILER], [
+AC_ARG_WITH([clang],
+    [AS_HELP_STRING([--with-clang=PATH],
+        [clang with the amdgcn target for the kernels @<:@clang-19, amdclang or clang@:>@])],
+    [], [with_clang=])
+AS_CASE([$with_clang],
+    [yes|no], [AC_MSG_ERROR([--with-clang needs the path of a clang, not '$with_clang'])])
+aothip_path="$PATH:${ROCM_PATH:-/opt/rocm}/bin:${ROCM_PATH:-/opt/rocm}/llvm/bin"
+AS_IF([test -n "$with_clang"],
+    [AS_CASE([$with_clang], [/*], [DEVICE_CLANG=$with_clang],
+        [AC_PATH_PROG([DEVICE_CLANG], [$with_clang], [])])],
+    [AC_PATH_PROGS([DEVICE_CLANG], [clang-19 amdclang clang-20 clang-21 clang], [], [$aothip_path])])
+DEVICE_CLANG_VERSION=
+aothip_clang_good=no
+AS_IF([test -n "$DEVICE_CLANG"], [
+    AC_MSG_CHECKING([whether $DEVICE_CLANG compiles for gfx942 and gfx1151])
+    mkdir -p conftest.d
+    echo 'extern "C" __attribute__((global)) void k(int *p) { *p = 1; }' > conftest.d/k.hip
+    aothip_clang_good=yes
+    for aothip_gpu in gfx942 gfx1151; do
+        AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
+               -nogpulib -S -o /dev/null conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1], [],
+            [aothip_clang_good=no])
+    done
+    rm -rf conftest.d
+    AC_MSG_RESULT([$aothip_clang_good])
+    DEVICE_CLANG_VERSION=`"$DEVICE_CLANG" --version 2>/dev/null | sed -n '1s/.*version \(@<:@^ @:>@*\).*/\1/p'`])
+AS_IF([test "$aothip_clang_good" = no],
+    [aothip_missing="$aothip_missing    clang >= 19 with the amdgcn target${DEVICE_CLANG:+ ($DEVICE_CLANG is not one)}
+        Debian: apt-get install clang-19; ROCm: --with-clang=/opt/rocm/llvm/bin/amdclang
+"])
+AC_MSG_CHECKING([for the linker of $DEVICE_CLANG])
+DEVICE_LLD=
+for aothip_name in ld.lld lld; do
+    AS_IF([test -z "$DEVICE_LLD" && test -n "$DEVICE_CLANG"], [
+        aothip_try=`"$DEVICE_CLANG" -print-prog-name=$aothip_name 2>/dev/null`
+        AS_IF([test -x "$aothip_try"], [DEVICE_LLD=$aothip_try])])
+done
+AC_MSG_RESULT([${DEVICE_LLD:-no}])
+AS_IF([test -z "$DEVICE_LLD"],
+    [aothip_missing="$aothip_missing    lld of the same version as clang
+        Debian: apt-get install lld-19
+"])
+AC_MSG_CHECKING([for clang-offload-bundler])
+OFFLOAD_BUNDLER=
+AS_IF([test -n "$DEVICE_CLANG"], [
+    OFFLOAD_BUNDLER=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler 2>/dev/null`
+    AS_IF([test -x "$OFFLOAD_BUNDLER"], [],
+        [OFFLOAD_BUNDLER=`command -v clang-offload-bundler-19 || command -v clang-offload-bundler`])])
+AC_MSG_RESULT([${OFFLOAD_BUNDLER:-no}])
+AS_IF([test -z "$OFFLOAD_BUNDLER"],
+    [aothip_missing="$aothip_missing    clang-offload-bundler of the same version as clang
+        Debian: apt-get install clang-tools-19
+"])
+AC_SUBST([DEVICE_CLANG])
+AC_SUBST([DEVICE_LLD])
+AC_SUBST([OFFLOAD_BUNDLER])
+])
+
+dnl AOTHIP_PROG_NINJA: the kernels are compiled by ninja; the environment's MAX_JOBS bounds it.
+AC_DEFUN([AOTHIP_PROG_NINJA], [
+AC_ARG_VAR([MAX_JOBS], [how many kernels to compile at once @<:@one per processor@:>@])
+AC_PATH_PROGS([NINJA], [ninja ninja-build samu])
+AS_IF([test -z "$NINJA"],
+    [aothip_missing="$aothip_missing    ninja
+        Debian: apt-get install ninja-build
+"])
+AS_CASE([$MAX_JOBS], [*@<:@!0-9@:>@*|0],
+    [AC_MSG_ERROR([MAX_JOBS must be a positive number, not '$MAX_JOBS'])])
+])
+
+dnl AOTHIP_PROG_EMU_COMPILER: the emulator's inner loops run several times faster when clang has
+dnl vectorised them, so they are built with clang where the host compiler is another one.
+AC_DEFUN([AOTHIP_PROG_EMU_COMPILER], [
+AC_ARG_VAR([EMU_CC], [C compiler for the emulator's inner loops @<:@the device clang@:>@])
+AS_IF([test -z "$EMU_CC"], [EMU_CC=$DEVICE_CLANG])
+])

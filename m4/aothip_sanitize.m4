@@ -1,0 +1,23 @@
+dnl AOTHIP_ARG_SANITIZE: --enable-sanitize=address,undefined builds all host code with sanitizers.
+AC_DEFUN([AOTHIP_ARG_SANITIZE], [
+AC_ARG_ENABLE([sanitize],
+    [AS_HELP_STRING([--enable-sanitize=LIST],
+        [build host code with these sanitizers, e.g. address,undefined or thread @<:@no@:>@])],
+    [], [enable_sanitize=no])
+AS_CASE([$enable_sanitize],
+    [no], [aothip_sanitize=],
+    [yes], [aothip_sanitize=address,undefined],
+    [aothip_sanitize=$enable_sanitize])
+SANITIZE_FLAGS=
+AS_IF([test -n "$aothip_sanitize"], [
+    SANITIZE_FLAGS="-fsanitize=$aothip_sanitize -fno-omit-frame-pointer -fno-sanitize-recover=all"
+    aothip_saved=$CFLAGS
+    CFLAGS="$CFLAGS $SANITIZE_FLAGS"
+    AC_MSG_CHECKING([whether $CC can build with -fsanitize=$aothip_sanitize])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes])], [
+        AC_MSG_RESULT([no])
+        AC_MSG_ERROR([--enable-sanitize=$aothip_sanitize: '$CC' cannot link with it])])
+    CFLAGS=$aothip_saved])
+AC_SUBST([SANITIZE_FLAGS])
+AM_CONDITIONAL([SANITIZE], [test -n "$aothip_sanitize"])
+])

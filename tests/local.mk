@@ -1,0 +1,4 @@
+EXTRA_DIST += tests/tap.h
+include tests/lib/local.mk
+include tests/gen/local.mk
+include tests/tools/local.mk
