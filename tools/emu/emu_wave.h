@@ -26,7 +26,28 @@ struct emu_memory; /* device memory map, owned by emu_memory.c */
 
 typedef void emu_fn(struct emu_wave *w, const struct emu_op *op);
 
+/*
+ * The body of a vector instruction: whole rows in, whole rows out. Masks are rows of 0 or ~0 here.
+ * A destination may be one of the sources, row for row; a 64-bit operand is two consecutive rows.
+ */
+typedef void emu_rowfn(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
+                       const uint32_t *s2, const uint32_t *s3);
+
 #define EMU_NO_ROW 0xffff
+#define EMU_SPLAT_MASK 0x8000
+#define EMU_S_TRASH EMU_S_REGS        /* 16 words: where writes to NULL go */
+#define EMU_S_CONST (EMU_S_REGS + 16) /* first constant in w->s */
+
+/* Address windows of LDS and scratch for flat addresses; outside what a host can map. */
+#define EMU_SHARED_APERTURE UINT64_C(0x1000000000000000)
+#define EMU_PRIVATE_APERTURE UINT64_C(0x2000000000000000)
+
+/*
+ * Word 3 of the scratch descriptor s[0:3] that gfx90a kernels get. A buffer instruction whose
+ * descriptor carries it addresses w->scratch: byte vaddr + offset + soffset / 64 of the lane (soffset
+ * counts unswizzled bytes of the whole wave; the scratch wave offset handed out is 0).
+ */
+#define EMU_SCRATCH_RSRC3 UINT32_C(0x00ea7000)
 #define EMU_MAX_WAVES 32 /* of a workgroup: 1024 work-items, wave32 */
 
 /* Instruction classes, for counters and for strict mode. */
@@ -78,13 +99,16 @@ extern const struct emu_sem emu_sem_matrix[]; /* emu_matrix*.c: MFMA, SMFMAC, WM
 /* A pre-decoded instruction, one cache line. ops[] of a kernel has one entry per dword of code. */
 struct emu_op {
     emu_fn *fn;
-    emu_fn *inner; /* the plain handler, when fn is a wrapper (modifiers, scalar sources of vector
-                      operations) */
+    /* What fn wraps: the plain handler (modes), or the body of a vector instruction. */
+    union {
+        emu_fn *inner;
+        emu_rowfn *row;
+    };
     const struct emu_insn *insn;
-    uint16_t
-        d[2]; /* vector operand: row; scalar operand: index into w->s; EMU_NO_ROW when absent */
+    /* Vector operand: row; scalar operand: index into w->s; EMU_NO_ROW when absent. */
+    uint16_t d[2];
     uint16_t s[6];
-    uint16_t sgpr[4]; /* for each splat: scalar index; the row is named in s[] */
+    uint16_t sgpr[4]; /* for each splat row: scalar index, + EMU_SPLAT_MASK for a lane mask */
     int32_t imm;      /* simm16, memory offset */
     int32_t target;   /* branch: index of the op jumped to, or -1 */
     uint8_t dwords;   /* distance to the next op */
@@ -98,17 +122,16 @@ enum emu_matrix_mode { EMU_MATRIX_HW, EMU_MATRIX_EXACT, EMU_MATRIX_ADVERSARIAL }
 
 /*
  * A kernel of a loaded module. The loader fills the first part from ELF, notes and descriptor and
- * keeps it (and what it points to) alive until emu_kernel_free; emu_kernel_prepare fills the second
- * part once, under the module's lock.
+ * keeps it (and what it points to) alive until emu_kernel_release; emu_kernel_prepare fills program
+ * once, under the module's lock.
  */
 struct emu_kernel {
     const char *name;
     enum emu_family family;
     unsigned wave;       /* 32 or 64 */
     const uint8_t *code; /* bytes of the function (host copy) */
-    size_t
-        code_size; /* of the whole text from `code` on; calls may leave the kernel's own function */
-    size_t entry;  /* byte offset of the kernel's first instruction in code */
+    size_t code_size;    /* of the whole text from `code` on: calls leave the kernel's function */
+    size_t entry;        /* byte offset of the kernel's first instruction in code */
     uint64_t code_address; /* device address of code[0]: s_getpc, s_load from text */
     unsigned vgprs;        /* allocated rows: 1..512 unified, 1..256 on gfx11 */
     unsigned accum_offset; /* gfx90a/gfx942; else 0 */
@@ -123,13 +146,7 @@ struct emu_kernel {
     bool (*source_line)(const struct emu_kernel *k, size_t offset, char *buf, size_t size);
     void *loader;
 
-    struct emu_op *ops; /* code_size / 4 + 1 entries; undecodable words get a faulting op */
-    struct emu_insn *insns;
-    uint32_t *vconst; /* values of the constant rows */
-    uint32_t *sconst; /* values of w->s[EMU_S_REGS...] */
-    unsigned vconsts, sconsts;
-    unsigned rows; /* all rows of w->v: registers, constants, splats, temporaries */
-    unsigned row_splat, row_temp;
+    struct emu_program *program; /* NULL before emu_kernel_prepare */
 };
 
 /* Counters of one launch; exact counts, summed over the workers at the end. */
