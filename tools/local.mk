@@ -1,0 +1,5 @@
+# The reference, for the tools and for every test that needs an arbiter.
+noinst_LTLIBRARIES += tools/libref.la
+tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_judge.c tools/half.h
+tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_libref_la_LIBADD = -lm
