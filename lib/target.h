@@ -1,0 +1,34 @@
+/* GPU target IDs such as "gfx942:sramecc+:xnack-", and whether code made for one runs on another.
+ */
+#ifndef AOTHIP_TARGET_H
+#define AOTHIP_TARGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum target_setting { TARGET_ANY = 0, TARGET_OFF, TARGET_ON };
+
+struct target {
+    char gpu[16]; /* "gfx942" */
+    enum target_setting sramecc, xnack;
+};
+
+/* Reads `length` bytes of a target ID. Returns 0, or -1 if they are none. */
+int target_parse(const char *text, size_t length, struct target *target);
+
+/*
+ * Whether code for target `code` runs on `device`: the same GPU, and each feature that the code
+ * states has that value on the device. A feature that the code leaves open fits any device.
+ */
+int target_fits(const struct target *code, const struct target *device);
+
+/* How many features are stated: among targets that fit, the one with most is the closest. */
+int target_features(const struct target *target);
+
+/*
+ * Whether e_flags of an AMDGPU ELF of code object version 4 or later are those of `code`: the
+ * processor number, if target.def knows the GPU, and the two features.
+ */
+int target_matches_elf_flags(const struct target *code, uint32_t e_flags);
+
+#endif
