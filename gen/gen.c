@@ -1,0 +1,411 @@
+/*
+ * aothip-gen: the matrix to build rules. Writes a ninja file that compiles each kernel, bundles its
+ * code objects and packs the image files of the chosen GPUs. Touches the file only if its text
+ * changes, so that an unchanged matrix rebuilds nothing.
+ */
+#include "matrix.h"
+#include "suggest.h"
+
+#include "format.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    const char *matrix, *gpus, *kernels, *clang, *bundler, *pack, *images, *output, *flags;
+    bool debug, list;
+};
+
+static const char usage[] =
+    "usage: aothip-gen --matrix=FILE --kernels=DIR --clang=FILE --bundler=FILE --pack=FILE\n"
+    "                  --output=FILE [options]\n"
+    "       aothip-gen --matrix=FILE --list\n"
+    "\n"
+    "Writes the ninja file that builds the kernel images. Paths in it are as given here, and are\n"
+    "relative to the directory in which ninja runs.\n"
+    "\n"
+    "  --matrix=FILE    the kernels that exist: images/matrix.def\n"
+    "  --kernels=DIR    where the sources named by the matrix lie: gen/kernel\n"
+    "  --clang=FILE     clang with the amdgcn target\n"
+    "  --bundler=FILE   clang-offload-bundler\n"
+    "  --pack=FILE      aothip-pack\n"
+    "  --output=FILE    the ninja file to write\n"
+    "  --gpus=LIST      only these GPUs, separated by blanks, commas or semicolons [all]\n"
+    "  --images=DIR     where the images go [" FORMAT_DIRECTORY "]\n"
+    "  --flags=FLAGS    further flags for clang\n"
+    "  --debug          keep symbols and line tables in the code objects\n"
+    "  --list           only print one line a kernel: GPU, symbol, macros\n"
+    "  --help           this text\n";
+
+/* Writes a path as ninja wants it in a build statement. */
+static void put_path(FILE *out, const char *path)
+{
+    for (; *path; path++) {
+        if (strchr("$: ", *path))
+            fputc('$', out);
+        fputc(*path, out);
+    }
+}
+
+/* Writes one word of a command: for the shell in quotes if need be, and ninja's '$' doubled. */
+static void put_word(FILE *out, const char *word)
+{
+    bool plain = word[0] != '\0';
+    for (const char *c = word; *c; c++)
+        plain &= isalnum((unsigned char)*c) || strchr("_-./+=:,@%", *c);
+    if (!plain)
+        fputc('\'', out);
+    for (const char *c = word; *c; c++) {
+        if (*c == '\'')
+            fputs("'\\'", out);
+        fputs(*c == '$' ? "$$" : (char[]){*c, '\0'}, out);
+    }
+    if (!plain)
+        fputc('\'', out);
+}
+
+static void put_variable(FILE *out, const char *name, const char *word)
+{
+    fprintf(out, "%s = ", name);
+    put_word(out, word);
+    fputc('\n', out);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct names {
+    char **name;
+    int count;
+};
+
+static void free_names(struct names *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->name[i]);
+    free(list->name);
+}
+
+static bool is_source(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && name[0] != '.' && (!strcmp(dot, ".h") || !strcmp(dot, ".hip"));
+}
+
+/* The kernel sources, sorted: what the signature of an image directory is computed from. */
+static int list_sources(const char *directory, struct names *list)
+{
+    DIR *d = opendir(directory);
+    if (!d) {
+        fprintf(stderr, "aothip-gen: %s: %s\n", directory, strerror(errno));
+        return -1;
+    }
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        if (!is_source(e->d_name))
+            continue;
+        char **more = reallocarray(list->name, (size_t)list->count + 1, sizeof(*more));
+        if (more)
+            list->name = more;
+        if (!more || asprintf(&list->name[list->count], "%s/%s", directory, e->d_name) < 0) {
+            fputs("aothip-gen: out of memory\n", stderr);
+            closedir(d);
+            return -1;
+        }
+        list->count++;
+    }
+    closedir(d);
+    if (list->count)
+        qsort(list->name, (size_t)list->count, sizeof(*list->name), compare_names);
+    return 0;
+}
+
+/*
+ * Nothing in a code object may depend on where or when it was built: no paths (-ffile-prefix-map),
+ * no compiler identification (-Qn), no hash of the source's path (-fuse-cuid=none).
+ */
+static void put_rules(FILE *out, const struct options *o)
+{
+    fputs("# Written by aothip-gen; edit images/matrix.def instead.\n"
+          "ninja_required_version = 1.5\n\n",
+          out);
+    put_variable(out, "clang", o->clang);
+    put_variable(out, "bundler", o->bundler);
+    put_variable(out, "pack", o->pack);
+    put_variable(out, "matrix", o->matrix);
+    put_variable(out, "kernels", o->kernels);
+    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra -Werror%s%s\n", o->flags[0] ? " " : "",
+            o->flags);
+    fputs("rule object\n"
+          "  command = $clang -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc "
+          "-nogpulib -mcode-object-version=5 -Qn -fuse-cuid=none -ffile-prefix-map=$kernels=. "
+          "$flags ",
+          out);
+    fputs(o->debug ? "-gline-tables-only -fdebug-compilation-dir=. "
+                   : "-Xoffload-linker --strip-all ",
+          out);
+    fputs("-I$kernels --offload-arch=$target $macros -MMD -MF $out.d -MT $out -o $out $source\n"
+          "  depfile = $out.d\n"
+          "  deps = gcc\n"
+          "  description = clang $target $symbol\n"
+          "rule bundle\n"
+          "  command = $bundler -type=o -bundle-align=256 -targets=host-x86_64-unknown-linux-gnu"
+          "$targets -input=/dev/null $inputs -output=$out\n"
+          "  description = bundle $gpu $symbol\n"
+          "rule image\n"
+          "  command = $pack image --matrix=$matrix --gpu=$gpu --op=$op --objects=$objects "
+          "--output=$out\n"
+          "  description = pack $gpu $op\n"
+          "rule signature\n"
+          "  command = $pack signature --gpu=$gpu --output=$out -- $matrix $sources\n"
+          "  description = sign $gpu\n\n",
+          out);
+}
+
+/* The code objects of one kernel, one a target, and their bundle. */
+static void put_kernel(FILE *out, const struct options *o, const struct matrix *m,
+                       const struct matrix_kernel *k)
+{
+    const struct matrix_gpu *gpu = &m->gpus[k->gpu];
+    for (int t = 0; t < gpu->target_count; t++) {
+        fprintf(out, "build object/%s/%s.%d.co: object ", gpu->name, k->symbol, t);
+        put_path(out, o->kernels);
+        fprintf(out, "/%s | ", k->op->source);
+        put_path(out, o->clang);
+        fprintf(out,
+                "\n  source = $kernels/%s\n  target = %s\n  symbol = %s\n  macros =", k->op->source,
+                gpu->targets[t], k->symbol);
+        matrix_print_macros(m, k, out);
+        fputc('\n', out);
+    }
+    fprintf(out, "build object/%s/%s.bundle: bundle", gpu->name, k->symbol);
+    for (int t = 0; t < gpu->target_count; t++)
+        fprintf(out, " object/%s/%s.%d.co", gpu->name, k->symbol, t);
+    fputs(" | ", out);
+    put_path(out, o->bundler);
+    fprintf(out, "\n  gpu = %s\n  symbol = %s\n  targets = ", gpu->name, k->symbol);
+    for (int t = 0; t < gpu->target_count; t++)
+        fprintf(out, ",hipv4-amdgcn-amd-amdhsa--%s", gpu->targets[t]);
+    fputs("\n  inputs =", out);
+    for (int t = 0; t < gpu->target_count; t++)
+        fprintf(out, " -input=object/%s/%s.%d.co", gpu->name, k->symbol, t);
+    fputc('\n', out);
+}
+
+static bool has_op(const struct matrix *m, int gpu, const struct matrix_op *op)
+{
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernels[i].gpu == gpu && m->kernels[i].op == op)
+            return true;
+    return false;
+}
+
+static void put_image(FILE *out, const struct options *o, const struct matrix *m, int g,
+                      const struct matrix_op *op)
+{
+    const char *gpu = m->gpus[g].name;
+    fputs("build ", out);
+    put_path(out, o->images);
+    fprintf(out, "/amd-%s/%s: image", gpu, op->file);
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernels[i].gpu == g && m->kernels[i].op == op)
+            fprintf(out, " object/%s/%s.bundle", gpu, m->kernels[i].symbol);
+    fputs(" | ", out);
+    put_path(out, o->pack);
+    fputc(' ', out);
+    put_path(out, o->matrix);
+    fprintf(out, "\n  gpu = %s\n  op = %s\n  objects = object/%s\n", gpu, op->name, gpu);
+}
+
+static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, int g,
+                    const struct names *sources)
+{
+    const char *gpu = m->gpus[g].name;
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernels[i].gpu == g)
+            put_kernel(out, o, m, &m->kernels[i]);
+    for (const struct matrix_op *op = matrix_ops; op->name; op++)
+        if (has_op(m, g, op))
+            put_image(out, o, m, g, op);
+    fputs("build ", out);
+    put_path(out, o->images);
+    fprintf(out, "/amd-%s/__signature__: signature", gpu);
+    fputs(" | ", out);
+    put_path(out, o->matrix);
+    for (int i = 0; i < sources->count; i++) {
+        fputc(' ', out);
+        put_path(out, sources->name[i]);
+    }
+    fputc(' ', out);
+    put_path(out, o->pack);
+    fputs(" ||", out);
+    for (const struct matrix_op *op = matrix_ops; op->name; op++)
+        if (has_op(m, g, op)) {
+            fputc(' ', out);
+            put_path(out, o->images);
+            fprintf(out, "/amd-%s/%s", gpu, op->file);
+        }
+    fprintf(out, "\n  gpu = %s\n  sources =", gpu);
+    for (int i = 0; i < sources->count; i++) {
+        fputc(' ', out);
+        put_word(out, sources->name[i]);
+    }
+    fputs("\n\n", out);
+}
+
+/* Sets chosen[g] for each GPU named in the list; all if the list is NULL. */
+static int choose_gpus(const struct matrix *m, const char *list, bool *chosen)
+{
+    char *copy = strdup(list ? list : ""), *save = NULL;
+    int bad = copy ? 0 : -1, count = 0;
+    for (char *w = strtok_r(copy, " ,;", &save); w; w = strtok_r(NULL, " ,;", &save)) {
+        int g = matrix_find_gpu(m, w);
+        struct suggest s = {w, NULL, 0, ""};
+        for (int i = 0; i < m->gpu_count; i++)
+            suggest_add(&s, m->gpus[i].name);
+        if (g < 0) {
+            fprintf(stderr, "aothip-gen: unknown GPU '%s'; known are: %s\n", w, s.known);
+            bad = -1;
+        } else {
+            chosen[g] = true;
+            count++;
+        }
+    }
+    for (int g = 0; g < m->gpu_count && !list; g++, count++)
+        chosen[g] = true;
+    if (!count && !bad) {
+        fputs("aothip-gen: --gpus names no GPU\n", stderr);
+        bad = -1;
+    }
+    free(copy);
+    return bad;
+}
+
+/* Replaces the file by `text` unless that is what it holds already; atomically. */
+static int write_if_changed(const char *file, const char *text, size_t size)
+{
+    char *old = malloc(size + 1), *temporary = NULL;
+    FILE *f = fopen(file, "rb");
+    bool same = old && f && fread(old, 1, size + 1, f) == size && !memcmp(old, text, size);
+    free(old);
+    if (f)
+        fclose(f);
+    if (same)
+        return 0;
+    if (asprintf(&temporary, "%s.tmp%ld", file, (long)getpid()) < 0)
+        temporary = NULL;
+    f = temporary ? fopen(temporary, "wb") : NULL;
+    bool good = f && fwrite(text, 1, size, f) == size;
+    if (f && fclose(f))
+        good = false;
+    if (!good || rename(temporary, file)) {
+        fprintf(stderr, "aothip-gen: %s: %s\n", file, strerror(errno));
+        if (temporary)
+            unlink(temporary);
+        good = false;
+    }
+    free(temporary);
+    return good ? 0 : -1;
+}
+
+static int write_ninja(const struct options *o, const struct matrix *m, const bool *chosen)
+{
+    struct names sources = {NULL, 0};
+    char *text = NULL;
+    size_t size = 0;
+    int result = list_sources(o->kernels, &sources);
+    FILE *out = result ? NULL : open_memstream(&text, &size);
+    if (out) {
+        put_rules(out, o);
+        for (int g = 0; g < m->gpu_count; g++)
+            if (chosen[g])
+                put_gpu(out, o, m, g, &sources);
+        result = fclose(out) ? -1 : write_if_changed(o->output, text, size);
+    }
+    free(text);
+    free_names(&sources);
+    return result;
+}
+
+static int list_kernels(const struct matrix *m, const bool *chosen)
+{
+    for (int i = 0; i < m->kernel_count; i++) {
+        const struct matrix_kernel *k = &m->kernels[i];
+        if (!chosen[k->gpu])
+            continue;
+        printf("%s %s", m->gpus[k->gpu].name, k->symbol);
+        matrix_print_macros(m, k, stdout);
+        putchar('\n');
+    }
+    return ferror(stdout) || fflush(stdout) ? -1 : 0;
+}
+
+enum { MATRIX = 1, GPUS, KERNELS, CLANG, BUNDLER, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, LIST, HELP };
+
+static const struct option long_options[] = {
+    {"matrix", required_argument, NULL, MATRIX},
+    {"gpus", required_argument, NULL, GPUS},
+    {"kernels", required_argument, NULL, KERNELS},
+    {"clang", required_argument, NULL, CLANG},
+    {"bundler", required_argument, NULL, BUNDLER},
+    {"pack", required_argument, NULL, PACK},
+    {"images", required_argument, NULL, IMAGES},
+    {"output", required_argument, NULL, OUTPUT},
+    {"flags", required_argument, NULL, FLAGS},
+    {"debug", no_argument, NULL, DEBUG},
+    {"list", no_argument, NULL, LIST},
+    {"help", no_argument, NULL, HELP},
+    {NULL, 0, NULL, 0},
+};
+
+/* 0: go on; else the exit status plus one. */
+static int parse_options(struct options *o, int argc, char **argv)
+{
+    const char **const slots[] = {NULL,        &o->matrix, &o->gpus,   &o->kernels, &o->clang,
+                                  &o->bundler, &o->pack,   &o->images, &o->output,  &o->flags};
+    int c;
+    while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (c >= MATRIX && c <= FLAGS)
+            *slots[c] = optarg;
+        else if (c == DEBUG)
+            o->debug = true;
+        else if (c == LIST)
+            o->list = true;
+        else if (c == HELP)
+            return fputs(usage, stdout) < 0 ? 2 : 1;
+        else
+            return 3;
+    }
+    bool complete =
+        o->matrix && (o->list || (o->kernels && o->clang && o->bundler && o->pack && o->output));
+    if (optind < argc || !complete) {
+        fputs(usage, stderr);
+        return 3;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.images = FORMAT_DIRECTORY, .flags = ""};
+    struct matrix m;
+    int stop = parse_options(&o, argc, argv);
+    if (stop)
+        return stop - 1;
+    if (matrix_read(&m, o.matrix, stderr))
+        return 1;
+    bool *chosen = calloc((size_t)m.gpu_count, sizeof(*chosen));
+    int result = chosen ? choose_gpus(&m, o.gpus, chosen) : -1;
+    if (!result)
+        result = o.list ? list_kernels(&m, chosen) : write_ninja(&o, &m, chosen);
+    free(chosen);
+    matrix_free(&m);
+    return result ? 1 : 0;
+}

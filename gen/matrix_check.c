@@ -1,0 +1,159 @@
+/*
+ * Finds what a matrix cannot mean, before a compiler is started.
+ */
+#include "matrix_check.h"
+
+#include "format.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct place {
+    const char *file;
+    int line;
+    FILE *out;
+    int errors;
+};
+
+__attribute__((format(printf, 2, 3))) static void fail(struct place *at, const char *fmt, ...)
+{
+    va_list ap;
+    fprintf(at->out, "%s:%d: ", at->file, at->line);
+    va_start(ap, fmt);
+    vfprintf(at->out, fmt, ap);
+    va_end(ap);
+    fputc('\n', at->out);
+    at->errors++;
+}
+
+static const char *const features[] = {"sramecc", "xnack"};
+#define FEATURES 2
+
+/* '+' or '-' as the target states the feature, '\0' if it does not. */
+static char feature_state(const char *target, const char *feature)
+{
+    size_t n = strlen(feature);
+    for (const char *f = strchr(target, ':'); f; f = strchr(f + 1, ':'))
+        if (!strncmp(f + 1, feature, n))
+            return f[1 + n];
+    return '\0';
+}
+
+static void check_target(struct place *at, const struct matrix_gpu *gpu, const char *target)
+{
+    size_t n = strlen(gpu->name);
+    if (strncmp(target, gpu->name, n) || (target[n] && target[n] != ':')) {
+        fail(at, "target '%s' is not one of %s", target, gpu->name);
+        return;
+    }
+    const char *previous = "";
+    for (const char *f = strchr(target, ':'); f; f = strchr(f + 1, ':')) {
+        size_t length = strcspn(f + 1, ":");
+        int known = -1;
+        for (int i = 0; i < FEATURES; i++)
+            if (length == strlen(features[i]) + 1 && !strncmp(f + 1, features[i], length - 1) &&
+                (f[length] == '+' || f[length] == '-'))
+                known = i;
+        if (known < 0) {
+            fail(at, "unknown feature in target '%s'; known are: sramecc+ sramecc- xnack+ xnack-",
+                 target);
+            return;
+        }
+        if (strcmp(features[known], previous) <= 0) {
+            fail(at, "features of target '%s' must be in alphabetical order, each once", target);
+            return;
+        }
+        previous = features[known];
+    }
+}
+
+int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *errors)
+{
+    struct place at = {file, gpu->line, errors, 0};
+    for (int i = 0; i < gpu->target_count; i++) {
+        check_target(&at, gpu, gpu->targets[i]);
+        for (int j = 0; j < i && !at.errors; j++) {
+            if (!strcmp(gpu->targets[i], gpu->targets[j]))
+                fail(&at, "target '%s' is given twice", gpu->targets[i]);
+            for (int f = 0; f < FEATURES; f++)
+                if (!feature_state(gpu->targets[i], features[f]) !=
+                    !feature_state(gpu->targets[j], features[f]))
+                    fail(&at,
+                         "targets '%s' and '%s' would both fit a device: state %s in both or none",
+                         gpu->targets[j], gpu->targets[i], features[f]);
+        }
+    }
+    if (gpu->registers > gpu->register_pool)
+        fail(&at, "registers=%d of a lane exceed register_pool=%d", gpu->registers,
+             gpu->register_pool);
+    return at.errors;
+}
+
+/* Does `a` serve every problem that `b` serves? */
+static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel *b)
+{
+    return a->gpu == b->gpu && a->op == b->op && a->dtype == b->dtype && a->dim >= b->dim &&
+           a->mask >= b->mask && a->unaligned >= b->unaligned;
+}
+
+int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
+                        FILE *errors)
+{
+    struct place at = {file, k->line, errors, 0};
+    const struct matrix_gpu *gpu = &m->gpus[k->gpu];
+    int threads = matrix_threads(m, k);
+    if (threads > 1024)
+        fail(&at, "waves=%d of %d lanes are %d threads; a workgroup may have 1024", k->waves,
+             gpu->wave, threads);
+    if (k->tile_q % (16 * k->waves))
+        fail(&at, "tile_q=%d does not give each of waves=%d a multiple of 16 rows", k->tile_q,
+             k->waves);
+    if (k->registers > gpu->registers)
+        fail(&at, "registers=%d: a lane of %s has at most %d", k->registers, gpu->name,
+             gpu->registers);
+    if (k->registers * k->waves_per_eu > gpu->register_pool)
+        fail(&at, "registers=%d times waves_per_eu=%d is %d; a SIMD of %s has %d", k->registers,
+             k->waves_per_eu, k->registers * k->waves_per_eu, gpu->name, gpu->register_pool);
+    /* O is tile_q x dim and S is tile_q x tile_k, in f32, both in registers of the workgroup. */
+    int needed = k->tile_q * (k->dim + k->tile_k) / threads;
+    if (needed > k->registers)
+        fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
+             k->dim, k->tile_q, k->dim, k->tile_q, k->tile_k, needed, k->registers);
+    if (strlen(k->symbol) == sizeof(k->symbol) - 1)
+        fail(&at, "the symbol '%s...' has more than %zu characters", k->symbol,
+             sizeof(k->symbol) - 2);
+    int same_gpu = 0;
+    for (int i = 0; i < m->kernel_count; i++) {
+        const struct matrix_kernel *other = &m->kernels[i];
+        same_gpu += other->gpu == k->gpu;
+        if (!serves_all(other, k))
+            continue;
+        if (!strcmp(other->symbol, k->symbol))
+            fail(&at, "%s for %s is already in line %d", k->symbol, gpu->name, other->line);
+        else
+            fail(&at,
+                 "%s for %s would never be taken: %s of line %d comes first and serves all "
+                 "that it serves",
+                 k->symbol, gpu->name, other->symbol, other->line);
+        break;
+    }
+    if (same_gpu == (int)FORMAT_MAX_ENTRIES)
+        fail(&at, "%s has more than %u kernels", gpu->name, FORMAT_MAX_ENTRIES);
+    return at.errors;
+}
+
+int matrix_check_whole(const struct matrix *m, FILE *errors)
+{
+    struct place at = {m->file, 0, errors, 0};
+    if (!m->gpu_count)
+        fail(&at, "declares no GPU");
+    for (int g = 0; g < m->gpu_count; g++) {
+        int kernels = 0;
+        for (int i = 0; i < m->kernel_count; i++)
+            kernels += m->kernels[i].gpu == g;
+        at.line = m->gpus[g].line;
+        if (!kernels)
+            fail(&at, "%s has no kernel", m->gpus[g].name);
+    }
+    return at.errors;
+}

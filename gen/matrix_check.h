@@ -1,0 +1,20 @@
+/*
+ * What a matrix cannot mean: contradictions, kernels that the hardware cannot hold, kernels that
+ * would never be taken. Each check prints every fault as "FILE:LINE: text" and returns their
+ * number.
+ */
+#ifndef AOTHIP_MATRIX_CHECK_H
+#define AOTHIP_MATRIX_CHECK_H
+
+#include "matrix.h"
+
+int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *errors);
+
+/* `k` is not yet among the matrix's kernels; those that are come before it in preference. */
+int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
+                        FILE *errors);
+
+/* After the last line: every GPU has kernels. */
+int matrix_check_whole(const struct matrix *m, FILE *errors);
+
+#endif
