@@ -1,0 +1,121 @@
+/* Writing .npy files: the old file stays until the new one is complete. */
+#include "npy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 51 bytes of fixed text and a shape, rounded up to a multiple of 64. */
+enum { HEADER_MAX = 320 };
+
+static int fail_errno(char error[NPY_ERROR_MAX], const char *path)
+{
+    snprintf(error, NPY_ERROR_MAX, "%s: %s", path, strerror(errno));
+    return -1;
+}
+
+/* Version 1.0; padded with spaces so that the elements begin at a multiple of 64 bytes. */
+static size_t make_header(const struct npy_array *array, char header[HEADER_MAX])
+{
+    static const char *const codes[] = {
+        [NPY_F16] = "<f2", [NPY_F32] = "<f4", [NPY_F64] = "<f8", [NPY_U16] = "<u2"};
+    char shape[NPY_SHAPE_MAX], text[HEADER_MAX];
+    size_t length, total;
+
+    length = (size_t)snprintf(text, sizeof(text),
+                              "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+                              codes[array->type], npy_shape_text(array, shape));
+    total = (10 + length + 1 + 63) / 64 * 64;
+    memset(header, ' ', total);
+    memcpy(header, "\x93NUMPY\x01", 7);
+    header[7] = 0;
+    header[8] = (char)((total - 10) & 0xff);
+    header[9] = (char)((total - 10) >> 8);
+    memcpy(header + 10, text, length);
+    header[total - 1] = '\n';
+    return total;
+}
+
+static int write_all(FILE *f, const struct npy_array *array)
+{
+    char header[HEADER_MAX];
+    size_t length = make_header(array, header), size = npy_type_size(array->type), i;
+    const unsigned char *data = array->data;
+
+    if (fwrite(header, 1, length, f) != length)
+        return -1;
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        return fwrite(data, size, array->count, f) == array->count ? 0 : -1;
+    for (i = 0; i < array->count * size; i++)
+        if (putc(data[i / size * size + size - 1 - i % size], f) == EOF)
+            return -1;
+    return 0;
+}
+
+static int write_directly(const char *path, const struct npy_array *array,
+                          char error[NPY_ERROR_MAX])
+{
+    FILE *f = fopen(path, "wb");
+    int failed;
+    if (!f)
+        return fail_errno(error, path);
+    failed = write_all(f, array) ? fail_errno(error, path) : 0;
+    if (fclose(f) && !failed)
+        failed = fail_errno(error, path);
+    return failed;
+}
+
+/* The permissions that fopen() would have given. */
+static void set_mode(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    /* A file that stays private is still a good file. */
+    if (fchmod(fd, 0666 & ~mask) != 0)
+        return;
+}
+
+int npy_write(const char *path, const struct npy_array *array, char error[NPY_ERROR_MAX])
+{
+    struct stat st;
+    char *target, *temporary;
+    FILE *f = NULL;
+    int fd, failed = -1;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_directly(path, array, error);
+    /* Where `path` is a link, it stays one. */
+    target = realpath(path, NULL);
+    temporary = malloc(strlen(target ? target : path) + sizeof(".XXXXXX"));
+    if (!temporary) {
+        free(target);
+        return fail_errno(error, path);
+    }
+    sprintf(temporary, "%s.XXXXXX", target ? target : path);
+    fd = mkstemp(temporary);
+    if (fd < 0) {
+        fail_errno(error, path);
+        goto done;
+    }
+    set_mode(fd);
+    f = fdopen(fd, "wb");
+    if (!f) {
+        fail_errno(error, path);
+        close(fd);
+    } else {
+        failed = write_all(f, array) ? fail_errno(error, path) : 0;
+        if (fclose(f) && !failed)
+            failed = fail_errno(error, path);
+    }
+    if (!failed && rename(temporary, target ? target : path))
+        failed = fail_errno(error, path);
+    if (failed)
+        unlink(temporary);
+done:
+    free(target);
+    free(temporary);
+    return failed;
+}
