@@ -3,16 +3,17 @@
  * reader (lib/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian; every
  * struct has explicit padding, which is zero.
  *
- * An image file is a legal zstd file, so stock tools can open it:
+ * An image file is a legal zstd file, so stock tools can open it. Its parts, without gaps:
  *
- *   struct format_header    begins with a zstd skippable-frame header that spans header + index +
- * dictionary struct format_entry[n] dictionary              zstd dictionary for all frames; may be
- * empty frames                  one zstd frame per image, each inflating to a clang offload bundle
+ * 1. struct format_header; begins as a zstd skippable frame that spans parts 1 to 3
+ * 2. struct format_entry, entry_count of them
+ * 3. the zstd dictionary of all frames; may be empty
+ * 4. the zstd frames, one per image, each inflating to a clang offload bundle
  *
  * Rules that the reader checks, each with its own message: magic, version, sizes that add up
- * exactly to the file's size, index hash, entries sorted by frame offset, every frame inside the
- * file and not overlapping another unless equal, terminated strings, frame hash before inflating,
- * exact inflated size.
+ * exactly to the file's size, header and index hash, entries sorted by frame offset, each frame
+ * beginning where the one before ends or equal to it, the last ending with the file, terminated
+ * strings, frame hash before inflating, exact inflated size.
  */
 #ifndef AOTHIP_FORMAT_H
 #define AOTHIP_FORMAT_H
@@ -28,8 +29,7 @@
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
-    uint32_t
-        skippable_size;   /* bytes from here to the first frame: header + index + dictionary - 8 */
+    uint32_t skippable_size;  /* bytes from here to frame 0: header + index + dictionary - 8 */
     char magic[8];        /* FORMAT_MAGIC */
     uint32_t version;     /* FORMAT_VERSION */
     uint32_t header_size; /* sizeof(struct format_header) */

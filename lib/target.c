@@ -1,6 +1,7 @@
 /* Parses and compares GPU target IDs. Pure. */
 #include "target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -79,6 +80,23 @@ int target_fits(const struct target *code, const struct target *device)
 {
     return strcmp(code->gpu, device->gpu) == 0 && setting_fits(code->sramecc, device->sramecc) &&
            setting_fits(code->xnack, device->xnack);
+}
+
+static const char *setting_sign(enum target_setting setting)
+{
+    return setting == TARGET_ON ? "+" : "-";
+}
+
+const char *target_print(const struct target *target, char text[TARGET_TEXT_MAX])
+{
+    int at = snprintf(text, TARGET_TEXT_MAX, "%s", target->gpu);
+    if (target->sramecc != TARGET_ANY)
+        at += snprintf(text + at, (size_t)(TARGET_TEXT_MAX - at), ":sramecc%s",
+                       setting_sign(target->sramecc));
+    if (target->xnack != TARGET_ANY)
+        snprintf(text + at, (size_t)(TARGET_TEXT_MAX - at), ":xnack%s",
+                 setting_sign(target->xnack));
+    return text;
 }
 
 int target_features(const struct target *target)

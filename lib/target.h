@@ -22,6 +22,10 @@ int target_parse(const char *text, size_t length, struct target *target);
  */
 int target_fits(const struct target *code, const struct target *device);
 
+/* Writes "gfx942:sramecc+:xnack-", which always fits into TARGET_TEXT_MAX bytes; returns `text`. */
+enum { TARGET_TEXT_MAX = 48 };
+const char *target_print(const struct target *target, char text[TARGET_TEXT_MAX]);
+
 /* How many features are stated: among targets that fit, the one with most is the closest. */
 int target_features(const struct target *target);
 

@@ -1,0 +1,451 @@
+/* Maps image files and checks every number in them before anybody uses it. */
+#include "store.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "kernarg.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "image files are read in place: this host must be little-endian"
+#endif
+
+static char *join(const char *head, size_t head_length, const char *tail)
+{
+    size_t tail_length = strlen(tail);
+    char *path = malloc(head_length + 1 + tail_length + 1);
+    if (!path)
+        return NULL;
+    memcpy(path, head, head_length);
+    path[head_length] = '/';
+    memcpy(path + head_length + 1, tail, tail_length + 1);
+    return path;
+}
+
+/* Beside the object that holds this code, by the name under which the loader opened it. */
+static char *directory_beside_library(void)
+{
+    Dl_info info;
+    const char *slash;
+    if (!dladdr((void *)(uintptr_t)&directory_beside_library, &info) || !info.dli_fname)
+        return strdup(FORMAT_DIRECTORY);
+    slash = strrchr(info.dli_fname, '/');
+    if (!slash)
+        return strdup(FORMAT_DIRECTORY);
+    return join(info.dli_fname, (size_t)(slash - info.dli_fname), FORMAT_DIRECTORY);
+}
+
+/* A context outlives changes of the working directory, so its path must be absolute. */
+static char *make_absolute(char *path)
+{
+    char *here, *whole;
+    if (!path || path[0] == '/')
+        return path;
+    here = getcwd(NULL, 0);
+    if (!here)
+        return path;
+    whole = join(here, strlen(here), path);
+    free(here);
+    free(path);
+    return whole;
+}
+
+enum aothip_status store_find_directory(const char *argument, char **directory, struct status *why)
+{
+    const char *variable = getenv("AOTHIP_IMAGES"), *origin;
+    struct stat info;
+    int failed;
+    char *path;
+    if (argument) {
+        origin = "argument directory of aothip_open";
+        path = strdup(argument);
+    } else if (variable && *variable) {
+        origin = "environment variable AOTHIP_IMAGES";
+        path = strdup(variable);
+    } else {
+        origin = "beside the library";
+        path = directory_beside_library();
+    }
+    path = make_absolute(path);
+    *directory = NULL;
+    if (!path)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for the image directory's name");
+    failed = stat(path, &info);
+    if (failed || !S_ISDIR(info.st_mode)) {
+        status_set(why, AOTHIP_E_NO_IMAGES, "image directory %s (%s): %s", path, origin,
+                   strerror(failed ? errno : ENOTDIR));
+        free(path);
+        return why->code;
+    }
+    *directory = path;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status map_file(struct store *store, const char *gpu, struct status *why)
+{
+    struct stat info;
+    void *bytes;
+    /* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
+    int fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return status_set(why, AOTHIP_E_NO_IMAGES, "no images for %s: %s does not exist", gpu,
+                              store->path);
+        return status_set(why, AOTHIP_E_IO, "%s: cannot open: %s", store->path, strerror(errno));
+    }
+    if (fstat(fd, &info)) {
+        status_set(why, AOTHIP_E_IO, "%s: cannot stat: %s", store->path, strerror(errno));
+    } else if (!S_ISREG(info.st_mode)) {
+        status_set(why, AOTHIP_E_IO, "%s: not a regular file", store->path);
+    } else if (info.st_size == 0) {
+        status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", store->path);
+    } else {
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes == MAP_FAILED)
+            status_set(why, AOTHIP_E_IO, "%s: cannot map: %s", store->path, strerror(errno));
+        else {
+            store->bytes = bytes;
+            store->size = (size_t)info.st_size;
+        }
+    }
+    close(fd);
+    return why->code;
+}
+
+static int is_zero(const void *memory, size_t size)
+{
+    const uint8_t *bytes = memory;
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i])
+            return 0;
+    return 1;
+}
+
+/* Whether text of `size` bytes is a name: printable, ended by a NUL, and nothing but NULs behind.
+ */
+static int is_padded_name(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+    if (length == 0 || length == size)
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return 0;
+    return is_zero(text + length, size - length);
+}
+
+#define FORMAT_FAIL(...) status_set(why, AOTHIP_E_FORMAT, __VA_ARGS__)
+
+/* What must hold before the rest of the header can be believed. */
+static enum aothip_status
+check_header_identity(const char *path, const struct format_header *header, struct status *why)
+{
+    struct format_header hashed = *header;
+    if (header->skippable_magic != FORMAT_SKIPPABLE_MAGIC)
+        return FORMAT_FAIL("%s: header: skippable_magic is 0x%08x, not 0x%08x", path,
+                           header->skippable_magic, FORMAT_SKIPPABLE_MAGIC);
+    if (memcmp(header->magic, FORMAT_MAGIC, sizeof(header->magic)) != 0)
+        return FORMAT_FAIL("%s: header: magic is not \"%s\": no image file", path, FORMAT_MAGIC);
+    if (header->version != FORMAT_VERSION)
+        return status_set(why, AOTHIP_E_VERSION, "%s: header: version is %u, this library reads %u",
+                          path, header->version, FORMAT_VERSION);
+    hashed.header_hash = 0;
+    if (XXH3_64bits(&hashed, sizeof(hashed)) != header->header_hash)
+        return status_set(why, AOTHIP_E_CHECKSUM, "%s: header: header_hash does not match", path);
+    if (header->kernarg_version != FORMAT_KERNARG_VERSION)
+        return status_set(why, AOTHIP_E_VERSION,
+                          "%s: header: kernarg_version is %u, this library fills %d", path,
+                          header->kernarg_version, FORMAT_KERNARG_VERSION);
+    return AOTHIP_OK;
+}
+
+/* The sizes, which make every later access to header, index and dictionary safe. */
+static enum aothip_status check_header_sizes(const char *path, const struct format_header *header,
+                                             size_t size, struct status *why)
+{
+    uint64_t front;
+    if (header->header_size != sizeof(*header))
+        return FORMAT_FAIL("%s: header: header_size is %u, not %zu", path, header->header_size,
+                           sizeof(*header));
+    if (header->entry_size != sizeof(struct format_entry))
+        return FORMAT_FAIL("%s: header: entry_size is %u, not %zu", path, header->entry_size,
+                           sizeof(struct format_entry));
+    if (header->entry_count < 1 || header->entry_count > FORMAT_MAX_ENTRIES)
+        return FORMAT_FAIL("%s: header: entry_count is %u, not 1 to %u", path, header->entry_count,
+                           FORMAT_MAX_ENTRIES);
+    if (header->dictionary_size > FORMAT_MAX_DICTIONARY)
+        return FORMAT_FAIL("%s: header: dictionary_size is %u, more than %u", path,
+                           header->dictionary_size, FORMAT_MAX_DICTIONARY);
+    front = sizeof(*header) + (uint64_t)header->entry_count * sizeof(struct format_entry) +
+            header->dictionary_size;
+    if (header->skippable_size != front - 8)
+        return FORMAT_FAIL("%s: header: skippable_size is %u, but header, index and dictionary "
+                           "make %llu",
+                           path, header->skippable_size, (unsigned long long)(front - 8));
+    if (header->file_size != size)
+        return FORMAT_FAIL("%s: header: file_size is %llu, but the file has %zu bytes", path,
+                           (unsigned long long)header->file_size, size);
+    if (front > size)
+        return FORMAT_FAIL("%s: header: index and dictionary end at %llu, the file at %zu", path,
+                           (unsigned long long)front, size);
+    if (!is_zero(header->reserved, sizeof(header->reserved)))
+        return FORMAT_FAIL("%s: header: reserved is not zero", path);
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_header(const struct store *store, const char *path, const char *gpu,
+                                       struct status *why)
+{
+    const struct format_header *header = store->header;
+    if (check_header_identity(path, header, why) ||
+        check_header_sizes(path, header, store->size, why))
+        return why->code;
+    if (!is_padded_name(header->gpu, sizeof(header->gpu)))
+        return FORMAT_FAIL("%s: header: gpu is no NUL-padded name", path);
+    if (strcmp(header->gpu, gpu) != 0)
+        return status_set(why, AOTHIP_E_TARGET, "%s: header: gpu is %s, but %s was asked for", path,
+                          header->gpu, gpu);
+    return AOTHIP_OK;
+}
+
+/* What an entry says of its kernel. */
+static enum aothip_status check_entry_kernel(const char *path, const struct format_entry *entry,
+                                             struct status *why)
+{
+    const uint32_t features = FORMAT_FEATURE_MASK | FORMAT_FEATURE_UNALIGNED;
+    if (entry->op != FORMAT_OP_ATTN_FWD)
+        return FORMAT_FAIL("%s: entry %s: op is %u", path, entry->symbol, entry->op);
+    if (entry->dtype != AOTHIP_F32 && entry->dtype != AOTHIP_F16 && entry->dtype != AOTHIP_BF16)
+        return FORMAT_FAIL("%s: entry %s: dtype is %u", path, entry->symbol, entry->dtype);
+    if (entry->features & ~features)
+        return FORMAT_FAIL("%s: entry %s: features are 0x%x, known are 0x%x", path, entry->symbol,
+                           entry->features, features);
+    if (!entry->dim_max || !entry->tile_q || !entry->tile_k)
+        return FORMAT_FAIL("%s: entry %s: dim_max, tile_q or tile_k is 0", path, entry->symbol);
+    if (entry->wave_size != 32 && entry->wave_size != 64)
+        return FORMAT_FAIL("%s: entry %s: wave_size is %u", path, entry->symbol, entry->wave_size);
+    if (!entry->threads || entry->threads > 1024 || entry->threads % entry->wave_size)
+        return FORMAT_FAIL("%s: entry %s: threads is %u", path, entry->symbol, entry->threads);
+    if (entry->kernarg_size < sizeof(struct attn_fwd_args))
+        return FORMAT_FAIL("%s: entry %s: kernarg_size is %u, less than %zu", path, entry->symbol,
+                           entry->kernarg_size, sizeof(struct attn_fwd_args));
+    if (entry->lds_size > 160 * 1024)
+        return FORMAT_FAIL("%s: entry %s: lds_size is %u", path, entry->symbol, entry->lds_size);
+    if (!is_zero(entry->reserved, sizeof(entry->reserved)))
+        return FORMAT_FAIL("%s: entry %s: reserved is not zero", path, entry->symbol);
+    return AOTHIP_OK;
+}
+
+/* `end` is where the frames before this entry end; moved to where this one ends. */
+static enum aothip_status check_entry_frame(const char *path, const struct format_entry *entry,
+                                            const struct format_entry *before, uint64_t file_size,
+                                            uint64_t *end, struct status *why)
+{
+    if (entry->bundle_size < 1 || entry->bundle_size > FORMAT_MAX_BUNDLE)
+        return FORMAT_FAIL("%s: entry %s: bundle_size is %u, not 1 to %u", path, entry->symbol,
+                           entry->bundle_size, FORMAT_MAX_BUNDLE);
+    if (!entry->frame_size)
+        return FORMAT_FAIL("%s: entry %s: frame_size is 0", path, entry->symbol);
+    if (before && entry->frame_offset == before->frame_offset) {
+        if (entry->frame_size != before->frame_size || entry->frame_hash != before->frame_hash ||
+            entry->bundle_size != before->bundle_size)
+            return FORMAT_FAIL("%s: entry %s: shares frame_offset with %s, but differs in "
+                               "frame_size, frame_hash or bundle_size",
+                               path, entry->symbol, before->symbol);
+        return AOTHIP_OK;
+    }
+    if (entry->frame_offset != *end)
+        return FORMAT_FAIL("%s: entry %s: frame_offset is %llu, but the part before ends at %llu",
+                           path, entry->symbol, (unsigned long long)entry->frame_offset,
+                           (unsigned long long)*end);
+    if (entry->frame_size > file_size - *end)
+        return FORMAT_FAIL("%s: entry %s: frame_size is %u, but the file ends after %llu bytes",
+                           path, entry->symbol, entry->frame_size,
+                           (unsigned long long)(file_size - *end));
+    *end += entry->frame_size;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_index(const struct store *store, const char *path,
+                                      struct status *why)
+{
+    const struct format_header *header = store->header;
+    uint8_t seen[AOTHIP_BF16 + 1][(UINT16_MAX + 1) / 8];
+    uint64_t end = (uint64_t)header->skippable_size + 8;
+    if (XXH3_64bits(store->bytes + sizeof(*header), end - sizeof(*header)) != header->index_hash)
+        return status_set(why, AOTHIP_E_CHECKSUM,
+                          "%s: header: index_hash does not match index and dictionary", path);
+    memset(seen, 0, sizeof(seen));
+    for (uint32_t i = 0; i < header->entry_count; i++) {
+        const struct format_entry *entry = &store->entries[i];
+        uint8_t *ranks, bit = (uint8_t)(1u << (entry->rank % 8));
+        if (!is_padded_name(entry->symbol, sizeof(entry->symbol)))
+            return FORMAT_FAIL("%s: entry %u: symbol is no NUL-padded name", path, i);
+        if (check_entry_kernel(path, entry, why) ||
+            check_entry_frame(path, entry, i ? entry - 1 : NULL, header->file_size, &end, why))
+            return why->code;
+        ranks = seen[entry->dtype];
+        if (ranks[entry->rank / 8] & bit)
+            return FORMAT_FAIL("%s: entry %s: rank %u occurs twice for its op and dtype", path,
+                               entry->symbol, entry->rank);
+        ranks[entry->rank / 8] |= bit;
+    }
+    if (end != header->file_size)
+        return FORMAT_FAIL("%s: the frames end at %llu, the file at %llu", path,
+                           (unsigned long long)end, (unsigned long long)header->file_size);
+    return AOTHIP_OK;
+}
+
+enum aothip_status store_check(struct store *store, const char *path, const uint8_t *bytes,
+                               size_t size, const char *gpu, struct status *why)
+{
+    store->bytes = bytes;
+    store->size = size;
+    if (size < sizeof(struct format_header))
+        return FORMAT_FAIL("%s: the file has %zu bytes, the header alone %zu", path, size,
+                           sizeof(struct format_header));
+    store->header = (const struct format_header *)bytes;
+    if (check_header(store, path, gpu, why))
+        return why->code;
+    store->entries = (const struct format_entry *)(bytes + sizeof(struct format_header));
+    store->dictionary = (const uint8_t *)(store->entries + store->header->entry_count);
+    return check_index(store, path, why);
+}
+
+enum aothip_status store_open(struct store *store, const char *directory, const char *gpu,
+                              struct status *why)
+{
+    char name[16 + sizeof("amd-/" FORMAT_FILE_ATTN_FWD)];
+    memset(store, 0, sizeof(*store));
+    snprintf(name, sizeof(name), "amd-%.15s/%s", gpu, FORMAT_FILE_ATTN_FWD);
+    store->path = join(directory, strlen(directory), name);
+    if (!store->path)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for the name of the images of %s", gpu);
+    if (map_file(store, gpu, why) ||
+        store_check(store, store->path, store->bytes, store->size, gpu, why)) {
+        store_close(store);
+        return why->code;
+    }
+    return AOTHIP_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (store->bytes)
+        munmap((void *)(uintptr_t)store->bytes, store->size);
+    free(store->path);
+    memset(store, 0, sizeof(*store));
+}
+
+/* The frame must be exactly one zstd frame that declares the size which the index promises. */
+static enum aothip_status check_frame(const struct store *store, const struct format_entry *entry,
+                                      const uint8_t *frame, struct status *why)
+{
+    size_t whole;
+    if (XXH3_64bits(frame, entry->frame_size) != entry->frame_hash)
+        return status_set(why, AOTHIP_E_CHECKSUM, "%s: entry %s: frame_hash does not match",
+                          store->path, entry->symbol);
+    if (ZSTD_getFrameContentSize(frame, entry->frame_size) != entry->bundle_size)
+        return FORMAT_FAIL("%s: entry %s: the frame does not declare bundle_size, %u", store->path,
+                           entry->symbol, entry->bundle_size);
+    whole = ZSTD_findFrameCompressedSize(frame, entry->frame_size);
+    if (ZSTD_isError(whole) || whole != entry->frame_size)
+        return FORMAT_FAIL("%s: entry %s: no single zstd frame of %u bytes", store->path,
+                           entry->symbol, entry->frame_size);
+    return AOTHIP_OK;
+}
+
+enum aothip_status store_inflate(const struct store *store, uint32_t index, uint8_t **bundle,
+                                 struct status *why)
+{
+    const struct format_entry *entry = &store->entries[index];
+    const uint8_t *frame = store->bytes + entry->frame_offset;
+    ZSTD_DCtx *inflater;
+    size_t size;
+    *bundle = NULL;
+    if (check_frame(store, entry, frame, why))
+        return why->code;
+    inflater = ZSTD_createDCtx();
+    *bundle = malloc(entry->bundle_size);
+    if (!inflater || !*bundle) {
+        status_set(why, AOTHIP_E_MEMORY, "%s: entry %s: no memory for %u bytes", store->path,
+                   entry->symbol, entry->bundle_size);
+    } else {
+        size = ZSTD_decompress_usingDict(inflater, *bundle, entry->bundle_size, frame,
+                                         entry->frame_size, store->dictionary,
+                                         store->header->dictionary_size);
+        if (ZSTD_isError(size))
+            FORMAT_FAIL("%s: entry %s: cannot inflate: %s", store->path, entry->symbol,
+                        ZSTD_getErrorName(size));
+        else if (size != entry->bundle_size)
+            FORMAT_FAIL("%s: entry %s: inflates to %zu bytes, not %u", store->path, entry->symbol,
+                        size, entry->bundle_size);
+    }
+    ZSTD_freeDCtx(inflater);
+    if (why->code) {
+        free(*bundle);
+        *bundle = NULL;
+    }
+    return why->code;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+/* Appends one name; room doubles, so that a directory of n GPUs costs log n allocations. */
+static int append_gpu(struct store_gpus *gpus, size_t *room, const char *name)
+{
+    if (gpus->count == *room) {
+        size_t more = *room ? 2 * *room : 8;
+        void *names = realloc(gpus->names, more * sizeof(gpus->names[0]));
+        if (!names)
+            return -1;
+        gpus->names = names;
+        *room = more;
+    }
+    snprintf(gpus->names[gpus->count++], sizeof(gpus->names[0]), "%s", name);
+    return 0;
+}
+
+enum aothip_status store_list_gpus(const char *directory, struct store_gpus *gpus,
+                                   struct status *why)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *item;
+    size_t room = 0;
+    memset(gpus, 0, sizeof(*gpus));
+    if (!dir)
+        return status_set(why, AOTHIP_E_IO, "%s: cannot list: %s", directory, strerror(errno));
+    while (errno = 0, (item = readdir(dir)) && !why->code) {
+        const char *gpu = item->d_name + 4;
+        if (strncmp(item->d_name, "amd-gfx", 7) != 0 || strlen(gpu) >= sizeof(gpus->names[0]))
+            continue;
+        if (append_gpu(gpus, &room, gpu))
+            status_set(why, AOTHIP_E_MEMORY, "%s: no memory to list it", directory);
+    }
+    if (!item && errno)
+        status_set(why, AOTHIP_E_IO, "%s: cannot list: %s", directory, strerror(errno));
+    closedir(dir);
+    if (why->code) {
+        free(gpus->names);
+        memset(gpus, 0, sizeof(*gpus));
+    } else if (gpus->count) {
+        qsort(gpus->names, gpus->count, sizeof(gpus->names[0]), compare_names);
+    }
+    return why->code;
+}
