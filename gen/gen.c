@@ -3,6 +3,7 @@
  * code objects and packs the image files of the chosen GPUs. Touches the file only if its text
  * changes, so that an unchanged matrix rebuilds nothing.
  */
+#include "gen_file.h"
 #include "matrix.h"
 #include "suggest.h"
 
@@ -15,7 +16,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct options {
     const char *matrix, *gpus, *kernels, *clang, *bundler, *pack, *images, *output, *flags;
@@ -288,33 +288,6 @@ static int choose_gpus(const struct matrix *m, const char *list, bool *chosen)
     return bad;
 }
 
-/* Replaces the file by `text` unless that is what it holds already; atomically. */
-static int write_if_changed(const char *file, const char *text, size_t size)
-{
-    char *old = malloc(size + 1), *temporary = NULL;
-    FILE *f = fopen(file, "rb");
-    bool same = old && f && fread(old, 1, size + 1, f) == size && !memcmp(old, text, size);
-    free(old);
-    if (f)
-        fclose(f);
-    if (same)
-        return 0;
-    if (asprintf(&temporary, "%s.tmp%ld", file, (long)getpid()) < 0)
-        temporary = NULL;
-    f = temporary ? fopen(temporary, "wb") : NULL;
-    bool good = f && fwrite(text, 1, size, f) == size;
-    if (f && fclose(f))
-        good = false;
-    if (!good || rename(temporary, file)) {
-        fprintf(stderr, "aothip-gen: %s: %s\n", file, strerror(errno));
-        if (temporary)
-            unlink(temporary);
-        good = false;
-    }
-    free(temporary);
-    return good ? 0 : -1;
-}
-
 static int write_ninja(const struct options *o, const struct matrix *m, const bool *chosen)
 {
     struct names sources = {NULL, 0};
@@ -327,7 +300,7 @@ static int write_ninja(const struct options *o, const struct matrix *m, const bo
         for (int g = 0; g < m->gpu_count; g++)
             if (chosen[g])
                 put_gpu(out, o, m, g, &sources);
-        result = fclose(out) ? -1 : write_if_changed(o->output, text, size);
+        result = fclose(out) ? -1 : gen_file_update(o->output, text, size);
     }
     free(text);
     free_names(&sources);

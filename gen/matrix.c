@@ -7,6 +7,7 @@
 #include "aothip/aothip.h"
 #include "format.h"
 #include "kernarg.h"
+#include "gen_file.h"
 #include "matrix_check.h"
 #include "suggest.h"
 
@@ -431,22 +432,15 @@ int matrix_parse(struct matrix *m, const char *text, const char *file, FILE *err
 
 int matrix_read(struct matrix *m, const char *file, FILE *errors)
 {
-    memset(m, 0, sizeof(*m));
-    FILE *f = fopen(file, "r");
-    if (!f) {
-        fprintf(errors, "%s:0: %s\n", file, strerror(errno));
-        return 1;
-    }
-    char *text = NULL;
-    size_t size = 0;
+    size_t size;
+    char *text = gen_file_read(file, &size);
     int result = 1;
-    errno = 0;
-    if (getdelim(&text, &size, '\0', f) < 0 && errno)
-        fprintf(errors, "%s:0: %s\n", file, strerror(errno));
-    else
-        result = matrix_parse(m, text ? text : "", file, errors);
+    memset(m, 0, sizeof(*m));
+    if (text && strlen(text) != size)
+        fprintf(errors, "%s:0: is not text\n", file);
+    else if (text)
+        result = matrix_parse(m, text, file, errors);
     free(text);
-    fclose(f);
     return result;
 }
 
