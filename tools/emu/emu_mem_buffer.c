@@ -1,0 +1,142 @@
+/* Buffer descriptors: addressing, swizzle and range checks of MUBUF and MTBUF instructions. */
+#include "emu_mem_ops.h"
+
+/*
+ * Word 0, 1: base[47:0], stride[61:48], swizzle. Word 2: num_records. Word 3: index stride [22:21],
+ * add_tid [23]; gfx9: data format [18:15], which extends the stride when add_tid is set; gfx11:
+ * out-of-range rule [29:28].
+ */
+struct resource {
+    uint64_t base;
+    uint32_t stride, records, soffset;
+    uint32_t index_stride, element;
+    bool swizzle, add_tid, gfx11;
+    unsigned rule; /* gfx11 OOB_SELECT */
+};
+
+enum { RULE_STRUCTURED, RULE_INDEX, RULE_EMPTY, RULE_RAW };
+
+static struct resource read_resource(const struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *d = &w->s[op->s[2]];
+    struct resource r = {
+        .base = d[0] | (uint64_t)(d[1] & 0xffff) << 32,
+        .stride = d[1] >> 16 & 0x3fff,
+        .records = d[2],
+        .soffset = emu_scalar(w, op, 3),
+        .index_stride = 8u << (d[3] >> 21 & 3),
+        .element = 4,
+        .add_tid = d[3] >> 23 & 1,
+        .gfx11 = op->insn->family >= EMU_GFX11,
+    };
+    if (r.gfx11) {
+        unsigned swizzle = d[1] >> 30;
+        r.swizzle = swizzle != 0;
+        r.element = swizzle == 3 ? 16 : swizzle == 2 ? 8 : 4;
+        r.rule = d[3] >> 28 & 3;
+    } else {
+        r.swizzle = d[1] >> 31;
+        if (r.add_tid)
+            r.stride |= (d[3] >> 15 & 15) << 14;
+    }
+    return r;
+}
+
+static uint64_t element_address(const struct resource *r, uint32_t index, uint32_t offset)
+{
+    uint64_t at = r->base + r->soffset;
+    if (!r->swizzle)
+        return at + (uint64_t)index * r->stride + offset;
+    uint64_t row = index / r->index_stride, lane = index % r->index_stride;
+    return at + (row * r->stride + offset / r->element * r->element) * r->index_stride +
+           lane * r->element + offset % r->element;
+}
+
+/*
+ * How many of `bytes` are in range. Raw buffers are checked dword by dword, and SOFFSET takes no
+ * part in the check.
+ */
+static unsigned bytes_in_range(const struct resource *r, uint32_t index, uint32_t offset,
+                               unsigned bytes)
+{
+    uint64_t at = offset;
+    if (r->gfx11 ? r->rule == RULE_EMPTY : false)
+        return r->records ? bytes : 0;
+    if (r->gfx11 ? r->rule != RULE_RAW : r->stride != 0 && r->swizzle) {
+        if (index >= r->records)
+            return 0;
+        bool checks_stride = !r->gfx11 || r->rule == RULE_STRUCTURED;
+        return checks_stride && r->stride && at + bytes > r->stride && r->swizzle ? 0 : bytes;
+    }
+    at += (uint64_t)index * r->stride;
+    if (at >= r->records)
+        return 0;
+    uint64_t left = r->records - at;
+    if (left >= bytes)
+        return bytes;
+    return bytes <= 4 ? 0 : (unsigned)left & ~3u;
+}
+
+static void scratch_addresses(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                              const uint32_t *offset_row)
+{
+    const uint32_t *d = &w->s[op->s[2]];
+    /* Base and SOFFSET count bytes of the whole wave; only the base's low half can have moved. */
+    uint32_t moved = emu_scalar(w, op, 3) + d[0];
+    if (moved % w->lanes)
+        emu_fault(w, 0, "scratch offset %u is not a multiple of the wave size", moved);
+    uint32_t base = moved / w->lanes + (uint32_t)op->insn->offset;
+    for (unsigned l = 0; l < w->lanes; l++)
+        a->addr[l] = base + (offset_row ? offset_row[l] : 0);
+}
+
+static void range_check(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                        unsigned bytes, const uint32_t *index_row, const uint32_t *offset_row)
+{
+    const struct resource r = read_resource(w, op);
+    uint64_t exec = a->mask;
+    EMU_EACH_LANE(l, exec) {
+        uint32_t index = (index_row ? index_row[l] : 0) + (r.add_tid ? l : 0);
+        uint32_t offset = (uint32_t)op->insn->offset + (offset_row ? offset_row[l] : 0);
+        unsigned n = bytes_in_range(&r, index, offset, bytes);
+        a->addr[l] = element_address(&r, index, offset);
+        a->valid[l] = (uint8_t)n;
+        if (n == 0) {
+            a->zero |= UINT64_C(1) << l;
+            a->mask &= ~(UINT64_C(1) << l);
+        } else if (n < bytes) {
+            a->partial |= UINT64_C(1) << l;
+        }
+    }
+}
+
+void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                      unsigned bytes, enum emu_access access)
+{
+    const uint32_t *index_row = NULL, *offset_row = NULL, *v = NULL;
+    bool idxen = op->insn->mem & EMU_M_IDXEN, offen = op->insn->mem & EMU_M_OFFEN;
+    if (op->s[0] != EMU_NO_ROW)
+        v = emu_row(w, op->s[0]);
+    if (idxen)
+        index_row = v;
+    if (offen)
+        offset_row = idxen ? v + w->lanes : v;
+    a->mask = emu_exec(w);
+    a->zero = a->partial = 0;
+    a->global = false;
+    if (op->insn->family == EMU_GFX90A && w->s[op->s[2] + 3] == EMU_SCRATCH_RSRC3) {
+        scratch_addresses(w, op, a, offset_row);
+        emu_locate_scratch(w, a, a->mask, bytes, access);
+        emu_idle_lanes(w, a);
+        return;
+    }
+    range_check(w, op, a, bytes, index_row, offset_row);
+    uint64_t whole = a->mask & ~a->partial;
+    if (whole)
+        emu_locate_global(w, a, whole, bytes, access);
+    EMU_EACH_LANE(l, a->partial)
+        emu_locate_global(w, a, UINT64_C(1) << l, a->valid[l], access);
+    emu_idle_lanes(w, a);
+    if (w->group->counters)
+        emu_count_global(w, a, bytes, access);
+}

@@ -1,0 +1,209 @@
+/* LDS instructions that move data between lanes, and transfers between device memory and LDS. */
+#include "emu_mem_handlers.h"
+
+/* Rows are copied first: the destination may be the source. */
+struct gather {
+    uint32_t data[64], poison[64];
+};
+
+static void read_data(const struct emu_wave *w, unsigned row, struct gather *g)
+{
+    memcpy(g->data, emu_row(w, row), w->lanes * sizeof *g->data);
+    for (unsigned l = 0; w->strict && l < w->lanes; l++)
+        g->poison[l] = emu_get_poison(w, row, l);
+}
+
+static void give(struct emu_wave *w, const struct emu_op *op, unsigned lane, uint32_t data,
+                 uint32_t poison)
+{
+    emu_row(w, op->d[0])[lane] = data;
+    if (w->strict && poison)
+        emu_set_poison(w, op->d[0], lane, poison);
+}
+
+/* gfx9 exchanges among 64 lanes; gfx11 within each half of 32, also in wave64. */
+static unsigned lane_named(const struct emu_wave *w, const struct emu_op *op, unsigned l,
+                           uint32_t addr)
+{
+    unsigned n = (addr + (uint32_t)op->insn->offset) / 4;
+    if (op->insn->family < EMU_GFX11)
+        return n % w->lanes;
+    return n % 32 + (l & 32);
+}
+
+void EMU_DO(ds_bpermute_b32)(struct emu_wave *w, const struct emu_op *op)
+{
+    struct gather g;
+    uint32_t addr[64];
+    uint64_t exec = emu_exec(w);
+    read_data(w, op->s[1], &g);
+    memcpy(addr, emu_row(w, op->s[0]), w->lanes * sizeof *addr);
+    EMU_EACH_LANE(l, exec)
+    {
+        unsigned from = lane_named(w, op, l, addr[l]);
+        bool on = exec >> from & 1;
+        give(w, op, l, on ? g.data[from] : 0, on ? g.poison[from] : 0);
+    }
+}
+
+void EMU_DO(ds_permute_b32)(struct emu_wave *w, const struct emu_op *op)
+{
+    struct gather g, out = {{0}, {0}};
+    uint64_t exec = emu_exec(w);
+    const uint32_t *addr = emu_row(w, op->s[0]);
+    read_data(w, op->s[1], &g);
+    EMU_EACH_LANE(l, exec)
+    {
+        unsigned to = lane_named(w, op, l, addr[l]);
+        out.data[to] = g.data[l];
+        out.poison[to] = w->strict ? g.poison[l] : 0;
+    }
+    EMU_EACH_LANE(l, exec)
+    give(w, op, l, out.data[l], out.poison[l]);
+}
+
+static unsigned reverse5(unsigned x)
+{
+    return (x & 1) << 4 | (x & 2) << 2 | (x & 4) | (x & 8) >> 2 | (x & 16) >> 4;
+}
+
+/* The four modes of DS_SWIZZLE's 16-bit offset. */
+static unsigned swizzle_source(unsigned offset, unsigned i)
+{
+    unsigned mask = offset & 31, lane = i & 31;
+    if (offset >= 0xe000) /* FFT */
+        return (reverse5(lane) >> __builtin_popcount(mask) | (lane & mask)) | (i & 32);
+    if (offset >= 0xc000) { /* rotate */
+        unsigned by = offset >> 5 & 31;
+        by = offset & 0x400 ? 32 - by : by;
+        return ((lane & mask) | ((lane + by) & ~mask & 31)) | (i & 32);
+    }
+    if (offset & 0x8000) /* quad permutation */
+        return (i & ~3u) | (offset >> (2 * (i & 3)) & 3);
+    return (((lane & mask) | (offset >> 5 & 31)) ^ (offset >> 10 & 31)) | (i & 32);
+}
+
+void EMU_DO(ds_swizzle_b32)(struct emu_wave *w, const struct emu_op *op)
+{
+    struct gather g;
+    uint64_t exec = emu_exec(w);
+    read_data(w, op->s[0], &g);
+    EMU_EACH_LANE(l, exec)
+    {
+        unsigned from = swizzle_source((unsigned)op->insn->offset & 0xffff, l);
+        bool on = exec >> from & 1;
+        give(w, op, l, on ? g.data[from] : 0, on && w->strict ? g.poison[from] : 0);
+    }
+}
+
+void EMU_DO(ds_nop)(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)w, (void)op;
+}
+
+EMU_DEVICE_DATA void emu_lds_dma(struct emu_wave *w, const struct emu_op *op,
+                                 struct emu_where *from, unsigned bytes,
+                                 void (*body)(uint32_t *d, size_t stride, const uint8_t *p))
+{
+    struct emu_where to;
+    uint32_t base = (w->s[EMU_S_M0] & 0xffff) + (uint32_t)op->insn->offset;
+    to.mask = from->mask | from->zero;
+    for (unsigned l = 0; l < w->lanes; l++)
+        to.addr[l] = base + 4 * l;
+    emu_where_lds_at(w, &to, 4, EMU_WRITE);
+    EMU_EACH_LANE(l, to.mask)
+    {
+        uint8_t shadow[4] = {0};
+        uint32_t x = 0, bits = 0;
+        body(&x, 1, from->p[l]);
+        memcpy(to.p[l], &x, 4);
+        if (!w->strict)
+            continue;
+        for (unsigned i = 0; i < bytes; i++)
+            shadow[i] = (uint8_t)emu_lane_poison(from, l, i, 1);
+        body(&bits, 1, shadow);
+        emu_lane_set_poison(&to, l, 0, 4, bits);
+    }
+}
+
+static void dma_dword(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    (void)stride;
+    memcpy(d, p, 4);
+}
+
+static void dma_ubyte(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    (void)stride;
+    *d = *p;
+}
+
+static void dma_sbyte(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    (void)stride;
+    *d = (uint32_t)(int8_t)*p;
+}
+
+static void dma_ushort(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    uint16_t x;
+    (void)stride;
+    memcpy(&x, p, 2);
+    *d = x;
+}
+
+static void dma_sshort(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    int16_t x;
+    (void)stride;
+    memcpy(&x, p, 2);
+    *d = (uint32_t)x;
+}
+
+#define DMA(name, where, bytes, body)                                                              \
+    void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                                \
+    {                                                                                              \
+        struct emu_where a;                                                                        \
+        where(w, op, &a, bytes, EMU_READ);                                                         \
+        emu_lds_dma(w, op, &a, bytes, body);                                                       \
+    }
+DMA(global_load_lds_dword, emu_where_global, 4, dma_dword)
+DMA(global_load_lds_ubyte, emu_where_global, 1, dma_ubyte)
+DMA(global_load_lds_sbyte, emu_where_global, 1, dma_sbyte)
+DMA(global_load_lds_ushort, emu_where_global, 2, dma_ushort)
+DMA(global_load_lds_sshort, emu_where_global, 2, dma_sshort)
+DMA(scratch_load_lds_dword, emu_where_scratch, 4, dma_dword)
+DMA(scratch_load_lds_ubyte, emu_where_scratch, 1, dma_ubyte)
+DMA(scratch_load_lds_sbyte, emu_where_scratch, 1, dma_sbyte)
+DMA(scratch_load_lds_ushort, emu_where_scratch, 2, dma_ushort)
+DMA(scratch_load_lds_sshort, emu_where_scratch, 2, dma_sshort)
+DMA(buffer_load_lds_b32, emu_where_buffer, 4, dma_dword)
+DMA(buffer_load_lds_u8, emu_where_buffer, 1, dma_ubyte)
+DMA(buffer_load_lds_i8, emu_where_buffer, 1, dma_sbyte)
+DMA(buffer_load_lds_u16, emu_where_buffer, 2, dma_ushort)
+DMA(buffer_load_lds_i16, emu_where_buffer, 2, dma_sshort)
+
+EMU_DEVICE_DATA void EMU_DO(buffer_store_lds_dword)(struct emu_wave *w, const struct emu_op *op)
+{
+    struct emu_where to, from;
+    uint32_t base = (w->s[EMU_S_M0] & 0xffff) + (uint32_t)op->insn->offset;
+    emu_where_buffer(w, op, &to, 4, EMU_WRITE);
+    from.mask = to.mask;
+    for (unsigned l = 0; l < w->lanes; l++)
+        from.addr[l] = base + 4 * l;
+    emu_where_lds_at(w, &from, 4, EMU_READ);
+    EMU_EACH_LANE(l, to.mask)
+    {
+        if (w->strict && emu_lane_poison(&from, l, 0, 4))
+            emu_fault(w, UINT64_C(1) << l, "stores LDS that was never written");
+        memcpy(to.p[l], from.p[l], 4);
+        emu_lane_set_poison(&to, l, 0, 4, 0);
+    }
+}
+
+#define CACHE(name, effects, cls)                                                                  \
+    void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                                \
+    {                                                                                              \
+        (void)w, (void)op;                                                                         \
+    }
+EMU_MEM_CACHE(CACHE)

@@ -1,0 +1,123 @@
+/* Scalar memory: loads and stores of SGPRs, scalar buffers, and the clocks. */
+#include "emu_mem_handlers.h"
+
+static uint32_t scalar_offset(const struct emu_wave *w, const struct emu_op *op)
+{
+    return emu_scalar(w, op, 1) + (uint32_t)op->insn->offset;
+}
+
+/* Dword-aligned whatever the operands: the low two bits do not exist in the hardware's adder. */
+static uint64_t scalar_address(const struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t base = emu_s64(w, op->s[0]) & ~UINT64_C(3);
+    return (base + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1)) & ~UINT64_C(3);
+}
+
+static void give_scalars(struct emu_wave *w, const struct emu_op *op, const uint32_t *x, unsigned n,
+                         const uint8_t *init)
+{
+    emu_write_sgprs(w, op->d[0], x, n);
+    if (!w->strict || !init)
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, init + 4 * i, 4);
+        if (op->d[0] + i < EMU_S_REGS)
+            w->sp[op->d[0] + i] |= ~bits;
+    }
+}
+
+EMU_DEVICE_DATA static void load(struct emu_wave *w, const struct emu_op *op, unsigned n)
+{
+    uint32_t x[16];
+    uint8_t *init;
+    const uint8_t *p = emu_scalar_bytes(w, scalar_address(w, op), 4 * n, EMU_READ, &init);
+    memcpy(x, p, 4 * n);
+    give_scalars(w, op, x, n, init);
+}
+
+/* A scalar buffer: base and size of the descriptor; every dword past the end reads 0. */
+struct scalar_buffer {
+    uint64_t base, size;
+};
+
+static struct scalar_buffer scalar_buffer(const struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *d = &w->s[op->s[0]];
+    uint64_t stride = d[1] >> 16 & 0x3fff;
+    return (struct scalar_buffer){
+        (d[0] | (uint64_t)(d[1] & 0xffff) << 32) & ~UINT64_C(3),
+        stride ? stride * d[2] : d[2],
+    };
+}
+
+EMU_DEVICE_DATA static void buffer_load(struct emu_wave *w, const struct emu_op *op, unsigned n)
+{
+    uint32_t x[16];
+    uint8_t shadow[64];
+    struct scalar_buffer b = scalar_buffer(w, op);
+    uint64_t offset = scalar_offset(w, op) & ~3u;
+    memset(shadow, 0xff, sizeof shadow);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *init = NULL;
+        x[i] = 0;
+        if (offset + 4 * i + 4 > b.size)
+            continue;
+        memcpy(&x[i], emu_scalar_bytes(w, b.base + offset + 4 * i, 4, EMU_READ, &init), 4);
+        if (init)
+            memcpy(shadow + 4 * i, init, 4);
+    }
+    give_scalars(w, op, x, n, shadow);
+}
+
+EMU_DEVICE_DATA static void store_at(struct emu_wave *w, const struct emu_op *op, uint64_t addr,
+                                     unsigned n)
+{
+    uint8_t *init;
+    uint8_t *p = emu_scalar_bytes(w, addr, 4 * n, EMU_WRITE, &init);
+    for (unsigned i = 0; w->strict && i < n; i++)
+        if (op->s[2] + i < EMU_S_REGS && w->sp[op->s[2] + i])
+            emu_fault(w, 0, "stores a value that was never computed (s%u)", op->s[2] + i);
+    memcpy(p, &w->s[op->s[2]], 4 * n);
+    if (init)
+        memset(init, 0xff, 4 * n);
+}
+
+static void buffer_store(struct emu_wave *w, const struct emu_op *op, unsigned n)
+{
+    struct scalar_buffer b = scalar_buffer(w, op);
+    uint64_t offset = scalar_offset(w, op) & ~3u;
+    if (offset + 4 * n <= b.size)
+        store_at(w, op, b.base + offset, n);
+}
+
+#define SCALAR(name, call)                                                                         \
+    void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                                \
+    {                                                                                              \
+        call;                                                                                      \
+    }
+SCALAR(s_load_dword, load(w, op, 1))
+SCALAR(s_load_dwordx2, load(w, op, 2))
+SCALAR(s_load_dwordx4, load(w, op, 4))
+SCALAR(s_load_dwordx8, load(w, op, 8))
+SCALAR(s_load_dwordx16, load(w, op, 16))
+SCALAR(s_buffer_load_dword, buffer_load(w, op, 1))
+SCALAR(s_buffer_load_dwordx2, buffer_load(w, op, 2))
+SCALAR(s_buffer_load_dwordx4, buffer_load(w, op, 4))
+SCALAR(s_buffer_load_dwordx8, buffer_load(w, op, 8))
+SCALAR(s_buffer_load_dwordx16, buffer_load(w, op, 16))
+SCALAR(s_store_dword, store_at(w, op, scalar_address(w, op), 1))
+SCALAR(s_store_dwordx2, store_at(w, op, scalar_address(w, op), 2))
+SCALAR(s_store_dwordx4, store_at(w, op, scalar_address(w, op), 4))
+SCALAR(s_buffer_store_dword, buffer_store(w, op, 1))
+SCALAR(s_buffer_store_dwordx2, buffer_store(w, op, 2))
+SCALAR(s_buffer_store_dwordx4, buffer_store(w, op, 4))
+
+/* There is no time here: both clocks count the wave's own instructions, so that runs repeat. */
+static void clock_now(struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t now[2] = {(uint32_t)w->executed, (uint32_t)(w->executed >> 32)};
+    emu_write_sgprs(w, op->d[0], now, 2);
+}
+SCALAR(s_memtime, clock_now(w, op))
+SCALAR(s_memrealtime, clock_now(w, op))
