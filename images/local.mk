@@ -1,0 +1,46 @@
+# The kernel images. ninja knows what depends on what, so make always asks it; with nothing to do
+# that takes some milliseconds.
+EXTRA_DIST += images/matrix.def images/FORMAT.md
+
+images_store = aotriton.images
+images_verbose = $(if $(filter 1,$(V)),-v)
+
+# MAX_JOBS of make's environment, else of configure's, else make's own -j, else one a processor.
+images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
+	@$(MKDIR_P) images
+	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
+	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
+	    --bundler='$(OFFLOAD_BUNDLER)' --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
+	    --gpus='$(GPU_ARCHS)' --flags='$(DEVICE_FLAGS)' $(KERNEL_DEBUG) --output=images/build.ninja
+	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \
+	jobs=$${MAX_JOBS:-$(CONFIGURED_JOBS)}; jobs=$${jobs:-$$asked}; \
+	exec $(NINJA) -C images $(images_verbose) -j $${jobs:-`getconf _NPROCESSORS_ONLN`}
+	@cd images/$(images_store) && for d in amd-*; do \
+	    case ' $(GPU_ARCHS) ' in *" $${d#amd-} "*) ;; *) rm -rf "$$d" ;; esac; done
+
+images-clean:
+	rm -rf images/$(images_store) images/object images/build.ninja images/.ninja_deps \
+	    images/.ninja_log
+
+# Everything of one GPU lies in its own directory, so that it can be packaged by itself.
+images-install: images-all
+	@for gpu in $(GPU_ARCHS); do \
+	    from=images/$(images_store)/amd-$$gpu to='$(DESTDIR)$(libdir)'/$(images_store)/amd-$$gpu; \
+	    echo "installing $$to"; $(MKDIR_P) "$$to/flash" && \
+	    $(INSTALL_DATA) $$from/flash/*.zst "$$to/flash" && \
+	    $(INSTALL_DATA) $$from/__signature__ "$$to" || exit 1; \
+	done
+
+images-uninstall:
+	for gpu in $(GPU_ARCHS); do \
+	    rm -rf '$(DESTDIR)$(libdir)'/$(images_store)/amd-$$gpu; done
+	-rmdir '$(DESTDIR)$(libdir)'/$(images_store)
+
+# How the same kernels would fare in other forms: the tables of images/FORMAT.md.
+compare-images: images-all
+	@for gpu in $(GPU_ARCHS); do \
+	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
+	        --op=attn_fwd --objects=images/object/$$gpu && echo || exit 1; done
+
+CLEAN_LOCAL += images-clean
+.PHONY: images-all compare-images

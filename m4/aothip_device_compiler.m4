@@ -54,6 +54,14 @@ AS_IF([test -z "$OFFLOAD_BUNDLER"],
     [aothip_missing="$aothip_missing    clang-offload-bundler of the same version as clang
         Debian: apt-get install clang-tools-19
 "])
+AC_ARG_VAR([DEVICE_FLAGS], [further flags for the compilation of kernels])
+AC_ARG_ENABLE([kernel-debug],
+    [AS_HELP_STRING([--enable-kernel-debug],
+        [keep symbols and line tables in the kernels, so that the emulator names source lines
+         @<:@no@:>@])],
+    [], [enable_kernel_debug=no])
+AS_IF([test "$enable_kernel_debug" = no], [KERNEL_DEBUG=], [KERNEL_DEBUG=--debug])
+AC_SUBST([KERNEL_DEBUG])
 AC_SUBST([DEVICE_CLANG])
 AC_SUBST([DEVICE_LLD])
 AC_SUBST([OFFLOAD_BUNDLER])
@@ -61,7 +69,11 @@ AC_SUBST([OFFLOAD_BUNDLER])
 
 dnl AOTHIP_PROG_NINJA: the kernels are compiled by ninja; the environment's MAX_JOBS bounds it.
 AC_DEFUN([AOTHIP_PROG_NINJA], [
-AC_ARG_VAR([MAX_JOBS], [how many kernels to compile at once @<:@one per processor@:>@])
+AC_ARG_VAR([MAX_JOBS], [how many kernels to compile at once @<:@make's -j, else one a processor@:>@])
+dnl Not as a make variable: that would hide the environment's MAX_JOBS when make runs.
+AM_SUBST_NOTMAKE([MAX_JOBS])
+CONFIGURED_JOBS=$MAX_JOBS
+AC_SUBST([CONFIGURED_JOBS])
 AC_PATH_PROGS([NINJA], [ninja ninja-build samu])
 AS_IF([test -z "$NINJA"],
     [aothip_missing="$aothip_missing    ninja
