@@ -13,8 +13,11 @@
  * k16 k32 (mandatory literal), simm16. Prefix v. VGPR only, s. scalar only, a. AGPR only; the
  * second source of VOP2 and VOPC is a VGPR in the 32-bit form. In memory rows: addr (an address
  * or LDS offset), base (64-bit scalar address), buf (resource descriptor).
+ *
+ * flags: enum emu_flag and enum emu_mod without their prefixes; FLOAT is what nearly every float
+ * operation has, EXT the DPP and SDWA forms that nearly every 32-bit vector operation has.
  */
-#include "emu_insn.h"
+#include "emu_decode.h"
 
 #define NO (-1)
 #define LOAD EMU_F_LOAD
@@ -25,6 +28,19 @@
 #define BRANCH EMU_F_BRANCH
 #define TRAPPED EMU_F_TRAPPED
 #define MATRIX EMU_F_MATRIX
+#define FMODS EMU_D_FMODS
+#define CLAMP EMU_D_CLAMP
+#define OMOD EMU_D_OMOD
+#define FLOAT (EMU_D_FMODS | EMU_D_CLAMP | EMU_D_OMOD)
+#define OPSEL EMU_D_OPSEL
+#define NEGX EMU_D_NEGX
+#define IMODS EMU_D_IMODS
+#define NO64 EMU_D_NO64
+#define DPP9 EMU_D_DPP9
+#define SDWA EMU_D_SDWA
+#define DPP11 EMU_D_DPP11
+#define DPP64 EMU_D_DPP64
+#define EXT (EMU_D_DPP9 | EMU_D_SDWA | EMU_D_DPP11 | EMU_D_DPP64)
 #define I(name, sem, enc, gfx90a, gfx942, gfx11, gfx11_5, sig, flags)                              \
     {#name, #sem, EMU_##enc, {gfx90a, gfx942, gfx11, gfx11_5}, sig, flags},
 
