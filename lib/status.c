@@ -22,19 +22,6 @@ static const struct {
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
-enum aothip_status status_set(struct status *status, enum aothip_status code, const char *format,
-                              ...)
-{
-    va_list arguments;
-    if (status->code != AOTHIP_OK)
-        return status->code;
-    status->code = code;
-    va_start(arguments, format);
-    vsnprintf(status->text, sizeof(status->text), format, arguments);
-    va_end(arguments);
-    return code;
-}
-
 enum aothip_status status_publish(const struct status *status, enum status_log level)
 {
     if (status->code == AOTHIP_OK)

@@ -76,11 +76,11 @@ enum aothip_mask {
 /*
  * A four-dimensional view of device memory: (batch, head, sequence, channel), whatever the order in
  * memory. Element (b, h, s, d) lies at data + b*stride[0] + h*stride[1] + s*stride[2] + d.
- * stride[3] must be 1 (ignored where size[3] is 1); the other strides may be any value from 0 to
- * 2^48, so BHSD, BSHD, packed QKV and broadcast tensors all fit. An output must not overlap itself
- * or any input. data needs the natural alignment of dtype only; where all of q, k, v and o have
- * 16-byte-aligned data, strides of multiples of 8 elements and head dims of multiples of 8, faster
- * kernels run.
+ * stride[3] must be 1; the other strides may be any value from 0 to 2^48, so BHSD, BSHD, packed QKV
+ * and broadcast tensors all fit. The stride of a dimension of size 1 is ignored. An output must not
+ * overlap itself or any input; overlaps that need no search to be seen are refused. data needs the
+ * natural alignment of dtype only; where all of q, k, v and o have 16-byte-aligned data, strides of
+ * multiples of 8 elements and head dims of multiples of 8, faster kernels run.
  */
 struct aothip_tensor {
     void *data;
@@ -92,16 +92,19 @@ struct aothip_tensor {
 /*
  * Arguments of aothip_attn_fwd(). Zero the struct, set struct_size = sizeof(struct ...), fill in
  * the rest. Fields are only ever appended, and a field beyond the caller's struct_size counts as
- * zero, so a program built with an older header keeps its meaning.
+ * zero, so a program built with an older header keeps its meaning; one built with a newer header
+ * works as long as the fields that this library does not know are zero.
  *
- *   q    (batch, heads_q, seq_q, dim_qk)   F16 or BF16
+ *   q    (batch, heads_q, seq_q, dim_qk)   F16 or BF16 (the images of this release)
  *   k    (batch, heads_k, seq_k, dim_qk)   type of q
  *   v    (batch, heads_k, seq_k, dim_v)    type of q
  *   o    (batch, heads_q, seq_q, dim_v)    type of q; written
  *   lse  (batch, heads_q, seq_q) F32, contiguous; written; may be NULL
  *
- * batch, heads, seq_q and seq_k from 1 to 2^31-1, dim_qk and dim_v from 1 to 128, each.
+ * All sizes at most 2^30. dim_qk and dim_v from 1 to what the images hold, 128 in this release.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).
+ * Where batch, heads_q or seq_q is 0 there is nothing to do, and data may be NULL; else seq_k must
+ * be at least 1.
  *
  * lse is the natural logarithm. A row that sees no key gets o = 0 and lse = +infinity.
  * scale is used as it is: 0 and negative values work; NaN and infinities are refused.
@@ -155,6 +158,24 @@ AOTHIP_API enum aothip_status aothip_check_stream(struct aothip_context *context
 AOTHIP_API enum aothip_status aothip_attn_fwd(struct aothip_context *context,
                                               const struct aothip_attn_fwd_params *params,
                                               void *stream);
+
+/* A GPU as the HIP runtime describes it. Set struct_size before the call. */
+struct aothip_device_info {
+    size_t struct_size;
+    int32_t device;        /* HIP device number */
+    int32_t compute_units; /* as HIP counts them: work-group processors on RDNA */
+    uint64_t memory_bytes;
+    char target[48]; /* "gfx942:sramecc+:xnack-" */
+    char gpu[16];    /* "gfx942" */
+    char name[256];  /* "AMD Instinct MI300X" */
+};
+
+/*
+ * Describes the device of `stream` (a hipStream_t; NULL is the current device's null stream). Needs
+ * no images. Errors: ARGUMENT, NO_HIP, HIP, NO_DEVICE, MEMORY.
+ */
+AOTHIP_API enum aothip_status aothip_stream_device(struct aothip_context *context, void *stream,
+                                                   struct aothip_device_info *info);
 
 /* One kernel in the images, as aothip_list() shows it. Strings live during the callback only. */
 struct aothip_entry {

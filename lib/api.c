@@ -1,0 +1,245 @@
+/* The C API: validate, then target, select, module, args, launch. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "hip.h"
+#include "module.h"
+#include "select.h"
+#include "status.h"
+#include "store.h"
+#include "validate.h"
+
+#define TEXT_OF(number) #number
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *aothip_version(void)
+{
+    return VERSION_TEXT(AOTHIP_VERSION_MAJOR, AOTHIP_VERSION_MINOR, AOTHIP_VERSION_PATCH);
+}
+
+/* Calls without a context: AOTHIP_LOG has not been read yet. */
+static enum aothip_status refuse_null(const char *name)
+{
+    struct status why;
+    status_clear(&why);
+    status_set(&why, AOTHIP_E_ARGUMENT, "%s is NULL", name);
+    return status_publish(&why, status_log_level());
+}
+
+enum aothip_status aothip_open(const char *directory, struct aothip_context **context)
+{
+    struct status why;
+    if (!context)
+        return refuse_null("context");
+    status_clear(&why);
+    module_open(directory, context, &why);
+    return status_publish(&why, why.code ? status_log_level() : STATUS_LOG_OFF);
+}
+
+void aothip_close(struct aothip_context *context)
+{
+    module_close(context);
+}
+
+const char *aothip_directory(const struct aothip_context *context)
+{
+    return context ? module_directory(context) : "";
+}
+
+enum aothip_status aothip_check_device(struct aothip_context *context, int device)
+{
+    struct module_device *found;
+    const struct hip *hip;
+    struct status why;
+    if (!context)
+        return refuse_null("context");
+    status_clear(&why);
+    if (!module_hip(context, &hip, &why) && !module_device(context, hip, device, &found, &why))
+        module_check(context, found, &why);
+    return status_publish(&why, module_log(context));
+}
+
+enum aothip_status aothip_check_stream(struct aothip_context *context, void *stream)
+{
+    struct module_device *found;
+    const struct hip *hip;
+    struct status why;
+    int number;
+    if (!context)
+        return refuse_null("context");
+    status_clear(&why);
+    if (!module_hip(context, &hip, &why) && !module_stream_device(hip, stream, &number, &why) &&
+        !module_device(context, hip, number, &found, &why))
+        module_check(context, found, &why);
+    return status_publish(&why, module_log(context));
+}
+
+/* Fills as much of the caller's struct as it has room for. */
+static void fill_device_info(const struct module_info *from, int number,
+                             struct aothip_device_info *info)
+{
+    struct aothip_device_info all = {.struct_size = info->struct_size};
+    _Static_assert(sizeof(all.target) == TARGET_TEXT_MAX, "room for any target ID");
+    _Static_assert(sizeof(all.gpu) == sizeof(from->target.gpu), "room for any GPU name");
+    _Static_assert(sizeof(all.name) == sizeof(from->properties.name), "room for any name");
+    all.device = number;
+    all.compute_units = from->properties.compute_units;
+    all.memory_bytes = from->properties.memory_bytes;
+    target_print(&from->target, all.target);
+    memcpy(all.gpu, from->target.gpu, sizeof(all.gpu));
+    memcpy(all.name, from->properties.name, sizeof(all.name));
+    memcpy(info, &all, info->struct_size < sizeof(all) ? info->struct_size : sizeof(all));
+}
+
+enum aothip_status aothip_stream_device(struct aothip_context *context, void *stream,
+                                        struct aothip_device_info *info)
+{
+    const struct hip *hip;
+    struct module_info found;
+    struct status why;
+    int number;
+    if (!context)
+        return refuse_null("context");
+    if (!info)
+        return refuse_null("info");
+    status_clear(&why);
+    if (info->struct_size < sizeof(info->struct_size) + 2 * sizeof(int32_t))
+        status_set(&why, AOTHIP_E_ARGUMENT, "info: struct_size is %zu", info->struct_size);
+    else if (!module_hip(context, &hip, &why) &&
+             !module_stream_device(hip, stream, &number, &why) &&
+             !module_describe(hip, number, &found, &why))
+        fill_device_info(&found, number, info);
+    return status_publish(&why, module_log(context));
+}
+
+/* Why select_entry() found nothing, in terms of the arguments. */
+static enum aothip_status refuse_unsupported(const struct module_device *device,
+                                             const struct select_need *need, struct status *why)
+{
+    static const char *const names[] = {
+        [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
+    return status_set(why, AOTHIP_E_UNSUPPORTED, "q, v: no kernel for %s, head dim %lld%s%s in %s",
+                      names[need->dtype], (long long)need->dim,
+                      need->features & FORMAT_FEATURE_MASK ? ", masked" : "",
+                      need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
+                      device->images->path);
+}
+
+static enum aothip_status launch(const struct aothip_context *context, const struct hip *hip,
+                                 const struct module_device *device, hipFunction_t function,
+                                 const char *symbol, struct attn_fwd_args *args,
+                                 const struct args_grid *grid, hipStream_t stream,
+                                 struct status *why)
+{
+    void *parameters[] = {args};
+    hipError_t error;
+    if (module_log(context) >= STATUS_LOG_ALL)
+        status_print("device %d: launch %s, grid %u x %u x %u of %u threads", device->number,
+                     symbol, grid->x, grid->y, grid->z, grid->threads);
+    error = hip->module_launch_kernel(function, grid->x, grid->y, grid->z, grid->threads, 1, 1, 0,
+                                      stream, parameters, NULL);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipModuleLaunchKernel", error, why);
+    return AOTHIP_OK;
+}
+
+static enum aothip_status attn_fwd(struct aothip_context *context,
+                                   const struct aothip_attn_fwd_params *given, hipStream_t stream,
+                                   struct status *why)
+{
+    const struct aothip_attn_fwd_params *params;
+    struct aothip_attn_fwd_params room;
+    const struct hip *hip;
+    struct module_device *device;
+    struct attn_fwd_args args;
+    struct args_grid grid;
+    struct select_need need;
+    const struct format_entry *entries;
+    hipFunction_t function;
+    int number, entry;
+
+    if (validate_attn_fwd(given, &room, &params, why) || module_hip(context, &hip, why) ||
+        module_stream_device(hip, stream, &number, why) ||
+        module_device(context, hip, number, &device, why))
+        return why->code;
+    if (validate_is_empty(params))
+        return AOTHIP_OK;
+    need = select_need_attn_fwd(params);
+    entries = device->images->entries;
+    entry = select_entry(entries, device->images->header->entry_count, &need);
+    if (entry < 0)
+        return refuse_unsupported(device, &need, why);
+    if (args_attn_fwd(params, &entries[entry], &args, &grid, why) ||
+        module_function(context, hip, device, (uint32_t)entry, &function, why))
+        return why->code;
+    return launch(context, hip, device, function, entries[entry].symbol, &args, &grid, stream, why);
+}
+
+enum aothip_status aothip_attn_fwd(struct aothip_context *context,
+                                   const struct aothip_attn_fwd_params *params, void *stream)
+{
+    struct status why;
+    if (!context)
+        return refuse_null("context");
+    status_clear(&why);
+    if (attn_fwd(context, params, stream, &why) == AOTHIP_OK)
+        return AOTHIP_OK;
+    return status_publish(&why, module_log(context));
+}
+
+/* Visits the entries of one GPU; *stop is what the visitor returned last. */
+static enum aothip_status list_gpu(const struct aothip_context *context, const char *gpu,
+                                   int (*visit)(const struct aothip_entry *entry, void *user),
+                                   void *user, int *stop, struct status *why)
+{
+    struct store store;
+    if (store_open(&store, module_directory(context), gpu, why)) {
+        if (why->code == AOTHIP_E_NO_IMAGES) /* a directory that holds other files only */
+            status_clear(why);
+        return why->code;
+    }
+    for (uint32_t i = 0; i < store.header->entry_count && !*stop; i++) {
+        const struct format_entry *from = &store.entries[i];
+        const struct aothip_entry entry = {
+            .struct_size = sizeof(entry),
+            .gpu = store.header->gpu,
+            .file = store.path,
+            .symbol = from->symbol,
+            .dtype = from->dtype,
+            .dim_max = from->dim_max,
+            .masked = (from->features & FORMAT_FEATURE_MASK) != 0,
+            .aligned = (from->features & FORMAT_FEATURE_UNALIGNED) == 0,
+            .tile_q = from->tile_q,
+            .tile_k = from->tile_k,
+            .threads = from->threads,
+            .lds_bytes = (int32_t)from->lds_size,
+            .vgprs = from->vgprs + from->agprs,
+            .sgprs = from->sgprs,
+            .frame_bytes = from->frame_size,
+            .code_bytes = from->bundle_size,
+        };
+        *stop = visit(&entry, user);
+    }
+    store_close(&store);
+    return AOTHIP_OK;
+}
+
+enum aothip_status aothip_list(struct aothip_context *context,
+                               int (*visit)(const struct aothip_entry *entry, void *user),
+                               void *user)
+{
+    struct store_gpus gpus = {0, NULL};
+    struct status why;
+    int stop = 0;
+    if (!context)
+        return refuse_null("context");
+    if (!visit)
+        return refuse_null("visit");
+    status_clear(&why);
+    store_list_gpus(module_directory(context), &gpus, &why);
+    for (size_t i = 0; i < gpus.count && !stop && !why.code; i++)
+        list_gpu(context, gpus.names[i], visit, user, &stop, &why);
+    free(gpus.names);
+    return status_publish(&why, module_log(context));
+}

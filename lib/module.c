@@ -1,0 +1,356 @@
+/* Devices and loaded kernels of a context: the library's mutable state, under one lock. */
+#include "module.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle.h"
+
+enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
+
+/* One mapped image file; devices of the same GPU share it. */
+struct image {
+    struct image *next;
+    struct store store;
+};
+
+struct aothip_context {
+    char *directory;
+    enum status_log log;
+    pthread_mutex_t lock; /* guards every write to what follows */
+    struct image *images;
+    struct hip hip;
+    _Atomic int hip_found;
+    _Atomic(struct module_device *) devices[MAX_DEVICES];
+};
+
+enum aothip_status module_open(const char *directory, struct aothip_context **context,
+                               struct status *why)
+{
+    struct aothip_context *made = calloc(1, sizeof(*made));
+    *context = NULL;
+    if (!made)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for a context");
+    if (store_find_directory(directory, &made->directory, why)) {
+        free(made);
+        return why->code;
+    }
+    if (pthread_mutex_init(&made->lock, NULL)) {
+        free(made->directory);
+        free(made);
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for a lock");
+    }
+    made->log = status_log_level();
+    *context = made;
+    return AOTHIP_OK;
+}
+
+const char *module_directory(const struct aothip_context *context)
+{
+    return context->directory;
+}
+
+enum status_log module_log(const struct aothip_context *context)
+{
+    return context->log;
+}
+
+enum aothip_status module_hip(struct aothip_context *context, const struct hip **hip,
+                              struct status *why)
+{
+    *hip = &context->hip;
+    if (atomic_load_explicit(&context->hip_found, memory_order_acquire))
+        return AOTHIP_OK;
+    pthread_mutex_lock(&context->lock);
+    if (!atomic_load_explicit(&context->hip_found, memory_order_relaxed) &&
+        !hip_open(&context->hip, why)) {
+        if (context->log >= STATUS_LOG_ALL)
+            status_print("HIP runtime: %s", context->hip.origin);
+        atomic_store_explicit(&context->hip_found, 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return why->code;
+}
+
+enum aothip_status module_stream_device(const struct hip *hip, hipStream_t stream, int *number,
+                                        struct status *why)
+{
+    /* NULL, hipStreamLegacy (1) and hipStreamPerThread (2) are names for streams of the current
+     * device. */
+    int named = (uintptr_t)stream <= 2;
+    hipError_t error;
+    if (named || !hip->stream_get_device) {
+        error = hip->get_device(number);
+        if (error != hipSuccess)
+            return hip_fail(hip, "hipGetDevice", error, why);
+    } else {
+        error = hip->stream_get_device(stream, number);
+        if (error != hipSuccess)
+            return hip_fail(hip, "hipStreamGetDevice", error, why);
+    }
+    return AOTHIP_OK;
+}
+
+enum aothip_status module_describe(const struct hip *hip, int number, struct module_info *info,
+                                   struct status *why)
+{
+    int count = 0;
+    hipError_t error = hip->get_device_count(&count);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipGetDeviceCount", error, why);
+    if (count > MAX_DEVICES)
+        count = MAX_DEVICES;
+    if (number < 0 || number >= count)
+        return status_set(why, AOTHIP_E_NO_DEVICE, "device %d: HIP has %d", number, count);
+    if (hip_device_properties(hip, number, &info->properties, why))
+        return why->code;
+    if (target_parse(info->properties.target, strlen(info->properties.target), &info->target))
+        return status_set(why, AOTHIP_E_NO_HIP, "device %d: \"%s\" is no target ID", number,
+                          info->properties.target);
+    return AOTHIP_OK;
+}
+
+/* The images of `gpu`, mapped on first use. Under the lock. */
+static enum aothip_status find_images(struct aothip_context *context, const char *gpu,
+                                      const struct store **images, struct status *why)
+{
+    struct image *image;
+    for (image = context->images; image; image = image->next)
+        if (strcmp(image->store.header->gpu, gpu) == 0) {
+            *images = &image->store;
+            return AOTHIP_OK;
+        }
+    image = malloc(sizeof(*image));
+    if (!image)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for the images of %s", gpu);
+    if (store_open(&image->store, context->directory, gpu, why)) {
+        free(image);
+        return why->code;
+    }
+    if (context->log >= STATUS_LOG_ALL)
+        status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
+    image->next = context->images;
+    context->images = image;
+    *images = &image->store;
+    return AOTHIP_OK;
+}
+
+/* Under the lock. */
+static enum aothip_status make_device(struct aothip_context *context, const struct hip *hip,
+                                      int number, struct module_device **device, struct status *why)
+{
+    struct module_info info;
+    const struct store *images;
+    struct module_device *made;
+    uint32_t count;
+    if (module_describe(hip, number, &info, why) ||
+        find_images(context, info.target.gpu, &images, why))
+        return why->code;
+    count = images->header->entry_count;
+    made = calloc(1, sizeof(*made) + count * sizeof(made->kernels[0]));
+    if (!made)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for %u kernels of device %d", count,
+                          number);
+    made->number = number;
+    made->target = info.target;
+    made->images = images;
+    atomic_store_explicit(&context->devices[number], made, memory_order_release);
+    *device = made;
+    return AOTHIP_OK;
+}
+
+enum aothip_status module_device(struct aothip_context *context, const struct hip *hip, int number,
+                                 struct module_device **device, struct status *why)
+{
+    if ((unsigned)number < MAX_DEVICES) {
+        *device = atomic_load_explicit(&context->devices[number], memory_order_acquire);
+        if (*device)
+            return AOTHIP_OK;
+    }
+    pthread_mutex_lock(&context->lock);
+    if ((unsigned)number < MAX_DEVICES)
+        *device = atomic_load_explicit(&context->devices[number], memory_order_relaxed);
+    else
+        *device = NULL;
+    if (!*device)
+        make_device(context, hip, number, device, why);
+    pthread_mutex_unlock(&context->lock);
+    return why->code;
+}
+
+/* Inflates the frame of entry `index` and finds the code for the device in it. */
+static enum aothip_status find_code(const struct module_device *device, uint32_t index,
+                                    uint8_t **bundle, struct bundle_code *code, struct status *why)
+{
+    const struct store *images = device->images;
+    const struct format_entry *entry = &images->entries[index];
+    const struct bundle_name name = {images->path, entry->symbol};
+    if (store_inflate(images, index, bundle, why))
+        return why->code;
+    if (bundle_find(*bundle, entry->bundle_size, &device->target, &name, code, why)) {
+        free(*bundle);
+        *bundle = NULL;
+    }
+    return why->code;
+}
+
+enum aothip_status module_check(struct aothip_context *context, struct module_device *device,
+                                struct status *why)
+{
+    const struct format_entry *entries = device->images->entries;
+    if (atomic_load_explicit(&device->checked, memory_order_acquire))
+        return AOTHIP_OK;
+    pthread_mutex_lock(&context->lock);
+    for (uint32_t i = 0; i < device->images->header->entry_count && !why->code; i++) {
+        struct bundle_code code;
+        uint8_t *bundle;
+        if (i && entries[i].frame_offset == entries[i - 1].frame_offset)
+            continue;
+        if (!find_code(device, i, &bundle, &code, why))
+            free(bundle);
+    }
+    if (!why->code)
+        atomic_store_explicit(&device->checked, 1, memory_order_release);
+    pthread_mutex_unlock(&context->lock);
+    return why->code;
+}
+
+/* Makes `number` current and notes in *before what was. */
+static enum aothip_status enter_device(const struct hip *hip, int number, int *before,
+                                       struct status *why)
+{
+    hipError_t error = hip->get_device(before);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipGetDevice", error, why);
+    if (*before == number)
+        return AOTHIP_OK;
+    error = hip->set_device(number);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipSetDevice", error, why);
+    return AOTHIP_OK;
+}
+
+/* Makes `before` current again. */
+static enum aothip_status leave_device(const struct hip *hip, int number, int before,
+                                       struct status *why)
+{
+    hipError_t error = before == number ? hipSuccess : hip->set_device(before);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipSetDevice", error, why);
+    return AOTHIP_OK;
+}
+
+/* Hands `code` to the driver of the current device; fills `kernel` but for its function. */
+static enum aothip_status load_code(const struct hip *hip, const struct bundle_code *code,
+                                    const char *symbol, struct module_kernel *kernel,
+                                    hipFunction_t *function, struct status *why)
+{
+    void *copy = malloc(code->size);
+    hipModule_t module = NULL;
+    hipError_t error;
+    if (!copy)
+        return status_set(why, AOTHIP_E_MEMORY, "kernel %s: no memory for %zu bytes of code",
+                          symbol, code->size);
+    memcpy(copy, code->bytes, code->size);
+    error = hip->module_load_data(&module, copy);
+    if (error != hipSuccess) {
+        free(copy);
+        return hip_fail(hip, "hipModuleLoadData", error, why);
+    }
+    error = hip->module_get_function(function, module, symbol);
+    if (error == hipSuccess && !*function)
+        error = hipErrorNotFound;
+    if (error != hipSuccess) {
+        hip_fail(hip, "hipModuleGetFunction", error, why);
+        hip->module_unload(module);
+        free(copy);
+        return why->code;
+    }
+    kernel->module = module;
+    kernel->code = copy;
+    return AOTHIP_OK;
+}
+
+/* Under the lock. */
+static enum aothip_status load_kernel(struct aothip_context *context, const struct hip *hip,
+                                      struct module_device *device, uint32_t index,
+                                      hipFunction_t *function, struct status *why)
+{
+    const char *symbol = device->images->entries[index].symbol;
+    struct module_kernel *kernel = &device->kernels[index];
+    struct bundle_code code;
+    uint8_t *bundle;
+    int before;
+    if (find_code(device, index, &bundle, &code, why))
+        return why->code;
+    if (!enter_device(hip, device->number, &before, why)) {
+        if (!load_code(hip, &code, symbol, kernel, function, why)) {
+            atomic_store_explicit(&kernel->function, *function, memory_order_release);
+            if (context->log >= STATUS_LOG_ALL)
+                status_print("device %d: loaded %s, %zu bytes", device->number, symbol, code.size);
+        }
+        leave_device(hip, device->number, before, why);
+    }
+    free(bundle);
+    return why->code;
+}
+
+enum aothip_status module_load(struct aothip_context *context, const struct hip *hip,
+                               struct module_device *device, uint32_t index,
+                               hipFunction_t *function, struct status *why)
+{
+    pthread_mutex_lock(&context->lock);
+    *function = atomic_load_explicit(&device->kernels[index].function, memory_order_relaxed);
+    if (!*function)
+        load_kernel(context, hip, device, index, function, why);
+    pthread_mutex_unlock(&context->lock);
+    return why->code;
+}
+
+/* Unloads what is loaded on a device and frees it; failures can only be logged. */
+static void unload_device(struct aothip_context *context, struct module_device *device)
+{
+    const struct hip *hip = &context->hip;
+    struct status why;
+    int before, entered = 0;
+    status_clear(&why);
+    for (uint32_t i = 0; i < device->images->header->entry_count; i++) {
+        struct module_kernel *kernel = &device->kernels[i];
+        hipError_t error;
+        if (!kernel->module)
+            continue;
+        if (!entered)
+            entered = !enter_device(hip, device->number, &before, &why);
+        error = hip->module_unload(kernel->module);
+        if (error != hipSuccess)
+            hip_fail(hip, "hipModuleUnload", error, &why);
+        free(kernel->code);
+    }
+    if (entered)
+        leave_device(hip, device->number, before, &why);
+    if (why.code && context->log >= STATUS_LOG_FAILURES)
+        status_print("closing device %d: %s", device->number, why.text);
+    free(device);
+}
+
+void module_close(struct aothip_context *context)
+{
+    if (!context)
+        return;
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        struct module_device *device =
+            atomic_load_explicit(&context->devices[i], memory_order_acquire);
+        if (device)
+            unload_device(context, device);
+    }
+    while (context->images) {
+        struct image *image = context->images;
+        context->images = image->next;
+        store_close(&image->store);
+        free(image);
+    }
+    pthread_mutex_destroy(&context->lock);
+    free(context->directory);
+    free(context);
+}

@@ -1,0 +1,91 @@
+/*
+ * A context: the HIP runtime, the devices met so far, and the kernels loaded on each. All mutable
+ * state and the only lock of the library. A kernel that is loaded is found with atomic loads alone.
+ */
+#ifndef AOTHIP_MODULE_H
+#define AOTHIP_MODULE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "hip.h"
+#include "status.h"
+#include "store.h"
+#include "target.h"
+
+/* One kernel on one device. Only `function` is read without the lock. */
+struct module_kernel {
+    _Atomic(hipFunction_t) function; /* NULL until loaded */
+    hipModule_t module;
+    void *code; /* the code object; runtimes and debuggers may refer to it until it is unloaded */
+};
+
+/* A device with its images. Immutable but for the atomics. */
+struct module_device {
+    int number; /* HIP's */
+    struct target target;
+    const struct store *images;
+    _Atomic int checked;            /* every frame was found sound and fitting */
+    struct module_kernel kernels[]; /* one for each entry of the images */
+};
+
+/* What HIP says of a device, with its target parsed. */
+struct module_info {
+    struct target target;
+    struct hip_device_properties properties;
+};
+
+/*
+ * `directory` is as in aothip_open(). Errors: NO_IMAGES, MEMORY.
+ */
+enum aothip_status module_open(const char *directory, struct aothip_context **context,
+                               struct status *why);
+
+/* Unloads and frees everything; NULL is allowed. */
+void module_close(struct aothip_context *context);
+
+const char *module_directory(const struct aothip_context *context);
+enum status_log module_log(const struct aothip_context *context);
+
+/* The HIP runtime, found on the first call. Errors: NO_HIP. */
+enum aothip_status module_hip(struct aothip_context *context, const struct hip **hip,
+                              struct status *why);
+
+/* The device that work on `stream` runs on; one HIP query. Errors: HIP, NO_DEVICE. */
+enum aothip_status module_stream_device(const struct hip *hip, hipStream_t stream, int *number,
+                                        struct status *why);
+
+/* Asks HIP about device `number`. Errors: HIP, NO_HIP, NO_DEVICE. */
+enum aothip_status module_describe(const struct hip *hip, int number, struct module_info *info,
+                                   struct status *why);
+
+/*
+ * The device with its images, which are mapped on the first call and live as long as the context.
+ * Errors: those of module_describe() and store_open(), MEMORY.
+ */
+enum aothip_status module_device(struct aothip_context *context, const struct hip *hip, int number,
+                                 struct module_device **device, struct status *why);
+
+/* Checks that each frame is sound and holds code for the device; once. Errors: of the store. */
+enum aothip_status module_check(struct aothip_context *context, struct module_device *device,
+                                struct status *why);
+
+/*
+ * The kernel of entry `index` on `device`, loaded on the first call. A load makes the device
+ * current for its duration only. Errors: FORMAT, CHECKSUM, TARGET, HIP, MEMORY.
+ */
+enum aothip_status module_load(struct aothip_context *context, const struct hip *hip,
+                               struct module_device *device, uint32_t index,
+                               hipFunction_t *function, struct status *why);
+
+/* The same for a kernel that may be loaded already: then one atomic load. */
+static inline enum aothip_status module_function(struct aothip_context *context,
+                                                 const struct hip *hip,
+                                                 struct module_device *device, uint32_t index,
+                                                 hipFunction_t *function, struct status *why)
+{
+    *function = atomic_load_explicit(&device->kernels[index].function, memory_order_acquire);
+    return *function ? AOTHIP_OK : module_load(context, hip, device, index, function, why);
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* Chooses the kernel for a problem. Pure. */
+#include "select.h"
+
+#include "args.h"
+
+/*
+ * The bits of every address and stride that a 16-byte load of 8 elements wants to be zero. Strides
+ * of dimensions of size 1 are never multiplied by anything but 0.
+ */
+static uint64_t misaligned_bits(const struct aothip_tensor *tensor)
+{
+    uint64_t elements = (uint64_t)tensor->size[3];
+    for (int i = 0; i < 3; i++)
+        if (tensor->size[i] > 1)
+            elements |= (uint64_t)tensor->stride[i];
+    return (elements & 7) | ((uintptr_t)tensor->data & 15);
+}
+
+struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *params)
+{
+    struct select_need need = {FORMAT_OP_ATTN_FWD, params->q.dtype, 0, params->q.size[3]};
+    if (params->v.size[3] > need.dim)
+        need.dim = params->v.size[3];
+    /* Row 0 sees the fewest keys: where it sees all, there is nothing to mask (decoding). */
+    if (args_visible_keys(params).last < params->k.size[2] - 1)
+        need.features |= FORMAT_FEATURE_MASK;
+    if (misaligned_bits(&params->q) | misaligned_bits(&params->k) | misaligned_bits(&params->v) |
+        misaligned_bits(&params->o))
+        need.features |= FORMAT_FEATURE_UNALIGNED;
+    return need;
+}
+
+int select_entry(const struct format_entry *entries, uint32_t count, const struct select_need *need)
+{
+    int best = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct format_entry *entry = &entries[i];
+        if (entry->op == need->op && entry->dtype == need->dtype && entry->dim_max >= need->dim &&
+            (need->features & ~entry->features) == 0 &&
+            (best < 0 || entry->rank < entries[best].rank))
+            best = (int)i;
+    }
+    return best;
+}
