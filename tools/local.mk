@@ -7,3 +7,22 @@ tools_libref_la_LIBADD = -lm
 noinst_LTLIBRARIES += tools/libnpy.la
 tools_libnpy_la_SOURCES = tools/npy.c tools/npy.h tools/npy_write.c
 tools_libnpy_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+
+# What the programs share: options, a device, attention on host tensors.
+noinst_LTLIBRARIES += tools/libprogram.la
+tools_libprogram_la_SOURCES = tools/attn.c tools/attn.h tools/cli.c tools/cli.h \
+	tools/device.c tools/device.h
+tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
+
+bin_PROGRAMS += tools/aothip-check tools/aothip-run
+dist_man_MANS += tools/aothip-check.1 tools/aothip-run.1
+
+tools_aothip_check_SOURCES = tools/check.c tools/check_cases.c tools/check_cases.h \
+	tools/check_print.c tools/check_report.h
+tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
+
+tools_aothip_run_SOURCES = tools/run.c
+tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm

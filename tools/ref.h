@@ -29,6 +29,7 @@ struct ref_interval ref_visible(int mask, int64_t m, int64_t seq_q, int64_t seq_
 
 /* Whether the matrix unit takes f16 subnormals (below 6.1e-5) for zero, as gfx90a's does. */
 enum ref_subnormals { REF_SUBNORMALS_KEPT, REF_SUBNORMALS_FLUSHED };
+enum ref_subnormals ref_subnormals_of(const char *target); /* "gfx942:sramecc+:xnack-" */
 
 /* One forward problem. Shapes as in struct aothip_attn_fwd_params; q, k and v of one dtype. */
 struct ref_problem {

@@ -47,6 +47,11 @@ double ref_round(double value, int dtype)
     return value;
 }
 
+enum ref_subnormals ref_subnormals_of(const char *target)
+{
+    return strncmp(target, "gfx90a", 6) ? REF_SUBNORMALS_KEPT : REF_SUBNORMALS_FLUSHED;
+}
+
 /* Adds one element to the verdict. */
 static void judge(struct ref_verdict *v, double got, double expected, double allowed,
                   const int64_t at[4], double *worst)

@@ -1,0 +1,233 @@
+/* aothip-check: does attention work on the GPUs of this machine, and if not, why not? */
+#include "check_report.h"
+#include "cli.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: aothip-check [option ...]\n"
+    "Computes attention in many shapes on every GPU and compares it with attention in\n"
+    "double precision.\n"
+    "\n"
+    "      --emulate GPU,...  check emulated GPUs instead, such as gfx942; all: every\n"
+    "                         GPU that there are images for\n"
+    "      --device N         check this GPU only, from 0\n"
+    "      --images DIR       where the kernels are; default: beside libaothip\n"
+    "      --quick            a few small shapes only\n"
+    "      --json             print one JSON object instead of text\n"
+    "      --help, --version\n"
+    "\n"
+    "Exit status: 0 everything passed, 1 something failed, 2 wrong command.\n";
+
+struct options {
+    const char *emulate, *images;
+    int device; /* -1: all */
+    bool quick, json;
+};
+
+static void parse_options(int argc, char **argv, struct options *o)
+{
+    enum { EMULATE = 256, DEVICE, IMAGES, QUICK, JSON, HELP, VERSION };
+    static const struct option known[] = {{"emulate", required_argument, NULL, EMULATE},
+                                          {"device", required_argument, NULL, DEVICE},
+                                          {"images", required_argument, NULL, IMAGES},
+                                          {"quick", no_argument, NULL, QUICK},
+                                          {"json", no_argument, NULL, JSON},
+                                          {"help", no_argument, NULL, HELP},
+                                          {"version", no_argument, NULL, VERSION},
+                                          {0}};
+    int option;
+
+    *o = (struct options){.device = -1};
+    while ((option = cli_option(argc, argv, ":", known)) != -1)
+        switch (option) {
+        case EMULATE:
+            o->emulate = optarg;
+            break;
+        case DEVICE:
+            o->device = cli_int("--device", optarg, 0, CHECK_DEVICES_MAX - 1);
+            break;
+        case IMAGES:
+            o->images = optarg;
+            break;
+        case QUICK:
+            o->quick = true;
+            break;
+        case JSON:
+            o->json = true;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            exit(CLI_OK);
+        case VERSION:
+            cli_print_version();
+            exit(CLI_OK);
+        }
+    if (optind < argc)
+        cli_usage_error("%s is no option", argv[optind]);
+}
+
+/* The library's last failure becomes the status. */
+static enum aothip_status take_failure(struct status *why, enum aothip_status code)
+{
+    if (code) {
+        why->hip_error = aothip_last_hip_error();
+        status_set(why, code, "%s", aothip_last_error());
+    }
+    return code;
+}
+
+/* Adds one kernel to what is known of its GPU's images. */
+static int count_kernel(const struct aothip_entry *entry, void *user)
+{
+    struct check_report *r = user;
+    struct check_image *image = r->images ? &r->image[r->images - 1] : NULL;
+
+    if (!image || strcmp(image->gpu, entry->gpu)) {
+        if (r->images == CHECK_IMAGES_MAX)
+            return 1;
+        image = &r->image[r->images++];
+        snprintf(image->gpu, sizeof(image->gpu), "%s", entry->gpu);
+        snprintf(image->file, sizeof(image->file), "%s", entry->file);
+    }
+    image->kernels++;
+    image->bytes += entry->frame_bytes;
+    return 0;
+}
+
+/* "gfx90a,gfx942,...": every GPU that there are images for. */
+static void name_gpus(const struct check_report *r, char *names, size_t size)
+{
+    size_t used = 0;
+    int i;
+    *names = '\0';
+    for (i = 0; i < r->images && used < size; i++)
+        used += (size_t)snprintf(names + used, size - used, "%s%s", i ? "," : "", r->image[i].gpu);
+}
+
+static const char *cure_of(enum aothip_status code, const struct options *o)
+{
+    switch (code) {
+    case AOTHIP_E_NO_HIP:
+        return o->emulate ? NULL
+                          : "Install ROCm's HIP runtime (libamdhip64), name one in "
+                            "AOTHIP_HIP_LIBRARY,\nor try the emulator: --emulate all";
+    case AOTHIP_E_NO_DEVICE:
+        return o->emulate ? NULL
+                          : "Is the amdgpu driver loaded, may you open /dev/kfd and /dev/dri, does "
+                            "HIP_VISIBLE_DEVICES\nhide the GPU? Without a GPU: --emulate all";
+    case AOTHIP_E_NO_IMAGES:
+        return "Name the directory with --images or in AOTHIP_IMAGES.";
+    case AOTHIP_E_VERSION:
+        return "The images and the library must come from the same release; install both anew.";
+    case AOTHIP_E_FORMAT:
+    case AOTHIP_E_CHECKSUM:
+        return "The file is damaged; install the images anew.";
+    default:
+        return NULL;
+    }
+}
+
+/* Opens everything up to the devices. */
+static enum aothip_status prepare(const struct options *o, struct check_report *r,
+                                  struct aothip_context **context)
+{
+    char all[sizeof(r->image[0].gpu) * CHECK_IMAGES_MAX];
+    const char *gpus = o->emulate;
+
+    if (take_failure(&r->error, aothip_open(o->images, context)))
+        return r->error.code;
+    r->directory = aothip_directory(*context);
+    if (take_failure(&r->error, aothip_list(*context, count_kernel, r)))
+        return r->error.code;
+    if (!r->images)
+        return status_set(&r->error, AOTHIP_E_NO_IMAGES, "%s holds no images of any GPU",
+                          r->directory);
+    if (gpus && !strcmp(gpus, "all")) {
+        name_gpus(r, all, sizeof(all));
+        gpus = all;
+    }
+    if (gpus && device_emulate(gpus, &r->error))
+        return r->error.code;
+    if (device_open_runtime(&r->runtime, &r->error))
+        return r->error.code;
+    if (o->device >= r->runtime.count)
+        return status_set(&r->error, AOTHIP_E_NO_DEVICE,
+                          "there is no device %d; there %s %d, from 0", o->device,
+                          r->runtime.count == 1 ? "is" : "are", r->runtime.count);
+    if (r->runtime.count > CHECK_DEVICES_MAX)
+        r->runtime.count = CHECK_DEVICES_MAX;
+    r->device = calloc((size_t)r->runtime.count, sizeof(*r->device));
+    if (!r->device)
+        return status_set(&r->error, AOTHIP_E_MEMORY, "no memory for the report");
+    return AOTHIP_OK;
+}
+
+/* All cases on one device. */
+static void check_device(const struct options *o, struct check_report *r, int number,
+                         struct aothip_context *context)
+{
+    struct check_device *d = &r->device[r->devices++];
+    struct device device;
+    int i, total = 0;
+
+    d->number = number;
+    if (device_open(&r->runtime, number, &device, &r->error))
+        return;
+    d->properties = device.properties;
+    take_failure(&d->check, aothip_check_device(context, number));
+    if (!o->json)
+        check_print_device(r, d);
+    for (i = 0; i < check_case_count; i++)
+        total += !o->quick || check_cases[i].quick;
+    for (i = 0; i < check_case_count && !d->check.code; i++) {
+        if (o->quick && !check_cases[i].quick)
+            continue;
+        cli_progress("device %d: case %d of %d", number, d->ran + 1, total);
+        check_run(&check_cases[i], &device, context, &d->results[i]);
+        cli_progress_end();
+        d->ran++;
+        d->passed += d->results[i].passed;
+        if (!o->json) {
+            check_print_result(&check_cases[i], &d->results[i]);
+            fflush(stdout);
+        }
+    }
+    device_close(&device);
+}
+
+int main(int argc, char **argv)
+{
+    static struct check_report report;
+    struct aothip_context *context = NULL;
+    struct options o;
+    int i, passed;
+
+    cli_name = "aothip-check";
+    parse_options(argc, argv, &o);
+    prepare(&o, &report, &context);
+    if (!o.json)
+        check_print_head(&report);
+    for (i = 0; !report.error.code && i < report.runtime.count; i++)
+        if (o.device < 0 || o.device == i)
+            check_device(&o, &report, i, context);
+    report.cure = cure_of(report.error.code, &o);
+    for (i = 0; i < report.devices && !report.cure; i++)
+        report.cure = cure_of(report.device[i].check.code, &o);
+    if (o.json)
+        check_print_json(&report);
+    else
+        check_print_tail(&report);
+    passed = check_passed(&report);
+    free(report.device);
+    aothip_close(context);
+    if (fflush(stdout) || ferror(stdout)) {
+        cli_say("the report could not be written");
+        return CLI_FAILED;
+    }
+    return passed ? CLI_OK : CLI_FAILED;
+}

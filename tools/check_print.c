@@ -1,0 +1,230 @@
+/* aothip-check's report as text for people and as JSON for machines. */
+#include "check_report.h"
+
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+int check_passed(const struct check_report *report)
+{
+    int i;
+    if (report->error.code || !report->devices)
+        return 0;
+    for (i = 0; i < report->devices; i++)
+        if (report->device[i].check.code || report->device[i].passed != report->device[i].ran)
+            return 0;
+    return 1;
+}
+
+static const char *kilobytes(uint64_t bytes, char text[32])
+{
+    snprintf(text, 32, "%.0f kB", ceil((double)bytes / 1000));
+    return text;
+}
+
+void check_print_head(const struct check_report *r)
+{
+    char text[32];
+    int i;
+
+    if (*r->runtime.file) {
+        printf("HIP runtime  %s\n", r->runtime.file);
+        printf("             version %s, %d device%s%s\n",
+               r->runtime.version ? device_runtime_version(&r->runtime, text) : "unknown",
+               r->runtime.count, r->runtime.count == 1 ? "" : "s",
+               r->runtime.emulated ? ", emulated" : "");
+    }
+    if (r->directory)
+        printf("images       %s\n", r->directory);
+    for (i = 0; i < r->images; i++) {
+        const struct check_image *image = &r->image[i];
+        size_t length = strlen(r->directory);
+        const char *file = image->file;
+        if (!strncmp(file, r->directory, length) && file[length] == '/')
+            file += length + 1;
+        printf("             %-8s %3d kernels %8s  %s\n", image->gpu, image->kernels,
+               kilobytes(image->bytes, text), file);
+    }
+}
+
+void check_print_device(const struct check_report *r, const struct check_device *d)
+{
+    printf("\ndevice %-2d    %s%s\n", d->number, d->properties.name,
+           r->runtime.emulated ? ", emulated" : "");
+    printf("             %s, %d compute units, %.1f GB\n", d->properties.target,
+           d->properties.compute_units, (double)d->properties.memory_bytes / 1e9);
+    if (d->check.code) {
+        printf("check_gpu    FAIL %s\n             %s\n", aothip_status_name(d->check.code),
+               d->check.text);
+        return;
+    }
+    printf("check_gpu    OK\n\n");
+    printf("  type  b heads seq_q seq_k     dim mask layout o error allowed lse err. allowed\n");
+}
+
+void check_print_result(const struct check_case *c, const struct check_result *r)
+{
+    char heads[32], dim[32];
+
+    snprintf(heads, sizeof(heads), c->heads_q == c->heads_k ? "%d" : "%d/%d", c->heads_q,
+             c->heads_k);
+    snprintf(dim, sizeof(dim), c->dim_qk == c->dim_v ? "%d" : "%d/%d", c->dim_qk, c->dim_v);
+    printf("  %-4s %2d %5s %5d %5d %7s %-4s %-6s", check_dtype_name(c->dtype), c->batch, heads,
+           c->seq_q, c->seq_k, dim, check_mask_name(c->mask), check_layout_name(c->layout));
+    if (r->why.code) {
+        printf(" FAIL\n    %s: %s\n", aothip_status_name(r->why.code), r->why.text);
+        return;
+    }
+    printf(" %7.1e %7.1e  %7.1e %7.1e %s\n", r->o.error, r->o.allowed, r->lse.error, r->lse.allowed,
+           r->passed ? "OK" : "FAIL");
+    if (r->o.wrong)
+        printf("    o: %lld elements wrong, the worst at (%lld, %lld, %lld, %lld): %g, not %g\n",
+               (long long)r->o.wrong, (long long)r->o.at[0], (long long)r->o.at[1],
+               (long long)r->o.at[2], (long long)r->o.at[3], r->o.got, r->o.expected);
+    if (r->lse.wrong)
+        printf("    lse: %lld elements wrong, the worst at (%lld, %lld, %lld): %g, not %g\n",
+               (long long)r->lse.wrong, (long long)r->lse.at[0], (long long)r->lse.at[1],
+               (long long)r->lse.at[2], r->lse.got, r->lse.expected);
+    if (r->stray)
+        printf("    %lld elements between the rows of o were written to\n", (long long)r->stray);
+}
+
+void check_print_tail(const struct check_report *r)
+{
+    int i, ran = 0, passed = 0;
+
+    for (i = 0; i < r->devices; i++) {
+        ran += r->device[i].ran;
+        passed += r->device[i].passed;
+    }
+    printf("\n");
+    if (r->error.code)
+        printf("FAIL: %s\n", r->error.text);
+    else
+        printf("%s: %d of %d cases passed on %d device%s\n", check_passed(r) ? "OK" : "FAIL",
+               passed, ran, r->devices, r->devices == 1 ? "" : "s");
+    if (r->cure)
+        printf("%s\n", r->cure);
+}
+
+/* A JSON string; bytes beyond ASCII pass as they are. */
+static void print_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            printf("\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            printf("\\u%04x", (unsigned char)*text);
+        else
+            putchar(*text);
+    putchar('"');
+}
+
+static void print_pair(const char *key, const char *text)
+{
+    printf("\"%s\": ", key);
+    print_string(text);
+}
+
+/* JSON has no infinity and no NaN. */
+static void print_number(const char *key, double value)
+{
+    printf("\"%s\": ", key);
+    if (isfinite(value))
+        printf("%.9g", value);
+    else
+        printf("null");
+}
+
+static void print_status(const char *key, const struct status *status)
+{
+    printf("\"%s\": {", key);
+    print_pair("status", aothip_status_name(status->code));
+    printf(", ");
+    print_pair("text", status->text);
+    printf("}");
+}
+
+static void print_verdict(const char *key, const struct ref_verdict *v)
+{
+    printf("\"%s\": {", key);
+    print_number("error", v->error);
+    printf(", ");
+    print_number("allowed", v->allowed);
+    printf(", \"wrong\": %lld}", (long long)v->wrong);
+}
+
+static void print_result(const struct check_case *c, const struct check_result *r)
+{
+    printf("\n      {\"dtype\": \"%s\", \"batch\": %d, \"heads_q\": %d, \"heads_k\": %d, "
+           "\"seq_q\": %d, \"seq_k\": %d, \"dim_qk\": %d, \"dim_v\": %d, \"mask\": \"%s\", "
+           "\"layout\": \"%s\", ",
+           check_dtype_name(c->dtype), c->batch, c->heads_q, c->heads_k, c->seq_q, c->seq_k,
+           c->dim_qk, c->dim_v, check_mask_name(c->mask), check_layout_name(c->layout));
+    print_status("run", &r->why);
+    if (!r->why.code) {
+        printf(", ");
+        print_verdict("o", &r->o);
+        printf(", ");
+        print_verdict("lse", &r->lse);
+        printf(", \"stray\": %lld", (long long)r->stray);
+    }
+    printf(", \"ok\": %s}", r->passed ? "true" : "false");
+}
+
+static void print_device(const struct check_device *d)
+{
+    const char *comma = "";
+    int i;
+
+    printf("\n    {\"number\": %d, ", d->number);
+    print_pair("name", d->properties.name);
+    printf(", ");
+    print_pair("target", d->properties.target);
+    printf(", \"compute_units\": %d, \"memory_bytes\": %llu, ", d->properties.compute_units,
+           (unsigned long long)d->properties.memory_bytes);
+    print_status("check_gpu", &d->check);
+    printf(", \"cases\": [");
+    for (i = 0; i < check_case_count; i++)
+        if (d->results[i].tried) {
+            fputs(comma, stdout);
+            print_result(&check_cases[i], &d->results[i]);
+            comma = ",";
+        }
+    printf("]}");
+}
+
+void check_print_json(const struct check_report *r)
+{
+    char text[32];
+    int i;
+
+    printf("{\"ok\": %s, ", check_passed(r) ? "true" : "false");
+    print_pair("version", aothip_version());
+    printf(",\n  ");
+    print_status("error", &r->error);
+    printf(",\n  \"runtime\": {");
+    print_pair("file", r->runtime.file);
+    printf(", ");
+    print_pair("version", device_runtime_version(&r->runtime, text));
+    printf(", \"emulated\": %s},\n  ", r->runtime.emulated ? "true" : "false");
+    print_pair("directory", r->directory ? r->directory : "");
+    printf(",\n  \"images\": [");
+    for (i = 0; i < r->images; i++) {
+        printf("%s\n    {", i ? "," : "");
+        print_pair("gpu", r->image[i].gpu);
+        printf(", ");
+        print_pair("file", r->image[i].file);
+        printf(", \"kernels\": %d, \"bytes\": %llu}", r->image[i].kernels,
+               (unsigned long long)r->image[i].bytes);
+    }
+    printf("],\n  \"devices\": [");
+    for (i = 0; i < r->devices; i++) {
+        fputs(i ? "," : "", stdout);
+        print_device(&r->device[i]);
+    }
+    printf("]}\n");
+}

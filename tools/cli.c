@@ -1,0 +1,109 @@
+/* Options, messages, --version and progress of the command-line programs. */
+#include "cli.h"
+
+#include "aothip/aothip.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *cli_name = "aothip";
+
+void cli_say(const char *format, ...)
+{
+    va_list ap;
+    cli_progress_end();
+    fprintf(stderr, "%s: ", cli_name);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+void cli_usage_error(const char *format, ...)
+{
+    va_list ap;
+    fprintf(stderr, "%s: ", cli_name);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fprintf(stderr, " (see %s --help)\n", cli_name);
+    exit(CLI_USAGE);
+}
+
+int cli_option(int argc, char **argv, const char *letters, const struct option *options)
+{
+    const struct option *o;
+    int option;
+
+    opterr = 0;
+    option = getopt_long(argc, argv, letters, options, NULL);
+    if (option != '?' && option != ':')
+        return option;
+    if (!optopt)
+        cli_usage_error("unknown option %s", argv[optind - 1]);
+    for (o = options; o->name; o++)
+        if (o->val == optopt && o->has_arg == required_argument)
+            cli_usage_error("option --%s needs a value", o->name);
+        else if (o->val == optopt)
+            cli_usage_error("option --%s takes no value", o->name);
+    cli_usage_error("unknown option -%c", optopt);
+}
+
+int cli_int(const char *option, const char *text, int low, int high)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < low || value > high)
+        cli_usage_error("%s %s: wanted is a whole number from %d to %d", option, text, low, high);
+    return (int)value;
+}
+
+double cli_number(const char *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value))
+        cli_usage_error("%s %s: wanted is a finite number", option, text);
+    return value;
+}
+
+void cli_print_version(void)
+{
+    char built[32];
+    snprintf(built, sizeof(built), "%d.%d.%d", AOTHIP_VERSION_MAJOR, AOTHIP_VERSION_MINOR,
+             AOTHIP_VERSION_PATCH);
+    if (!strcmp(built, aothip_version()))
+        printf("%s %s\n", cli_name, built);
+    else
+        printf("%s %s with libaothip %s\n", cli_name, built, aothip_version());
+}
+
+static int progress_shown;
+
+void cli_progress(const char *format, ...)
+{
+    va_list ap;
+    if (!isatty(STDERR_FILENO))
+        return;
+    cli_progress_end();
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fflush(stderr);
+    progress_shown = 1;
+}
+
+void cli_progress_end(void)
+{
+    if (progress_shown)
+        fputs("\r\033[K", stderr);
+    progress_shown = 0;
+}
