@@ -29,17 +29,23 @@ struct options {
     bool quick, json;
 };
 
+enum { EMULATE = 256, DEVICE, IMAGES, QUICK, JSON, SHOW_HELP, SHOW_VERSION };
+
+/* clang-format off */
+static const struct option known[] = {
+    {"emulate", required_argument, NULL, EMULATE},
+    {"device", required_argument, NULL, DEVICE},
+    {"images", required_argument, NULL, IMAGES},
+    {"quick", no_argument, NULL, QUICK},
+    {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, SHOW_HELP},
+    {"version", no_argument, NULL, SHOW_VERSION},
+    {0},
+};
+/* clang-format on */
+
 static void parse_options(int argc, char **argv, struct options *o)
 {
-    enum { EMULATE = 256, DEVICE, IMAGES, QUICK, JSON, HELP, VERSION };
-    static const struct option known[] = {{"emulate", required_argument, NULL, EMULATE},
-                                          {"device", required_argument, NULL, DEVICE},
-                                          {"images", required_argument, NULL, IMAGES},
-                                          {"quick", no_argument, NULL, QUICK},
-                                          {"json", no_argument, NULL, JSON},
-                                          {"help", no_argument, NULL, HELP},
-                                          {"version", no_argument, NULL, VERSION},
-                                          {0}};
     int option;
 
     *o = (struct options){.device = -1};
@@ -60,10 +66,10 @@ static void parse_options(int argc, char **argv, struct options *o)
         case JSON:
             o->json = true;
             break;
-        case HELP:
+        case SHOW_HELP:
             fputs(help, stdout);
             exit(CLI_OK);
-        case VERSION:
+        case SHOW_VERSION:
             cli_print_version();
             exit(CLI_OK);
         }

@@ -69,22 +69,40 @@ static int parse_mask(const char *text)
     cli_usage_error("--causal %s: wanted is tl or br", text);
 }
 
+enum {
+    LSE = 256,
+    CAUSAL,
+    SCALE,
+    LAYOUT,
+    BF16,
+    VERIFY,
+    DEVICE,
+    EMULATE,
+    IMAGES,
+    SHOW_HELP,
+    SHOW_VERSION
+};
+
+/* clang-format off */
+static const struct option known[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"lse", required_argument, NULL, LSE},
+    {"causal", required_argument, NULL, CAUSAL},
+    {"scale", required_argument, NULL, SCALE},
+    {"layout", required_argument, NULL, LAYOUT},
+    {"bf16", no_argument, NULL, BF16},
+    {"verify", no_argument, NULL, VERIFY},
+    {"device", required_argument, NULL, DEVICE},
+    {"emulate", required_argument, NULL, EMULATE},
+    {"images", required_argument, NULL, IMAGES},
+    {"help", no_argument, NULL, SHOW_HELP},
+    {"version", no_argument, NULL, SHOW_VERSION},
+    {0},
+};
+/* clang-format on */
+
 static void parse_options(int argc, char **argv, struct options *o)
 {
-    enum { LSE = 256, CAUSAL, SCALE, LAYOUT, BF16, VERIFY, DEVICE, EMULATE, IMAGES, HELP, VERSION };
-    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
-                                          {"lse", required_argument, NULL, LSE},
-                                          {"causal", required_argument, NULL, CAUSAL},
-                                          {"scale", required_argument, NULL, SCALE},
-                                          {"layout", required_argument, NULL, LAYOUT},
-                                          {"bf16", no_argument, NULL, BF16},
-                                          {"verify", no_argument, NULL, VERIFY},
-                                          {"device", required_argument, NULL, DEVICE},
-                                          {"emulate", required_argument, NULL, EMULATE},
-                                          {"images", required_argument, NULL, IMAGES},
-                                          {"help", no_argument, NULL, HELP},
-                                          {"version", no_argument, NULL, VERSION},
-                                          {0}};
     int option, i;
 
     *o = (struct options){.layout = ATTN_BHSD, .scale = (double)NAN};
@@ -120,10 +138,10 @@ static void parse_options(int argc, char **argv, struct options *o)
         case IMAGES:
             o->images = optarg;
             break;
-        case HELP:
+        case SHOW_HELP:
             fputs(help, stdout);
             exit(CLI_OK);
-        case VERSION:
+        case SHOW_VERSION:
             cli_print_version();
             exit(CLI_OK);
         }
