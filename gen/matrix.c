@@ -46,7 +46,7 @@ static const struct kernel_key kernel_keys[] = {
     {WORD(unaligned), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
     {FIELD(tile_k), 16, 1024, 16, {NULL}, {0}},
-    {FIELD(waves), 1, 16, 1, {NULL}, {0}},
+    {FIELD(waves), 1, 16, 1, {NULL}, {0}}, /* 16 waves of 64: the 1,024 threads of hardware */
     {FIELD(waves_per_eu), 1, 16, 1, {NULL}, {0}},
     {FIELD(registers), 8, 512, 1, {NULL}, {0}},
 };
@@ -105,7 +105,7 @@ static void fail_unknown(struct parser *p, const char *what, const struct sugges
         fail(p, "unknown %s '%s'; known are: %s", what, g->word, g->known);
 }
 
-/* A number from min to max in steps; 0 after complaining. */
+/* A number from min to max in steps; min after complaining. */
 static int number(struct parser *p, const char *key, const char *text, int min, int max, int step)
 {
     char *end;
@@ -119,7 +119,7 @@ static int number(struct parser *p, const char *key, const char *text, int min, 
         fail(p, "%s=%s is not a multiple of %d", key, text, step);
     else
         return (int)value;
-    return 0;
+    return min;
 }
 
 int matrix_find_gpu(const struct matrix *m, const char *name)
@@ -167,6 +167,7 @@ static int check_keys(struct parser *p, const struct statement *s, const char *c
                       int count)
 {
     int before = p->errors;
+    char missing[256] = "";
     for (int i = 0; i < s->count; i++) {
         struct suggest g = {s->key[i], NULL, 0, ""};
         for (int j = 0; j < count; j++)
@@ -174,13 +175,17 @@ static int check_keys(struct parser *p, const struct statement *s, const char *c
         if (g.distance)
             fail_unknown(p, "key", &g);
     }
-    for (int j = 0; j < count && p->errors == before; j++) {
+    for (int j = 0; j < count; j++) {
         int found = 0;
         for (int i = 0; i < s->count; i++)
             found |= !strcmp(s->key[i], names[j]);
-        if (!found)
-            fail(p, "'%s' lacks the key '%s'", s->word, names[j]);
+        if (!found) {
+            strcat(missing, " ");
+            strcat(missing, names[j]);
+        }
     }
+    if (missing[0] && p->errors == before)
+        fail(p, "'%s' lacks:%s", s->word, missing);
     return p->errors == before;
 }
 

@@ -102,9 +102,6 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     struct place at = {file, k->line, errors, 0};
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     int threads = matrix_threads(m, k);
-    if (threads > 1024)
-        fail(&at, "waves=%d of %d lanes are %d threads; a workgroup may have 1024", k->waves,
-             gpu->wave, threads);
     if (k->tile_q % (16 * k->waves))
         fail(&at, "tile_q=%d does not give each of waves=%d a multiple of 16 rows", k->tile_q,
              k->waves);

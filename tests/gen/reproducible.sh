@@ -1,0 +1,40 @@
+# The same inputs give the same bytes: in another directory, at another time, in another order.
+. "${srcdir:-.}/tests/gen/gen_test_lib.sh"
+
+make_images
+ok "builds here"
+
+new_tree "$work/another/directory with blanks"
+find . -type f -exec touch -d '2001-02-03 04:05:06' {} +
+( umask 077; TZ=Asia/Tokyo; LC_ALL=C.UTF-8; export TZ LC_ALL; generate && "$NINJA" -j1 ) >log 2>&1
+ok "builds in a directory whose name is long and has blanks"
+cp -r aotriton.images "$work/there"
+diff -r "$work/tree/aotriton.images" "$work/there"
+ok "all images and signatures are the same"
+
+cd "$work/tree" || exit 99
+files=`find aotriton.images -type f | wc -l`
+[ "$files" -eq 4 ]
+ok "an image and a signature for each of two GPUs, and nothing else"
+! grep -rqaF "$work" aotriton.images object/*/*.co object/*/*.bundle
+ok "no file names the directory it was built in"
+
+new_tree "$work/subset"
+make_images --gpus=gfx1100
+ok "builds for one GPU alone"
+[ "`ls aotriton.images`" = amd-gfx1100 ]
+ok "only that GPU has a directory"
+diff -r "$work/tree/aotriton.images/amd-gfx1100" aotriton.images/amd-gfx1100
+ok "its files are the same as in a build for all"
+
+make_images --debug --gpus=gfx1100
+ok "builds with line tables"
+mkdir -p "$work/other debug"
+cd "$work/other debug" && new_tree . && make_images --debug --gpus=gfx1100
+ok "builds with line tables elsewhere"
+diff -r "$work/subset/aotriton.images" aotriton.images
+ok "even line tables do not depend on the directory"
+
+make_images --gpus='gfx90a gfx1101'
+contains log "unknown GPU 'gfx1101'; known are: gfx90a gfx1100" "an unknown GPU is an error"
+plan

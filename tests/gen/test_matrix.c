@@ -1,0 +1,258 @@
+/*
+ * The matrix reader: what a good matrix means, and that every fault is told with file and line.
+ */
+#include "matrix.h"
+
+#include "aothip/aothip.h"
+#include "format.h"
+#include "kernarg.h"
+#include "tap.h"
+
+#define GPUS                                                                                       \
+    "gpu gfx942 targets=gfx942 wave=64 registers=512 register_pool=512 lds=65536\n"                \
+    "gpu gfx1100 targets=gfx1100 wave=32 registers=256 register_pool=1536 lds=65536\n"
+#define ROW_END " tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256\n"
+#define ROW(gpu) "attn_fwd gpu=" gpu " dtype=f16 dim=128 mask=no unaligned=no" ROW_END
+#define GOOD GPUS ROW("gfx942") ROW("gfx1100")
+
+/* Parses and returns what was printed; the caller frees it. */
+static char *parse(struct matrix *m, const char *text, int *errors)
+{
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&printed, &size);
+    *errors = matrix_parse(m, text, "m.def", out);
+    fclose(out);
+    return printed;
+}
+
+static void test_good(void)
+{
+    struct matrix m;
+    int errors;
+    char *printed = parse(&m, GOOD, &errors);
+    is_int(errors, 0, "a good matrix has no errors");
+    is_str(printed, "", "and prints none");
+    is_int(m.gpu_count, 2, "two GPUs");
+    is_int(m.kernel_count, 2, "two kernels");
+    const struct matrix_kernel *k = m.kernels;
+    is_str(k->symbol, "attn_fwd_f16_d128_t128x64", "the symbol says what the kernel is");
+    is_int(k->line, 3, "line of the row");
+    is_int(k->dtype, AOTHIP_F16, "dtype");
+    is_int(matrix_threads(&m, &k[0]), 256, "threads of 4 waves of 64");
+    is_int(matrix_threads(&m, &k[1]), 128, "threads of 4 waves of 32");
+    is_int(k->op->format_op, FORMAT_OP_ATTN_FWD, "operation");
+    is_int(k->op->kernarg_size, sizeof(struct attn_fwd_args), "argument bytes");
+    is_int(matrix_find_gpu(&m, "gfx1100"), 1, "finds a GPU");
+    is_int(matrix_find_gpu(&m, "gfx1101"), -1, "does not find another");
+    matrix_free(&m);
+    free(printed);
+}
+
+/* Axes multiply out in the order written, the last one fastest; ranks count per GPU. */
+static void test_axes(void)
+{
+    static const char text[] =
+        GPUS "attn_fwd gpu=gfx942,gfx1100 dtype=bf16,f16 mask=no,yes \\\n  dim=64 unaligned=no \\\n"
+             "  tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256\n"
+             "# the general kernel\n"
+             "attn_fwd gpu=gfx942 dtype=f16 mask=yes dim=128 unaligned=yes" ROW_END;
+    static const struct {
+        const char *gpu, *symbol;
+        int rank, line;
+        uint32_t features;
+    } want[] = {
+        {"gfx942", "attn_fwd_bf16_d64_t128x64", 0, 3, 0},
+        {"gfx942", "attn_fwd_bf16_d64_t128x64_mask", 1, 3, FORMAT_FEATURE_MASK},
+        {"gfx942", "attn_fwd_f16_d64_t128x64", 2, 3, 0},
+        {"gfx942", "attn_fwd_f16_d64_t128x64_mask", 3, 3, FORMAT_FEATURE_MASK},
+        {"gfx1100", "attn_fwd_bf16_d64_t128x64", 0, 3, 0},
+        {"gfx1100", "attn_fwd_bf16_d64_t128x64_mask", 1, 3, FORMAT_FEATURE_MASK},
+        {"gfx1100", "attn_fwd_f16_d64_t128x64", 2, 3, 0},
+        {"gfx1100", "attn_fwd_f16_d64_t128x64_mask", 3, 3, FORMAT_FEATURE_MASK},
+        {"gfx942", "attn_fwd_f16_d128_t128x64_mask_unaligned", 4, 7,
+         FORMAT_FEATURE_MASK | FORMAT_FEATURE_UNALIGNED},
+    };
+    struct matrix m;
+    int errors, count = sizeof(want) / sizeof(want[0]);
+    char *printed = parse(&m, text, &errors);
+    is_str(printed, "", "axes: no errors");
+    is_int(m.kernel_count, count, "axes: all combinations");
+    for (int i = 0; i < m.kernel_count && i < count; i++) {
+        const struct matrix_kernel *k = &m.kernels[i];
+        is_str(m.gpus[k->gpu].name, want[i].gpu, "axes: gpu");
+        is_str(k->symbol, want[i].symbol, "axes: symbol");
+        is_int(k->rank, want[i].rank, "axes: rank");
+        is_int(k->line, want[i].line, "axes: line where the statement begins");
+        is_int(matrix_features(k), want[i].features, "axes: features");
+    }
+    matrix_free(&m);
+    free(printed);
+}
+
+static void test_macros(void)
+{
+    struct matrix m;
+    int errors;
+    free(parse(&m, GOOD, &errors));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    matrix_print_macros(&m, &m.kernels[1], out);
+    fclose(out);
+    is_str(text,
+           " -DKERNEL_SYMBOL=attn_fwd_f16_d128_t128x64 -DKERNEL_DTYPE=2 -DKERNEL_DIM=128"
+           " -DKERNEL_MASK=0 -DKERNEL_UNALIGNED=0 -DKERNEL_TILE_Q=128 -DKERNEL_TILE_K=64"
+           " -DKERNEL_WAVES=4 -DKERNEL_WAVES_PER_EU=2 -DKERNEL_WAVE=32 -DKERNEL_THREADS=128"
+           " -DKERNEL_REGISTERS=256",
+           "macros of a row");
+    free(text);
+    matrix_free(&m);
+}
+
+#define A(key_values) GPUS "attn_fwd " key_values "\n" ROW("gfx1100")
+#define FULL(gpu, dtype, dim, mask, tile_q, tile_k, waves, per_eu, registers)                      \
+    A("gpu=" gpu " dtype=" dtype " dim=" dim " mask=" mask " unaligned=no tile_q=" tile_q          \
+      " tile_k=" tile_k " waves=" waves " waves_per_eu=" per_eu " registers=" registers)
+#define GPU(keys) "gpu " keys "\n" ROW("gfx90a")
+#define GPU90 " wave=64 registers=512 register_pool=512 lds=65536"
+
+static const struct {
+    const char *name, *text, *message;
+} faults[] = {
+    {"empty", "# nothing\n", "m.def:0: declares no GPU"},
+    {"GPU without kernels", GPUS ROW("gfx942"), "m.def:2: gfx1100 has no kernel"},
+    {"misspelt statement", GPUS "atn_fwd gpu=gfx942\n",
+     "m.def:3: unknown statement 'atn_fwd'; did you mean 'attn_fwd'?"},
+    {"unknown statement", GPUS "convolution gpu=gfx942\n",
+     "m.def:3: unknown statement 'convolution'; known are: gpu attn_fwd"},
+    {"misspelt key", A("gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no tile_g=64"),
+     "m.def:3: unknown key 'tile_g'; did you mean 'tile_q'?"},
+    {"missing key", A("gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no tile_q=64"),
+     "m.def:3: 'attn_fwd' lacks: tile_k waves waves_per_eu registers"},
+    {"key given twice", A("gpu=gfx942 gpu=gfx1100"), "m.def:3: key 'gpu' is given twice"},
+    {"no value", A("gpu="), "m.def:3: 'gpu=' is not of the form key=value"},
+    {"only commas", FULL("gfx942", ",", "64", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: 'dtype' has no value"},
+    {"stray word", A("gpu=gfx942 dtype"), "m.def:3: 'dtype' is not of the form key=value"},
+    {"misspelt GPU", FULL("gfx924", "f16", "64", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: unknown gpu 'gfx924'; did you mean 'gfx942'?"},
+    {"unknown dtype", FULL("gfx942", "f8", "64", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: unknown dtype 'f8'; known are: f32 f16 bf16"},
+    {"unknown feature value", FULL("gfx942", "f16", "64", "maybe", "128", "64", "4", "2", "256"),
+     "m.def:3: unknown mask 'maybe'; known are: no yes"},
+    {"value twice", FULL("gfx942", "f16,f16", "64", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dtype has 'f16' twice"},
+    {"not a number", FULL("gfx942", "f16", "64x", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dim=64x is not a number"},
+    {"negative number", FULL("gfx942", "f16", "-64", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dim=-64 is not a number"},
+    {"dim too large", FULL("gfx942", "f16", "1024", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dim=1024 is out of range: 16 to 512"},
+    {"dim no multiple", FULL("gfx942", "f16", "72", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dim=72 is not a multiple of 16"},
+    {"tile not shared evenly", FULL("gfx942", "f16", "64", "no", "128", "64", "3", "2", "256"),
+     "m.def:3: tile_q=128 does not give each of waves=3 a multiple of 16 rows"},
+    {"dim beyond the tile", FULL("gfx942", "f16", "512", "no", "256", "64", "4", "2", "256"),
+     "m.def:3: dim=512 does not fit the tile: O (256x512) and S (256x64) need 576 registers of "
+     "256"},
+    {"more than 1024 threads", FULL("gfx942", "f16", "64", "no", "272", "64", "17", "1", "256"),
+     "m.def:3: waves=17 is out of range: 1 to 16"},
+    {"budget over hardware", FULL("gfx1100", "f16", "64", "no", "64", "64", "4", "2", "257"),
+     "m.def:3: registers=257: a lane of gfx1100 has at most 256"},
+    {"budget over the SIMD", FULL("gfx942", "f16", "64", "no", "128", "64", "4", "3", "256"),
+     "m.def:3: registers=256 times waves_per_eu=3 is 768; a SIMD of gfx942 has 512"},
+    {"duplicate", GPUS ROW("gfx942") ROW("gfx1100") ROW("gfx942"),
+     "m.def:5: attn_fwd_f16_d128_t128x64 for gfx942 is already in line 3"},
+    {"shadowed",
+     GPUS ROW("gfx942")
+         ROW("gfx1100") "attn_fwd gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no" ROW_END,
+     "m.def:5: attn_fwd_f16_d64_t128x64 for gfx942 would never be taken: "
+     "attn_fwd_f16_d128_t128x64 of line 3 comes first"},
+    {"GPU twice", GOOD GPUS, "m.def:5: gfx942 is already declared in line 1"},
+    {"GPU without a name", "gpu targets=gfx90a" GPU90 "\n", "m.def:1: 'gpu' needs a name"},
+    {"no GPU's name", GPU("radeon targets=radeon" GPU90), "m.def:1: 'radeon' is no name of a GPU"},
+    {"foreign target", GPU("gfx90a targets=gfx942" GPU90),
+     "m.def:1: target 'gfx942' is not one of gfx90a"},
+    {"longer name as target", GPU("gfx90a targets=gfx90ab" GPU90),
+     "m.def:1: target 'gfx90ab' is not one of gfx90a"},
+    {"unknown feature", GPU("gfx90a targets=gfx90a:xnak+" GPU90),
+     "m.def:1: unknown feature in target 'gfx90a:xnak+'"},
+    {"feature without a sign", GPU("gfx90a targets=gfx90a:xnack" GPU90),
+     "m.def:1: unknown feature in target 'gfx90a:xnack'"},
+    {"features out of order", GPU("gfx90a targets=gfx90a:xnack+:sramecc+" GPU90),
+     "m.def:1: features of target 'gfx90a:xnack+:sramecc+' must be in alphabetical order"},
+    {"ambiguous targets", GPU("gfx90a targets=gfx90a,gfx90a:xnack+" GPU90),
+     "m.def:1: targets 'gfx90a' and 'gfx90a:xnack+' would both fit a device"},
+    {"target twice", GPU("gfx90a targets=gfx90a,gfx90a" GPU90),
+     "m.def:1: target 'gfx90a' is given twice"},
+    {"misspelt GPU key", GPU("gfx90a targets=gfx90a wafe=64 registers=512 lds=65536"),
+     "m.def:1: unknown key 'wafe'; did you mean 'wave'?"},
+    {"odd wave", GPU("gfx90a targets=gfx90a wave=48 registers=512 register_pool=512 lds=65536"),
+     "m.def:1: wave=48 is not a multiple of 32"},
+    {"continued to the end", GPUS ROW("gfx942") "attn_fwd \\\n gpu=gfx942 \\",
+     "m.def:4: 'attn_fwd' lacks: dtype dim mask"},
+};
+
+static void test_faults(void)
+{
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct matrix m;
+        int errors;
+        char *printed = parse(&m, faults[i].text, &errors);
+        ok(errors > 0 && !m.kernels && !m.gpus, "%s: refused, nothing kept", faults[i].name);
+        contains(printed, faults[i].message, faults[i].name);
+        free(printed);
+    }
+}
+
+/* All faults at once, so that one run tells them all. */
+static void test_several(void)
+{
+    struct matrix m;
+    int errors;
+    char *printed = parse(&m, GPUS "atn_fwd\n\nattn_fwd gpu=gfx1 dtype=f16\n", &errors);
+    is_int(errors, 2, "every fault is counted");
+    contains(printed, "m.def:3: ", "the first fault");
+    contains(printed, "m.def:5: ", "and the next");
+    free(printed);
+}
+
+/* Every legal problem finds a kernel on every GPU: see the limits in aothip.h. */
+static void test_shipped(const char *file)
+{
+    struct matrix m;
+    int missing = 0;
+    is_int(matrix_read(&m, file, stderr), 0, "images/matrix.def has no errors");
+    for (int g = 0; g < m.gpu_count; g++)
+        for (int dtype = AOTHIP_F16; dtype <= AOTHIP_BF16; dtype++) {
+            int served = 0;
+            for (int i = 0; i < m.kernel_count; i++) {
+                const struct matrix_kernel *k = &m.kernels[i];
+                served |=
+                    k->gpu == g && k->dtype == dtype && k->dim >= 128 && k->mask && k->unaligned;
+            }
+            missing += !served;
+        }
+    is_int(missing, 0, "images/matrix.def serves every legal problem");
+    ok(m.gpu_count >= 4, "images/matrix.def knows the four GPUs");
+    matrix_free(&m);
+}
+
+int main(void)
+{
+    struct matrix m;
+    const char *srcdir = getenv("srcdir");
+    char file[4096];
+    snprintf(file, sizeof(file), "%s/images/matrix.def", srcdir ? srcdir : ".");
+    test_good();
+    test_axes();
+    test_macros();
+    test_faults();
+    test_several();
+    test_shipped(file);
+    FILE *null = fopen("/dev/null", "w");
+    is_int(matrix_read(&m, "/nonexistent/matrix.def", null), 1, "a missing file is an error");
+    fclose(null);
+    return tap_done();
+}
