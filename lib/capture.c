@@ -1,0 +1,283 @@
+/* Writes a launch to a directory: code object, arguments, and the buffers before and after. */
+#include "capture.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096, NAME_ROOM = 32 };
+
+/* A stretch of device memory; tensors that overlap (packed QKV) share one. */
+struct buffer {
+    uint64_t address, size;
+    uint8_t *before;
+    int changed;
+};
+
+struct capture {
+    const struct hip *hip;
+    hipStream_t stream;
+    struct capture_launch launch;
+    char directory[PATH_ROOM]; /* ends in ".partial" */
+    struct buffer buffers[CAPTURE_MAX_TENSORS];
+    unsigned buffer_count;
+};
+
+static const char suffix[] = ".partial";
+
+/* Bytes from a tensor's first element to the end of its last. */
+static uint64_t tensor_bytes(const struct aothip_tensor *view)
+{
+    uint64_t last = 0;
+    for (int i = 0; i < 4; i++) {
+        if (view->size[i] == 0)
+            return 0;
+        last += (uint64_t)(view->size[i] - 1) * (uint64_t)view->stride[i];
+    }
+    return (last + 1) * (view->dtype == AOTHIP_F32 ? 4 : 2);
+}
+
+static int compare_buffers(const void *left, const void *right)
+{
+    const struct buffer *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Sorts the tensors' stretches and joins those that overlap. */
+static void find_buffers(struct capture *capture)
+{
+    struct buffer *buffers = capture->buffers;
+    unsigned count = 0, joined = 0;
+    for (unsigned i = 0; i < capture->launch.tensor_count; i++) {
+        const struct aothip_tensor *view = &capture->launch.tensors[i].view;
+        buffers[count].address = (uintptr_t)view->data;
+        buffers[count].size = tensor_bytes(view);
+        count += buffers[count].size > 0;
+    }
+    qsort(buffers, count, sizeof(buffers[0]), compare_buffers);
+    for (unsigned i = 1; i < count; i++) {
+        struct buffer *last = &buffers[joined];
+        uint64_t end = buffers[i].address + buffers[i].size;
+        if (buffers[i].address >= last->address + last->size)
+            buffers[++joined] = buffers[i];
+        else if (end > last->address + last->size)
+            last->size = end - last->address;
+    }
+    capture->buffer_count = count ? joined + 1 : 0;
+}
+
+static enum aothip_status fail_io(const char *what, const char *path, struct status *why)
+{
+    return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: cannot %s %s: %s", what, path,
+                      strerror(errno));
+}
+
+static FILE *create(const struct capture *capture, const char *name, char path[2 * PATH_ROOM],
+                    struct status *why)
+{
+    FILE *file;
+    snprintf(path, 2 * PATH_ROOM, "%s/%s", capture->directory, name);
+    file = fopen(path, "wb");
+    if (!file)
+        fail_io("create", path, why);
+    return file;
+}
+
+/* Closes `file`; what could not be written is a failure. */
+static enum aothip_status finish(FILE *file, const char *path, struct status *why)
+{
+    int failed = ferror(file);
+    if (fclose(file) || failed)
+        return fail_io("write", path, why);
+    return AOTHIP_OK;
+}
+
+static enum aothip_status write_file(const struct capture *capture, const char *name,
+                                     const void *bytes, size_t size, struct status *why)
+{
+    char path[2 * PATH_ROOM];
+    FILE *file = create(capture, name, path, why);
+    if (!file)
+        return why->code;
+    (void)fwrite(bytes, 1, size, file); /* finish() looks at the file's error flag */
+    return finish(file, path, why);
+}
+
+static void write_tensors(const struct capture *capture, FILE *file)
+{
+    static const char *const dtypes[] = {
+        [AOTHIP_F32] = "f32", [AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
+    for (unsigned i = 0; i < capture->launch.tensor_count; i++) {
+        const struct capture_tensor *tensor = &capture->launch.tensors[i];
+        const int64_t *size = tensor->view.size, *stride = tensor->view.stride;
+        const uint64_t address = (uintptr_t)tensor->view.data;
+        unsigned home = 0;
+        while (home + 1 < capture->buffer_count && capture->buffers[home + 1].address <= address)
+            home++;
+        (void)fprintf(file,
+                      "    {\"name\": \"%s\", \"role\": \"%s\", \"dtype\": \"%s\",\n"
+                      "     \"size\": [%lld, %lld, %lld, %lld],\n"
+                      "     \"stride\": [%lld, %lld, %lld, %lld],\n"
+                      "     \"buffer\": %u, \"offset\": %llu, \"kernarg_offset\": %u}%s\n",
+                      tensor->name, tensor->written ? "out" : "in", dtypes[tensor->view.dtype],
+                      (long long)size[0], (long long)size[1], (long long)size[2],
+                      (long long)size[3], (long long)stride[0], (long long)stride[1],
+                      (long long)stride[2], (long long)stride[3], home,
+                      (unsigned long long)(address - capture->buffers[home].address),
+                      tensor->kernarg_offset, i + 1 < capture->launch.tensor_count ? "," : "");
+    }
+}
+
+/* capture.json; `complete` says whether the buffers' later state is known. */
+static enum aothip_status write_description(const struct capture *capture, int complete,
+                                            struct status *why)
+{
+    const struct capture_launch *launch = &capture->launch;
+    char path[2 * PATH_ROOM];
+    FILE *file = create(capture, "capture.json", path, why);
+    if (!file)
+        return why->code;
+    (void)fprintf(file,
+                  "{\n  \"format\": \"aothip-capture\",\n  \"version\": 1,\n"
+                  "  \"library\": \"%s\",\n  \"target\": \"%s\",\n"
+                  "  \"code\": \"code.co\",\n  \"kernel\": \"%s\",\n"
+                  "  \"grid\": [%u, %u, %u],\n  \"block\": [%u, 1, 1],\n"
+                  "  \"dynamic_lds\": 0,\n  \"kernarg\": \"kernarg.bin\",\n  \"buffers\": [\n",
+                  aothip_version(), launch->target, launch->symbol, launch->grid.x, launch->grid.y,
+                  launch->grid.z, launch->grid.threads);
+    for (unsigned i = 0; i < capture->buffer_count; i++) {
+        const struct buffer *buffer = &capture->buffers[i];
+        (void)fprintf(file, "    {\"size\": %llu, \"before\": \"buffer%u.before\", \"after\": ",
+                      (unsigned long long)buffer->size, i);
+        if (complete)
+            (void)fprintf(file, "\"buffer%u.%s\"", i, buffer->changed ? "after" : "before");
+        else
+            (void)fprintf(file, "null");
+        (void)fprintf(file, "}%s\n", i + 1 < capture->buffer_count ? "," : "");
+    }
+    (void)fprintf(file, "  ],\n  \"tensors\": [\n");
+    write_tensors(capture, file);
+    (void)fprintf(file, "  ]\n}\n");
+    return finish(file, path, why);
+}
+
+static enum aothip_status wait_for_stream(const struct capture *capture, struct status *why)
+{
+    hipError_t error = capture->hip->stream_synchronize(capture->stream);
+    return error == hipSuccess ? AOTHIP_OK
+                               : hip_fail(capture->hip, "hipStreamSynchronize", error, why);
+}
+
+/* Copies a buffer off the device into `bytes`. */
+static enum aothip_status fetch(const struct capture *capture, const struct buffer *buffer,
+                                void *bytes, struct status *why)
+{
+    /* An address from the launch's arguments; HIP takes it as a pointer. */
+    const void *address = (const void *)(uintptr_t)buffer->address;
+    hipError_t error = capture->hip->copy(bytes, address, buffer->size, hipMemcpyDeviceToHost);
+    return error == hipSuccess ? AOTHIP_OK : hip_fail(capture->hip, "hipMemcpy", error, why);
+}
+
+static enum aothip_status write_before(struct capture *capture, struct status *why)
+{
+    char name[NAME_ROOM];
+    for (unsigned i = 0; i < capture->buffer_count; i++) {
+        struct buffer *buffer = &capture->buffers[i];
+        buffer->before = malloc(buffer->size);
+        if (!buffer->before)
+            return status_set(why, AOTHIP_E_MEMORY,
+                              "AOTHIP_CAPTURE: no memory for a buffer of %llu bytes",
+                              (unsigned long long)buffer->size);
+        snprintf(name, sizeof(name), "buffer%u.before", i);
+        if (fetch(capture, buffer, buffer->before, why) ||
+            write_file(capture, name, buffer->before, buffer->size, why))
+            return why->code;
+    }
+    return AOTHIP_OK;
+}
+
+static enum aothip_status write_after(struct capture *capture, struct status *why)
+{
+    char name[NAME_ROOM];
+    for (unsigned i = 0; i < capture->buffer_count && !why->code; i++) {
+        struct buffer *buffer = &capture->buffers[i];
+        uint8_t *after = malloc(buffer->size);
+        if (!after)
+            return status_set(why, AOTHIP_E_MEMORY,
+                              "AOTHIP_CAPTURE: no memory for a buffer of %llu bytes",
+                              (unsigned long long)buffer->size);
+        snprintf(name, sizeof(name), "buffer%u.after", i);
+        if (!fetch(capture, buffer, after, why)) {
+            buffer->changed = memcmp(after, buffer->before, buffer->size) != 0;
+            if (buffer->changed)
+                write_file(capture, name, after, buffer->size, why);
+        }
+        free(after);
+    }
+    return why->code;
+}
+
+static void free_capture(struct capture *capture)
+{
+    for (unsigned i = 0; i < capture->buffer_count; i++)
+        free(capture->buffers[i].before);
+    free(capture);
+}
+
+/* The next unused "ROOT/PID-N.partial". */
+static enum aothip_status make_directory(struct capture *capture, const char *root,
+                                         struct status *why)
+{
+    static atomic_uint launches;
+    const unsigned number = atomic_fetch_add(&launches, 1);
+    int length = snprintf(capture->directory, sizeof(capture->directory), "%s/%ld-%u%s", root,
+                          (long)getpid(), number, suffix);
+    if (length >= (int)sizeof(capture->directory))
+        return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: the path %s is too long", root);
+    if (mkdir(capture->directory, 0777))
+        return fail_io("create", capture->directory, why);
+    return AOTHIP_OK;
+}
+
+enum aothip_status capture_begin(const char *root, const struct hip *hip, hipStream_t stream,
+                                 const struct capture_launch *launch, struct capture **capture,
+                                 struct status *why)
+{
+    struct capture *made;
+    *capture = NULL;
+    if (hip_require_tools(hip, why))
+        return why->code;
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return status_set(why, AOTHIP_E_MEMORY, "AOTHIP_CAPTURE: no memory");
+    made->hip = hip;
+    made->stream = stream;
+    made->launch = *launch;
+    find_buffers(made);
+    if (wait_for_stream(made, why) || make_directory(made, root, why) ||
+        write_file(made, "code.co", launch->code, launch->code_size, why) ||
+        write_file(made, "kernarg.bin", launch->kernarg, launch->kernarg_size, why) ||
+        write_before(made, why) || write_description(made, 0, why)) {
+        free_capture(made);
+        return why->code;
+    }
+    *capture = made;
+    return AOTHIP_OK;
+}
+
+enum aothip_status capture_end(struct capture *capture, struct status *why)
+{
+    char final[PATH_ROOM];
+    const size_t length = strlen(capture->directory) - strlen(suffix);
+    memcpy(final, capture->directory, length);
+    final[length] = '\0';
+    if (!wait_for_stream(capture, why) && !write_after(capture, why) &&
+        !write_description(capture, 1, why) && rename(capture->directory, final))
+        fail_io("rename", capture->directory, why);
+    free_capture(capture);
+    return why->code;
+}

@@ -1,0 +1,310 @@
+/* aothip-replay: runs captured launches again, on the emulator or a GPU, and compares. */
+#include "cli.h"
+#include "device.h"
+#include "half.h"
+#include "replay_read.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: aothip-replay [option ...] DIR ...\n"
+    "Runs launches again that a program wrote down under AOTHIP_CAPTURE, and compares\n"
+    "what they leave in memory with what was captured.\n"
+    "\n"
+    "      --emulate[=GPU]    run on the emulator; default: as the GPU captured\n"
+    "      --device N         which GPU, from 0; default 0\n"
+    "      --tolerance X      largest difference allowed, as a part of the largest\n"
+    "                         magnitude in the tensor; default 0.01\n"
+    "      --exact            the same as --tolerance 0\n"
+    "      --help, --version\n"
+    "\n"
+    "Exit status: 0 all launches agree, 1 one does not or failed, 2 wrong command.\n";
+
+struct options {
+    const char *emulate; /* NULL: no; "": as captured */
+    int device;
+    double tolerance;
+};
+
+/* Device memory of a replay. */
+struct run {
+    const struct device *device;
+    hipModule_t module;
+    void *memory[REPLAY_MAX];
+};
+
+static void run_free(struct run *run)
+{
+    for (int i = 0; i < REPLAY_MAX; i++)
+        device_free(run->device, run->memory[i]);
+    if (run->module)
+        run->device->runtime->hip.module_unload(run->module);
+}
+
+static enum aothip_status upload(struct run *run, const struct replay *replay, struct status *why)
+{
+    for (unsigned i = 0; i < replay->buffer_count; i++) {
+        const struct replay_file *before = &replay->buffers[i].before;
+        if (device_alloc(run->device, before->size, &run->memory[i], why) ||
+            device_upload(run->device, run->memory[i], before->bytes, before->size, why))
+            return why->code;
+    }
+    return AOTHIP_OK;
+}
+
+/* Puts the new buffers' addresses into the kernel arguments. */
+static void relocate(const struct run *run, const struct replay *replay)
+{
+    for (unsigned i = 0; i < replay->tensor_count; i++) {
+        const struct replay_tensor *tensor = &replay->tensors[i];
+        const uint64_t address = (uintptr_t)run->memory[tensor->buffer] + tensor->offset;
+        memcpy(replay->kernarg.bytes + tensor->kernarg_offset, &address, sizeof(address));
+    }
+}
+
+static enum aothip_status launch(struct run *run, const struct replay *replay, struct status *why)
+{
+    const struct hip *hip = &run->device->runtime->hip;
+    const uint32_t *grid = replay->grid, *block = replay->block;
+    size_t size = replay->kernarg.size;
+    hipFunction_t function = NULL;
+    void *arguments[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, replay->kernarg.bytes,
+                         HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
+    hipError_t error = hip->module_load_data(&run->module, replay->code.bytes);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipModuleLoadData", error, why);
+    error = hip->module_get_function(&function, run->module, replay->kernel);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipModuleGetFunction", error, why);
+    error =
+        hip->module_launch_kernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                  replay->dynamic_lds, run->device->stream, NULL, arguments);
+    if (error != hipSuccess)
+        return hip_fail(hip, "hipModuleLaunchKernel", error, why);
+    return device_finish(run->device, why);
+}
+
+static double element(const uint8_t *bytes, int dtype)
+{
+    uint16_t bits;
+    float wide;
+    if (dtype == AOTHIP_F32) {
+        memcpy(&wide, bytes, sizeof(wide));
+        return wide;
+    }
+    memcpy(&bits, bytes, sizeof(bits));
+    return dtype == AOTHIP_F16 ? half_from_f16(bits) : half_from_bf16(bits);
+}
+
+/* How an output differs from the captured one. */
+struct difference {
+    int64_t elements, unequal; /* unequal in their bits */
+    double largest, magnitude; /* largest |difference|, infinite for a lone NaN; largest |value| */
+    int64_t at[4];
+};
+
+static void compare_element(struct difference *difference, const uint8_t *got, const uint8_t *want,
+                            int dtype, const int64_t at[4])
+{
+    const double a = element(got, dtype), b = element(want, dtype);
+    double distance = fabs(a - b);
+    difference->elements++;
+    if (isfinite(b) && fabs(b) > difference->magnitude)
+        difference->magnitude = fabs(b);
+    if (!memcmp(got, want, dtype == AOTHIP_F32 ? 4 : 2))
+        return;
+    difference->unequal++;
+    if (isnan(distance))
+        distance = isnan(a) && isnan(b) ? 0 : (double)INFINITY;
+    if (distance > difference->largest) {
+        difference->largest = distance;
+        memcpy(difference->at, at, 4 * sizeof(at[0]));
+    }
+}
+
+/* Compares the elements of `tensor`, and makes them equal in `got`, so that only bytes between and
+ * around tensors are left to compare. */
+static struct difference compare_tensor(const struct replay_tensor *tensor, uint8_t *got,
+                                        const uint8_t *want)
+{
+    const size_t width = tensor->dtype == AOTHIP_F32 ? 4 : 2;
+    struct difference difference = {0};
+    int64_t at[4];
+    for (at[0] = 0; at[0] < tensor->size[0]; at[0]++)
+        for (at[1] = 0; at[1] < tensor->size[1]; at[1]++)
+            for (at[2] = 0; at[2] < tensor->size[2]; at[2]++)
+                for (at[3] = 0; at[3] < tensor->size[3]; at[3]++) {
+                    size_t place = tensor->offset;
+                    for (int i = 0; i < 4; i++)
+                        place += (size_t)(at[i] * tensor->stride[i]) * width;
+                    compare_element(&difference, got + place, want + place, tensor->dtype, at);
+                    memcpy(got + place, want + place, width);
+                }
+    return difference;
+}
+
+static bool report_tensor(const struct replay_tensor *tensor, const struct difference *difference,
+                          double tolerance)
+{
+    const bool good = difference->largest <= tolerance * difference->magnitude;
+    printf("  %-5s %lld of %lld elements differ", tensor->name, (long long)difference->unequal,
+           (long long)difference->elements);
+    if (difference->unequal)
+        printf(", by at most %.3g at [%lld, %lld, %lld, %lld] (largest value %.3g)",
+               difference->largest, (long long)difference->at[0], (long long)difference->at[1],
+               (long long)difference->at[2], (long long)difference->at[3], difference->magnitude);
+    printf("  %s\n", good ? "OK" : "FAIL");
+    return good;
+}
+
+/* Compares buffer `index` after the run with its captured state. */
+static bool compare_buffer(const struct replay *replay, unsigned index, uint8_t *got,
+                           double tolerance)
+{
+    const struct replay_buffer *buffer = &replay->buffers[index];
+    bool good = true;
+    for (unsigned i = 0; i < replay->tensor_count; i++) {
+        const struct replay_tensor *tensor = &replay->tensors[i];
+        if (tensor->buffer == index && tensor->written) {
+            struct difference difference = compare_tensor(tensor, got, buffer->after.bytes);
+            good &= report_tensor(tensor, &difference, tolerance);
+        }
+    }
+    for (size_t i = 0; i < buffer->after.size; i++)
+        if (got[i] != buffer->after.bytes[i]) {
+            printf("  buffer %u: byte %zu, in no output tensor, differs  FAIL\n", index, i);
+            return false;
+        }
+    return good;
+}
+
+static bool compare(const struct run *run, const struct replay *replay, double tolerance,
+                    struct status *why)
+{
+    bool good = true;
+    for (unsigned i = 0; i < replay->buffer_count; i++) {
+        const size_t size = replay->buffers[i].before.size;
+        uint8_t *got = malloc(size);
+        if (!got) {
+            status_set(why, AOTHIP_E_MEMORY, "no memory for %zu bytes", size);
+            return false;
+        }
+        good &= !device_download(run->device, got, run->memory[i], size, why) &&
+                compare_buffer(replay, i, got, tolerance);
+        free(got);
+    }
+    return good;
+}
+
+/* One capture on `device`; prints what came of it. */
+static bool replay_on(const struct device *device, const char *directory,
+                      const struct replay *replay, const struct options *options)
+{
+    struct run run = {.device = device};
+    struct status why;
+    bool good = false;
+    status_clear(&why);
+    printf("%s\n  %s, captured on %s, grid %u x %u x %u of %u threads, on %s\n", directory,
+           replay->kernel, replay->target, replay->grid[0], replay->grid[1], replay->grid[2],
+           replay->block[0] * replay->block[1] * replay->block[2], device->properties.target);
+    if (!upload(&run, replay, &why)) {
+        relocate(&run, replay);
+        if (!launch(&run, replay, &why)) {
+            good = true;
+            if (replay->complete)
+                good = compare(&run, replay, options->tolerance, &why);
+            else
+                printf("  ran to its end; the capture was cut short, so there is nothing to "
+                       "compare with\n");
+        }
+    }
+    fflush(stdout);
+    if (why.code)
+        cli_say("%s: %s", directory, why.text);
+    run_free(&run);
+    return good && !why.code;
+}
+
+static void parse_options(int argc, char **argv, struct options *options)
+{
+    enum { EMULATE = 256, DEVICE, TOLERANCE, EXACT, HELP, VERSION };
+    static const struct option known[] = {{"emulate", optional_argument, NULL, EMULATE},
+                                          {"device", required_argument, NULL, DEVICE},
+                                          {"tolerance", required_argument, NULL, TOLERANCE},
+                                          {"exact", no_argument, NULL, EXACT},
+                                          {"help", no_argument, NULL, HELP},
+                                          {"version", no_argument, NULL, VERSION},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = cli_option(argc, argv, ":", known)) != -1)
+        switch (option) {
+        case EMULATE:
+            options->emulate = optarg ? optarg : "";
+            break;
+        case DEVICE:
+            options->device = cli_int("device", optarg, 0, 4095);
+            break;
+        case TOLERANCE:
+            options->tolerance = cli_number("tolerance", optarg);
+            if (options->tolerance < 0)
+                cli_usage_error("--tolerance %s: must not be negative", optarg);
+            break;
+        case EXACT:
+            options->tolerance = 0;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            exit(CLI_OK);
+        default:
+            cli_print_version();
+            exit(CLI_OK);
+        }
+    if (optind == argc)
+        cli_usage_error("no capture directory given");
+}
+
+/* The device that all captures run on; chosen by the options and the first capture. */
+static enum aothip_status open_device(const struct options *options, const char *target,
+                                      struct device_runtime *runtime, struct device *device,
+                                      struct status *why)
+{
+    const char *gpu = options->emulate && *options->emulate ? options->emulate : target;
+    if (options->emulate && device_emulate(gpu, why))
+        return why->code;
+    if (device_open_runtime(runtime, why) == AOTHIP_E_NO_DEVICE || why->code == AOTHIP_E_NO_HIP)
+        cli_say("without a GPU, add --emulate");
+    return why->code ? why->code : device_open(runtime, options->device, device, why);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.tolerance = 0.01};
+    static struct device_runtime runtime;
+    struct device device = {0};
+    bool good = true, open = false;
+    cli_name = "aothip-replay";
+    parse_options(argc, argv, &options);
+    for (int i = optind; i < argc; i++) {
+        struct replay replay;
+        struct status why;
+        status_clear(&why);
+        if (!replay_read(argv[i], &replay, &why) && !open)
+            open = !open_device(&options, replay.target, &runtime, &device, &why);
+        if (why.code) {
+            cli_say("%s", why.text);
+            good = false;
+        } else {
+            good &= replay_on(&device, argv[i], &replay, &options);
+        }
+        replay_free(&replay);
+        if (!open && why.code != AOTHIP_E_IO && why.code != AOTHIP_E_FORMAT &&
+            why.code != AOTHIP_E_VERSION)
+            break; /* no device: the others would fail alike */
+    }
+    device_close(&device);
+    return good ? CLI_OK : CLI_FAILED;
+}
