@@ -23,4 +23,97 @@ enum emu_mod {
     EMU_D_DPP64 = EMU_F_USER << 10, /* gfx11: DPP16 and DPP8 on the VOP3 or VOP3P form */
 };
 
+/* What a place of the signature accepts. */
+enum emu_slot_kind {
+    EMU_SLOT_ANY, /* VGPR, SGPR, constant */
+    EMU_SLOT_V,
+    EMU_SLOT_S,
+    EMU_SLOT_A,
+    EMU_SLOT_MASK, /* a lane mask: one or two SGPRs by wave size */
+    EMU_SLOT_K,    /* mandatory literal */
+    EMU_SLOT_SIMM16,
+    EMU_SLOT_ADDR,
+    EMU_SLOT_BASE,
+    EMU_SLOT_BUF,
+};
+
+struct emu_slot {
+    uint8_t kind;   /* enum emu_slot_kind */
+    uint8_t type;   /* enum emu_type */
+    uint8_t dwords; /* 0: WMMA accumulator, 8 in wave32 and 4 in wave64 */
+};
+
+/* A row's signature, parsed. */
+struct emu_sig {
+    uint8_t ndst, nsrc;
+    struct emu_slot dst[2], src[4];
+    /* What cannot be said by types, found by name once. */
+    bool acc;       /* reads D0 as one more, unnamed source */
+    bool cndmask;   /* bitwise sources that still have neg and abs */
+    bool cmp_class; /* its second source is as wide as the first allows */
+    bool cmpx;
+    bool swap;
+    bool true16;   /* gfx11: names register halves v0.l, v0.h */
+    bool div_fmas; /* reads VCC, unnamed */
+};
+
+const struct emu_sig *emu_row_sig(unsigned row);
+
+/* One decode in progress. */
+struct emu_reader {
+    struct emu_insn *in;
+    const struct emu_row *row;
+    const struct emu_sig *sig;
+    unsigned avail; /* dwords that may be read, at most 3 */
+    bool gfx11;     /* family is gfx11 or gfx11.5 */
+    bool literal;   /* in->word[in->size / 4 - 1] is the literal */
+};
+
+/* Row of an opcode, or -1. */
+int emu_find_row(enum emu_family family, enum emu_enc enc, unsigned op);
+
+/* Bits lo..lo+n-1 of the 64-bit encoding. */
+static inline uint32_t emu_bits(const struct emu_reader *r, unsigned lo, unsigned n)
+{
+    const uint32_t *w = r->in->word;
+
+    return lo < 32 ? w[0] >> lo & ((1u << n) - 1) : w[1] >> (lo - 32) & ((1u << n) - 1);
+}
+
+static inline bool emu_type_is_float(unsigned t)
+{
+    return t == EMU_T_F16 || t == EMU_T_BF16 || t == EMU_T_F32 || t == EMU_T_F64 ||
+           t == EMU_T_PK_F16 || t == EMU_T_PK_BF16 || t == EMU_T_PK_F32;
+}
+
+static inline bool emu_type_is_16bit(unsigned t)
+{
+    return t == EMU_T_B16 || t == EMU_T_I16 || t == EMU_T_F16 || t == EMU_T_BF16;
+}
+
+/* Operands. Each fills *o and returns false when the value names nothing. */
+bool emu_read_src(struct emu_reader *r, unsigned value, struct emu_slot slot,
+                  struct emu_operand *o); /* 9-bit source field */
+bool emu_read_vgpr(struct emu_reader *r, unsigned value, bool acc, struct emu_slot slot,
+                   struct emu_operand *o);
+bool emu_read_half(struct emu_reader *r, unsigned value, struct emu_slot slot,
+                   struct emu_operand *o); /* 8 bits: register and, in bit 7, its half */
+bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
+                   struct emu_operand *o); /* 7-bit scalar register field, no constants */
+bool emu_read_literal(struct emu_reader *r, struct emu_slot slot, struct emu_operand *o);
+void emu_set_sreg(struct emu_reader *r, struct emu_operand *o, unsigned reg, bool mask);
+
+/* Decoders of the families of encodings; size, word[], row and enc are set by the caller. */
+bool emu_decode_scalar(struct emu_reader *r);
+bool emu_decode_vop(struct emu_reader *r);   /* VOP1, VOP2, VOPC with DPP and SDWA */
+bool emu_decode_vop3(struct emu_reader *r);  /* VOP3 and the VOP3 forms of the others */
+bool emu_decode_vop3p(struct emu_reader *r); /* VOP3P and MAI */
+bool emu_decode_vopd(struct emu_reader *r);
+bool emu_decode_memory(struct emu_reader *r);
+bool emu_decode_trapped(struct emu_reader *r);
+/* DPP16 or DPP8 control word w, shared by VOP and VOP3; false when it must not decode. */
+bool emu_decode_dpp(struct emu_reader *r, uint32_t w, bool dpp8);
+/* Implicit operands that follow from the row (accumulators, VCC, EXEC), appended after the rest. */
+void emu_add_implicit(struct emu_reader *r);
+
 #endif

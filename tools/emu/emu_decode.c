@@ -1,0 +1,490 @@
+/*
+ * From code words to struct emu_insn: finds encoding and row, and reads operand fields. What
+ * decodes and what does not is LLVM 19's judgement, bit for bit: tests/tools/emu/test_decode_llvm
+ * holds the two against each other.
+ */
+#include "emu_decode.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { MAX_ROWS = 2048, MAX_OPS = 1024 };
+
+static struct emu_sig sigs[MAX_ROWS];
+static int16_t rows_of[EMU_FAMILIES][EMU_ENCODINGS][MAX_OPS];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static const struct {
+    const char *name;
+    uint8_t kind, type, dwords;
+} slot_names[] = {
+    {"b16", EMU_SLOT_ANY, EMU_T_B16, 1},      {"b32", EMU_SLOT_ANY, EMU_T_B32, 1},
+    {"b64", EMU_SLOT_ANY, EMU_T_B64, 2},      {"i16", EMU_SLOT_ANY, EMU_T_I16, 1},
+    {"i32", EMU_SLOT_ANY, EMU_T_I32, 1},      {"i64", EMU_SLOT_ANY, EMU_T_I64, 2},
+    {"f16", EMU_SLOT_ANY, EMU_T_F16, 1},      {"bf16", EMU_SLOT_ANY, EMU_T_BF16, 1},
+    {"f32", EMU_SLOT_ANY, EMU_T_F32, 1},      {"f64", EMU_SLOT_ANY, EMU_T_F64, 2},
+    {"pki16", EMU_SLOT_ANY, EMU_T_PK_I16, 1}, {"pkf16", EMU_SLOT_ANY, EMU_T_PK_F16, 1},
+    {"pkf32", EMU_SLOT_ANY, EMU_T_PK_F32, 2}, {"pkbf16", EMU_SLOT_ANY, EMU_T_PK_BF16, 1},
+    {"pkb32", EMU_SLOT_ANY, EMU_T_PK_B32, 2}, {"mix", EMU_SLOT_ANY, EMU_T_MIX, 1},
+    {"b96", EMU_SLOT_ANY, EMU_T_BLOB, 3},     {"b128", EMU_SLOT_ANY, EMU_T_BLOB, 4},
+    {"b256", EMU_SLOT_ANY, EMU_T_BLOB, 8},    {"b512", EMU_SLOT_ANY, EMU_T_BLOB, 16},
+    {"b1024", EMU_SLOT_ANY, EMU_T_BLOB, 32},  {"wacc", EMU_SLOT_ANY, EMU_T_BLOB, 0},
+    {"mask", EMU_SLOT_MASK, EMU_T_MASK, 2},   {"k16", EMU_SLOT_K, EMU_T_F16, 1},
+    {"k32", EMU_SLOT_K, EMU_T_F32, 1},        {"simm16", EMU_SLOT_SIMM16, EMU_T_I16, 0},
+    {"addr", EMU_SLOT_ADDR, EMU_T_B32, 1},    {"base", EMU_SLOT_BASE, EMU_T_B64, 2},
+    {"buf", EMU_SLOT_BUF, EMU_T_BLOB, 4},
+};
+
+static struct emu_slot parse_slot(const char *s, size_t n)
+{
+    struct emu_slot slot = {EMU_SLOT_ANY, EMU_T_B32, 1};
+    unsigned kind = EMU_SLOT_ANY;
+
+    if (n > 2 && s[1] == '.') {
+        kind = s[0] == 'v' ? EMU_SLOT_V : s[0] == 's' ? EMU_SLOT_S : EMU_SLOT_A;
+        s += 2, n -= 2;
+    }
+    for (size_t i = 0; i < sizeof slot_names / sizeof slot_names[0]; i++) {
+        if (strlen(slot_names[i].name) == n && !memcmp(slot_names[i].name, s, n)) {
+            slot.kind = kind ? kind : slot_names[i].kind;
+            slot.type = slot_names[i].type;
+            slot.dwords = slot_names[i].dwords;
+        }
+    }
+    return slot;
+}
+
+static void parse_sig(const char *s, struct emu_sig *sig)
+{
+    bool src = false;
+
+    while (*s) {
+        size_t n = strcspn(s, " ");
+
+        if (n == 1 && *s == '=')
+            src = true;
+        else if (n && src)
+            sig->src[sig->nsrc++] = parse_slot(s, n);
+        else if (n)
+            sig->dst[sig->ndst++] = parse_slot(s, n);
+        s += n;
+        s += *s == ' ';
+    }
+}
+
+static bool has(const char *name, const char *part)
+{
+    return strstr(name, part) != NULL;
+}
+
+static void find_traits(const char *name, struct emu_sig *sig)
+{
+    static const char *const acc[] = {"fmac_",       "v_mac_",    "v_dot2c",        "v_dot4c",
+                                      "v_dot8c",     "v_dot2acc", "v_dual_dot2acc", "smfmac",
+                                      "v_writelane", "s_bitset",  "s_cmov_"};
+
+    for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
+        sig->acc |= has(name, acc[i]);
+    sig->cndmask = has(name, "cndmask");
+    sig->cmp_class = has(name, "cmp_class") || has(name, "cmpx_class");
+    sig->cmpx = has(name, "v_cmpx");
+    sig->swap = has(name, "v_swap");
+    sig->true16 = !strcmp(name, "v_mov_b16");
+    sig->div_fmas = has(name, "v_div_fmas");
+}
+
+static void build_tables(void)
+{
+    memset(rows_of, 0xff, sizeof rows_of);
+    for (unsigned i = 0; i < emu_row_count && i < MAX_ROWS; i++) {
+        const struct emu_row *row = &emu_rows[i];
+
+        parse_sig(row->sig, &sigs[i]);
+        find_traits(row->name, &sigs[i]);
+        for (unsigned f = 0; f < EMU_FAMILIES; f++)
+            if (row->op[f] >= 0)
+                rows_of[f][row->enc][row->op[f]] = (int16_t)i;
+    }
+}
+
+const struct emu_sig *emu_row_sig(unsigned row)
+{
+    pthread_once(&tables_once, build_tables);
+    return &sigs[row];
+}
+
+int emu_find_row(enum emu_family family, enum emu_enc enc, unsigned op)
+{
+    pthread_once(&tables_once, build_tables);
+    return op < MAX_OPS ? rows_of[family][enc][op] : -1;
+}
+
+/* ---- operands ---- */
+
+static uint64_t float_constant(unsigned value, unsigned type)
+{
+    static const uint16_t f16[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                   0xc000, 0x4400, 0xc400, 0x3118};
+    static const uint16_t bf16[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000,
+                                    0xc000, 0x4080, 0xc080, 0x3e22};
+    static const uint32_t f32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                   0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+    static const uint32_t f64[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000, 0x40000000,
+                                   0xc0000000, 0x40100000, 0xc0100000, 0x3fc45f30};
+    unsigned i = value - 240;
+
+    switch (type) {
+    case EMU_T_F16:
+    case EMU_T_B16:
+    case EMU_T_I16:
+    case EMU_T_PK_F16:
+        return f16[i];
+    case EMU_T_BF16:
+    case EMU_T_PK_BF16:
+        return bf16[i];
+    case EMU_T_F64:
+    case EMU_T_B64:
+    case EMU_T_I64:
+        return (uint64_t)f64[i] << 32 | (i == 8 ? 0x6dc9c882u : 0);
+    default:
+        return f32[i];
+    }
+}
+
+static void set_operand(struct emu_operand *o, unsigned kind, unsigned reg, struct emu_slot slot)
+{
+    o->kind = (uint8_t)kind;
+    o->type = slot.type;
+    o->dwords = slot.dwords;
+    o->flags = 0;
+    o->reg = (uint16_t)reg;
+    o->sel = EMU_SDWA_DWORD;
+    o->pad = 0;
+    o->value = 0;
+}
+
+static struct emu_slot fit_slot(const struct emu_reader *r, struct emu_slot slot)
+{
+    if (slot.kind == EMU_SLOT_MASK)
+        slot.dwords = r->in->wave == 64 ? 2 : 1;
+    else if (slot.dwords == 0)
+        slot.dwords = r->in->wave == 64 ? 4 : 8;
+    return slot;
+}
+
+bool emu_read_vgpr(struct emu_reader *r, unsigned value, bool acc, struct emu_slot slot,
+                   struct emu_operand *o)
+{
+    slot = fit_slot(r, slot);
+    if (value + slot.dwords > 256)
+        return false;
+    set_operand(o, acc ? EMU_OPK_AGPR : EMU_OPK_VGPR, value, slot);
+    return true;
+}
+
+bool emu_read_half(struct emu_reader *r, unsigned value, struct emu_slot slot,
+                   struct emu_operand *o)
+{
+    (void)r;
+    set_operand(o, EMU_OPK_VGPR, value & 0x7f, slot);
+    o->flags = value & 0x80 ? EMU_OPF_HI : 0;
+    return true;
+}
+
+/* Ranges of more than one register are aligned to 2 or 4: the low bits of the field are dropped. */
+bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
+                   struct emu_operand *o)
+{
+    unsigned last = r->gfx11 ? 105 : 101;
+    unsigned null = r->gfx11 ? 124 : 125;
+    unsigned n, align, first, count;
+
+    slot = fit_slot(r, slot);
+    n = slot.dwords;
+    align = n == 1 ? 1 : n == 2 ? 2 : 4;
+    if (value > 127)
+        return false;
+    if (value <= last || (value >= 108 && value <= 123)) {
+        first = value <= last ? 0 : 108;
+        count = value <= last ? 106 : 16;
+        value = (value - first) / align * align;
+        if (value + n > count)
+            return false;
+        set_operand(o, EMU_OPK_SGPR, first + value, slot);
+        return true;
+    }
+    if (n > 2 || (n == 2 && value != null && value & 1))
+        return false;
+    if (n == 2 && (value == 124 || value == 125) && value != null)
+        return false; /* m0 has one register */
+    if (value == 124 || value == 125)
+        value = value == null ? EMU_S_NULL : EMU_S_M0;
+    set_operand(o, EMU_OPK_SGPR, value, slot);
+    return true;
+}
+
+bool emu_read_literal(struct emu_reader *r, struct emu_slot slot, struct emu_operand *o)
+{
+    uint32_t x;
+
+    if (!r->literal) {
+        if (r->in->size / 4 >= r->avail)
+            return false;
+        r->in->size += 4;
+        r->literal = true;
+    }
+    x = r->in->word[r->in->size / 4 - 1];
+    set_operand(o, EMU_OPK_LITERAL, 0, fit_slot(r, slot));
+    switch (slot.type) {
+    case EMU_T_F64:
+        o->value = (uint64_t)x << 32;
+        break;
+    case EMU_T_I32:
+    case EMU_T_I64:
+        o->value = (uint64_t)(int64_t)(int32_t)x;
+        break;
+    case EMU_T_I16:
+        o->value = (uint64_t)(int64_t)(int16_t)x;
+        break;
+    case EMU_T_B16:
+    case EMU_T_F16:
+    case EMU_T_BF16:
+        o->value = x & 0xffff;
+        break;
+    default:
+        o->value = x;
+    }
+    return true;
+}
+
+static bool read_special(unsigned value, struct emu_slot slot, struct emu_operand *o)
+{
+    unsigned s;
+
+    if (slot.dwords > 2)
+        return false;
+    if (value >= 235 && value <= 239)
+        s = EMU_SP_SHARED_BASE + (value - 235);
+    else if (value >= 251 && value <= 253)
+        s = EMU_SP_VCCZ + (value - 251);
+    else if (value == 254 && slot.dwords == 1)
+        s = EMU_SP_LDS_DIRECT;
+    else
+        return false;
+    set_operand(o, EMU_OPK_SPECIAL, s, slot);
+    return true;
+}
+
+bool emu_read_src(struct emu_reader *r, unsigned value, struct emu_slot slot, struct emu_operand *o)
+{
+    slot = fit_slot(r, slot);
+    if (value >= 256)
+        return emu_read_vgpr(r, value - 256, slot.kind == EMU_SLOT_A, slot, o);
+    if (value <= 127)
+        return emu_read_sgpr(r, value, slot, o);
+    if (value == 255)
+        return emu_read_literal(r, slot, o);
+    if (value <= 208) {
+        set_operand(o, EMU_OPK_CONST, 0, slot);
+        o->value = value <= 192 ? value - 128 : UINT64_C(0) - (value - 192);
+        return true;
+    }
+    if (value >= 240 && value <= 248) {
+        set_operand(o, EMU_OPK_CONST, 0, slot);
+        o->value = float_constant(value, slot.type);
+        return true;
+    }
+    return read_special(value, slot, o);
+}
+
+void emu_set_sreg(struct emu_reader *r, struct emu_operand *o, unsigned reg, bool mask)
+{
+    struct emu_slot slot = {EMU_SLOT_S, EMU_T_B32, 1};
+
+    if (mask)
+        slot = (struct emu_slot){EMU_SLOT_MASK, EMU_T_MASK, 2};
+    set_operand(o, EMU_OPK_SGPR, reg, fit_slot(r, slot));
+    o->flags = EMU_OPF_IMPLICIT;
+}
+
+void emu_add_implicit(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+    const struct emu_sig *sig = r->sig;
+
+    if (sig->acc) {
+        in->src[in->nsrc] = in->dst[0];
+        in->src[in->nsrc++].flags = EMU_OPF_IMPLICIT;
+    }
+    if (sig->div_fmas)
+        emu_set_sreg(r, &in->src[in->nsrc++], EMU_S_VCC, true);
+    if (sig->cmpx) {
+        if (r->gfx11)
+            in->ndst = 0;
+        emu_set_sreg(r, &in->dst[in->ndst++], EMU_S_EXEC, true);
+    }
+}
+
+/* ---- encodings ---- */
+
+struct place {
+    uint8_t enc, form; /* form: 0, or 1 when a VOP3 opcode stands for a VOP1, VOP2 or VOPC row */
+    uint16_t op;
+    uint8_t bytes;
+};
+
+static struct place vop3_place(uint32_t w, bool gfx11)
+{
+    unsigned op = w >> 16 & 0x3ff, vop1 = gfx11 ? 0x180 : 0x140, vop3 = gfx11 ? 0x200 : 0x1c0;
+
+    if (op < 0x100)
+        return (struct place){EMU_VOPC, 1, (uint16_t)op, 8};
+    if (op < 0x140)
+        return (struct place){EMU_VOP2, 1, (uint16_t)(op - 0x100), 8};
+    if (op >= vop1 && op < vop3)
+        return (struct place){EMU_VOP1, 1, (uint16_t)(op - vop1), 8};
+    if (!gfx11 && op >= 0x380)
+        return (struct place){EMU_VOP3P, 0, op & 0x7f, 8};
+    return (struct place){EMU_VOP3, 0, (uint16_t)op, 8};
+}
+
+static struct place flat_place(uint32_t w, bool gfx11)
+{
+    static const uint8_t seg[] = {EMU_FLAT, EMU_SCRATCH, EMU_GLOBAL, EMU_ENCODINGS};
+
+    return (struct place){seg[gfx11 ? w >> 16 & 3 : w >> 14 & 3], 0, w >> 18 & 0x7f, 8};
+}
+
+static struct place salu_place(uint32_t w)
+{
+    if (w >> 23 == 0x17d)
+        return (struct place){EMU_SOP1, 0, w >> 8 & 0xff, 4};
+    if (w >> 23 == 0x17e)
+        return (struct place){EMU_SOPC, 0, w >> 16 & 0x7f, 4};
+    if (w >> 23 == 0x17f)
+        return (struct place){EMU_SOPP, 0, w >> 16 & 0x7f, 4};
+    if (w >> 28 == 0xb)
+        return (struct place){EMU_SOPK, 0, w >> 23 & 0x1f, 4};
+    return (struct place){EMU_SOP2, 0, w >> 23 & 0x7f, 4};
+}
+
+static struct place find_place(uint32_t w, bool gfx11)
+{
+    const struct place none = {EMU_ENCODINGS, 0, 0, 0};
+
+    if (w >> 31 == 0) {
+        if (w >> 25 == 0x3e)
+            return (struct place){EMU_VOPC, 0, w >> 17 & 0xff, 4};
+        if (w >> 25 == 0x3f)
+            return (struct place){EMU_VOP1, 0, w >> 9 & 0xff, 4};
+        return (struct place){EMU_VOP2, 0, w >> 25 & 0x3f, 4};
+    }
+    if (w >> 30 == 2)
+        return salu_place(w);
+    switch (w >> 26) {
+    case 0x30:
+        return gfx11 ? none : (struct place){EMU_SMEM, 0, w >> 18 & 0xff, 8};
+    case 0x32:
+        return gfx11 ? (struct place){EMU_VOPD, 0, w >> 22 & 0xf, 8} : none;
+    case 0x33:
+        if (gfx11 && (w >> 24 & 3) == 0 && !(w >> 23 & 1))
+            return (struct place){EMU_VOP3P, 0, w >> 16 & 0x7f, 8};
+        if (gfx11 && (w >> 24 & 3) == 1)
+            return (struct place){EMU_VINTERP, 0, w >> 16 & 0x7f, 8};
+        if (gfx11 && (w >> 24 & 3) == 2)
+            return (struct place){EMU_LDSDIR, 0, w >> 20 & 3, 4};
+        return none;
+    case 0x34:
+        return gfx11 ? none : vop3_place(w, false);
+    case 0x35:
+        return gfx11 ? vop3_place(w, true) : none;
+    case 0x36:
+        return (struct place){EMU_DS, 0, gfx11 ? w >> 18 & 0xff : w >> 17 & 0xff, 8};
+    case 0x37:
+        return flat_place(w, gfx11);
+    case 0x38:
+        return (struct place){EMU_MUBUF, 0, w >> 18 & (gfx11 ? 0xff : 0x7f), 8};
+    case 0x3a:
+        return (struct place){EMU_MTBUF, 0, w >> 15 & 0xf, 8};
+    case 0x3c:
+        return (struct place){EMU_MIMG, 0, w >> 18 & (gfx11 ? 0xff : 0x7f), 8};
+    case 0x3d:
+        return gfx11 ? (struct place){EMU_SMEM, 0, w >> 18 & 0xff, 8} : none;
+    case 0x3e:
+        return gfx11 ? (struct place){EMU_EXP, 0, 0, 8} : none;
+    default:
+        return none;
+    }
+}
+
+static bool decode_body(struct emu_reader *r, bool vop3_form)
+{
+    switch (r->in->enc) {
+    case EMU_SOP1:
+    case EMU_SOP2:
+    case EMU_SOPC:
+    case EMU_SOPK:
+    case EMU_SOPP:
+    case EMU_SMEM:
+        return emu_decode_scalar(r);
+    case EMU_VOP1:
+    case EMU_VOP2:
+    case EMU_VOPC:
+        return vop3_form ? emu_decode_vop3(r) : emu_decode_vop(r);
+    case EMU_VOP3:
+        return emu_decode_vop3(r);
+    case EMU_VOP3P:
+    case EMU_MAI:
+        return emu_decode_vop3p(r);
+    case EMU_VOPD:
+        return emu_decode_vopd(r);
+    case EMU_DS:
+    case EMU_FLAT:
+    case EMU_GLOBAL:
+    case EMU_SCRATCH:
+    case EMU_MUBUF:
+    case EMU_MTBUF:
+        return emu_decode_memory(r);
+    default:
+        return emu_decode_trapped(r);
+    }
+}
+
+unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                    uint32_t offset, struct emu_insn *out)
+{
+    struct emu_reader r = {.in = out, .gfx11 = family >= EMU_GFX11};
+    struct place p;
+    int row;
+
+    if (avail < 4)
+        return 0;
+    text += offset;
+    memset(out, 0, sizeof *out);
+    r.avail = avail >= 12 && r.gfx11 ? 3 : avail >= 8 ? 2 : 1;
+    for (unsigned i = 0; i < r.avail; i++)
+        out->word[i] = (uint32_t)text[4 * i] | (uint32_t)text[4 * i + 1] << 8 |
+                       (uint32_t)text[4 * i + 2] << 16 | (uint32_t)text[4 * i + 3] << 24;
+    p = find_place(out->word[0], r.gfx11);
+    if (p.enc == EMU_ENCODINGS || p.bytes > 4 * r.avail)
+        return 0;
+    row = emu_find_row(family, p.enc, p.op);
+    if (row < 0 && p.enc == EMU_VOP3P)
+        row = emu_find_row(family, EMU_MAI, p.op);
+    if (row < 0)
+        return 0;
+    r.row = &emu_rows[row];
+    r.sig = &sigs[row];
+    out->row = (uint16_t)row;
+    out->enc = p.form ? EMU_VOP3 : r.row->enc;
+    out->size = p.bytes;
+    out->family = (uint8_t)family;
+    out->wave = (uint8_t)wave;
+    out->flags = r.row->flags;
+    out->offset_in_text = offset;
+    if (!decode_body(&r, p.form))
+        return 0;
+    for (unsigned i = out->size / 4; i < 3; i++)
+        out->word[i] = 0;
+    return out->size;
+}
