@@ -1,0 +1,93 @@
+/*
+ * Matrix multiply-accumulate on blocks, in one interface for two kinds of hardware:
+ * mma_mfma.h (CDNA: gfx90a, gfx942) and mma_wmma.h (RDNA 3: gfx1100, gfx1151).
+ *
+ *     C[BLOCK, BLOCK] += A[BLOCK, 16] B[16, BLOCK]          (f32 += 16 bit x 16 bit)
+ *
+ * The kernels compute S^T = K Q^T and O^T = V^T P^T, so that a column is a query from the first
+ * product to the last, and each lane owns whole columns:
+ *
+ *     block_acc    this lane's ACC rows of one column of a C block. The BLOCK rows of a column are
+ *                  spread over LANE_ROWS = BLOCK / ACC lanes, which differ in lane_half().
+ *     acc_row(i)   the row of C that element i of a block_acc is
+ *     block_frag   this lane's part of a row of A or of a column of B
+ *     mma(C,A,B)
+ *
+ * The order of the sixteen k is free as long as A and B agree on it. For S^T it is the order in
+ * memory. For O^T it is the order in which S^T leaves P in the registers, so that
+ *
+ *     pack_p()     turns a block of P^T, f32 in C layout, into B fragments without a round trip
+ *                  through LDS,
+ *
+ * and V^T lies in LDS in that order. The order of the rows of A is free too: row i of a block of
+ * V^T is the channel row_channel(i), chosen such that a lane ends up with ACC consecutive
+ * channels of O, BLOCK * block + ACC * lane_half() + 0, 1, ...
+ *
+ * LDS layouts, each free of bank conflicts for stores and for loads:
+ *
+ *     k_tile_*     K as in memory: row = key, chunks of eight channels
+ *     vt_tile_*    V^T: row = channel; quads of four consecutive keys, in the order of pack_p()
+ */
+#ifndef AOTHIP_MMA_H
+#define AOTHIP_MMA_H
+
+#include "tile.h"
+
+#define MMA_F16 2 /* values of KERNEL_DTYPE, enum aothip_dtype */
+#define MMA_BF16 3
+
+/* Two f32 to 16 bits each, to nearest; halves exact ties upwards in bf16. Not for NaN in f16. */
+DEVICE u32 round_pair_p(float low, float high);
+
+/* Two f32 to 16 bits each, to nearest even. */
+DEVICE u32 round_pair_even(float low, float high);
+
+#if KERNEL_DTYPE == MMA_F16
+
+typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
+
+DEVICE u32 round_pair_p(float low, float high)
+{
+    return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(low, high));
+}
+
+DEVICE u32 round_pair_even(float low, float high)
+{
+    f16x2 pair = {(_Float16)low, (_Float16)high};
+    return __builtin_bit_cast(u32, pair);
+}
+
+#elif KERNEL_DTYPE == MMA_BF16
+
+#define UPPER_HALVES 0x07060302u /* v_perm: {upper half of x, upper half of y} */
+
+DEVICE u32 round_pair_p(float low, float high)
+{
+    u32 x = __builtin_bit_cast(u32, low) + 0x8000, y = __builtin_bit_cast(u32, high) + 0x8000;
+    return __builtin_amdgcn_perm(y, x, UPPER_HALVES);
+}
+
+DEVICE u32 round_even(float value)
+{
+    u32 x = __builtin_bit_cast(u32, value);
+    return value == value ? x + 0x7fff + (x >> 16 & 1) : x | 0x00400000;
+}
+
+DEVICE u32 round_pair_even(float low, float high)
+{
+    return __builtin_amdgcn_perm(round_even(high), round_even(low), UPPER_HALVES);
+}
+
+#else
+#error "KERNEL_DTYPE must be 2 (f16) or 3 (bf16)"
+#endif
+
+#if KERNEL_WAVE == 64
+#include "mma_mfma.h"
+#elif KERNEL_WAVE == 32
+#include "mma_wmma.h"
+#else
+#error "KERNEL_WAVE must be 64 (MFMA) or 32 (WMMA)"
+#endif
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * CDNA matrix instructions, wave64: v_mfma_f32_32x32x8_{f16,bf16}, two of them per mma(). Included
+ * by mma.h, which says what each of these is for.
+ *
+ * One instruction, l = lane, h = l / 32 = lane_half(), e = 0..3:
+ *
+ *     A   row i = l % 32       k = 4h + e                 element e of two registers
+ *     B   column j = l % 32    k = 4h + e                 element e of two registers
+ *     C   column j = l % 32    row = 8(r / 4) + 4h + r % 4    register r = 0..15
+ *
+ * So registers 4g .. 4g+3 of C, rounded to 16 bits, are the B operand of an instruction that
+ * contracts the rows 8g .. 8g+7. For sixteen k, one 16-byte load per lane feeds two instructions:
+ *
+ *     S^T:  lane half h holds channels 8h .. 8h+7 of a group of 16; the first instruction takes
+ *           the first four of each half, the second one the rest
+ *     O^T:  lane half h holds keys 4h .. 4h+3 and 8 + 4h .. 8 + 4h + 3 of a group of 16
+ *
+ * LDS has 32 banks of four bytes: eight lanes that load 16 bytes each, or sixteen that store eight
+ * each, must hit all of the eight 16-byte columns of a 128-byte line.
+ *
+ *     K      row of DIM channels; chunk c of key n lies at column c ^ n % 8. Loads: eight lanes,
+ *            eight keys, one c. Stores: eight lanes, one key, eight c.
+ *     V^T    row of TILE_K keys, chunk c = 2 * (group of 16) + h; chunk c of channel d lies at
+ *            column c ^ f(d), where the bits of f are (d4, d1 ^ d5, d0 ^ d3). Loads: eight lanes
+ *            hold channels with all values of (d4, d1, d0). Stores: sixteen lanes hold all of
+ *            (d5, d4, d3), and both halves of a 16-byte column.
+ */
+#ifndef AOTHIP_MMA_MFMA_H
+#define AOTHIP_MMA_MFMA_H
+
+enum { BLOCK = 32, ACC = 16 };
+
+typedef float block_acc __attribute__((ext_vector_type(16)));
+typedef u32x4 block_frag;
+
+typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
+typedef short s16x4 __attribute__((ext_vector_type(4)));
+
+DEVICE u32 lane_half()
+{
+    return lane_id() / BLOCK;
+}
+
+DEVICE u32 lane_column()
+{
+    return lane_id() % BLOCK;
+}
+
+DEVICE u32 acc_row(u32 i)
+{
+    return 8 * (i / 4) + 4 * lane_half() + i % 4;
+}
+
+DEVICE u32 row_channel(u32 row)
+{
+    return 16 * (row / 4 % 2) + 4 * (row / 8) + row % 4;
+}
+
+DEVICE void mma(block_acc &c, block_frag a, block_frag b)
+{
+    u32x2 a0 = a.lo, a1 = a.hi, b0 = b.lo, b1 = b.hi;
+#if KERNEL_DTYPE == MMA_F16
+    c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a0),
+                                             __builtin_bit_cast(f16x4, b0), c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a1),
+                                             __builtin_bit_cast(f16x4, b1), c, 0, 0, 0);
+#else
+    c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a0),
+                                                 __builtin_bit_cast(s16x4, b0), c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a1),
+                                                 __builtin_bit_cast(s16x4, b1), c, 0, 0, 0);
+#endif
+}
+
+/* This value in the lane that holds the other rows of the same column. */
+DEVICE float other_half(float x)
+{
+    int from = (int)(lane_id() ^ BLOCK) * 4;
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
+}
+
+/* Keys 16 * group .. + 15 of a block of P^T as a B fragment. */
+DEVICE block_frag pack_p(const block_acc &p, int group)
+{
+    block_frag b;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        b[i] = round_pair_p(p[8 * group + 2 * i], p[8 * group + 2 * i + 1]);
+    return b;
+}
+
+/* The query of this lane's column as a B fragment: channels 16 * step .. + 15. */
+DEVICE block_frag load_q_frag(const tile_view &q, const struct slice &x, u32 row, int step)
+{
+    return load_chunk(q, place_chunk(x, row, 16 * step + CHUNK * lane_half()));
+}
+
+/* K in LDS. */
+
+enum { K_TILE_BYTES = KERNEL_TILE_K * KERNEL_DIM * 2 };
+
+DEVICE u32 k_tile_at(u32 key, u32 chunk)
+{
+    return key * (KERNEL_DIM * 2) + (chunk / 8 * 8 + (chunk % 8 ^ key % 8)) * CHUNK_BYTES;
+}
+
+DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
+{
+    /* chunk = 2 * step + half, split so that only its low three bits meet the lane */
+    u32 lane_row = lane_column() * (KERNEL_DIM * 2);
+    u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
+    return *(const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
+                                   (block * BLOCK * KERNEL_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
+}
+
+/* V^T in LDS. */
+
+enum { VT_TILE_BYTES = KERNEL_DIM * KERNEL_TILE_K * 2 };
+
+DEVICE u32 vt_column(u32 channel)
+{
+    return (channel >> 4 & 1) << 2 | ((channel >> 1 ^ channel >> 5) & 1) << 1 |
+           ((channel ^ channel >> 3) & 1);
+}
+
+/* Which quad and group of eight channels a thread carries from memory to LDS. */
+struct vt_duty {
+    u32 quad, channel;
+};
+
+DEVICE struct vt_duty vt_duty_of(u32 thread)
+{
+    u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / 16;
+    u32 upper = rest % (KERNEL_DIM / 64), quad = rest / (KERNEL_DIM / 64);
+    return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8};
+}
+
+/* Pairs of keys within a quad, in the order in which pack_p() leaves them. */
+enum { VT_PAIR_STEP = 1 }; /* (0, 1), (2, 3) */
+
+DEVICE u32 vt_tile_at(u32 channel, u32 quad)
+{
+    u32 chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
+    return channel * (KERNEL_TILE_K * 2) +
+           (chunk / 8 * 8 + (chunk % 8 ^ vt_column(channel))) * CHUNK_BYTES + sub * 8;
+}
+
+DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
+{
+    /* channel = 32 * block + row_channel(lane): bit d5 is block % 2, all else is the lane's */
+    u32 channel = row_channel(lane_column());
+    u32 chunk = 2 * ((group % 4) ^ (block % 2)) + lane_half();
+    u32 column = chunk ^ vt_column(channel);
+    return *(const u32x4 *)(tile + (channel * (KERNEL_TILE_K * 2) + column * CHUNK_BYTES) +
+                                   (block * BLOCK * KERNEL_TILE_K * 2 +
+                                    group / 4 * 8 * CHUNK_BYTES));
+}
+
+#endif
