@@ -148,12 +148,14 @@ static enum aothip_status prepare(const struct options *o, struct check_report *
     if (take_failure(&r->error, aothip_open(o->images, context)))
         return r->error.code;
     r->directory = aothip_directory(*context);
-    if (take_failure(&r->error, aothip_list(*context, count_kernel, r)))
-        return r->error.code;
-    if (!r->images)
+    /* The images of another GPU may be broken; that fails the check, but does not end it. */
+    take_failure(&r->list, aothip_list(*context, count_kernel, r));
+    if (!r->images && !r->list.code)
         return status_set(&r->error, AOTHIP_E_NO_IMAGES, "%s holds no images of any GPU",
                           r->directory);
     if (gpus && !strcmp(gpus, "all")) {
+        if (!r->images)
+            return status_set(&r->error, r->list.code, "%s", r->list.text);
         name_gpus(r, all, sizeof(all));
         gpus = all;
     }
@@ -221,7 +223,7 @@ int main(int argc, char **argv)
     for (i = 0; !report.error.code && i < report.runtime.count; i++)
         if (o.device < 0 || o.device == i)
             check_device(&o, &report, i, context);
-    report.cure = cure_of(report.error.code, &o);
+    report.cure = cure_of(report.error.code ? report.error.code : report.list.code, &o);
     for (i = 0; i < report.devices && !report.cure; i++)
         report.cure = cure_of(report.device[i].check.code, &o);
     if (o.json)

@@ -10,7 +10,7 @@
 int check_passed(const struct check_report *report)
 {
     int i;
-    if (report->error.code || !report->devices)
+    if (report->error.code || report->list.code || !report->devices)
         return 0;
     for (i = 0; i < report->devices; i++)
         if (report->device[i].check.code || report->device[i].passed != report->device[i].ran)
@@ -47,6 +47,9 @@ void check_print_head(const struct check_report *r)
         printf("             %-8s %3d kernels %8s  %s\n", image->gpu, image->kernels,
                kilobytes(image->bytes, text), file);
     }
+    if (r->list.code)
+        printf("             FAIL %s\n             %s\n", aothip_status_name(r->list.code),
+               r->list.text);
 }
 
 void check_print_device(const struct check_report *r, const struct check_device *d)
@@ -62,6 +65,12 @@ void check_print_device(const struct check_report *r, const struct check_device 
     }
     printf("check_gpu    OK\n\n");
     printf("  type  b heads seq_q seq_k     dim mask layout o error allowed lse err. allowed\n");
+}
+
+/* printf() shows NaN's sign, which tells nothing. */
+static double unsigned_nan(double value)
+{
+    return isnan(value) ? (double)NAN : value;
 }
 
 void check_print_result(const struct check_case *c, const struct check_result *r)
@@ -82,11 +91,11 @@ void check_print_result(const struct check_case *c, const struct check_result *r
     if (r->o.wrong)
         printf("    o: %lld elements wrong, the worst at (%lld, %lld, %lld, %lld): %g, not %g\n",
                (long long)r->o.wrong, (long long)r->o.at[0], (long long)r->o.at[1],
-               (long long)r->o.at[2], (long long)r->o.at[3], r->o.got, r->o.expected);
+               (long long)r->o.at[2], (long long)r->o.at[3], unsigned_nan(r->o.got), r->o.expected);
     if (r->lse.wrong)
         printf("    lse: %lld elements wrong, the worst at (%lld, %lld, %lld): %g, not %g\n",
                (long long)r->lse.wrong, (long long)r->lse.at[0], (long long)r->lse.at[1],
-               (long long)r->lse.at[2], r->lse.got, r->lse.expected);
+               (long long)r->lse.at[2], unsigned_nan(r->lse.got), r->lse.expected);
     if (r->stray)
         printf("    %lld elements between the rows of o were written to\n", (long long)r->stray);
 }
@@ -101,7 +110,7 @@ void check_print_tail(const struct check_report *r)
     }
     printf("\n");
     if (r->error.code)
-        printf("FAIL: %s\n", r->error.text);
+        printf("FAIL %s: %s\n", aothip_status_name(r->error.code), r->error.text);
     else
         printf("%s: %d of %d cases passed on %d device%s\n", check_passed(r) ? "OK" : "FAIL",
                passed, ran, r->devices, r->devices == 1 ? "" : "s");
@@ -212,6 +221,8 @@ void check_print_json(const struct check_report *r)
     print_pair("version", device_runtime_version(&r->runtime, text));
     printf(", \"emulated\": %s},\n  ", r->runtime.emulated ? "true" : "false");
     print_pair("directory", r->directory ? r->directory : "");
+    printf(",\n  ");
+    print_status("list", &r->list);
     printf(",\n  \"images\": [");
     for (i = 0; i < r->images; i++) {
         printf("%s\n    {", i ? "," : "");

@@ -9,3 +9,21 @@ tests_tools_test_npy_SOURCES = tests/tools/test_npy.c
 tests_tools_test_npy_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
 tests_tools_test_npy_LDADD = tools/libnpy.la
 TESTS += tests/tools/test_npy
+
+# The programs from end to end, on the emulator and on runtimes that go wrong.
+check_PROGRAMS += tests/tools/npy_tool
+tests_tools_npy_tool_SOURCES = tests/tools/npy_tool.c
+tests_tools_npy_tool_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_tools_npy_tool_LDADD = tools/libnpy.la tools/libref.la -lm
+
+# -rpath makes libtool build a shared library although it is never installed.
+check_LTLIBRARIES += tests/tools/libstub_hip.la tests/tools/libstub_hip_old.la
+tests_tools_libstub_hip_la_SOURCES = tests/tools/stub_hip.c
+tests_tools_libstub_hip_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_tools_libstub_hip_old_la_SOURCES = tests/tools/stub_hip.c
+tests_tools_libstub_hip_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DSTUB_HIP_OLD
+tests_tools_libstub_hip_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+
+dist_check_SCRIPTS += tests/tools/check.sh tests/tools/run.sh tests/tools/man.sh
+TESTS += tests/tools/check.sh tests/tools/run.sh tests/tools/man.sh
+EXTRA_DIST += tests/tools/tool_test_lib.sh

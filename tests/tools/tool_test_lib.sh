@@ -1,0 +1,56 @@
+# What the shell tests of the programs share. Run from the build directory.
+#
+# Afterwards $check and $run are the programs, $images the built images, $stub and $stub_old the
+# runtimes of stub_hip.c, and the current directory is a fresh one, removed at the end.
+set -u
+: "${srcdir:=.}"
+build=`pwd`
+srcdir=`cd "$srcdir" && pwd`
+check=$build/tools/aothip-check
+run=$build/tools/aothip-run
+npy=$build/tests/tools/npy_tool
+: "${images:=$build/images/aotriton.images}"
+stub=$build/tests/tools/.libs/libstub_hip.so
+stub_old=$build/tests/tools/.libs/libstub_hip_old.so
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-tools.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+cd "$work" || exit 99
+unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_EMU_GPU AOTHIP_LOG HIP_VISIBLE_DEVICES
+count=0
+failed=0
+
+ok() { # NAME: passes if the last command did
+    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
+    count=$((count + 1))
+    echo "$good $count - $1"
+}
+
+# STATUS NAME COMMAND...: its output goes to the files out and err; it must exit so.
+exits() {
+    wanted=$1 name=$2
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ $got -eq "$wanted" ]
+    ok "$name"
+    [ "$good" = ok ] || { echo "# exit status $got, wanted $wanted"; sed 's/^/#   /' out err; }
+}
+
+contains() { # FILE TEXT NAME
+    grep -qF -- "$2" "$1"
+    ok "$3"
+    [ "$good" = ok ] || { echo "# lacks: $2"; sed 's/^/#   /' "$1"; }
+}
+
+# FILE NAME: exactly one line, of at most 160 characters without the path of the test's directory.
+one_line() {
+    [ `wc -l <"$1"` -eq 1 ] && [ `sed "s|$work||g; s|$build||g" "$1" | wc -c` -le 160 ]
+    ok "$2"
+    [ "$good" = ok ] || sed 's/^/#   /' "$1"
+}
+
+plan() { # at the end
+    echo "1..$count"
+    exit $failed
+}
