@@ -65,7 +65,7 @@ static enum aothip_status read_entry(const uint8_t *bytes, size_t size, size_t *
     entry->size = read_u64(bytes + *at + 8);
     entry->id_size = read_u64(bytes + *at + 16);
     *at += 24;
-    if (entry->id_size > MAX_ID || !lies_within(*at, entry->id_size, size))
+    if (entry->id_size < 1 || entry->id_size > MAX_ID || !lies_within(*at, entry->id_size, size))
         return BUNDLE_FAIL(AOTHIP_E_FORMAT, "bundle: item %d has an ID of %llu bytes", number,
                            (unsigned long long)entry->id_size);
     entry->id = (const char *)bytes + *at;

@@ -1,0 +1,206 @@
+/* A HIP runtime without a GPU, for tests of the library's host path. */
+#include "fake_hip.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#pragma GCC visibility push(default)
+
+/* These two may be missing from the headers, or be macros there. */
+#undef hipGetDeviceProperties
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
+hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_t *properties, int device);
+hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device);
+
+struct fake_hip fake_hip = {.devices = 1, .targets = {"gfx942:sramecc+:xnack-"}};
+
+enum { MODULES = 1024, CODE_HEADERS = 64 + 56 };
+
+/* Both the module and its one function. */
+struct module {
+    const char *code;
+    const char *symbol;
+    int device, live;
+};
+static struct module modules[MODULES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int current;
+
+void fake_hip_reset(void)
+{
+    fake_hip.fail_at = 0;
+    fake_hip.fail_with = hipErrorUnknown;
+    fake_hip.calls = fake_hip.failed = fake_hip.queries = fake_hip.driver_calls = 0;
+    fake_hip.loads = fake_hip.unloads = fake_hip.launches = fake_hip.wrong_device = 0;
+    current = 0;
+}
+
+hipStream_t fake_hip_stream(int device)
+{
+    return (hipStream_t)(uintptr_t)(0x1000 + device);
+}
+
+/* Whether this call is to fail. */
+static int fails(void)
+{
+    int number = ++fake_hip.calls;
+    if (number != fake_hip.fail_at)
+        return 0;
+    fake_hip.failed++;
+    return 1;
+}
+
+hipError_t hipGetDeviceCount(int *count)
+{
+    if (fails())
+        return fake_hip.fail_with;
+    *count = fake_hip.devices;
+    return hipSuccess;
+}
+
+hipError_t hipGetDevice(int *device)
+{
+    fake_hip.queries++;
+    if (fails())
+        return fake_hip.fail_with;
+    *device = current;
+    return hipSuccess;
+}
+
+hipError_t hipSetDevice(int device)
+{
+    if (fails())
+        return fake_hip.fail_with;
+    if (device < 0 || device >= fake_hip.devices)
+        return hipErrorInvalidDevice;
+    current = device;
+    return hipSuccess;
+}
+
+#ifndef FAKE_HIP_OLD
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device)
+{
+    fake_hip.queries++;
+    if (fails())
+        return fake_hip.fail_with;
+    if (!stream) {
+        *device = current;
+        return hipSuccess;
+    }
+    *device = (int)((uintptr_t)stream - 0x1000);
+    return *device >= 0 && *device < fake_hip.devices ? hipSuccess : hipErrorInvalidHandle;
+}
+
+hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_t *properties, int device)
+{
+    unsigned char *raw = (unsigned char *)properties;
+    int units = 304;
+    if (fails())
+        return fake_hip.fail_with;
+    if (device < 0 || device >= fake_hip.devices)
+        return hipErrorInvalidDevice;
+    memset(raw, 0, 1472);
+    snprintf((char *)raw, 256, "Fake GPU %d", device);
+    snprintf((char *)raw + 1160, 256, "%s", fake_hip.targets[device]);
+    memcpy(raw + 388, &units, sizeof(units));
+    return hipSuccess;
+}
+#else
+hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
+{
+    unsigned char *raw = (unsigned char *)properties;
+    int units = 104;
+    if (fails())
+        return fake_hip.fail_with;
+    if (device < 0 || device >= fake_hip.devices)
+        return hipErrorInvalidDevice;
+    memset(raw, 0, 792);
+    snprintf((char *)raw, 256, "Old fake GPU %d", device);
+    snprintf((char *)raw + 396, 256, "%s", fake_hip.targets[device]);
+    memcpy(raw + 336, &units, sizeof(units));
+    return hipSuccess;
+}
+#endif
+
+hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
+{
+    struct module *made = NULL;
+    fake_hip.driver_calls++;
+    if (fails())
+        return fake_hip.fail_with;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MODULES && !made; i++)
+        if (!modules[i].live)
+            made = &modules[i];
+    if (made) {
+        made->live = 1;
+        made->code = image;
+        made->device = current;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!made)
+        return hipErrorOutOfMemory;
+    fake_hip.loads++;
+    *module = (hipModule_t)made;
+    return hipSuccess;
+}
+
+hipError_t hipModuleUnload(hipModule_t module)
+{
+    struct module *given = (struct module *)module;
+    int failing = fails();
+    pthread_mutex_lock(&lock);
+    given->live = 0;
+    pthread_mutex_unlock(&lock);
+    fake_hip.unloads++;
+    return failing ? fake_hip.fail_with : hipSuccess;
+}
+
+hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name)
+{
+    struct module *given = (struct module *)module;
+    if (fails())
+        return fake_hip.fail_with;
+    /* make_image.c puts the kernel's name behind the headers */
+    if (strcmp(given->code + CODE_HEADERS, name) != 0)
+        return hipErrorNotFound;
+    if (given->device != current)
+        fake_hip.wrong_device++;
+    given->symbol = given->code + CODE_HEADERS;
+    *function = (hipFunction_t)given;
+    return hipSuccess;
+}
+
+#ifndef FAKE_HIP_NO_LAUNCH
+hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gridDimY,
+                                 unsigned gridDimZ, unsigned blockDimX, unsigned blockDimY,
+                                 unsigned blockDimZ, unsigned sharedMemBytes, hipStream_t stream,
+                                 void **kernelParams, void **extra)
+{
+    struct module *given = (struct module *)f;
+    int device = stream ? (int)((uintptr_t)stream - 0x1000) : current;
+    (void)extra;
+    fake_hip.driver_calls++;
+    if (fails())
+        return fake_hip.fail_with;
+    if (given->device != device || !given->live)
+        fake_hip.wrong_device++;
+    pthread_mutex_lock(&lock);
+    memcpy(&fake_hip.args, kernelParams[0], sizeof(fake_hip.args));
+    memcpy(fake_hip.grid, (unsigned[]){gridDimX, gridDimY, gridDimZ}, sizeof(fake_hip.grid));
+    memcpy(fake_hip.block, (unsigned[]){blockDimX, blockDimY, blockDimZ}, sizeof(fake_hip.block));
+    fake_hip.lds = sharedMemBytes;
+    fake_hip.symbol = given->symbol;
+    fake_hip.device = given->device;
+    fake_hip.stream = stream;
+    pthread_mutex_unlock(&lock);
+    fake_hip.launches++;
+    return hipSuccess;
+}
+#endif
+
+const char *hipGetErrorName(hipError_t error)
+{
+    return error == hipErrorOutOfMemory ? "hipErrorOutOfMemory" : "hipErrorOfTheFake";
+}

@@ -1,0 +1,41 @@
+/*
+ * A HIP runtime that computes nothing: it counts calls, fails one on demand, and records launches.
+ * Linked into a test, whose symbols the library then finds in the process.
+ */
+#ifndef AOTHIP_FAKE_HIP_H
+#define AOTHIP_FAKE_HIP_H
+
+#include <stdatomic.h>
+
+#include <hip/hip_runtime_api.h>
+
+#include "kernarg.h"
+
+enum { FAKE_HIP_DEVICES = 8 };
+
+struct fake_hip {
+    int devices;                           /* set by the test; at most FAKE_HIP_DEVICES */
+    const char *targets[FAKE_HIP_DEVICES]; /* gcnArchName of each */
+    int fail_at;                           /* the call, counted from 1, to fail; 0: none */
+    hipError_t fail_with;                  /* what it returns */
+    _Atomic int calls;                     /* of all functions */
+    _Atomic int failed;                    /* calls failed on demand */
+    _Atomic int queries;                   /* of the current device or a stream's */
+    _Atomic int driver_calls;              /* that hand over an image or launch */
+    _Atomic int loads, unloads, launches;  /* successful ones */
+    struct attn_fwd_args args;             /* of the last launch */
+    unsigned grid[3], block[3], lds;       /* of the last launch */
+    const char *symbol;                    /* of the last launch's kernel */
+    int device;                            /* on which the last launch's kernel was loaded */
+    hipStream_t stream;                    /* of the last launch */
+    _Atomic int wrong_device;              /* loads or launches on a device not right */
+};
+extern struct fake_hip fake_hip;
+
+/* Forgets calls and faults; devices stay. */
+void fake_hip_reset(void);
+
+/* A stream of `device`. */
+hipStream_t fake_hip_stream(int device);
+
+#endif
