@@ -5,6 +5,7 @@ EXTRA_DIST += images/matrix.def images/FORMAT.md
 images_store = aotriton.images
 images_verbose = $(if $(filter 1,$(V)),-v)
 
+# The link lets the library that is not yet installed find the images beside itself.
 # MAX_JOBS of make's environment, else of configure's, else make's own -j, else one a processor.
 images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@$(MKDIR_P) images
@@ -17,6 +18,8 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	exec $(NINJA) -C images $(images_verbose) -j $${jobs:-`getconf _NPROCESSORS_ONLN`}
 	@cd images/$(images_store) && for d in amd-*; do \
 	    case ' $(GPU_ARCHS) ' in *" $${d#amd-} "*) ;; *) rm -rf "$$d" ;; esac; done
+	@$(MKDIR_P) lib/.libs && test -e lib/.libs/$(images_store) || \
+	    $(LN_S) ../../images/$(images_store) lib/.libs/$(images_store)
 
 images-clean:
 	rm -rf images/$(images_store) images/object images/build.ninja images/.ninja_deps \
