@@ -38,6 +38,7 @@ struct emu_block {
     enum emu_block_kind kind;
     unsigned flags;  /* the caller's, for hipPointerGetAttributes and hipHostGetFlags */
     uint64_t serial; /* 1, 2, ... in order of creation, for reports */
+    uint64_t writable, writable_end; /* EMU_BLOCK_CODE: offsets of the module's writable data */
     void *mapping;   /* what to unmap, and its size; NULL for registered memory */
     size_t mapping_size;
     atomic_uint refs;

@@ -17,14 +17,17 @@ static _Noreturn void fault_lane(struct emu_wave *w, uint64_t lanes, uint64_t ad
               why);
 }
 
-/* Code and kernel arguments are read-only; a module's writable data is a block of its own kind. */
+/* Kernel arguments are read-only, and so is a module outside of its data segments. */
 static void check_writable(struct emu_wave *w, uint64_t lanes, uint64_t addr, unsigned bytes,
                            const struct emu_block *b, enum emu_access access)
 {
-    if (b->kind == EMU_BLOCK_KERNARG || b->kind == EMU_BLOCK_CODE)
-        emu_fault(w, lanes, "%s of %u bytes at 0x%" PRIx64 " in read-only %s memory",
-                  access_names[access], bytes, addr,
-                  b->kind == EMU_BLOCK_CODE ? "code" : "kernarg");
+    uint64_t at = addr - b->base;
+    if (b->kind != EMU_BLOCK_KERNARG && b->kind != EMU_BLOCK_CODE)
+        return;
+    if (at >= b->writable && at + bytes <= b->writable_end)
+        return;
+    emu_fault(w, lanes, "%s of %u bytes at 0x%" PRIx64 " in read-only %s memory",
+              access_names[access], bytes, addr, b->kind == EMU_BLOCK_CODE ? "module" : "kernarg");
 }
 
 static void locate(struct emu_wave *w, struct emu_where *a, unsigned l, const struct emu_block *b,

@@ -1,0 +1,175 @@
+/*
+ * Inside of the HIP stand-in: devices, handles, and what the files emu_hip_*.c share.
+ *
+ * Every operation is complete when its call returns; streams and events keep only the order that
+ * several host threads need. Handles are checked against a list of live ones, so that a stale one
+ * is an error and never a crash.
+ */
+#ifndef EMU_HIP_H
+#define EMU_HIP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hip/hip_runtime_api.h>
+
+#include "emu_elf.h"
+#include "emu_mem.h"
+#include "emu_wave.h"
+
+/* Functions that the HIP 5.2 headers do not declare. */
+#define EMU_EXPORT __attribute__((visibility("default")))
+
+struct emu_device {
+    int index;
+    struct emu_target target;
+    char arch[64]; /* gcnArchName, a full target ID */
+    const char *name;
+    enum emu_family family;
+    unsigned wave;      /* warpSize */
+    unsigned units;     /* multiProcessorCount: compute units, on gfx11 work-group processors */
+    unsigned clock_khz, memory_khz, bus_bits, l2_bytes;
+    bool integrated;
+    atomic_uint peers;                  /* devices whose memory this one may touch */
+    atomic_uint_fast64_t instructions;  /* emulated clock: wave-instructions so far */
+    pthread_mutex_t order;              /* held while an operation of a blocking stream runs */
+    struct ihipStream_t *null_stream;
+};
+
+struct emu_settings {
+    bool strict;
+    enum emu_matrix_mode matrix;
+    uint64_t seed;
+    unsigned threads;
+    const char *counters; /* file name, or NULL */
+};
+
+/* Devices and settings from the environment; read once. hipSuccess, or why there is no device. */
+hipError_t emu_hip_start(void);
+const struct emu_settings *emu_hip_settings(void);
+int emu_hip_device_count(void);
+/* NULL when out of range. */
+struct emu_device *emu_hip_device(int index);
+/* The calling thread's current device. */
+struct emu_device *emu_hip_current(void);
+/* hipErrorInvalidDevice when out of range. */
+hipError_t emu_hip_set_current(int index);
+
+/* Sets the calling thread's last error (not on success) and returns it. */
+hipError_t emu_hip_result(hipError_t e);
+/* The same, and keeps a text for emu_last_text(). */
+hipError_t emu_hip_fail(hipError_t e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Every entry point of the API begins with this. */
+#define EMU_BEGIN()                                                                                \
+    do {                                                                                           \
+        hipError_t start_ = emu_hip_start();                                                       \
+        if (start_ != hipSuccess)                                                                  \
+            return emu_hip_result(start_);                                                         \
+    } while (0)
+
+enum emu_handle_kind {
+    EMU_HANDLE_STREAM,
+    EMU_HANDLE_EVENT,
+    EMU_HANDLE_MODULE,
+    EMU_HANDLE_FUNCTION,
+    EMU_HANDLE_GRAPH,
+    EMU_HANDLE_GRAPH_EXEC,
+    EMU_HANDLE_NODE
+};
+
+/* List of live handles. False when out of memory. */
+bool emu_handle_add(const void *handle, enum emu_handle_kind kind);
+bool emu_handle_live(const void *handle, enum emu_handle_kind kind);
+/* False when it was not live: the caller that gets true owns the object. */
+bool emu_handle_drop(const void *handle, enum emu_handle_kind kind);
+
+struct ihipStream_t {
+    struct emu_device *device;
+    unsigned flags;
+    int priority;
+    pthread_mutex_t own;     /* non-blocking streams have an order of their own */
+    struct ihipGraph *graph; /* while capturing */
+    bool origin;             /* capture began here, rather than by waiting for an event */
+    hipStreamCaptureMode mode;
+};
+
+/* The stream behind a handle: NULL and hipStreamPerThread included. NULL when not live. */
+struct ihipStream_t *emu_stream_get(hipStream_t stream);
+/* Brackets an operation, so that the operations of one stream never overlap. */
+void emu_stream_lock(struct ihipStream_t *s);
+void emu_stream_unlock(struct ihipStream_t *s);
+
+struct emu_module;
+
+struct ihipModuleSymbol_t {
+    struct emu_module *module;
+    const struct emu_kernel_meta *meta;
+    struct emu_kernel kernel;
+    int max_dynamic_lds; /* hipFuncSetAttribute */
+};
+
+struct emu_module {
+    struct emu_device *device;
+    struct emu_object *object;
+    struct emu_block *block; /* the mapped image */
+    pthread_mutex_t lock;    /* of functions */
+    struct ihipModuleSymbol_t **functions;
+    size_t nfunctions;
+};
+
+/* Loads for the current device; module is not registered as a handle. */
+hipError_t emu_module_load(const void *image, size_t size, struct emu_module **out);
+void emu_module_close(struct emu_module *m);
+/* hipErrorNotFound when there is no such kernel. */
+hipError_t emu_module_function(struct emu_module *m, const char *name,
+                               struct ihipModuleSymbol_t **out);
+
+/* A launch with its argument bytes, as a stream or a graph node holds it. */
+struct emu_packet {
+    struct ihipModuleSymbol_t *function;
+    uint32_t grid[3], block[3], lds;
+    uint8_t *kernarg; /* function->meta->kernarg_size bytes */
+};
+
+/* Checks a launch and copies its arguments. free(p->kernarg) when done. */
+hipError_t emu_packet_make(struct ihipModuleSymbol_t *f, const uint32_t grid[3],
+                           const uint32_t block[3], uint32_t lds, void **params, void **extra,
+                           struct emu_packet *p);
+/* Runs it on the function's device. A fault is printed and gives hipErrorLaunchFailure. */
+hipError_t emu_packet_run(const struct emu_packet *p);
+/* Runs it, or adds it to the graph that the stream is capturing. Takes p->kernarg. */
+hipError_t emu_packet_enqueue(struct ihipStream_t *s, struct emu_packet *p);
+
+/* Copies and fills, likewise run at once or captured. */
+hipError_t emu_copy_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t dst_pitch, uint64_t src,
+                            uint64_t src_pitch, uint64_t width, uint64_t height);
+hipError_t emu_copy_run(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
+                        uint64_t width, uint64_t height);
+hipError_t emu_fill_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t pitch, uint32_t value,
+                            unsigned width, uint64_t count, uint64_t height);
+hipError_t emu_fill_run(uint64_t dst, uint64_t pitch, uint32_t value, unsigned width,
+                        uint64_t count, uint64_t height);
+
+/* Adds a node to the graph a stream captures (emu_hip_graph.c). */
+hipError_t emu_capture_launch(struct ihipStream_t *s, struct emu_packet *p);
+hipError_t emu_capture_copy(struct ihipStream_t *s, const uint64_t args[6]);
+hipError_t emu_capture_fill(struct ihipStream_t *s, const uint64_t args[6]);
+
+/* Appends one launch to the counters file. */
+void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
+
+/*
+ * Controls of the emulator itself, exported for tests and tools.
+ * emu_last_text: what the last failing call of this thread had to say; never NULL.
+ * emu_last_fault: the report of the last faulting launch of this thread; empty if none.
+ * emu_instructions: wave-instructions executed by this process.
+ */
+EMU_EXPORT const char *emu_last_text(void);
+EMU_EXPORT const char *emu_last_fault(void);
+EMU_EXPORT uint64_t emu_instructions(void);
+
+#endif
