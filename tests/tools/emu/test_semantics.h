@@ -1,0 +1,64 @@
+/*
+ * Single-instruction kernels: a case is one instruction, as text for the assembler and as a
+ * function on a wave's state. All cases of a target are assembled together, run on the emulator
+ * through its HIP functions with many states (values, EXEC, MODE), and every register is compared
+ * bit for bit.
+ */
+#ifndef AOTHIP_TEST_SEMANTICS_H
+#define AOTHIP_TEST_SEMANTICS_H
+
+#include "oracle.h"
+
+enum { SEM_GROUPS = 16, SEM_MEMORY = 4096, SEM_LDS = 4096 };
+
+/* One group's memory beside its registers: the kernel's private window of device memory, and LDS.
+ */
+struct sem_memory {
+    uint64_t address; /* of the window, on the device */
+    uint8_t window[SEM_MEMORY], lds[SEM_LDS];
+};
+
+struct sem_case {
+    const char *group; /* cases with the same group make one line of output */
+    char text[176];
+    struct oracle_insn insn;
+    /* What the instruction does; insn is for its use. */
+    void (*run)(const struct sem_case *c, const struct oracle_wave *before,
+                struct oracle_wave *after, struct sem_memory *m);
+    const void *row;
+    unsigned arg[6];
+    /* Operand type that fills each register, 'b' where 0; an upper case letter for the high half of
+     * a 64-bit value is not needed: 'd' and 'q' take two registers. */
+    char vtype[ORACLE_VGPRS], stype[ORACLE_SGPRS];
+    /* May adjust the state that the generator made: addresses, equal operands. */
+    void (*prepare)(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m);
+    bool memory;  /* uses the window and LDS */
+    bool numbers; /* no NaN */
+    bool full_exec;
+    bool keep_exec; /* cmpx and saveexec: EXEC is a result */
+};
+
+struct sem_list {
+    struct sem_case *c;
+    size_t count, room;
+};
+
+/* A new case, zeroed; valid until the next call. */
+struct sem_case *sem_add(struct sem_list *l);
+void sem_free(struct sem_list *l);
+
+/* Starts the emulator with all targets; skips the whole test when a tool or the library lacks. */
+void sem_begin(const char *test);
+/* Runs all cases on one target and prints one TAP line per group. */
+void sem_run(enum oracle_target t, struct sem_list *l);
+
+/* Random numbers of the test: seed fixed, printed by sem_begin. */
+uint64_t sem_random(void);
+/* A value of an operand type, special ones included; a pair of halves for 'y' and 'Y'. */
+uint64_t sem_value(char type, bool numbers);
+
+/* The case's VALU instruction, through oracle_run_valu. */
+void sem_run_valu(const struct sem_case *c, const struct oracle_wave *before,
+                  struct oracle_wave *after, struct sem_memory *m);
+
+#endif

@@ -1,0 +1,694 @@
+/*
+ * Makes the forms of a vector ALU operation, as text and as struct oracle_insn at once.
+ *
+ * Sources are v0, v2, v4 (s20 and constants in their place), the destination is v8; lane masks go
+ * to s24 and come from s28 (pairs on wave64).
+ */
+#include "test_semantics_forms.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct maker {
+    struct sem_list *list;
+    enum oracle_target target;
+    const struct oracle_machine *m;
+    const struct oracle_op *op;
+    const char *name;  /* without encoding suffix */
+    const char *types; /* of the sources */
+    size_t sources;    /* without lane masks */
+    bool cmpx;
+    struct sem_case *c;
+    char operand[3][40];
+};
+
+static void say(struct maker *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct maker *k, const char *fmt, ...)
+{
+    size_t n = strlen(k->c->text);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(k->c->text + n, sizeof k->c->text - n, fmt, ap);
+    va_end(ap);
+}
+
+static const char *registers(char kind, unsigned reg, unsigned bits)
+{
+    static char text[4][24];
+    static unsigned turn;
+    char *p = text[turn++ % 4];
+
+    if (bits <= 32)
+        snprintf(p, sizeof *text, "%c%u", kind, reg);
+    else
+        snprintf(p, sizeof *text, "%c[%u:%u]", kind, reg, reg + bits / 32 - 1);
+    return p;
+}
+
+static const char *vcc(const struct maker *k)
+{
+    return k->m->lanes == 64 ? "vcc" : "vcc_lo";
+}
+
+static const char *mask_register(const struct maker *k, unsigned reg)
+{
+    return registers('s', reg, k->m->lanes);
+}
+
+static unsigned width_of(const struct maker *k, char type)
+{
+    unsigned bits = oracle_bits(type);
+
+    return k->op->kind == PK && bits == 32 ? 64 : bits;
+}
+
+static char fill_of(const struct maker *k, char type)
+{
+    if (k->op->kind == PK)
+        return type == 'h' ? 'Y' : type == 'f' ? 'F' : type == 'b' ? 'q' : 'y';
+    if (type == 'b' && k->op->flags & F_HALVES)
+        return 'Y';
+    if (type == 'b' && k->op->flags & F_BHALVES)
+        return 'E';
+    return type;
+}
+
+static void fill(struct maker *k, unsigned reg, char type)
+{
+    char f = fill_of(k, type);
+
+    if (f == 'F') { /* two f32 */
+        k->c->vtype[reg] = k->c->vtype[reg + 1] = 'f';
+    } else {
+        k->c->vtype[reg] = f;
+    }
+    if (f == 'z')
+        k->c->vtype[reg + 1] = k->c->vtype[reg + 2] = k->c->vtype[reg + 3] = 'u';
+}
+
+/* A new form with vector sources; returns its case. */
+static struct sem_case *begin(struct maker *k)
+{
+    struct oracle_insn *i;
+    unsigned reg = 0;
+
+    k->c = sem_add(k->list);
+    k->c->group = k->op->sem;
+    k->c->run = sem_run_valu;
+    k->c->numbers = k->op->flags & F_NUMBERS;
+    k->c->keep_exec = k->cmpx;
+    i = &k->c->insn;
+    i->op = k->op;
+    i->is_cmpx = k->cmpx;
+    i->opsel_hi = k->op->kind == PK ? 7 : 0;
+    i->d[0] = (struct oracle_operand){P_VGPR, 8, 0};
+    i->dst_sel = i->sel[0] = i->sel[1] = DWORD;
+    i->row_mask = i->bank_mask = 15;
+    for (size_t s = 0; s < strlen(k->types); s++) {
+        if (k->types[s] == 'm') {
+            i->s[s] = (struct oracle_operand){P_VCC, 0, 0};
+            continue;
+        }
+        reg = 2 * (unsigned)s;
+        i->s[s] = (struct oracle_operand){P_VGPR, reg, 0};
+        fill(k, reg, k->types[s]);
+        snprintf(k->operand[s], sizeof k->operand[s], "%s",
+                 registers('v', reg, width_of(k, k->types[s])));
+    }
+    if (k->op->sig[0] == 'm')
+        i->d[0] = (struct oracle_operand){P_VCC, 0, 0};
+    else
+        fill(k, 8, k->op->sig[0]);
+    i->d[1] = (struct oracle_operand){P_VCC, 0, 0};
+    return k->c;
+}
+
+/* Another kind of operand in the place of source s. */
+static void use_sgpr(struct maker *k, unsigned s)
+{
+    unsigned bits = width_of(k, k->types[s]);
+    char f = fill_of(k, k->types[s]);
+
+    k->c->insn.s[s] = (struct oracle_operand){P_SGPR, 20, 0};
+    k->c->stype[20] = f == 'F' ? 'f' : f;
+    if (f == 'F')
+        k->c->stype[21] = 'f';
+    snprintf(k->operand[s], sizeof k->operand[s], "%s", registers('s', 20, bits));
+}
+
+/* An inline constant: a number for floats, -4 for integers. */
+static void use_inline(struct maker *k, unsigned s, int n)
+{
+    char type = k->types[s];
+    const struct sf_format *f = oracle_format(type);
+    unsigned bits = oracle_bits(type);
+    struct sf_env env = {SF_NEAREST, true, true};
+    uint64_t value = f ? sf_pack(f, sf_from_int(n), &env) : (uint64_t)(int64_t)n;
+
+    if (type == 'e') /* bf16 operands see integers only */
+        value = 0;
+    if (bits < 64)
+        value &= (UINT64_C(1) << bits) - 1;
+    k->c->insn.s[s] = (struct oracle_operand){P_CONST, 0, value};
+    if (type == 'e')
+        snprintf(k->operand[s], sizeof k->operand[s], "0");
+    else
+        snprintf(k->operand[s], sizeof k->operand[s], f ? "%d.0" : "%d", n);
+}
+
+static void use_literal(struct maker *k, unsigned s, uint32_t literal)
+{
+    unsigned bits = oracle_bits(k->types[s]);
+    uint64_t value = k->types[s] == 'd' ? (uint64_t)literal << 32
+                     : bits == 16       ? literal & 0xffff
+                                        : literal;
+
+    k->c->insn.s[s] = (struct oracle_operand){P_CONST, 0, value};
+    snprintf(k->operand[s], sizeof k->operand[s], "%#x", bits == 16 ? literal & 0xffff : literal);
+}
+
+static bool takes_modifiers(const struct maker *k, unsigned s)
+{
+    if (k->op->flags & F_NOMODS)
+        return false;
+    return oracle_format(k->types[s]) || (k->op->flags & F_FMODS && k->types[s] != 'm') ||
+           k->op->kind == MX;
+}
+
+static void modify(struct maker *k, unsigned s, bool neg, bool abs)
+{
+    char plain[24];
+
+    if (!takes_modifiers(k, s))
+        return;
+    snprintf(plain, sizeof plain, "%s", k->operand[s]);
+    snprintf(k->operand[s], sizeof k->operand[s], "%s%s%s%s", neg ? "-" : "", abs ? "|" : "", plain,
+             abs ? "|" : "");
+    if (k->op->kind == MX) {
+        k->c->insn.neg_lo |= (uint8_t)(neg << s);
+        k->c->insn.neg_hi |= (uint8_t)(abs << s);
+    } else {
+        k->c->insn.neg |= (uint8_t)(neg << s);
+        k->c->insn.abs |= (uint8_t)(abs << s);
+    }
+}
+
+/* The instruction up to its modifiers. suffix: "_e32" and so on. */
+static void spell(struct maker *k, const char *suffix, bool vop3)
+{
+    const char *sig = k->op->sig;
+    struct oracle_insn *i = &k->c->insn;
+    const char *comma = " ";
+
+    say(k, "%s%s", k->name, suffix);
+    if (sig[0] == 'm') {
+        if (vop3) {
+            i->d[0] = (struct oracle_operand){P_SGPR, 24, 0};
+            if (!(k->cmpx && k->m->gfx11))
+                say(k, " %s", mask_register(k, 24)), comma = ", ";
+        } else if (!(k->cmpx && k->m->gfx11)) {
+            say(k, " %s", vcc(k)), comma = ", ";
+        }
+    } else {
+        say(k, " %s",
+            registers('v', 8, k->op->kind == PK ? width_of(k, sig[0]) : oracle_bits(sig[0])));
+        comma = ", ";
+    }
+    if (sig[1] == 'm') {
+        if (vop3) {
+            i->d[1] = (struct oracle_operand){P_SGPR, 24, 0};
+            say(k, ", %s", mask_register(k, 24));
+        } else {
+            say(k, ", %s", vcc(k));
+        }
+    }
+    for (size_t s = 0; s < strlen(k->types); s++) {
+        if (k->types[s] != 'm') {
+            say(k, "%s%s", comma, k->operand[s]);
+        } else if (vop3) {
+            i->s[s] = (struct oracle_operand){P_SGPR, 28, 0};
+            say(k, ", %s", mask_register(k, 28));
+        } else {
+            say(k, ", %s", vcc(k));
+        }
+        comma = ", ";
+    }
+}
+
+static void op_sel(struct maker *k, unsigned bits, unsigned places, bool destination)
+{
+    k->c->insn.opsel = (uint8_t)bits;
+    say(k, " op_sel:[");
+    for (unsigned p = 0; p < places; p++)
+        say(k, "%s%u", p ? "," : "", bits >> p & 1);
+    if (destination)
+        say(k, "%s%u", places ? "," : "", bits >> 3 & 1);
+    say(k, "]");
+}
+
+static void clamp(struct maker *k)
+{
+    k->c->insn.clamp = true;
+    say(k, " clamp");
+}
+
+static void omod(struct maker *k, unsigned n)
+{
+    static const char *const text[] = {"", " mul:2", " mul:4", " div:2"};
+
+    k->c->insn.omod = n;
+    say(k, "%s", text[n]);
+}
+
+static bool float_result(const struct maker *k)
+{
+    return oracle_format(k->op->sig[0]) && k->op->sig[0] != 'F' && k->op->sig[0] != 'Y' &&
+           !(k->op->flags & (F_NOMODS | F_NOCLAMP));
+}
+
+static bool sixteen(const struct maker *k)
+{
+    return oracle_bits(k->op->sig[0]) == 16 || oracle_bits(k->types[0]) == 16;
+}
+
+/* The assembler gives op_sel to those 16-bit operations that have no short form. */
+static bool takes_op_sel(const struct maker *k)
+{
+    if (!sixteen(k) || k->op->flags & F_NOOPSEL || k->op->kind == MX)
+        return false;
+    return k->op->kind == V3;
+}
+
+/* ---- encodings */
+
+static void short_forms(struct maker *k)
+{
+    bool compare = k->op->kind == VC;
+
+    begin(k);
+    spell(k, k->op->flags & F_NOE64 ? "" : "_e32", false);
+    if (k->op->flags & F_SWAP)
+        return;
+    begin(k);
+    if (k->m->gfx11 || !strchr(k->types, 'm')) { /* gfx9 reads one scalar: VCC is it already */
+        use_sgpr(k, 0);
+        spell(k, k->op->flags & F_NOE64 ? "" : "_e32", false);
+    } else {
+        use_inline(k, 0, 2);
+        spell(k, "_e32", false);
+    }
+    begin(k);
+    use_inline(k, 0, -4);
+    spell(k, k->op->flags & F_NOE64 ? "" : "_e32", false);
+    if ((oracle_bits(k->types[0]) <= 32 || k->types[0] == 'd') &&
+        (k->m->gfx11 || !strchr(k->types, 'm')) && !compare) {
+        begin(k);
+        use_literal(k, 0, 0xbfb8aa3b);
+        spell(k, k->op->flags & F_NOE64 ? "" : "_e32", false);
+    }
+}
+
+static void long_forms(struct maker *k)
+{
+    const char *suffix = k->op->kind == V3 || k->op->kind == PW || k->op->kind == MX ? "" : "_e64";
+    bool full = k->op->kind != VC;
+    static const uint8_t combos[][2] = {{1, 2}, {3, 1}, {6, 5}, {2, 7}, {4, 4}};
+
+    begin(k);
+    spell(k, suffix, true);
+    for (unsigned s = 0; s < k->sources && s < (full ? 3u : 1u); s++) {
+        if (oracle_bits(k->types[s]) > 64)
+            continue;
+        if (k->m->gfx11 || !(strchr(k->types, 'm') || k->op->flags & F_VCC)) { /* gfx9 reads one scalar */
+            begin(k);
+            use_sgpr(k, s);
+            spell(k, suffix, true);
+        }
+        begin(k);
+        use_inline(k, s, s == 1 ? 2 : -4);
+        spell(k, suffix, true);
+    }
+    if (k->m->gfx11 && (oracle_bits(k->types[0]) <= 32 || k->types[0] == 'd') && full) {
+        begin(k);
+        use_literal(k, 0, 0xbfb8aa3b);
+        spell(k, suffix, true);
+    }
+    for (unsigned n = 0; n < (full ? 5u : 2u); n++) {
+        bool any = false;
+
+        for (unsigned s = 0; s < k->sources; s++)
+            any |= takes_modifiers(k, s);
+        if (!any)
+            break;
+        begin(k);
+        for (unsigned s = 0; s < k->sources; s++)
+            modify(k, s, combos[n][0] >> s & 1, combos[n][1] >> s & 1);
+        spell(k, suffix, true);
+    }
+    if (float_result(k) && full) {
+        begin(k);
+        spell(k, suffix, true);
+        clamp(k);
+        for (unsigned n = 1; n < 4 && k->op->kind != MX && k->op->kind != PW && !sixteen(k); n++) {
+            begin(k);
+            spell(k, suffix, true);
+            if (n == 2)
+                clamp(k);
+            omod(k, n);
+        }
+    }
+    if (k->op->flags & F_CLAMP) {
+        begin(k);
+        spell(k, suffix, true);
+        clamp(k);
+    }
+}
+
+static void op_sel_forms(struct maker *k)
+{
+    const char *suffix = k->op->kind == V3 ? "" : "_e64";
+    bool destination = oracle_bits(k->op->sig[0]) == 16;
+
+    if (k->op->flags & F_OPSELD) {
+        for (unsigned bits = 0; bits < 2; bits++) {
+            begin(k);
+            spell(k, suffix, true);
+            op_sel(k, bits ? 8 : 0, (unsigned)k->sources, true);
+        }
+        return;
+    }
+    if (k->op->flags & F_OPSELB) {
+        for (unsigned bits = 0; bits < 4; bits++) {
+            begin(k);
+            spell(k, suffix, true);
+            op_sel(k, bits << 2, 3, true);
+        }
+        return;
+    }
+    if (!takes_op_sel(k))
+        return;
+    for (unsigned bits = 1; bits < 16; bits += 2 + bits % 3) {
+        unsigned allowed = (1u << k->sources) - 1;
+
+        for (unsigned s = 0; s < k->sources; s++)
+            if (oracle_bits(k->types[s]) != 16)
+                allowed &= ~(1u << s);
+        if (destination)
+            allowed |= 8;
+        if (!(bits & allowed))
+            continue;
+        begin(k);
+        spell(k, suffix, true);
+        op_sel(k, bits & allowed, (unsigned)k->sources, k->op->sig[0] != 'm');
+    }
+}
+
+static void dpp(struct maker *k, const char *suffix, const char *control, unsigned code,
+                unsigned row_mask, unsigned bank_mask, bool bound, bool fi)
+{
+    struct oracle_insn *i;
+
+    begin(k);
+    i = &k->c->insn;
+    i->ext = X_DPP16;
+    i->dpp_ctrl = code;
+    i->row_mask = row_mask;
+    i->bank_mask = bank_mask;
+    i->bound_ctrl = bound;
+    i->fetch_inactive = fi;
+    modify(k, 0, code & 1, code & 2);
+    spell(k, suffix, suffix[1] == 'e');
+    say(k, " %s row_mask:%#x bank_mask:%#x%s%s", control, row_mask, bank_mask,
+        bound ? " bound_ctrl:1" : "", fi ? " fi:1" : "");
+}
+
+static void dpp_forms(struct maker *k)
+{
+    bool masks = k->op->sig[0] == 'm' || k->op->sig[1] == 'm';
+    static const struct {
+        const char *text;
+        unsigned code;
+        int only; /* 9 or 11 */
+    } controls[] = {{"quad_perm:[3,0,2,1]", 3 | 0 << 2 | 2 << 4 | 1 << 6, 0},
+                    {"row_shl:1", 0x101, 0},
+                    {"row_shl:15", 0x10f, 0},
+                    {"row_shr:5", 0x115, 0},
+                    {"row_ror:3", 0x123, 0},
+                    {"row_mirror", 0x140, 0},
+                    {"row_half_mirror", 0x141, 0},
+                    {"wave_shl:1", 0x130, 9},
+                    {"wave_rol:1", 0x134, 9},
+                    {"wave_shr:1", 0x138, 9},
+                    {"wave_ror:1", 0x13c, 9},
+                    {"row_bcast:15", 0x142, 9},
+                    {"row_bcast:31", 0x143, 9},
+                    {"row_newbcast:6", 0x156, 9},
+                    {"row_share:6", 0x156, 11},
+                    {"row_xmask:9", 0x169, 11}};
+
+    if (k->op->flags & F_NODPP || (k->op->kind == VC && !k->m->gfx11))
+        return;
+    if (!strcmp(k->op->sem, "v_mov_b32"))
+        for (size_t n = 0; n < sizeof controls / sizeof *controls; n++) {
+            if (controls[n].only && (controls[n].only == 11) != k->m->gfx11)
+                continue;
+            dpp(k, "_dpp", controls[n].text, controls[n].code, 15, 15, false, false);
+            dpp(k, "_dpp", controls[n].text, controls[n].code, 15, 15, true, false);
+            dpp(k, "_dpp", controls[n].text, controls[n].code, 6, 11, n & 1, false);
+            if (k->m->gfx11)
+                dpp(k, "_dpp", controls[n].text, controls[n].code, 15, 13, n & 1, true);
+        }
+    if (k->op->kind != V3) {
+        dpp(k, "_dpp", "row_ror:3", 0x123, 15, 15, true, false);
+        if (!masks) {
+            dpp(k, "_dpp", "quad_perm:[3,0,2,1]", 3 | 2 << 4 | 1 << 6, 5, 13, false, false);
+            dpp(k, "_dpp", "row_shr:2", 0x112, 15, 15, false, false);
+        }
+    }
+    if (k->m->gfx11 && !(k->op->flags & F_NOE64) && k->op->kind != MX && k->op->kind != PW)
+        dpp(k, "_e64_dpp", "row_ror:3", 0x123, 15, 15, true, false);
+    if (k->m->gfx11 && k->op->kind != V3) {
+        static const uint8_t lanes[8] = {6, 7, 1, 1, 0, 3, 2, 5};
+
+        begin(k);
+        k->c->insn.ext = X_DPP8;
+        memcpy(k->c->insn.dpp8, lanes, 8);
+        k->c->full_exec = masks;
+        spell(k, "_dpp", false);
+        say(k, " dpp8:[6,7,1,1,0,3,2,5]");
+    }
+}
+
+static void sdwa_forms(struct maker *k)
+{
+    static const char *const sels[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                       "WORD_0", "WORD_1", "DWORD"};
+    static const char *const unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+    unsigned forms = !strcmp(k->op->sem, "v_mov_b32") || !strcmp(k->op->sem, "v_add_u32") ? 21 : 3;
+    bool compare = k->op->kind == VC;
+
+    if (k->op->flags & F_NOSDWA || k->m->gfx11 || k->op->kind == V3)
+        return;
+    for (unsigned n = 0; n < forms; n++) {
+        struct oracle_insn *i;
+
+        begin(k);
+        i = &k->c->insn;
+        i->ext = X_SDWA;
+        i->sel[0] = (enum oracle_sel)((n * 3 + 1) % 7);
+        i->sel[1] = (enum oracle_sel)((n * 5 + 5) % 7);
+        i->dst_sel = compare ? DWORD : (enum oracle_sel)((n * 2 + 5) % 7);
+        i->unused = (enum oracle_unused)(n % 3);
+        if (k->op->flags & (F_SDWABYTE | F_SDWAWORD)) {
+            i->sel[0] = k->op->flags & F_SDWABYTE ? (enum oracle_sel)n : n & 1 ? WORD_1 : WORD_0;
+            i->dst_sel = DWORD;
+            i->unused = UNUSED_PRESERVE;
+        }
+        for (unsigned s = 0; s < k->sources; s++) {
+            if (takes_modifiers(k, s)) {
+                modify(k, s, n & 1, n == 2);
+            } else if (n % 3 == 1 && k->types[s] != 'b' && k->types[s] != 'x') {
+                char plain[24];
+
+                i->sext[s] = true;
+                snprintf(plain, sizeof plain, "%s", k->operand[s]);
+                snprintf(k->operand[s], sizeof k->operand[s], "sext(%s)", plain);
+            }
+        }
+        spell(k, "_sdwa", false);
+        if (!compare && !(k->op->flags & (F_SDWABYTE | F_SDWAWORD)))
+            say(k, " dst_sel:%s dst_unused:%s", sels[i->dst_sel], unused[i->unused]);
+        say(k, " src0_sel:%s", sels[i->sel[0]]);
+        if (k->sources > 1)
+            say(k, " src1_sel:%s", sels[i->sel[1]]);
+    }
+}
+
+/* ---- packed and mixed */
+
+static void list_of(struct maker *k, const char *what, unsigned bits)
+{
+    say(k, " %s:[", what);
+    for (unsigned s = 0; s < k->sources; s++)
+        say(k, "%s%u", s ? "," : "", bits >> s & 1);
+    say(k, "]");
+}
+
+static void packed_forms(struct maker *k)
+{
+    bool floats = oracle_format(k->op->sig[0]) != NULL;
+
+    for (unsigned n = 0; n < 8; n++) {
+        begin(k);
+        if (n == 6)
+            use_sgpr(k, 0);
+        spell(k, "", true);
+        k->c->insn.opsel = (uint8_t)(n & ((1u << k->sources) - 1));
+        k->c->insn.opsel_hi = (uint8_t)((n * 5 + 7) & ((1u << k->sources) - 1));
+        if (k->op->flags & F_PKMOV) {
+            list_of(k, "op_sel", k->c->insn.opsel);
+            continue;
+        }
+        list_of(k, "op_sel", k->c->insn.opsel);
+        list_of(k, "op_sel_hi", k->c->insn.opsel_hi);
+        if (floats && n >= 4) {
+            k->c->insn.neg_lo = (uint8_t)((n * 3) & ((1u << k->sources) - 1));
+            k->c->insn.neg_hi = (uint8_t)((n * 5 + 1) & ((1u << k->sources) - 1));
+            list_of(k, "neg_lo", k->c->insn.neg_lo);
+            list_of(k, "neg_hi", k->c->insn.neg_hi);
+        }
+    }
+    if (floats || k->op->flags & F_CLAMP) {
+        begin(k);
+        spell(k, "", true);
+        clamp(k);
+    }
+}
+
+static void whole_forms(struct maker *k)
+{
+    for (unsigned n = 0; n < (k->op->flags & F_SIGNS ? 4u : 1u); n++) {
+        begin(k);
+        spell(k, "", true);
+        if (k->op->flags & F_SIGNS) {
+            k->c->insn.neg_lo = (uint8_t)n;
+            say(k, " neg_lo:[%u,%u,0]", n & 1, n >> 1);
+        }
+        if (n == 3 && k->op->flags & F_CLAMP)
+            clamp(k);
+    }
+    begin(k);
+    use_sgpr(k, 1);
+    spell(k, "", true);
+    begin(k);
+    use_inline(k, 2, 2);
+    spell(k, "", true);
+    if (k->op->flags & F_CLAMP || oracle_format(k->op->sig[0])) {
+        begin(k);
+        spell(k, "", true);
+        clamp(k);
+    }
+}
+
+static void mixed_forms(struct maker *k)
+{
+    for (unsigned n = 0; n < 16; n++) {
+        begin(k);
+        k->c->insn.opsel_hi = (uint8_t)(n & 7);
+        k->c->insn.opsel = (uint8_t)((n * 3) & 7 & n);
+        for (unsigned s = 0; s < 3; s++) {
+            if (!(n >> s & 1)) /* f32 in this place */
+                k->c->vtype[2 * s] = 'f';
+            if (n >= 8)
+                modify(k, s, (n * 5) >> s & 1, (n * 3 + 1) >> s & 1);
+        }
+        spell(k, "", true);
+        list_of(k, "op_sel", k->c->insn.opsel);
+        list_of(k, "op_sel_hi", k->c->insn.opsel_hi);
+        if (n == 15)
+            clamp(k);
+    }
+}
+
+static void literal_forms(struct maker *k)
+{
+    for (unsigned n = 0; n < 3; n++) {
+        begin(k);
+        use_literal(k, k->op->kind == MK ? 1 : 2, n ? 0x3fb8aa3b : 0x4049c5c2);
+        if (n == 1)
+            use_inline(k, 0, -4);
+        if (n == 2 && k->m->gfx11)
+            use_sgpr(k, 0);
+        spell(k, "", false);
+    }
+}
+
+static void scale_operands(const struct sem_case *c, struct oracle_wave *w,
+                           const struct sem_memory *m)
+{
+    unsigned first = c->insn.s[0].reg, regs = oracle_bits(c->insn.op->sig[0]) / 32;
+
+    (void)m;
+    for (unsigned l = 0; l < 64; l++)
+        for (unsigned r = 0; r < regs; r++)
+            w->v[first + r][l] = w->v[(l & 1 ? 2 : 4) + r][l];
+}
+
+static void scale_forms(struct maker *k)
+{
+    begin(k);
+    spell(k, "", true);
+    k->c->prepare = scale_operands;
+    k->c->insn.d[1] = (struct oracle_operand){P_SGPR, 24, 0};
+}
+
+void forms_add(struct sem_list *l, enum oracle_target t, const struct oracle_op *op, bool cmpx)
+{
+    const struct oracle_machine *m = &oracle_machines[t];
+    const char *given = op->name[m->gfx11];
+    char name[64];
+    struct maker k = {l, t, m, op, name, strchr(op->sig, ':') + 1, 0, cmpx, NULL, {{0}}};
+
+    if (!given || !(op->targets & m->mask))
+        return;
+    snprintf(name, sizeof name, "%s%s", op->kind != VC ? "" : cmpx ? "v_cmpx" : "v_cmp", given);
+    k.sources = strlen(k.types);
+    if (k.sources && k.types[k.sources - 1] == 'm')
+        k.sources--;
+    switch (op->kind) {
+    case PK:
+        packed_forms(&k);
+        return;
+    case PW:
+        whole_forms(&k);
+        return;
+    case MX:
+        mixed_forms(&k);
+        return;
+    case MK:
+    case AK:
+        literal_forms(&k);
+        return;
+    case V1:
+    case V2:
+    case VC:
+        short_forms(&k);
+        if (!(op->flags & F_NOE64))
+            long_forms(&k);
+        break;
+    case V3:
+        if (op->flags & F_DIVSCALE) {
+            scale_forms(&k);
+            return;
+        }
+        long_forms(&k);
+        break;
+    }
+    if (!(op->flags & F_NOE64))
+        op_sel_forms(&k);
+    dpp_forms(&k);
+    sdwa_forms(&k);
+}
