@@ -1,6 +1,6 @@
 /*
- * Inside of the execution core: what the pre-decoder, the lane templates, the scalar handlers and the
- * run loops share. Nobody else includes it.
+ * Inside of the execution core: what the pre-decoder, the lane templates, the scalar handlers and
+ * the run loops share. Nobody else includes it.
  */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
@@ -47,13 +47,15 @@ struct emu_lanes {
     emu_fn *plain[EMU_SHAPES];
     emu_fn *modified[EMU_SHAPES]; /* modifiers, partial destinations, DPP, SDWA */
     emu_fn *pair;                 /* v_pk_*_f32: the 32-bit row for each half */
+    emu_fn *pair_move;            /* v_pk_mov_b32 */
     emu_fn *gpr_idx;              /* EMU_A_GPR_IDX: rows moved by M0, then fn */
 };
 
 /* The set for the running host. */
 const struct emu_lanes *emu_lanes_for(unsigned wave);
 
-/* Scratch rows behind the constants: the splats of one instruction, then temporaries of the wrappers. */
+/* Scratch rows behind the constants: the splats of one instruction, then temporaries of the
+ * wrappers. */
 #define EMU_SPLATS 4
 #define EMU_TEMPS 16
 
@@ -62,8 +64,20 @@ enum emu_opbits {
     EMU_B_KEEP_HALF = 1, /* 16-bit result: the other half of D0 stays */
     EMU_B_ALL_LANES = 2, /* EXEC is ignored */
     EMU_B_WIDE = 4,      /* D0 is two rows */
-    EMU_B_IDX = 8,       /* s_set_gpr_idx applies */
+    EMU_B_DST_HI = 8,    /* the result goes to the high half */
+    EMU_B_PACKED = 16,   /* op_sel, op_sel_hi, neg_lo, neg_hi pick halves (VOP3P) */
+    EMU_B_NO_ALIAS = 32, /* pair: the low result may be written before the high one is computed */
+    EMU_B_VECTOR = 64,   /* s_set_gpr_idx and MODE concern it */
+    EMU_B_MODE = 128,    /* result depends on MODE: with EMU_A_MODE the slow path runs it */
 };
+
+/*
+ * Words of w->s that follow SCC, VCCZ and EXECZ when an instruction reads them as an operand; they
+ * lie in the trash area, which nobody else reads.
+ */
+#define EMU_S_VCCZ (EMU_S_TRASH + 13)
+#define EMU_S_EXECZ (EMU_S_TRASH + 14)
+#define EMU_S_SCC (EMU_S_TRASH + 15)
 
 /* DPP, resolved: source lane of each lane. */
 struct emu_permute {
@@ -77,15 +91,46 @@ struct emu_permute {
 /* A prepared kernel. */
 struct emu_program {
     struct emu_op *ops;     /* code_size / 4 + 1 entries */
-    struct emu_insn *insns; /* one per instruction */
-    struct emu_op *pairs;   /* VOPD halves, two by two in order of execution */
+    struct emu_insn *insns; /* one per instruction, and one per half of a VOPD */
+    struct emu_op *pairs;   /* VOPD halves, two by two in order of execution, and wrapped ops */
     struct emu_permute *permutes;
     uint32_t *vconst; /* values of the constant rows */
     uint32_t *sconst; /* values of w->s[EMU_S_CONST...] */
+    const struct emu_lanes *lanes;
     unsigned nops, ninsns, npairs, npermutes, vconsts, sconsts;
     unsigned rows; /* of w->v: registers, constants, splats, temporaries */
     unsigned row_const, row_splat, row_temp;
 };
+
+/* What a row of the instruction table is bound to; at most one is set. */
+struct emu_binding {
+    const struct emu_sem *sem;
+    const struct emu_vrow *row;
+};
+
+/* Looks a semantic name up for a wave size. Thread-safe. */
+struct emu_binding emu_bind(const char *name, unsigned wave);
+
+/* Fills op for insn. Never fails: what cannot run gets a handler that faults with the reason. */
+struct emu_builder;
+void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn *insn);
+
+/* Growing parts of a program under construction. */
+struct emu_builder {
+    const struct emu_kernel *kernel;
+    struct emu_program *program;
+    unsigned cap_pairs, cap_permutes, cap_vconst, cap_sconst;
+    bool failed; /* out of memory */
+};
+
+unsigned emu_add_pairs(struct emu_builder *b, unsigned n);
+unsigned emu_add_permute(struct emu_builder *b, const struct emu_permute *p);
+unsigned emu_add_vconst(struct emu_builder *b, const uint32_t *x, unsigned n);
+unsigned emu_add_sconst(struct emu_builder *b, const uint32_t *x, unsigned n);
+
+/* emu_exec_vopd.c, emu_exec_dpp.c */
+void emu_resolve_dpp(struct emu_permute *p, const struct emu_insn *insn);
+void emu_vopd(struct emu_wave *w, const struct emu_op *op);
 
 /* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_cross.c. */
 extern const struct emu_sem emu_sem_scalar[];
@@ -102,6 +147,15 @@ static inline uint64_t emu_next_offset(const struct emu_wave *w)
 {
     return (uint64_t)(w->ip - emu_program_of(w)->ops) * 4;
 }
+
+/* Piece (53 bits) of 2/pi for an argument with the bits s0. */
+double emu_trig_preop(uint64_t s0, unsigned piece);
+
+/* Runs one op with EMU_A_MODE: rounding as MODE says, denormals flushed. */
+void emu_run_mode(struct emu_wave *w, const struct emu_op *op);
+
+/* Sets up the registers of wave w->index of its workgroup. */
+void emu_init_wave(struct emu_wave *w);
 
 void emu_jump(struct emu_wave *w, uint64_t address);
 void emu_set_mode(struct emu_wave *w, uint32_t mode);

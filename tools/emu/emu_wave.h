@@ -44,8 +44,8 @@ typedef void emu_rowfn(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uin
 
 /*
  * Word 3 of the scratch descriptor s[0:3] that gfx90a kernels get. A buffer instruction whose
- * descriptor carries it addresses w->scratch: byte vaddr + offset + soffset / 64 of the lane (soffset
- * counts unswizzled bytes of the whole wave; the scratch wave offset handed out is 0).
+ * descriptor carries it addresses w->scratch: byte vaddr + offset + soffset / 64 of the lane
+ * (soffset counts unswizzled bytes of the whole wave; the scratch wave offset handed out is 0).
  */
 #define EMU_SCRATCH_RSRC3 UINT32_C(0x00ea7000)
 #define EMU_MAX_WAVES 32 /* of a workgroup: 1024 work-items, wave32 */
@@ -89,7 +89,11 @@ enum emu_effect {
     EMU_E_BITS =
         1 << 8, /* moves bits: poison of the result is the same function of the poison of S0.. */
     EMU_E_OWN_POISON = 1 << 9, /* handler sets the poison of its results itself (memory loads) */
-    EMU_E_CROSS_LANE = 1 << 10
+    EMU_E_CROSS_LANE = 1 << 10,
+    EMU_E_DATA0 = 1 << 11, /* with EMU_E_BITS: the sources whose bits are moved */
+    EMU_E_DATA1 = 1 << 12,
+    EMU_E_DATA2 = 1 << 13,
+    EMU_E_WHOLE = 1 << 14 /* writes all of D0 although its type is 16 bits wide */
 };
 
 extern const struct emu_sem
@@ -128,10 +132,10 @@ enum emu_matrix_mode { EMU_MATRIX_HW, EMU_MATRIX_EXACT, EMU_MATRIX_ADVERSARIAL }
 struct emu_kernel {
     const char *name;
     enum emu_family family;
-    unsigned wave;       /* 32 or 64 */
-    const uint8_t *code; /* bytes of the function (host copy) */
-    size_t code_size;    /* of the whole text from `code` on: calls leave the kernel's function */
-    size_t entry;        /* byte offset of the kernel's first instruction in code */
+    unsigned wave;         /* 32 or 64 */
+    const uint8_t *code;   /* bytes of the function (host copy) */
+    size_t code_size;      /* of the whole text from `code` on: calls leave the kernel's function */
+    size_t entry;          /* byte offset of the kernel's first instruction in code */
     uint64_t code_address; /* device address of code[0]: s_getpc, s_load from text */
     unsigned vgprs;        /* allocated rows: 1..512 unified, 1..256 on gfx11 */
     unsigned accum_offset; /* gfx90a/gfx942; else 0 */

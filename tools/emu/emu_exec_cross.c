@@ -1,0 +1,213 @@
+/*
+ * Vector instructions that are no lane-by-lane rows: data crosses lanes, goes to scalar registers,
+ * or the register number comes from M0.
+ */
+#include <string.h>
+
+#include "emu_exec.h"
+
+static unsigned first_lane(const struct emu_wave *w)
+{
+    uint64_t m = emu_exec(w);
+
+    return m ? (unsigned)__builtin_ctzll(m) : 0;
+}
+
+/* A source operand of a lane: register row or scalar. Scalars of these instructions are not splat.
+ */
+static uint32_t source(const struct emu_wave *w, const struct emu_op *op, unsigned i, unsigned lane)
+{
+    uint8_t kind = op->insn->src[i].kind;
+
+    if (kind == EMU_OPK_VGPR || kind == EMU_OPK_AGPR)
+        return emu_row(w, op->s[i])[lane];
+    return w->s[op->s[i]];
+}
+
+static void readfirstlane(struct emu_wave *w, const struct emu_op *op)
+{
+    w->s[op->d[0]] = source(w, op, 0, first_lane(w));
+}
+
+static void readlane(struct emu_wave *w, const struct emu_op *op)
+{
+    w->s[op->d[0]] = source(w, op, 0, source(w, op, 1, 0) & (w->lanes - 1));
+}
+
+static void writelane(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_row(w, op->d[0])[source(w, op, 1, 0) & (w->lanes - 1)] = source(w, op, 0, 0);
+}
+
+static void swap(struct emu_wave *w, unsigned a, unsigned b)
+{
+    uint32_t *x = emu_row(w, a), *y = emu_row(w, b);
+    uint64_t m = emu_exec(w);
+
+    for (unsigned l = 0; l < w->lanes; l++)
+        if (m >> l & 1) {
+            uint32_t t = x[l];
+
+            x[l] = y[l];
+            y[l] = t;
+        }
+}
+
+static void swap_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    swap(w, op->d[0], op->d[1]);
+}
+
+/* Row `row` moved by `by`, checked against the kernel's registers. */
+static unsigned relative(struct emu_wave *w, unsigned row, uint32_t by)
+{
+    uint64_t i = (uint64_t)row + by;
+
+    if (i >= w->group->kernel->vgprs)
+        emu_fault(w, 0, "v[%u + %u] is beyond the %u registers of the kernel", row, by,
+                  w->group->kernel->vgprs);
+    return (unsigned)i;
+}
+
+static void swaprel(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t m0 = w->s[EMU_S_M0];
+
+    swap(w, relative(w, op->d[0], m0 >> 16 & 0x3ff), relative(w, op->d[1], m0 & 0x3ff));
+}
+
+static void move_rows(struct emu_wave *w, const struct emu_op *op, unsigned to, unsigned from,
+                      unsigned s)
+{
+    uint32_t *d = emu_row(w, to);
+    uint64_t m = emu_exec(w);
+
+    for (unsigned l = 0; l < w->lanes; l++)
+        if (m >> l & 1)
+            d[l] = from == EMU_NO_ROW ? source(w, op, s, l) : emu_row(w, from)[l];
+}
+
+static void movrels(struct emu_wave *w, const struct emu_op *op)
+{
+    move_rows(w, op, op->d[0], relative(w, op->s[0], w->s[EMU_S_M0]), 0);
+}
+
+/* The destination number of these is handed out as src[0]. */
+static void movreld(struct emu_wave *w, const struct emu_op *op)
+{
+    move_rows(w, op, relative(w, op->s[0], w->s[EMU_S_M0]), EMU_NO_ROW, 1);
+}
+
+static void movrelsd(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t m0 = w->s[EMU_S_M0];
+
+    move_rows(w, op, relative(w, op->s[0], m0), relative(w, op->s[1], m0), 1);
+}
+
+static void movrelsd2(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t m0 = w->s[EMU_S_M0];
+
+    move_rows(w, op, relative(w, op->s[0], m0 >> 16 & 0x3ff), relative(w, op->s[1], m0 & 0x3ff), 1);
+}
+
+/*
+ * v_permlane16: lane l takes lane (nibble of S1:S2 for l % 16) of its own row of 16, x16 of the
+ * neighbour row. op_sel bit 0 is FI (disabled lanes may be read), bit 1 BOUND_CTRL (a disabled lane
+ * reads as 0 instead of leaving D0 alone).
+ */
+static void permlane(struct emu_wave *w, const struct emu_op *op, unsigned flip)
+{
+    uint64_t select = source(w, op, 1, 0) | (uint64_t)source(w, op, 2, 0) << 32, m = emu_exec(w);
+    bool inactive = op->insn->op_sel & 1, zero = op->insn->op_sel & 2;
+    uint32_t *d = emu_row(w, op->d[0]), t[64];
+
+    for (unsigned l = 0; l < w->lanes; l++) {
+        unsigned from = ((l & ~15u) ^ flip) | (unsigned)(select >> 4 * (l & 15) & 15);
+
+        if (inactive || m >> from & 1)
+            t[l] = source(w, op, 0, from);
+        else
+            t[l] = zero ? 0 : d[l];
+    }
+    for (unsigned l = 0; l < w->lanes; l++)
+        if (m >> l & 1)
+            d[l] = t[l];
+}
+
+static void permlane16(struct emu_wave *w, const struct emu_op *op)
+{
+    permlane(w, op, 0);
+}
+
+static void permlanex16(struct emu_wave *w, const struct emu_op *op)
+{
+    permlane(w, op, 16);
+}
+
+/* Swaps the halves of a wave64; in wave32 a move. */
+static void permlane64(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *d = emu_row(w, op->d[0]), t[64];
+    uint64_t m = emu_exec(w);
+
+    for (unsigned l = 0; l < w->lanes; l++)
+        t[l] = source(w, op, 0, l ^ (w->lanes & 32 ? 0 : 32));
+    for (unsigned l = 0; l < w->lanes; l++)
+        if (m >> l & 1)
+            d[l] = t[l];
+}
+
+static void nothing(struct emu_wave *w, const struct emu_op *op)
+{
+    (void)w, (void)op;
+}
+
+/* v_mqsad_u32_u8: four masked sums of absolute differences, 128-bit result. */
+static void mqsad(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t m = emu_exec(w);
+
+    for (unsigned l = 0; l < w->lanes; l++) {
+        uint64_t a = source(w, op, 0, l);
+        uint32_t b = source(w, op, 1, l), r[4];
+        bool vector = op->insn->src[0].kind == EMU_OPK_VGPR;
+
+        if (!(m >> l & 1))
+            continue;
+        a |= (uint64_t)(vector ? emu_row(w, op->s[0] + 1u)[l] : w->s[op->s[0] + 1]) << 32;
+        for (unsigned i = 0; i < 4; i++) {
+            r[i] = emu_row(w, op->s[2] + i)[l];
+            for (unsigned j = 0; j < 4; j++) {
+                int x = (int)(a >> 8 * (i + j) & 0xff), y = (int)(b >> 8 * j & 0xff);
+
+                r[i] += y ? (uint32_t)(x > y ? x - y : y - x) : 0;
+            }
+        }
+        for (unsigned i = 0; i < 4; i++)
+            emu_row(w, op->d[0] + i)[l] = r[i];
+    }
+}
+
+#define R(name, fn, effects) {#name, {fn, fn}, effects, EMU_C_VALU}
+
+const struct emu_sem emu_sem_cross[] = {
+    R(v_readfirstlane_b32, readfirstlane, EMU_E_CROSS_LANE | EMU_E_READ_EXEC),
+    R(v_readlane_b32, readlane, EMU_E_CROSS_LANE | EMU_E_IGNORES_EXEC),
+    R(v_writelane_b32, writelane, EMU_E_CROSS_LANE | EMU_E_IGNORES_EXEC),
+    R(v_swap_b32, swap_rows, 0),
+    R(v_swaprel_b32, swaprel, EMU_E_READ_M0),
+    R(v_movrels_b32, movrels, EMU_E_READ_M0),
+    R(v_movreld_b32, movreld, EMU_E_READ_M0),
+    R(v_movrelsd_b32, movrelsd, EMU_E_READ_M0),
+    R(v_movrelsd_2_b32, movrelsd2, EMU_E_READ_M0),
+    R(v_permlane16_b32, permlane16, EMU_E_CROSS_LANE),
+    R(v_permlanex16_b32, permlanex16, EMU_E_CROSS_LANE),
+    R(v_permlane64_b32, permlane64, EMU_E_CROSS_LANE),
+    R(v_mqsad_u32_u8, mqsad, 0),
+    R(v_nop, nothing, 0),
+    R(v_pipeflush, nothing, 0),
+    R(v_clrexcp, nothing, 0),
+    {NULL, {NULL, NULL}, 0, 0},
+};

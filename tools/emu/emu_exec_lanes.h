@@ -1,0 +1,236 @@
+/*
+ * The lanes: every vector row and its wrappers, compiled once for each wave size and host level.
+ *
+ * The includer defines EMU_W (32 or 64), EMU_LEVEL (suffix of the exported name) and, for
+ * x86-64-v3, EMU_V3. A row is a pure loop over
+ * W lanes; wrappers fetch operands, apply modifiers, and merge by EXEC.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "emu_exec.h"
+
+#if defined(__clang__)
+#ifdef EMU_V3
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt"))),       \
+                             apply_to = function)
+#endif
+#pragma clang diagnostic ignored "-Wpass-failed" /* a few rows are beyond the vectorizer */
+#define EMU_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#pragma GCC optimize("O3")
+#ifdef EMU_V3
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt")
+#endif
+#define EMU_LOOP _Pragma("GCC ivdep")
+#endif
+#ifdef EMU_V3
+#include <immintrin.h>
+#define EMU_AVX2 1
+#endif
+
+#include "emu_exec_math.h"
+
+#define W EMU_W
+#define FULL (~UINT64_C(0) >> (64 - W))
+#define FOR_LANES EMU_LOOP for (unsigned l = 0; l < W; l++)
+
+/* ---- masks ---- */
+
+static void expand(uint32_t *row, uint64_t mask)
+{
+    for (unsigned half = 0; half < W; half += 32) {
+        uint32_t m = (uint32_t)(mask >> half);
+
+        EMU_LOOP for (unsigned l = 0; l < 32; l++) row[half + l] = -(m >> l & 1);
+    }
+}
+
+static uint64_t pack(const uint32_t *row)
+{
+    uint64_t mask = 0;
+#ifdef EMU_AVX2
+    for (unsigned l = 0; l < W; l += 8) {
+        __m256 x = _mm256_loadu_ps((const float *)(row + l));
+
+        mask |= (uint64_t)(unsigned)_mm256_movemask_ps(x) << l;
+    }
+#else
+    for (unsigned l = 0; l < W; l++)
+        mask |= (uint64_t)(row[l] >> 31) << l;
+#endif
+    return mask;
+}
+
+static void blend(uint32_t *d, const uint32_t *x, const uint32_t *mask)
+{
+    FOR_LANES d[l] = (x[l] & mask[l]) | (d[l] & ~mask[l]);
+}
+
+static inline uint32_t *row(const struct emu_wave *w, unsigned r)
+{
+    return w->v + (size_t)r * W;
+}
+
+static inline uint64_t exec(const struct emu_wave *w)
+{
+    uint64_t m;
+
+    memcpy(&m, w->s + EMU_S_EXEC, sizeof m);
+    return m & FULL;
+}
+
+static const uint32_t *exec_row(struct emu_wave *w, uint64_t m)
+{
+    if (w->mask_exec != m) {
+        expand(w->mask, m);
+        w->mask_exec = m;
+    }
+    return w->mask;
+}
+
+static inline uint64_t mask_operand(const struct emu_wave *w, unsigned i)
+{
+    return W == 64 ? emu_s64(w, i) : w->s[i];
+}
+
+static inline void set_mask_operand(struct emu_wave *w, unsigned i, uint64_t m)
+{
+    w->s[i] = (uint32_t)m;
+    if (W == 64)
+        w->s[i + 1] = (uint32_t)(m >> 32);
+}
+
+/* ---- the wrappers ---- */
+
+static void splat(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *r = row(w, emu_program_of(w)->row_splat);
+
+    for (unsigned i = 0; i < op->nsplat; i++, r += W) {
+        if (op->sgpr[i] & EMU_SPLAT_MASK) {
+            expand(r, mask_operand(w, op->sgpr[i] & ~EMU_SPLAT_MASK));
+        } else {
+            uint32_t x = w->s[op->sgpr[i]];
+
+            FOR_LANES r[l] = x;
+        }
+    }
+}
+
+#define SOURCES row(w, op->s[0]), row(w, op->s[1]), row(w, op->s[2]), row(w, op->s[3])
+
+static void plain_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t m = op->flags & EMU_B_ALL_LANES ? FULL : exec(w);
+
+    if (op->nsplat)
+        splat(w, op);
+    if (m == FULL) {
+        op->row(row(w, op->d[0]), NULL, SOURCES);
+    } else {
+        uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+        const uint32_t *lanes = exec_row(w, m);
+
+        op->row(t, NULL, SOURCES);
+        blend(d, t, lanes);
+        if (op->flags & EMU_B_WIDE)
+            blend(d + W, t + W, lanes);
+    }
+}
+
+static void plain_cmp(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *t = row(w, emu_program_of(w)->row_temp);
+    uint64_t m;
+
+    if (op->nsplat)
+        splat(w, op);
+    op->row(t, NULL, SOURCES);
+    m = pack(t) & exec(w);
+    set_mask_operand(w, op->d[0], m);
+    if (op->d[1] != EMU_NO_ROW)
+        set_mask_operand(w, op->d[1], m);
+}
+
+static void plain_carry(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+    uint64_t m = exec(w);
+
+    if (op->nsplat)
+        splat(w, op);
+    if (m == FULL) {
+        op->row(d, t, SOURCES);
+    } else {
+        const uint32_t *lanes = exec_row(w, m);
+
+        op->row(t + W, t, SOURCES);
+        blend(d, t + W, lanes);
+        if (op->flags & EMU_B_WIDE)
+            blend(d + W, t + 2 * W, lanes);
+    }
+    set_mask_operand(w, op->d[1], pack(t) & m);
+}
+
+#include "emu_exec_modify.h"
+
+/* ---- the rows ---- */
+
+#define EMU_LOAD1(s) {.u32 = s[l]}
+#define EMU_LOAD2(s) {.u64 = s[l] | (uint64_t)s[l + W] << 32}
+#define EMU_LOAD0(s) {.u32 = 0}
+#define EMU_STORE1 d0[l] = D.u32
+#define EMU_STORE2 d0[l] = D.u32, d0[l + W] = (uint32_t)(D.u64 >> 32)
+#define emu_r0 emu_r1
+
+#define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
+    static void row_##name(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,     \
+                           const uint32_t *s2, const uint32_t *s3)                                 \
+    {                                                                                              \
+        (void)d1, (void)s0, (void)s1, (void)s2, (void)s3;                                          \
+        FOR_LANES                                                                                  \
+        {                                                                                          \
+            const union emu_r##w0 S0 = EMU_LOAD##w0(s0);                                           \
+            const union emu_r##w1 S1 = EMU_LOAD##w1(s1);                                           \
+            const union emu_r##w2 S2 = EMU_LOAD##w2(s2);                                           \
+            union emu_r##dw D;                                                                     \
+            (void)S0, (void)S1, (void)S2;                                                          \
+            __VA_ARGS__;                                                                           \
+            EMU_STORE##dw;                                                                         \
+        }                                                                                          \
+    }
+#define L l
+#define F EMU_E_FLOAT
+#define P0 (EMU_E_BITS | EMU_E_DATA0)
+#define P1 (EMU_E_BITS | EMU_E_DATA1)
+#define P2 (EMU_E_BITS | EMU_E_DATA2)
+#define WHOLE EMU_E_WHOLE
+#define MASK(condition) (-(uint32_t)((condition) ? 1 : 0))
+#define CARRY(condition) d1[l] = MASK(condition)
+#include "sem_vector.def"
+#undef V
+
+#define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
+    {#name, row_##name, dw, {w0, w1, w2}, EMU_C_##cls, effects},
+static const struct emu_vrow rows[] = {
+#include "sem_vector.def"
+    {NULL, NULL, 0, {0, 0, 0}, 0, 0}};
+#undef V
+
+#define EMU_NAME2(w, level) emu_lanes_##w##_##level
+#define EMU_NAME1(w, level) EMU_NAME2(w, level)
+extern const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL);
+const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL) = {
+    .lanes = W,
+    .rows = rows,
+    .plain = {plain_rows, plain_cmp, plain_carry},
+    .modified = {modified_rows, modified_cmp, modified_carry},
+    .pair = pair_rows,
+    .pair_move = pair_moves,
+    .gpr_idx = indexed_rows,
+};
+
+#if defined(__clang__) && defined(EMU_V3)
+#pragma clang attribute pop
+#endif

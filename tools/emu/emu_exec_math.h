@@ -1,0 +1,869 @@
+/*
+ * Arithmetic of one lane, as the rows of sem_vector.def use it. Everything here is straight-line
+ * code on 32-bit or 64-bit values, so that the loops over lanes become vector code.
+ */
+#ifndef EMU_EXEC_MATH_H
+#define EMU_EXEC_MATH_H
+
+#define EMU_INLINE static inline __attribute__((always_inline, unused))
+
+EMU_INLINE float as_f32(uint32_t u)
+{
+    union emu_r1 r = {.u32 = u};
+    return r.f32;
+}
+
+EMU_INLINE uint32_t f32_bits(float f)
+{
+    union emu_r1 r = {.f32 = f};
+    return r.u32;
+}
+
+EMU_INLINE double as_f64(uint64_t u)
+{
+    union emu_r2 r = {.u64 = u};
+    return r.f64;
+}
+
+EMU_INLINE uint64_t f64_bits(double f)
+{
+    union emu_r2 r = {.f64 = f};
+    return r.u64;
+}
+
+EMU_INLINE uint32_t lo16(uint32_t u)
+{
+    return u & 0xffff;
+}
+
+EMU_INLINE uint32_t hi16(uint32_t u)
+{
+    return u >> 16;
+}
+
+EMU_INLINE int32_t slo16(uint32_t u)
+{
+    return (int32_t)(u << 16) >> 16;
+}
+
+EMU_INLINE int32_t shi16(uint32_t u)
+{
+    return (int32_t)u >> 16;
+}
+
+EMU_INLINE uint32_t pack16(uint32_t lo, uint32_t hi)
+{
+    return (lo & 0xffff) | hi << 16;
+}
+
+EMU_INLINE uint32_t byte(uint32_t u, unsigned i)
+{
+    return u >> 8 * i & 0xff;
+}
+
+EMU_INLINE int32_t sbyte(uint32_t u, unsigned i)
+{
+    return (int32_t)(u << (24 - 8 * i)) >> 24;
+}
+
+/* ---- f16 and bf16; in registers they are the low 16 bits ---- */
+
+/* Exact, also for denormals: 2^112 rebases the exponent. */
+EMU_INLINE float f16_f32(uint32_t h)
+{
+    uint32_t m = (h & 0x7fff) << 13;
+    uint32_t b = f32_bits(as_f32(m) * 0x1p112f);
+
+    b |= m >= 0x0f800000 ? 0x7f800000u : 0u;
+    b |= m > 0x0f800000 ? 0x400000u : 0u;
+    return as_f32(b | (h & 0x8000) << 16);
+}
+
+#if defined(__clang__) && defined(EMU_AVX2)
+/* One vcvtps2ph: rounds by the host's mode, which follows MODE. */
+EMU_INLINE uint32_t f32_f16(float f)
+{
+    _Float16 h = (_Float16)f;
+    uint16_t u;
+
+    memcpy(&u, &h, sizeof u);
+    return u;
+}
+#else
+/* Adding a power of two whose last place is the f16's rounds by the host's mode, which follows
+ * MODE. */
+EMU_INLINE uint32_t f32_f16(float f)
+{
+    uint32_t u = f32_bits(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
+    uint32_t exponent = a & 0x7f800000;
+    uint32_t scale = (exponent < 0x38800000 ? 0x38800000 : exponent) + (13u << 23);
+    /* +-2^13 of the result's exponent: the sum's last place is that of the f16 */
+    float big = as_f32(scale | (u & 0x80000000));
+    float rounded = (f + big) - big;
+    uint32_t r = f32_bits(rounded) & 0x7fffffff;
+    uint32_t den = (uint32_t)(int32_t)(as_f32(r) * 0x1p24f);
+    uint32_t nor = (r - 0x38000000) >> 13;
+    uint32_t out = r < 0x38800000 ? den : nor;
+
+    out = r >= 0x47800000 ? 0x7c00 : out;
+    out = a >= 0x47800000 ? 0x7c00 : out;
+    out = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : out;
+    return out | sign;
+}
+#endif
+
+EMU_INLINE float bf16_f32(uint32_t h)
+{
+    return as_f32(h << 16);
+}
+
+EMU_INLINE uint32_t f32_bf16(float f)
+{
+    uint32_t u = f32_bits(f), r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+
+    return (u & 0x7fffffff) > 0x7f800000 ? u >> 16 | 0x40 : r;
+}
+
+/*
+ * The nearest f16 of a double that carries its own sticky bit (round to odd), ties to even; used
+ * where going through f32 would round twice.
+ */
+EMU_INLINE uint32_t f64_f16(double x)
+{
+    uint64_t b = f64_bits(x), e = b & UINT64_C(0x7ff0000000000000);
+    uint64_t least = UINT64_C(0x3f10000000000000); /* 2^-14 */
+    /* 1.5 * 2^42 of the exponent: the sum's last place is 2^-10 of it */
+    double big = as_f64(((e < least ? least : e) + (UINT64_C(42) << 52)) | UINT64_C(1) << 51);
+    double r = (x + big) - big;
+
+    r = e > UINT64_C(0x40f0000000000000) ? x : r;
+    return f32_f16((float)r) | (uint32_t)(b >> 48 & 0x8000);
+}
+
+/* a * b + c with one rounding to f16: exact product, sum rounded to odd in double. */
+EMU_INLINE uint32_t fma_f16(uint32_t a, uint32_t b, uint32_t c)
+{
+    double p = (double)f16_f32(a) * (double)f16_f32(b), q = (double)f16_f32(c);
+    double s = p + q, t = s - p, err = (p - (s - t)) + (q - t);
+    uint64_t u = f64_bits(s);
+    uint64_t grow = (err > 0) == (s > 0) ? 1 : UINT64_MAX;
+
+    u = err != 0 && !(u & 1) ? u + grow : u;
+    return f64_f16(as_f64(u));
+}
+
+/* ---- classes of values ---- */
+
+EMU_INLINE bool nan32(uint32_t u)
+{
+    return (u & 0x7fffffff) > 0x7f800000;
+}
+
+EMU_INLINE uint32_t quiet32(uint32_t u)
+{
+    return u | (nan32(u) ? 0x400000u : 0u);
+}
+
+EMU_INLINE bool nan16(uint32_t u)
+{
+    return (u & 0x7fff) > 0x7c00;
+}
+
+EMU_INLINE uint32_t quiet16(uint32_t u)
+{
+    return u | (nan16(u) ? 0x200u : 0u);
+}
+
+EMU_INLINE bool nan64(uint64_t u)
+{
+    return (u & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+}
+
+EMU_INLINE uint64_t quiet64(uint64_t u)
+{
+    return u | (nan64(u) ? UINT64_C(1) << 51 : 0);
+}
+
+/* Order of floats as integers: -0 < +0. */
+EMU_INLINE int32_t key32(uint32_t u)
+{
+    return (int32_t)(u ^ ((uint32_t)((int32_t)u >> 31) >> 1));
+}
+
+EMU_INLINE int64_t key64(uint64_t u)
+{
+    return (int64_t)(u ^ ((uint64_t)((int64_t)u >> 63) >> 1));
+}
+
+/* IEEE-mode minimum and maximum: a signalling NaN wins, quieted; a quiet one loses. */
+EMU_INLINE bool snan32(uint32_t u)
+{
+    return nan32(u) && !(u & 0x400000);
+}
+
+EMU_INLINE uint32_t min_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) < key32(a) ? b : a;
+
+    r = nan32(b) ? a : r;
+    r = nan32(a) ? b : r;
+    r = snan32(b) ? quiet32(b) : r;
+    r = snan32(a) ? quiet32(a) : r;
+    return r;
+}
+
+EMU_INLINE uint32_t max_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) > key32(a) ? b : a;
+
+    r = nan32(b) ? a : r;
+    r = nan32(a) ? b : r;
+    r = snan32(b) ? quiet32(b) : r;
+    r = snan32(a) ? quiet32(a) : r;
+    return r;
+}
+
+EMU_INLINE uint64_t min_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) < key64(a) ? b : a;
+
+    r = nan64(b) ? a : r;
+    r = nan64(a) ? b : r;
+    r = nan64(b) && !(b >> 51 & 1) ? quiet64(b) : r;
+    r = nan64(a) && !(a >> 51 & 1) ? quiet64(a) : r;
+    return r;
+}
+
+EMU_INLINE uint64_t max_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) > key64(a) ? b : a;
+
+    r = nan64(b) ? a : r;
+    r = nan64(a) ? b : r;
+    r = nan64(b) && !(b >> 51 & 1) ? quiet64(b) : r;
+    r = nan64(a) && !(a >> 51 & 1) ? quiet64(a) : r;
+    return r;
+}
+
+/* The same on f16; the order of the bits is that of the values, as above. */
+EMU_INLINE uint32_t pick_f16(uint32_t a, uint32_t b, bool larger)
+{
+    int32_t ka = key32(a << 16), kb = key32(b << 16);
+    uint32_t r = (larger ? kb > ka : kb < ka) ? b : a;
+
+    r = nan16(b) ? a : r;
+    r = nan16(a) ? b : r;
+    r = nan16(b) && !(b & 0x200) ? quiet16(b) : r;
+    r = nan16(a) && !(a & 0x200) ? quiet16(a) : r;
+    return r & 0xffff;
+}
+
+EMU_INLINE uint32_t min_f16(uint32_t a, uint32_t b)
+{
+    return pick_f16(a & 0xffff, b & 0xffff, false);
+}
+
+EMU_INLINE uint32_t max_f16(uint32_t a, uint32_t b)
+{
+    return pick_f16(a & 0xffff, b & 0xffff, true);
+}
+
+EMU_INLINE uint32_t med3_f32(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t m = max_f32(max_f32(a, b), c);
+    uint32_t r;
+
+    r = key32(m) == key32(a) ? max_f32(b, c) : key32(m) == key32(b) ? max_f32(a, c) : max_f32(a, b);
+    return nan32(a) || nan32(b) || nan32(c) ? min_f32(min_f32(a, b), c) : r;
+}
+
+EMU_INLINE uint32_t med3_f16(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t m = max_f16(max_f16(a, b), c), r;
+
+    a &= 0xffff, b &= 0xffff, c &= 0xffff;
+    r = m == a ? max_f16(b, c) : m == b ? max_f16(a, c) : max_f16(a, b);
+    return nan16(a) || nan16(b) || nan16(c) ? min_f16(min_f16(a, b), c) : r;
+}
+
+/* Bits of v_cmp_class: sNaN, qNaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf. */
+EMU_INLINE uint32_t class_bit(bool negative, bool nan, bool quiet, bool inf, bool zero,
+                              bool denormal)
+{
+    uint32_t bit = inf ? 2 : !zero && !denormal ? 3 : denormal ? 4 : 5;
+
+    bit = negative ? bit : 11 - bit;
+    return 1u << (nan ? (quiet ? 1 : 0) : bit);
+}
+
+EMU_INLINE uint32_t class_f32(uint32_t u)
+{
+    uint32_t a = u & 0x7fffffff;
+
+    return class_bit(u >> 31, a > 0x7f800000, u >> 22 & 1, a == 0x7f800000, a == 0, a < 0x800000);
+}
+
+EMU_INLINE uint32_t class_f16(uint32_t u)
+{
+    uint32_t a = u & 0x7fff;
+
+    return class_bit(u >> 15 & 1, a > 0x7c00, u >> 9 & 1, a == 0x7c00, a == 0, a < 0x400);
+}
+
+EMU_INLINE uint32_t class_f64(uint64_t u)
+{
+    uint64_t a = u & INT64_MAX, inf = UINT64_C(0x7ff) << 52;
+
+    return class_bit(u >> 63, a > inf, u >> 51 & 1, a == inf, a == 0, a >> 52 == 0);
+}
+
+/* ---- float to integer: saturating, NaN is 0, toward zero ---- */
+
+EMU_INLINE uint32_t f64_u32(double x)
+{
+    double t = trunc(x);
+
+    t = t > 0 ? t : 0; /* also NaN */
+    t = t < 4294967295.0 ? t : 4294967295.0;
+    return (uint32_t)(int64_t)t;
+}
+
+EMU_INLINE uint32_t f32_u32(float x)
+{
+    float t = x > 0 ? x : 0;
+    float low = t >= 2147483648.0f ? t - 2147483648.0f : t;
+    uint32_t r;
+
+    low = low < 2147483520.0f ? low : 2147483520.0f;
+    r = (uint32_t)(int32_t)low + (t >= 2147483648.0f ? 0x80000000u : 0u);
+    return t >= 4294967296.0f ? UINT32_MAX : r;
+}
+
+EMU_INLINE int32_t f32_i32(float x)
+{
+    float t = x >= -2147483648.0f ? x : -2147483648.0f;
+    int32_t r;
+
+    t = t < 2147483520.0f ? t : 2147483520.0f;
+    r = (int32_t)t;
+    r = x >= 2147483648.0f ? INT32_MAX : r;
+    return x == x ? r : 0;
+}
+
+EMU_INLINE int32_t f64_i32(double x)
+{
+    double t = x > -2147483648.0 ? x : -2147483648.0;
+
+    t = t < 2147483647.0 ? t : 2147483647.0;
+    return x == x ? (int32_t)t : 0;
+}
+
+/* Integer to 16-bit range. */
+EMU_INLINE int32_t sat(int64_t x, int64_t least, int64_t most)
+{
+    return (int32_t)(x < least ? least : x > most ? most : x);
+}
+
+/* ---- transcendentals: computed in double, rounded once to f32; denormals are flushed ---- */
+
+#ifdef EMU_AVX2
+#define EMU_MULADD(a, b, c) __builtin_fma(a, b, c)
+#else
+#define EMU_MULADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+EMU_INLINE float flush_f32(float x)
+{
+    uint32_t u = f32_bits(x);
+
+    return as_f32((u & 0x7f800000) == 0 ? u & 0x80000000 : u);
+}
+
+/* 2^x for |x| <= 1000: 2^n by the exponent, 2^r (|r| <= 1/2) by its Taylor series to r^12. */
+EMU_INLINE double exp2_f64(double x)
+{
+    double big = x + 0x1.8p52, r = x - (big - 0x1.8p52), p = 0x1.c3bd650fc2986p-36;
+
+    p = EMU_MULADD(p, r, 0x1.e8cac7351bb25p-32);
+    p = EMU_MULADD(p, r, 0x1.e4cf5158b8ecap-28);
+    p = EMU_MULADD(p, r, 0x1.b5253d395e7c4p-24);
+    p = EMU_MULADD(p, r, 0x1.62c0223a5c824p-20);
+    p = EMU_MULADD(p, r, 0x1.ffcbfc588b0c7p-17);
+    p = EMU_MULADD(p, r, 0x1.430912f86c787p-13);
+    p = EMU_MULADD(p, r, 0x1.5d87fe78a6731p-10);
+    p = EMU_MULADD(p, r, 0x1.3b2ab6fba4e77p-7);
+    p = EMU_MULADD(p, r, 0x1.c6b08d704a0c0p-5);
+    p = EMU_MULADD(p, r, 0x1.ebfbdff82c58fp-3);
+    p = EMU_MULADD(p, r, 0x1.62e42fefa39efp-1);
+    p = EMU_MULADD(p, r, 1.0);
+    return as_f64(f64_bits(p) + (f64_bits(big) << 52));
+}
+
+EMU_INLINE float exp_f32(float x)
+{
+    float c = x < -200.0f ? -200.0f : x > 200.0f ? 200.0f : x;
+    float r = flush_f32((float)exp2_f64(flush_f32(c)));
+
+    return x == x ? r : as_f32(quiet32(f32_bits(x)));
+}
+
+/* log2 of a positive normal double: exponent, and 2/ln2 * atanh((m-1)/(m+1)) with m in [0.7, 1.42).
+ */
+EMU_INLINE double log2_f64(double x)
+{
+    uint64_t u = f64_bits(x), k = u - UINT64_C(0x3fe6a09e667f3bcd);
+    int32_t n = (int32_t)((uint32_t)(k >> 32)) >> 20;
+    double m = as_f64(u - ((uint64_t)(uint32_t)n << 52));
+    double s = (m - 1) / (m + 1), z = s * s, p = 1.0 / 23;
+
+    p = EMU_MULADD(p, z, 1.0 / 21);
+    p = EMU_MULADD(p, z, 1.0 / 19);
+    p = EMU_MULADD(p, z, 1.0 / 17);
+    p = EMU_MULADD(p, z, 1.0 / 15);
+    p = EMU_MULADD(p, z, 1.0 / 13);
+    p = EMU_MULADD(p, z, 1.0 / 11);
+    p = EMU_MULADD(p, z, 1.0 / 9);
+    p = EMU_MULADD(p, z, 1.0 / 7);
+    p = EMU_MULADD(p, z, 1.0 / 5);
+    p = EMU_MULADD(p, z, 1.0 / 3);
+    p = EMU_MULADD(p, z, 1.0);
+    return (double)n + p * s * 2.8853900817779268147;
+}
+
+EMU_INLINE float log_of(double x, float source)
+{
+    bool normal = x > 0 && x < (double)INFINITY;
+    float r = (float)log2_f64(normal ? x : 1.0);
+
+    r = x == 0 ? -INFINITY : r;
+    r = x == (double)INFINITY ? INFINITY : r;
+    r = x < 0 ? as_f32(0x7fc00000) : r;
+    return source == source ? r : as_f32(quiet32(f32_bits(source)));
+}
+
+EMU_INLINE float log_f32(float x)
+{
+    return log_of((double)flush_f32(x), x);
+}
+
+EMU_INLINE float rcp_f32(float x)
+{
+    return flush_f32(1.0f / flush_f32(x));
+}
+
+EMU_INLINE float sqrt_f32(float x)
+{
+    return flush_f32(sqrtf(flush_f32(x)));
+}
+
+EMU_INLINE float rsq_f32(float x)
+{
+    return flush_f32((float)(1.0 / sqrt((double)flush_f32(x))));
+}
+
+/* sin(2 pi x): fold to a quarter turn, then the Taylor series to the 21st power. */
+EMU_INLINE double sin_turns(double x)
+{
+    double r = x - rint(x), a, z, p;
+
+    r = r > 0.25 ? 0.5 - r : r < -0.25 ? -0.5 - r : r;
+    a = r * 6.283185307179586477;
+    z = a * a;
+    p = 1.95729410633912612e-20;
+    p = EMU_MULADD(p, z, -8.22063524662432972e-18);
+    p = EMU_MULADD(p, z, 2.81145725434552076e-15);
+    p = EMU_MULADD(p, z, -7.64716373181981648e-13);
+    p = EMU_MULADD(p, z, 1.60590438368216146e-10);
+    p = EMU_MULADD(p, z, -2.50521083854417188e-8);
+    p = EMU_MULADD(p, z, 2.75573192239858907e-6);
+    p = EMU_MULADD(p, z, -1.98412698412698413e-4);
+    p = EMU_MULADD(p, z, 8.33333333333333333e-3);
+    p = EMU_MULADD(p, z, -1.66666666666666667e-1);
+    p = EMU_MULADD(p, z, 1.0);
+    return p * a;
+}
+
+EMU_INLINE float sin_f32(float x)
+{
+    double d = (double)flush_f32(x);
+    bool finite = fabs(d) < (double)INFINITY;
+    float r = (float)sin_turns(finite ? d : 0);
+
+    r = finite ? r : as_f32(0x7fc00000);
+    return fabs(d) > 256 && finite ? 0.0f : r;
+}
+
+EMU_INLINE float cos_f32(float x)
+{
+    double d = (double)flush_f32(x);
+    bool finite = fabs(d) < (double)INFINITY;
+    float r = (float)sin_turns(finite ? fabs(d) + 0.25 : 0.25);
+
+    r = finite ? r : as_f32(0x7fc00000);
+    return fabs(d) > 256 && finite ? 1.0f : r;
+}
+
+/* ---- small helpers of the rows ---- */
+
+EMU_INLINE uint32_t umin(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+EMU_INLINE uint32_t umax(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+EMU_INLINE int32_t imin(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+EMU_INLINE int32_t imax(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+EMU_INLINE int32_t sat16(int32_t x)
+{
+    return imin(imax(x, -32768), 32767);
+}
+
+EMU_INLINE uint32_t udiff(uint32_t a, uint32_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+EMU_INLINE uint32_t u24(uint32_t x)
+{
+    return x & 0xffffff;
+}
+
+EMU_INLINE int32_t i24(uint32_t x)
+{
+    return (int32_t)(x << 8) >> 8;
+}
+
+EMU_INLINE uint32_t popcount(uint32_t x)
+{
+    x -= x >> 1 & 0x55555555;
+    x = (x & 0x33333333) + (x >> 2 & 0x33333333);
+    return ((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+EMU_INLINE double u32_f64(uint32_t x)
+{
+    return (double)(int32_t)(x ^ 0x80000000) + 2147483648.0;
+}
+
+/* One byte of v_perm: 0..3 of S1, 4..7 of S0, 8..11 a sign of a half, 12 zero, above all ones. */
+EMU_INLINE uint32_t permute(uint32_t s0, uint32_t s1, uint32_t selectors, unsigned at)
+{
+    uint32_t sel = selectors >> at & 0xff;
+    uint32_t from = sel & 4 ? s0 : s1, b = from >> 8 * (sel & 3) & 0xff;
+    uint32_t word = sel & 2 ? s0 : s1, sign = sel & 1 ? word >> 31 : word >> 15 & 1;
+
+    b = sel >= 8 ? sign * 0xff : b;
+    b = sel == 12 ? 0 : b;
+    b = sel > 12 ? 0xff : b;
+    return b << at;
+}
+
+EMU_INLINE uint32_t msad(uint32_t a, uint32_t b, uint32_t sum)
+{
+    for (unsigned i = 0; i < 4; i++)
+        sum += byte(b, i) ? udiff(byte(a, i), byte(b, i)) : 0;
+    return sum;
+}
+
+EMU_INLINE uint32_t dot_i(uint32_t a, uint32_t b, uint32_t sum, unsigned bits, bool signed_a,
+                          bool signed_b)
+{
+    for (unsigned at = 0; at < 32; at += bits) {
+        uint32_t x = a >> at << (32 - bits), y = b >> at << (32 - bits);
+        uint32_t p = signed_a ? (uint32_t)((int32_t)x >> (32 - bits)) : x >> (32 - bits);
+        uint32_t q = signed_b ? (uint32_t)((int32_t)y >> (32 - bits)) : y >> (32 - bits);
+
+        sum += p * q;
+    }
+    return sum;
+}
+
+/* v_mad_*: two roundings, denormals flushed whatever MODE says. */
+EMU_INLINE float mad_f32(float a, float b, float c)
+{
+    return flush_f32(flush_f32(flush_f32(a) * flush_f32(b)) + flush_f32(c));
+}
+
+EMU_INLINE uint32_t flush_f16(uint32_t h)
+{
+    return h & 0x7c00 ? h & 0xffff : h & 0x8000;
+}
+
+EMU_INLINE uint32_t mad_f16(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t p = f32_f16(f16_f32(flush_f16(a)) * f16_f32(flush_f16(b)));
+
+    return flush_f16(f32_f16(f16_f32(flush_f16(p)) + f16_f32(flush_f16(c))));
+}
+
+EMU_INLINE uint32_t f32_f16_rtz(uint32_t u)
+{
+    uint32_t a = u & 0x7fffffff, nor = (a - 0x38000000) >> 13;
+    float small = as_f32(a < 0x38800000 ? a : 0);
+    uint32_t r = a < 0x38800000 ? (uint32_t)(int32_t)(small * 0x1p24f) : nor;
+
+    r = a >= 0x47800000 ? 0x7bff : r;
+    r = a == 0x7f800000 ? 0x7c00 : r;
+    r = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : r;
+    return r | (u >> 16 & 0x8000);
+}
+
+EMU_INLINE uint32_t snorm16(float x)
+{
+    float c = x > -1 ? x : -1.0f;
+
+    c = c < 1 ? c : 1.0f;
+    c = x == x ? c : 0.0f;
+    return (uint32_t)(int32_t)rintf(c * 32767.0f) & 0xffff;
+}
+
+EMU_INLINE uint32_t unorm16(float x)
+{
+    float c = x > 0 ? x : 0.0f;
+
+    c = c < 1 ? c : 1.0f;
+    return (uint32_t)(int32_t)rintf(c * 65535.0f);
+}
+
+/* x * 2^n, exact in double for any f32 or f16 x. */
+EMU_INLINE double scale_f64(double x, int32_t n)
+{
+    n = imin(imax(n, -400), 400);
+    return x * as_f64((uint64_t)(uint32_t)(n + 1023) << 52);
+}
+
+EMU_INLINE uint32_t frexp_mant_f32(uint32_t u)
+{
+    double x = (double)as_f32(u);
+    uint64_t b = f64_bits(x);
+    double m = as_f64((b & UINT64_C(0x800fffffffffffff)) | UINT64_C(0x3fe0000000000000));
+    uint32_t r = f32_bits((float)m);
+
+    r = (u & 0x7fffffff) == 0 ? u : r;
+    return (u & 0x7f800000) == 0x7f800000 ? quiet32(u) : r;
+}
+
+EMU_INLINE int32_t frexp_exp_f32(float x)
+{
+    uint64_t b = f64_bits((double)x);
+    int32_t e = (int32_t)(b >> 52 & 0x7ff);
+
+    return e == 0 || e == 0x7ff ? 0 : e - 1022;
+}
+
+EMU_INLINE uint64_t frexp_mant_f64(uint64_t u)
+{
+    bool tiny = (u >> 52 & 0x7ff) == 0;
+    uint64_t b = f64_bits(as_f64(u) * (tiny ? 0x1p54 : 1.0));
+    uint64_t r = (b & UINT64_C(0x800fffffffffffff)) | UINT64_C(0x3fe0000000000000);
+
+    r = (u & INT64_MAX) == 0 ? u : r;
+    return (u >> 52 & 0x7ff) == 0x7ff ? quiet64(u) : r;
+}
+
+EMU_INLINE int32_t frexp_exp_f64(uint64_t u)
+{
+    bool tiny = (u >> 52 & 0x7ff) == 0;
+    uint64_t b = f64_bits(as_f64(u) * (tiny ? 0x1p54 : 1.0));
+    int32_t e = (int32_t)(b >> 52 & 0x7ff);
+
+    return e == 0 || e == 0x7ff ? 0 : e - 1022 - (tiny ? 54 : 0);
+}
+
+/* exp2 of an f16: the argument made finite, the result of the special ones put back. */
+EMU_INLINE float finite_f16(uint32_t h)
+{
+    return (h & 0x7c00) == 0x7c00 ? 0.0f : f16_f32(h & 0xffff);
+}
+
+EMU_INLINE uint32_t f64_f16_of(double x, uint32_t h, uint32_t at_inf, uint32_t at_minus_inf)
+{
+    uint32_t r = f64_f16(x), m = h & 0x7fff;
+
+    r = m == 0x7c00 ? (h & 0x8000 ? at_minus_inf : at_inf) : r;
+    return m > 0x7c00 ? (h & 0xffff) | 0x200 : r;
+}
+
+/* ---- division helpers ---- */
+
+EMU_INLINE int32_t exponent_f32(float x)
+{
+    return (int32_t)(f32_bits(x) >> 23 & 0xff);
+}
+
+/* S0 is the denominator S1 or the numerator S2; scaled by 2^64 where the quotient's steps would
+ * fail. */
+EMU_INLINE float div_scale_f32(float s0, float s1, float s2, bool *carry)
+{
+    double q = fabs((double)s2 / (double)s1), inverse = fabs(1.0 / (double)s1);
+    bool zero = s1 == 0 || s2 == 0, is_den = f32_bits(s0) == f32_bits(s1);
+    bool is_num = f32_bits(s0) == f32_bits(s2);
+    bool large = exponent_f32(s2) - exponent_f32(s1) >= 96;
+    bool den_tiny = exponent_f32(s1) == 0 && s1 != 0;
+    bool inv_tiny = inverse < 0x1p-126 && inverse > 0, q_tiny = q < 0x1p-126 && q > 0;
+    float up = s0 * 0x1p64f, down = s0 * 0x1p-64f, r = exponent_f32(s2) <= 23 ? up : s0;
+
+    r = q_tiny ? (is_num ? up : s0) : r;
+    r = inv_tiny ? down : r;
+    r = inv_tiny && q_tiny ? (is_den ? up : s0) : r;
+    r = den_tiny ? up : r;
+    r = large ? (is_den ? up : s0) : r;
+    *carry = !zero && (large || (!den_tiny && q_tiny));
+    return zero ? as_f32(0x7fc00000) : r;
+}
+
+EMU_INLINE uint32_t div_fixup_f32(uint32_t s0, uint32_t s1, uint32_t s2)
+{
+    uint32_t sign = (s1 ^ s2) & 0x80000000, a1 = s1 & 0x7fffffff, a2 = s2 & 0x7fffffff;
+    uint32_t r = sign | (s0 & 0x7fffffff);
+
+    r = (a1 >> 23) == 255 ? sign | 0x7f800000 : r;
+    r = (int32_t)(a2 >> 23) - (int32_t)(a1 >> 23) < -150 ? sign : r;
+    r = a1 == 0x7f800000 || a2 == 0 ? sign : r;
+    r = a1 == 0 || a2 == 0x7f800000 ? sign | 0x7f800000 : r;
+    r = (a1 == 0 && a2 == 0) || (a1 == 0x7f800000 && a2 == 0x7f800000) ? 0xffc00000 : r;
+    r = a1 > 0x7f800000 ? quiet32(s1) : r;
+    return a2 > 0x7f800000 ? quiet32(s2) : r;
+}
+
+EMU_INLINE uint32_t div_fixup_f16(uint32_t s0, uint32_t s1, uint32_t s2)
+{
+    uint32_t sign = (s1 ^ s2) & 0x8000, a1 = s1 & 0x7fff, a2 = s2 & 0x7fff;
+    uint32_t r = sign | (s0 & 0x7fff);
+
+    r = a1 == 0x7c00 || a2 == 0 ? sign : r;
+    r = a1 == 0 || a2 == 0x7c00 ? sign | 0x7c00 : r;
+    r = (a1 == 0 && a2 == 0) || (a1 == 0x7c00 && a2 == 0x7c00) ? 0xfe00 : r;
+    r = a1 > 0x7c00 ? (s1 & 0xffff) | 0x200 : r;
+    return a2 > 0x7c00 ? (s2 & 0xffff) | 0x200 : r;
+}
+
+EMU_INLINE double div_scale_f64(double s0, double s1, double s2, bool *carry)
+{
+    int32_t e1 = (int32_t)(f64_bits(s1) >> 52 & 0x7ff), e2 = (int32_t)(f64_bits(s2) >> 52 & 0x7ff);
+    bool zero = s1 == 0 || s2 == 0, is_den = f64_bits(s0) == f64_bits(s1);
+    bool is_num = f64_bits(s0) == f64_bits(s2), large = e2 - e1 >= 768;
+    bool den_tiny = e1 == 0 && s1 != 0;
+    double inverse = fabs(1.0 / s1), q = fabs(s2 / s1);
+    bool inv_tiny = inverse < 0x1p-1022 && s1 - s1 == 0;
+    bool q_tiny = q < 0x1p-1022 && s1 - s1 == 0;
+    double up = s0 * 0x1p128, down = s0 * 0x1p-128, r = e2 <= 53 ? up : s0;
+
+    r = q_tiny ? (is_num ? up : s0) : r;
+    r = inv_tiny ? down : r;
+    r = inv_tiny && q_tiny ? (is_den ? up : s0) : r;
+    r = den_tiny ? up : r;
+    r = large ? (is_den ? up : s0) : r;
+    *carry = !zero && (large || (!den_tiny && q_tiny));
+    return zero ? as_f64(UINT64_C(0x7ff8000000000000)) : r;
+}
+
+EMU_INLINE uint64_t div_fixup_f64(uint64_t s0, uint64_t s1, uint64_t s2)
+{
+    uint64_t top = UINT64_C(1) << 63, inf = UINT64_C(0x7ff) << 52;
+    uint64_t sign = (s1 ^ s2) & top, a1 = s1 & ~top, a2 = s2 & ~top, r = sign | (s0 & ~top);
+
+    r = (a1 >> 52) == 2047 ? sign | inf : r;
+    r = (int32_t)(a2 >> 52) - (int32_t)(a1 >> 52) < -1075 ? sign : r;
+    r = a1 == inf || a2 == 0 ? sign : r;
+    r = a1 == 0 || a2 == inf ? sign | inf : r;
+    r = (a1 == 0 && a2 == 0) || (a1 == inf && a2 == inf) ? UINT64_C(0xfff8000000000000) : r;
+    r = a1 > inf ? quiet64(s1) : r;
+    return a2 > inf ? quiet64(s2) : r;
+}
+
+/* ---- 8-bit floats of gfx942: no infinities, no -0; 0x80 is NaN; bias 8 (e4m3) and 16 (e5m2) ----
+ */
+
+EMU_INLINE float small_f32(uint32_t b, unsigned mantissa, int32_t bias)
+{
+    uint32_t m = b & ((1u << mantissa) - 1), e = (b & 0x7f) >> mantissa;
+    float x = (float)(int32_t)(e ? m | 1u << mantissa : m);
+    int32_t scale = (int32_t)(e ? e : 1) - bias - (int32_t)mantissa;
+
+    x *= as_f32((uint32_t)(scale + 127) << 23);
+    x = b & 0x80 ? -x : x;
+    return b == 0x80 ? as_f32(0x7fc00000) : x;
+}
+
+EMU_INLINE float fp8_f32(uint32_t b)
+{
+    return small_f32(b, 3, 8);
+}
+
+EMU_INLINE float bf8_f32(uint32_t b)
+{
+    return small_f32(b, 2, 16);
+}
+
+/* dither: what is added below the last place before truncation, in units of 2^-32 of it; ties to
+ * even without. */
+EMU_INLINE uint32_t f32_small(float x, unsigned mantissa, int32_t bias, bool stochastic,
+                              uint32_t dither)
+{
+    uint32_t u = f32_bits(x), sign = u >> 24 & 0x80;
+    int32_t e = (int32_t)(u >> 23 & 0xff) - 127, least = 1 - bias,
+            last = (e > least ? e : least) - (int32_t)mantissa;
+    double units = fabs((double)x) * as_f64((uint64_t)(uint32_t)(1023 - last) << 52);
+    double whole = stochastic ? floor(units + (double)(dither >> 12) * 0x1p-20) : rint(units);
+    uint32_t n = (uint32_t)(int32_t)(whole < 1024 ? whole : 1024), half = 1u << mantissa;
+    uint32_t base = (uint32_t)((e > least ? e : least) + bias);
+    uint32_t r = n < half ? n : ((base - 1) << mantissa) + n;
+
+    if ((u & 0x7fffffff) >= 0x7f800000 || r > 0x7f)
+        return 0x80;
+    return r ? r | sign : 0;
+}
+
+EMU_INLINE uint32_t f32_fp8(float x)
+{
+    return f32_small(x, 3, 8, false, 0);
+}
+
+EMU_INLINE uint32_t f32_bf8(float x)
+{
+    return f32_small(x, 2, 16, false, 0);
+}
+
+EMU_INLINE uint32_t f32_fp8_sr(float x, uint32_t dither)
+{
+    return f32_small(x, 3, 8, true, dither);
+}
+
+EMU_INLINE uint32_t f32_bf8_sr(float x, uint32_t dither)
+{
+    return f32_small(x, 2, 16, true, dither);
+}
+
+/* ---- cube maps ---- */
+
+struct emu_cube {
+    float id, sc, tc, ma;
+};
+
+EMU_INLINE struct emu_cube cube(float x, float y, float z)
+{
+    float ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
+    bool zmax = az >= ax && az >= ay, ymax = !zmax && ay >= ax;
+    struct emu_cube c;
+
+    c.id = zmax ? (z < 0 ? 5 : 4) : ymax ? (y < 0 ? 3 : 2) : (x < 0 ? 1 : 0);
+    c.sc = zmax ? (z < 0 ? -x : x) : ymax ? x : (x < 0 ? z : -z);
+    c.tc = zmax ? -y : ymax ? (y < 0 ? -z : z) : -y;
+    c.ma = 2 * (zmax ? z : ymax ? y : x);
+    return c;
+}
+
+#endif

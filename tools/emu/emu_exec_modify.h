@@ -1,0 +1,393 @@
+/*
+ * Wrappers for everything that a plain row does not do: input modifiers, DPP, SDWA, halves, omod,
+ * clamp, MODE, the two halves of v_pk_*_f32, and s_set_gpr_idx. Part of the lane template.
+ */
+
+#define FOR_EACH_LANE for (unsigned l = 0; l < W; l++)
+
+static void permute_lanes(uint32_t *t, const uint32_t *s, const struct emu_permute *p,
+                          uint64_t live)
+{
+    FOR_EACH_LANE t[l] = live >> l & 1 ? s[p->from[l]] : 0;
+}
+
+/* Lanes whose DPP source lane exists and may be read. */
+static uint64_t live_sources(const struct emu_permute *p, uint64_t m)
+{
+    uint64_t live = 0;
+
+    if (p->inactive)
+        return p->valid;
+    FOR_EACH_LANE live |= (m >> p->from[l] & 1) << l;
+    return live & p->valid;
+}
+
+static void select_sdwa(uint32_t *t, const uint32_t *s, const struct emu_operand *o)
+{
+    unsigned shift = o->sel <= EMU_SDWA_BYTE_3 ? 8 * o->sel : 16 * (o->sel - EMU_SDWA_WORD_0);
+    unsigned drop = o->sel <= EMU_SDWA_BYTE_3 ? 24 : 16;
+
+    if (o->flags & EMU_OPF_SEXT)
+        FOR_LANES t[l] = (uint32_t)((int32_t)(s[l] >> shift << drop) >> drop);
+    else
+        FOR_LANES t[l] = s[l] >> shift << drop >> drop;
+}
+
+/* The halves that op_sel picks, with their signs. */
+static void select_packed(uint32_t *t, const uint32_t *s, const struct emu_insn *insn, unsigned i)
+{
+    bool real = insn->src[i].type != EMU_T_PK_I16;
+    unsigned lo = insn->op_sel >> i & 1 ? 16 : 0, hi = insn->op_sel_hi >> i & 1 ? 16 : 0;
+    uint32_t flip = real && insn->neg_lo >> i & 1 ? 0x8000 : 0;
+
+    flip |= real && insn->neg_hi >> i & 1 ? 0x80000000 : 0;
+    FOR_LANES t[l] = pack16(s[l] >> lo, s[l] >> hi) ^ flip;
+}
+
+static void select_mix(uint32_t *t, const uint32_t *s, const struct emu_insn *insn, unsigned i)
+{
+    uint32_t keep = insn->neg_hi >> i & 1 ? 0x7fffffff : 0xffffffff;
+    uint32_t flip = insn->neg_lo >> i & 1 ? 0x80000000 : 0;
+    unsigned half = insn->op_sel >> i & 1 ? 16 : 0;
+
+    if (insn->op_sel_hi >> i & 1)
+        FOR_LANES t[l] = (f32_bits(f16_f32(s[l] >> half & 0xffff)) & keep) ^ flip;
+    else
+        FOR_LANES t[l] = (s[l] & keep) ^ flip;
+}
+
+static bool is_f16(uint8_t type)
+{
+    return type == EMU_T_F16 || type == EMU_T_PK_F16;
+}
+
+/* MODE says that denormals of this type are flushed: bit 0 lets inputs through, bit 1 outputs. */
+static bool flushes(const struct emu_wave *w, uint8_t type, unsigned bit)
+{
+    if (!(w->attention & EMU_A_MODE))
+        return false;
+    if (type == EMU_T_F32 || type == EMU_T_PK_F32 || type == EMU_T_MIX)
+        return !(w->mode >> (4 + bit) & 1);
+    if (is_f16(type) || type == EMU_T_F64)
+        return !(w->mode >> (6 + bit) & 1);
+    return false;
+}
+
+static void flush(uint32_t *t, const uint32_t *s, uint8_t type)
+{
+    if (type == EMU_T_F64)
+        FOR_LANES
+        {
+            uint32_t lo = s[l], hi = s[l + W];
+            bool tiny = !(hi & 0x7ff00000);
+
+            t[l] = tiny ? 0 : lo;
+            t[l + W] = tiny ? hi & 0x80000000 : hi;
+        }
+    else if (type == EMU_T_PK_F16)
+        FOR_LANES t[l] =
+            s[l] & (s[l] & 0x7c00 ? ~0u : 0xffff8000) & (s[l] & 0x7c000000 ? ~0u : 0x8000ffff);
+    else if (type == EMU_T_F16)
+        FOR_LANES t[l] = s[l] & (s[l] & 0x7c00 ? ~0u : 0xffff8000);
+    else
+        FOR_LANES t[l] = s[l] & 0x7f800000 ? s[l] : s[l] & 0x80000000;
+}
+
+static void sign_modifiers(uint32_t *t, const uint32_t *s, const struct emu_operand *o)
+{
+    bool wide = o->dwords == 2;
+    uint32_t sign = o->type == EMU_T_F16 || o->type == EMU_T_B16 || o->type == EMU_T_I16 ||
+                            o->type == EMU_T_BF16
+                        ? 0x8000
+                        : 0x80000000;
+    uint32_t keep = o->flags & EMU_OPF_ABS ? ~sign : ~0u;
+    uint32_t flip = o->flags & EMU_OPF_NEG ? sign : 0;
+
+    if (wide) {
+        FOR_LANES t[l] = s[l];
+        t += W;
+        s += W;
+    }
+    FOR_LANES t[l] = (s[l] & keep) ^ flip;
+}
+
+/* One source through all its modifiers; t is room for two rows. */
+static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op, unsigned i,
+                                     uint32_t *t, const struct emu_permute *dpp, uint64_t live)
+{
+    const struct emu_insn *insn = op->insn;
+    const struct emu_operand *o = &insn->src[i];
+    const uint32_t *s = row(w, op->s[i]);
+
+    if (o->kind == EMU_OPK_NONE || o->type == EMU_T_MASK)
+        return s;
+    if (dpp && i == 0) {
+        permute_lanes(t, s, dpp, live);
+        if (o->dwords == 2)
+            permute_lanes(t + W, s + W, dpp, live);
+        s = t;
+    }
+    if (insn->ext == EMU_EXT_SDWA && o->sel != EMU_SDWA_DWORD && !(o->flags & EMU_OPF_IMPLICIT)) {
+        select_sdwa(t, s, o);
+        s = t;
+    }
+    if (op->flags & EMU_B_PACKED && o->type >= EMU_T_PK_I16 && o->type <= EMU_T_PK_BF16) {
+        if (flushes(w, o->type, 0)) {
+            flush(t, s, o->type);
+            s = t;
+        }
+        select_packed(t, s, insn, i);
+        return t;
+    }
+    if (o->flags & EMU_OPF_HI) {
+        FOR_LANES t[l] = s[l] >> 16;
+        s = t;
+    }
+    if (o->type == EMU_T_MIX) {
+        select_mix(t, s, insn, i);
+        s = t;
+    }
+    if (flushes(w, o->type, 0)) {
+        flush(t, s, o->type);
+        s = t;
+    }
+    if (o->flags & (EMU_OPF_NEG | EMU_OPF_ABS)) {
+        sign_modifiers(t, s, o);
+        s = t;
+    }
+    return s;
+}
+
+/* Fetches all sources; returns the lanes to write. */
+static uint64_t modify_sources(struct emu_wave *w, const struct emu_op *op, const uint32_t *s[4])
+{
+    const struct emu_permute *dpp = NULL;
+    uint64_t m = op->flags & EMU_B_ALL_LANES ? FULL : exec(w), live = 0, write = m;
+    uint32_t *t = row(w, emu_program_of(w)->row_temp + 4);
+
+    if (op->nsplat)
+        splat(w, op);
+    if (op->insn->ext == EMU_EXT_DPP16 || op->insn->ext == EMU_EXT_DPP8) {
+        dpp = &emu_program_of(w)->permutes[op->target];
+        live = live_sources(dpp, m);
+        write &= dpp->rows & (dpp->zero ? ~UINT64_C(0) : live);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        s[i] = modify_source(w, op, i, t + 2 * i * W, dpp, live);
+    return write;
+}
+
+static float clamp_f32(float x, bool nan_is_zero)
+{
+    float r = x > 0 ? x : 0.0f;
+
+    r = r < 1 ? r : 1.0f;
+    return x == x || nan_is_zero ? r : x;
+}
+
+/* omod works only while output denormals are flushed; it also flushes them. */
+static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t *t)
+{
+    static const float factor[4] = {1, 2, 4, 0.5f};
+    const struct emu_insn *insn = op->insn;
+    uint8_t type = insn->dst[0].type;
+    bool zero_nan = w->mode >> 8 & 1, out = flushes(w, type, 1);
+    float k = insn->omod && out ? factor[insn->omod] : 1;
+
+    if (out && type != EMU_T_MIX)
+        flush(t, t, type);
+    if (k == 1 && !insn->clamp)
+        return;
+    switch (type) {
+    case EMU_T_F32:
+    case EMU_T_PK_F32:
+        FOR_EACH_LANE
+        {
+            float x = as_f32(t[l]) * k;
+
+            t[l] = f32_bits(insn->clamp ? clamp_f32(x, zero_nan) : x);
+        }
+        break;
+    case EMU_T_F16:
+        FOR_EACH_LANE
+        {
+            float x = f16_f32(t[l] & 0xffff) * k;
+
+            t[l] = f32_f16(insn->clamp ? clamp_f32(x, zero_nan) : x);
+        }
+        break;
+    case EMU_T_PK_F16:
+        FOR_EACH_LANE t[l] = pack16(f32_f16(clamp_f32(f16_f32(t[l] & 0xffff), zero_nan)),
+                                    f32_f16(clamp_f32(f16_f32(t[l] >> 16), zero_nan)));
+        break;
+    case EMU_T_F64:
+        FOR_EACH_LANE
+        {
+            double x = as_f64(t[l] | (uint64_t)t[l + W] << 32) * (double)k;
+            uint64_t u;
+
+            if (insn->clamp && (x == x || zero_nan))
+                x = x > 0 ? x < 1 ? x : 1 : 0;
+            u = f64_bits(x);
+            t[l] = (uint32_t)u;
+            t[l + W] = (uint32_t)(u >> 32);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Puts a partial result into its place of D0. */
+static void place_result(const struct emu_op *op, uint32_t *t, const uint32_t *d)
+{
+    const struct emu_insn *insn = op->insn;
+
+    if (insn->ext == EMU_EXT_SDWA && insn->dst_sel != EMU_SDWA_DWORD) {
+        bool is_byte = insn->dst_sel <= EMU_SDWA_BYTE_3;
+        unsigned shift = is_byte ? 8 * insn->dst_sel : 16 * (insn->dst_sel - EMU_SDWA_WORD_0);
+        uint32_t field = (is_byte ? 0xffu : 0xffffu) << shift, sign = field & ~(field >> 1);
+
+        FOR_EACH_LANE
+        {
+            uint32_t x = t[l] << shift & field;
+
+            if (insn->dst_unused == EMU_SDWA_PRESERVE)
+                x |= d[l] & ~field;
+            else if (insn->dst_unused == EMU_SDWA_SEXT && x & sign)
+                x |= ~field & ~(sign - 1);
+            t[l] = x;
+        }
+    } else if (op->flags & EMU_B_KEEP_HALF) {
+        if (op->flags & EMU_B_DST_HI)
+            FOR_LANES t[l] = (d[l] & 0xffff) | t[l] << 16;
+        else
+            FOR_LANES t[l] = (d[l] & 0xffff0000) | (t[l] & 0xffff);
+    }
+}
+
+static void modified_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *s[4];
+    uint64_t write = modify_sources(w, op, s);
+    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+    const uint32_t *lanes = exec_row(w, write);
+
+    op->row(t, NULL, s[0], s[1], s[2], s[3]);
+    modify_result(w, op, t);
+    place_result(op, t, d);
+    blend(d, t, lanes);
+    if (op->flags & EMU_B_WIDE)
+        blend(d + W, t + W, lanes);
+}
+
+static void modified_cmp(struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *s[4];
+    uint64_t m = modify_sources(w, op, s);
+    uint32_t *t = row(w, emu_program_of(w)->row_temp);
+
+    op->row(t, NULL, s[0], s[1], s[2], s[3]);
+    m &= pack(t);
+    set_mask_operand(w, op->d[0], m);
+    if (op->d[1] != EMU_NO_ROW)
+        set_mask_operand(w, op->d[1], m);
+}
+
+static void modified_carry(struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *s[4];
+    uint64_t write = modify_sources(w, op, s);
+    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+    const uint32_t *lanes = exec_row(w, write);
+    uint32_t *carry = t + 2 * W;
+
+    op->row(t, carry, s[0], s[1], s[2], s[3]);
+    modify_result(w, op, t);
+    place_result(op, t, d);
+    blend(d, t, lanes);
+    if (op->flags & EMU_B_WIDE)
+        blend(d + W, t + W, lanes);
+    set_mask_operand(w, op->d[1], pack(carry) & write);
+}
+
+/* v_pk_*_f32: op_sel picks the dword for the low result, op_sel_hi for the high one. */
+static void pair_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+    uint32_t *temp = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+    uint64_t m = exec(w);
+    bool direct = m == FULL && op->flags & EMU_B_NO_ALIAS;
+
+    if (op->nsplat)
+        splat(w, op);
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned sel = half ? insn->op_sel_hi : insn->op_sel,
+                 neg = half ? insn->neg_hi : insn->neg_lo;
+        uint32_t *out = direct ? d + half * W : temp + half * W;
+        const uint32_t *s[3];
+
+        for (unsigned i = 0; i < 3; i++) {
+            s[i] = row(w, op->s[i]) + (sel >> i & 1 ? W : 0);
+            if (i >= insn->nsrc || insn->src[i].type != EMU_T_PK_F32)
+                continue;
+            if (flushes(w, EMU_T_F32, 0)) {
+                flush(temp + (4 + i) * W, s[i], EMU_T_F32);
+                s[i] = temp + (4 + i) * W;
+            }
+            if (neg >> i & 1) {
+                uint32_t *t = temp + (4 + i) * W;
+                const uint32_t *x = s[i];
+
+                FOR_LANES t[l] = x[l] ^ 0x80000000;
+                s[i] = t;
+            }
+        }
+        op->row(out, NULL, s[0], s[1], s[2], s[2]);
+        modify_result(w, op, out);
+    }
+    if (!direct) {
+        blend(d, temp, exec_row(w, m));
+        blend(d + W, temp + W, exec_row(w, m));
+    }
+}
+
+/* v_pk_mov_b32: each result dword is any dword of one source. */
+static void pair_moves(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+    const uint32_t *lanes = exec_row(w, exec(w));
+
+    if (op->nsplat)
+        splat(w, op);
+    memcpy(t, row(w, op->s[0]) + (insn->op_sel & 1 ? W : 0), W * sizeof *t);
+    memcpy(t + W, row(w, op->s[1]) + (insn->op_sel & 2 ? W : 0), W * sizeof *t);
+    blend(d, t, lanes);
+    blend(d + W, t + W, lanes);
+}
+
+/* s_set_gpr_idx_on: M0[7:0] is added to the VGPR numbers of the enabled operands. */
+static void indexed_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    struct emu_op moved = *op;
+    const struct emu_insn *insn = op->insn;
+    unsigned index = w->s[EMU_S_M0] & 0xff, limit = w->group->kernel->vgprs;
+
+    for (unsigned i = 0; i < 3; i++)
+        if (w->gpr_idx_mode >> i & 1 && insn->src[i].kind == EMU_OPK_VGPR) {
+            moved.s[i] = (uint16_t)(moved.s[i] + index);
+            if (moved.s[i] + insn->src[i].dwords > limit)
+                emu_fault(w, 0,
+                          "indexed source v[%u + %u] is beyond the %u registers of the kernel",
+                          op->s[i], index, limit);
+        }
+    if (w->gpr_idx_mode & 8 && insn->dst[0].kind == EMU_OPK_VGPR) {
+        moved.d[0] = (uint16_t)(moved.d[0] + index);
+        if (moved.d[0] + insn->dst[0].dwords > limit)
+            emu_fault(w, 0,
+                      "indexed destination v[%u + %u] is beyond the %u registers of the kernel",
+                      op->d[0], index, limit);
+    }
+    moved.fn(w, &moved);
+}

@@ -1,0 +1,171 @@
+/*
+ * Prepares a kernel once: decodes its text into an array of ops indexed by dword.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_exec.h"
+
+/* Makes room for n more items; the array may move. Marks the builder failed when memory is out. */
+static void *grow(struct emu_builder *b, void *array, unsigned used, unsigned n, unsigned *cap,
+                  size_t size)
+{
+    void *bigger;
+
+    if (used + n <= *cap)
+        return array;
+    bigger = realloc(array, (size_t)(used + n) * 2 * size);
+    if (!bigger) {
+        b->failed = true;
+        return array;
+    }
+    *cap = (used + n) * 2;
+    return bigger;
+}
+
+unsigned emu_add_pairs(struct emu_builder *b, unsigned n)
+{
+    struct emu_program *p = b->program;
+
+    p->pairs = grow(b, p->pairs, p->npairs, n, &b->cap_pairs, sizeof *p->pairs);
+    if (b->failed)
+        return 0;
+    p->npairs += n;
+    return p->npairs - n;
+}
+
+unsigned emu_add_permute(struct emu_builder *b, const struct emu_permute *x)
+{
+    struct emu_program *p = b->program;
+
+    p->permutes = grow(b, p->permutes, p->npermutes, 1, &b->cap_permutes, sizeof *p->permutes);
+    if (b->failed)
+        return 0;
+    p->permutes[p->npermutes] = *x;
+    return p->npermutes++;
+}
+
+/* Appends n words unless the same run of words is there already. */
+static unsigned add_words(struct emu_builder *b, uint32_t **words, unsigned *used, unsigned *cap,
+                          const uint32_t *x, unsigned n)
+{
+    for (unsigned i = 0; i + n <= *used; i++)
+        if (memcmp(*words + i, x, n * sizeof *x) == 0)
+            return i;
+    *words = grow(b, *words, *used, n, cap, sizeof **words);
+    if (b->failed)
+        return 0;
+    memcpy(*words + *used, x, n * sizeof *x);
+    *used += n;
+    return *used - n;
+}
+
+unsigned emu_add_vconst(struct emu_builder *b, const uint32_t *x, unsigned n)
+{
+    struct emu_program *p = b->program;
+
+    return add_words(b, &p->vconst, &p->vconsts, &b->cap_vconst, x, n);
+}
+
+unsigned emu_add_sconst(struct emu_builder *b, const uint32_t *x, unsigned n)
+{
+    struct emu_program *p = b->program;
+
+    return add_words(b, &p->sconst, &p->sconsts, &b->cap_sconst, x, n);
+}
+
+static void fault_undecodable(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_kernel *k = w->group->kernel;
+    size_t offset = (size_t)(op - k->program->ops) * 4;
+    uint32_t word;
+
+    if (offset >= k->code_size)
+        emu_fault(w, 0, "ran past the end of the text");
+    memcpy(&word, k->code + offset, sizeof word);
+    emu_fault(w, 0, "word 0x%08x is no instruction, or the middle of one", word);
+}
+
+static bool decode_all(struct emu_builder *b)
+{
+    const struct emu_kernel *k = b->kernel;
+    struct emu_program *p = b->program;
+
+    for (uint32_t at = 0; at < k->code_size;) {
+        struct emu_insn *insn = &p->insns[p->ninsns];
+        unsigned size;
+
+        memset(insn, 0, sizeof *insn);
+        size = emu_decode(k->family, k->wave, k->code, k->code_size - at, at, insn);
+        if (size) {
+            p->ninsns++;
+            emu_bind_op(b, &p->ops[at / 4], insn);
+        }
+        at += size ? size : 4;
+    }
+    return !b->failed;
+}
+
+/*
+ * Where rows stand in w->v: registers first; then splats, temporaries and constants. The constants
+ * come last because their number is known only after binding.
+ */
+static void lay_out_rows(struct emu_program *p, const struct emu_kernel *k)
+{
+    p->row_splat = k->vgprs;
+    p->row_temp = p->row_splat + EMU_SPLATS;
+    p->row_const = p->row_temp + EMU_TEMPS;
+}
+
+bool emu_kernel_prepare(struct emu_kernel *k, char *err, size_t size)
+{
+    struct emu_program *p;
+    struct emu_builder b = {.kernel = k};
+
+    if (k->program)
+        return true;
+    if (k->code_size % 4 || k->entry >= k->code_size || k->code_size / 4 >= INT32_MAX) {
+        snprintf(err, size, "%s: text of %zu bytes, entry at %zu", k->name, k->code_size, k->entry);
+        return false;
+    }
+    p = calloc(1, sizeof *p);
+    b.program = k->program = p;
+    if (p) {
+        p->nops = (unsigned)(k->code_size / 4) + 1;
+        p->ops = aligned_alloc(64, p->nops * sizeof *p->ops);
+        p->insns = calloc(2 * (size_t)p->nops, sizeof *p->insns); /* a VOPD takes three */
+        p->lanes = emu_lanes_for(k->wave);
+        lay_out_rows(p, k);
+    }
+    if (p && p->ops && p->insns) {
+        memset(p->ops, 0, p->nops * sizeof *p->ops);
+        for (unsigned i = 0; i < p->nops; i++) {
+            p->ops[i].fn = fault_undecodable;
+            p->ops[i].dwords = 1;
+        }
+        if (decode_all(&b)) {
+            p->rows = p->row_const + p->vconsts;
+            return true;
+        }
+    }
+    emu_kernel_release(k);
+    snprintf(err, size, "%s: out of memory while preparing the kernel", k->name);
+    return false;
+}
+
+void emu_kernel_release(struct emu_kernel *k)
+{
+    struct emu_program *p = k->program;
+
+    if (!p)
+        return;
+    free(p->ops);
+    free(p->insns);
+    free(p->pairs);
+    free(p->permutes);
+    free(p->vconst);
+    free(p->sconst);
+    free(p);
+    k->program = NULL;
+}

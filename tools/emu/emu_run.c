@@ -1,0 +1,346 @@
+/*
+ * Runs a launch: workgroups over threads, waves of a workgroup in turn from barrier to barrier.
+ *
+ * Orders (emu_launch.order): 0 ascending; 1 descending; 2 a new random order after each barrier;
+ * 3 one instruction of each wave in turn. Workgroups follow the same rule, 3 as 0.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu_exec.h"
+
+enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
+
+/* So long a wave runs before the others get a turn; only waves that spin for each other need it. */
+#define QUANTUM (1u << 20)
+
+struct run {
+    struct emu_launch *launch;
+    uint64_t groups;
+    uint64_t
+        stride; /* random order: group i runs as i * stride % groups, stride coprime to groups */
+    unsigned waves;
+    atomic_uint_fast64_t next;
+    atomic_bool stop;
+    pthread_mutex_t lock; /* guards launch->counters */
+};
+
+/* One thread's storage. */
+struct worker {
+    struct run *run;
+    pthread_t thread;
+    struct emu_group group;
+    struct emu_wave *wave;
+    struct emu_counters counters;
+    uint32_t *hits; /* executions of each op */
+    uint8_t *arena; /* registers, scratch and LDS of all waves */
+    uint64_t rng;
+    jmp_buf escape;
+};
+
+static size_t aligned(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+static size_t scratch_lane(const struct emu_kernel *k)
+{
+    return (k->scratch_lane + 15) & ~(size_t)15;
+}
+
+static void fill_constants(struct emu_wave *w, const struct emu_program *p)
+{
+    for (unsigned i = 0; i < p->vconsts; i++)
+        for (unsigned l = 0; l < w->lanes; l++)
+            emu_row(w, p->row_const + i)[l] = p->vconst[i];
+    if (p->sconsts)
+        memcpy(w->s + EMU_S_CONST, p->sconst, p->sconsts * sizeof *w->s);
+}
+
+static bool make_worker(struct worker *t, struct run *r)
+{
+    const struct emu_kernel *k = r->launch->kernel;
+    const struct emu_program *p = k->program;
+    size_t rows = aligned((size_t)p->rows * k->wave * 4), mask = aligned(k->wave * 4);
+    size_t scalars = aligned((EMU_S_CONST + p->sconsts) * 4),
+           scratch = aligned(scratch_lane(k) * k->wave);
+    size_t each = rows + mask + scalars + scratch, lds = aligned(r->launch->lds_bytes);
+    uint8_t *at;
+
+    memset(t, 0, sizeof *t);
+    t->run = r;
+    t->rng = r->launch->seed * 2 + 1;
+    t->wave = calloc(r->waves, sizeof *t->wave);
+    t->hits = calloc(p->nops, sizeof *t->hits);
+    t->arena = aligned_alloc(64, each * r->waves + lds + 64);
+    if (!t->wave || !t->hits || !t->arena)
+        return false;
+    at = t->arena;
+    for (unsigned i = 0; i < r->waves; i++) {
+        struct emu_wave *w = &t->wave[i];
+
+        w->lanes = k->wave;
+        w->index = i;
+        w->group = &t->group;
+        w->escape = &t->escape;
+        w->v = (uint32_t *)at;
+        w->mask = (uint32_t *)(at + rows);
+        w->s = (uint32_t *)(at + rows + mask);
+        w->scratch = at + rows + mask + scalars;
+        w->scratch_lane = (uint32_t)scratch_lane(k);
+        memset(w->v, 0, rows);
+        fill_constants(w, p);
+        at += each;
+    }
+    t->group = (struct emu_group){.launch = r->launch,
+                                  .kernel = k,
+                                  .lds = at,
+                                  .lds_size = r->launch->lds_bytes,
+                                  .waves = r->waves,
+                                  .wave = t->wave,
+                                  .counters = &t->counters};
+    return true;
+}
+
+static void free_worker(struct worker *t)
+{
+    free(t->wave);
+    free(t->hits);
+    free(t->arena);
+}
+
+/* One op with something unusual switched on. */
+static void run_slow(struct emu_wave *w, const struct emu_op *op)
+{
+    if (w->attention & EMU_A_GPR_IDX && op->flags & EMU_B_VECTOR)
+        emu_program_of(w)->lanes->gpr_idx(w, op);
+    else if (w->attention & EMU_A_MODE && op->flags & EMU_B_MODE)
+        emu_run_mode(w, op);
+    else
+        op->fn(w, op);
+}
+
+/* Runs at most n instructions; returns when the wave stops, too. */
+static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
+{
+    const struct emu_op *ops = t->group.kernel->program->ops;
+    uint64_t limit = t->run->launch->limit;
+    unsigned left = n;
+
+    while (left && w->state == EMU_RUNNING) {
+        const struct emu_op *op = w->ip;
+
+        w->op = op;
+        w->ip = op + op->dwords;
+        t->hits[op - ops]++;
+        left--;
+        if (w->attention)
+            run_slow(w, op);
+        else
+            op->fn(w, op);
+    }
+    w->executed += n - left;
+    if (limit && w->executed > limit)
+        emu_fault(w, 0, "endless loop: more than %llu instructions", (unsigned long long)limit);
+    if (atomic_load_explicit(&t->run->stop, memory_order_relaxed))
+        longjmp(t->escape, 1);
+}
+
+static uint64_t random_below(struct worker *t, uint64_t n)
+{
+    t->rng ^= t->rng >> 12;
+    t->rng ^= t->rng << 25;
+    t->rng ^= t->rng >> 27;
+    return t->rng * UINT64_C(2685821657736338717) % n;
+}
+
+static void choose_order(struct worker *t, unsigned order[EMU_MAX_WAVES])
+{
+    unsigned n = t->run->waves, kind = t->run->launch->order;
+
+    for (unsigned i = 0; i < n; i++)
+        order[i] = kind == ORDER_DOWN ? n - 1 - i : i;
+    for (unsigned i = n; kind == ORDER_RANDOM && i > 1; i--) {
+        unsigned j = (unsigned)random_below(t, i), x = order[i - 1];
+
+        order[i - 1] = order[j];
+        order[j] = x;
+    }
+}
+
+/* Lets every running wave of the group go on; returns how many have not ended. */
+static unsigned run_turn(struct worker *t, const unsigned order[EMU_MAX_WAVES], unsigned quantum)
+{
+    unsigned alive = 0;
+
+    for (unsigned i = 0; i < t->run->waves; i++) {
+        struct emu_wave *w = &t->wave[order[i]];
+
+        if (w->state == EMU_RUNNING)
+            run_wave(t, w, quantum);
+        alive += w->state != EMU_ENDED;
+    }
+    return alive;
+}
+
+static bool all_wait(const struct worker *t)
+{
+    for (unsigned i = 0; i < t->run->waves; i++)
+        if (t->wave[i].state == EMU_RUNNING)
+            return false;
+    return true;
+}
+
+static void release_barrier(struct worker *t)
+{
+    for (unsigned i = 0; i < t->run->waves; i++)
+        if (t->wave[i].state == EMU_AT_BARRIER) {
+            t->wave[i].state = EMU_RUNNING;
+            t->wave[i].attention &= ~(uint32_t)EMU_A_STOP;
+        }
+    t->counters.barriers++;
+}
+
+static void run_group(struct worker *t, uint64_t number)
+{
+    const struct emu_launch *l = t->run->launch;
+    unsigned order[EMU_MAX_WAVES], quantum = l->order == ORDER_STEP ? 1 : QUANTUM;
+    uint32_t pattern = 0x7fc0dead;
+
+    t->group.id[0] = (uint32_t)(number % l->grid[0]);
+    t->group.id[1] = (uint32_t)(number / l->grid[0] % l->grid[1]);
+    t->group.id[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
+    for (uint32_t i = 0; i + 4 <= t->group.lds_size; i += 4)
+        memcpy(t->group.lds + i, &pattern, 4);
+    for (unsigned i = 0; i < t->run->waves; i++)
+        emu_init_wave(&t->wave[i]);
+    choose_order(t, order);
+    while (run_turn(t, order, quantum)) {
+        if (all_wait(t)) {
+            release_barrier(t);
+            choose_order(t, order);
+        }
+    }
+    t->counters.workgroups++;
+    t->counters.waves += t->run->waves;
+}
+
+static uint64_t group_number(const struct run *r, uint64_t i)
+{
+    switch (r->launch->order) {
+    case ORDER_DOWN:
+        return r->groups - 1 - i;
+    case ORDER_RANDOM:
+        return (uint64_t)((unsigned __int128)i * r->stride % r->groups);
+    default:
+        return i;
+    }
+}
+
+static void add_counters(struct worker *t)
+{
+    const struct emu_program *p = t->group.kernel->program;
+    struct emu_counters *to = &t->run->launch->counters;
+    const uint64_t *from = (const uint64_t *)&t->counters;
+
+    for (unsigned i = 0; i < p->nops; i++)
+        t->counters.instructions[p->ops[i].cls] += t->hits[i];
+    pthread_mutex_lock(&t->run->lock);
+    for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+        ((uint64_t *)to)[i] += from[i];
+    pthread_mutex_unlock(&t->run->lock);
+}
+
+static void *work(void *arg)
+{
+    struct worker *t = arg;
+    struct run *r = t->run;
+
+    if (setjmp(t->escape)) {
+        atomic_store(&r->stop, true);
+    } else {
+        while (!atomic_load(&r->stop)) {
+            uint64_t i = atomic_fetch_add(&r->next, 1);
+
+            if (i >= r->groups)
+                break;
+            run_group(t, group_number(r, i));
+        }
+    }
+    add_counters(t);
+    return NULL;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t t = a % b;
+
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+static unsigned thread_count(const struct run *r)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t n = r->launch->threads ? r->launch->threads : cores > 0 ? (uint64_t)cores : 1;
+
+    n = n < r->groups ? n : r->groups;
+    return n > 256 ? 256 : (unsigned)n;
+}
+
+static bool refuse(struct emu_launch *l, const char *why)
+{
+    strncpy(l->fault.text, why, sizeof l->fault.text - 1);
+    return false;
+}
+
+bool emu_run(struct emu_launch *l)
+{
+    struct run r = {.launch = l, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t items = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    struct worker *workers;
+    unsigned n, made = 0, started = 1;
+
+    memset(&l->counters, 0, sizeof l->counters);
+    memset(&l->fault, 0, sizeof l->fault);
+    if (!l->kernel->program)
+        return refuse(l, "kernel is not prepared");
+    r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
+    if (!items || r.waves > EMU_MAX_WAVES)
+        return refuse(l, "a workgroup has 1 to 1024 work-items");
+    if (!r.groups)
+        return true;
+    for (r.stride = r.groups / 2 + 1 + l->seed % r.groups; gcd(r.stride, r.groups) != 1;)
+        r.stride++;
+    n = thread_count(&r);
+    workers = calloc(n, sizeof *workers);
+    if (!workers)
+        return refuse(l, "out of memory");
+    while (made < n && make_worker(&workers[made], &r))
+        made++;
+    if (made == n) {
+        while (started < n &&
+               !pthread_create(&workers[started].thread, NULL, work, &workers[started]))
+            started++;
+        work(&workers[0]);
+        for (unsigned i = 1; i < started; i++)
+            pthread_join(workers[i].thread, NULL);
+    }
+    for (unsigned i = 0; i < n; i++)
+        free_worker(&workers[i]);
+    free(workers);
+    if (made < n)
+        return refuse(l, "out of memory");
+    return !l->fault.text[0];
+}
+
+void emu_write_sgprs(struct emu_wave *w, unsigned i, const uint32_t *x, unsigned n)
+{
+    memcpy(w->s + i, x, n * sizeof *x);
+}
