@@ -20,9 +20,10 @@ AS_IF([test -n "$DEVICE_CLANG"], [
     echo 'extern "C" __attribute__((global)) void k(int *p) { *p = 1; }' > conftest.d/k.hip
     aothip_clang_good=yes
     for aothip_gpu in gfx942 gfx1151; do
+        rm -f conftest.d/k.s
         AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
-               -nogpulib -S -o /dev/null conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1], [],
-            [aothip_clang_good=no])
+               -nogpulib -S -o conftest.d/k.s conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1 &&
+               grep -q "amdgcn.*$aothip_gpu" conftest.d/k.s 2>/dev/null], [], [aothip_clang_good=no])
     done
     rm -rf conftest.d
     AC_MSG_RESULT([$aothip_clang_good])
@@ -67,20 +68,24 @@ AC_SUBST([DEVICE_LLD])
 AC_SUBST([OFFLOAD_BUNDLER])
 ])
 
-dnl AOTHIP_PROG_NINJA: the kernels are compiled by ninja; the environment's MAX_JOBS bounds it.
+dnl AOTHIP_PROG_NINJA: it compiles the kernels.
 AC_DEFUN([AOTHIP_PROG_NINJA], [
-AC_ARG_VAR([MAX_JOBS], [how many kernels to compile at once @<:@make's -j, else one a processor@:>@])
-dnl Not as a make variable: that would hide the environment's MAX_JOBS when make runs.
-AM_SUBST_NOTMAKE([MAX_JOBS])
-CONFIGURED_JOBS=$MAX_JOBS
-AC_SUBST([CONFIGURED_JOBS])
 AC_PATH_PROGS([NINJA], [ninja ninja-build samu])
 AS_IF([test -z "$NINJA"],
     [aothip_missing="$aothip_missing    ninja
         Debian: apt-get install ninja-build
 "])
-AS_CASE([$MAX_JOBS], [*@<:@!0-9@:>@*|0],
+])
+
+dnl AOTHIP_ARG_MAX_JOBS: how many kernels ninja compiles at once.
+AC_DEFUN([AOTHIP_ARG_MAX_JOBS], [
+AC_ARG_VAR([MAX_JOBS], [how many kernels to compile at once @<:@make's -j, else one a processor@:>@])
+dnl Not as a make variable: that would hide the environment's MAX_JOBS when make runs.
+AM_SUBST_NOTMAKE([MAX_JOBS])
+AS_CASE([$MAX_JOBS], [*@<:@!0-9@:>@*|0*],
     [AC_MSG_ERROR([MAX_JOBS must be a positive number, not '$MAX_JOBS'])])
+CONFIGURED_JOBS=$MAX_JOBS
+AC_SUBST([CONFIGURED_JOBS])
 ])
 
 dnl AOTHIP_PROG_EMU_COMPILER: the emulator's inner loops run several times faster when clang has
