@@ -27,3 +27,10 @@ tests_tools_libstub_hip_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -r
 dist_check_SCRIPTS += tests/tools/check.sh tests/tools/run.sh tests/tools/man.sh
 TESTS += tests/tools/check.sh tests/tools/run.sh tests/tools/man.sh
 EXTRA_DIST += tests/tools/tool_test_lib.sh
+
+# A real model's attention; it installs NumPy and the model's package, so it is no part of check.
+EXTRA_DIST += tests/real/minilm.py tests/real/page.txt
+check-real: all
+	$(PYTHON3) $(srcdir)/tests/real/minilm.py --build=.
+PYTHON3 = python3
+.PHONY: check-real
