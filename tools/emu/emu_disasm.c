@@ -1,0 +1,236 @@
+/*
+ * The disassembler: mnemonic, and operands as LLVM prints them.
+ */
+#include "emu_disasm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void emu_text_add(struct emu_text *t, const char *fmt, ...)
+{
+    va_list ap;
+    size_t room = t->len < t->size ? t->size - t->len : 0;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(room ? t->buf + t->len : NULL, room, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        t->len += (size_t)n;
+}
+
+static void print_range(struct emu_text *t, const char *file, unsigned reg, unsigned n)
+{
+    if (n > 1)
+        emu_text_add(t, "%s[%u:%u]", file, reg, reg + n - 1);
+    else
+        emu_text_add(t, "%s%u", file, reg);
+}
+
+/* Pairs have a name of their own, halves end in _lo and _hi. */
+static void print_named(struct emu_text *t, const char *name, unsigned reg, unsigned n)
+{
+    emu_text_add(t, "%s%s", name, n > 1 ? "" : reg & 1 ? "_hi" : "_lo");
+}
+
+static void print_sgpr(struct emu_text *t, const struct emu_insn *in, unsigned reg, unsigned n)
+{
+    if (reg >= EMU_S_TTMP && reg < EMU_S_M0)
+        print_range(t, "ttmp", reg - EMU_S_TTMP, n);
+    else if (reg == EMU_S_M0)
+        emu_text_add(t, "m0");
+    else if (reg == EMU_S_NULL)
+        emu_text_add(t, "null");
+    else if (reg >= EMU_S_EXEC)
+        print_named(t, "exec", reg, n);
+    else if (reg >= EMU_S_VCC)
+        print_named(t, "vcc", reg, n);
+    else if (!emu_is_gfx11(in) && reg >= EMU_S_XNACK_MASK)
+        print_named(t, "xnack_mask", reg, n);
+    else if (!emu_is_gfx11(in) && reg >= EMU_S_FLAT_SCRATCH)
+        print_named(t, "flat_scratch", reg, n);
+    else
+        print_range(t, "s", reg, n);
+}
+
+static const char *const float_names[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                          "-2.0", "4.0",  "-4.0", "0.15915494"};
+
+static bool print_float(struct emu_text *t, uint64_t x, const uint64_t *values)
+{
+    for (unsigned i = 0; i < 9; i++)
+        if (x == values[i]) {
+            emu_text_add(t, "%s", float_names[i]);
+            return true;
+        }
+    return false;
+}
+
+static const uint64_t f16_values[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                      0xc000, 0x4400, 0xc400, 0x3118};
+static const uint64_t bf16_values[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000,
+                                       0xc000, 0x4080, 0xc080, 0x3e22};
+static const uint64_t f32_values[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                      0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+static const uint64_t f64_values[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
+                                      0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
+                                      0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
+
+static void print_16(struct emu_text *t, uint32_t x, const uint64_t *values)
+{
+    int16_t s = (int16_t)x;
+
+    if (s >= -16 && s <= 64)
+        emu_text_add(t, "%d", s);
+    else if (!values || !print_float(t, x & 0xffff, values))
+        emu_text_add(t, "0x%x", x);
+}
+
+static void print_32(struct emu_text *t, uint32_t x)
+{
+    int32_t s = (int32_t)x;
+
+    if (s >= -16 && s <= 64)
+        emu_text_add(t, "%d", s);
+    else if (!print_float(t, x, f32_values))
+        emu_text_add(t, "0x%x", x);
+}
+
+static void print_64(struct emu_text *t, uint64_t x, bool is_double)
+{
+    int64_t s = (int64_t)x;
+
+    if (s >= -16 && s <= 64)
+        emu_text_add(t, "%d", (int)s);
+    else if (print_float(t, x, f64_values))
+        return;
+    else
+        emu_text_add(t, "0x%x", is_double ? (unsigned)(x >> 32) : (unsigned)x);
+}
+
+/* bits: the constant as the type sees it, except that a literal of a 16-bit type has all 32 bits.
+ */
+static void print_bits(struct emu_text *t, unsigned type, uint64_t bits)
+{
+    switch (type) {
+    case EMU_T_F16:
+    case EMU_T_PK_F16:
+        print_16(t, (uint32_t)bits, f16_values);
+        break;
+    case EMU_T_BF16:
+    case EMU_T_PK_BF16:
+        print_16(t, (uint32_t)bits, bf16_values);
+        break;
+    case EMU_T_B16:
+    case EMU_T_I16:
+        print_16(t, (uint32_t)bits, NULL);
+        break;
+    case EMU_T_F64:
+        print_64(t, bits, true);
+        break;
+    case EMU_T_B64:
+    case EMU_T_I64:
+        print_64(t, bits, false);
+        break;
+    default:
+        print_32(t, (uint32_t)bits);
+    }
+}
+
+static const char *const special_names[] = {"src_shared_base",
+                                            "src_shared_limit",
+                                            "src_private_base",
+                                            "src_private_limit",
+                                            "src_pops_exiting_wave_id",
+                                            "src_vccz",
+                                            "src_execz",
+                                            "src_scc",
+                                            "src_lds_direct"};
+
+void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
+{
+    uint32_t literal = in->word[in->size / 4 - 1];
+
+    switch (o->kind) {
+    case EMU_OPK_VGPR:
+        print_range(t, "v", o->reg, o->dwords);
+        break;
+    case EMU_OPK_AGPR:
+        print_range(t, "a", o->reg, o->dwords);
+        break;
+    case EMU_OPK_SGPR:
+        print_sgpr(t, in, o->reg, o->dwords);
+        break;
+    case EMU_OPK_SPECIAL:
+        emu_text_add(t, "%s", special_names[o->reg]);
+        break;
+    case EMU_OPK_CONST:
+        print_bits(t, o->type, o->value);
+        break;
+    case EMU_OPK_LITERAL:
+        if (o->type == EMU_T_F64)
+            print_bits(t, o->type, (uint64_t)literal << 32);
+        else
+            print_bits(t, o->type, literal);
+        break;
+    default:
+        emu_text_add(t, "off");
+    }
+}
+
+/* ---- mnemonic ---- */
+
+static const char *suffix(const struct emu_insn *in)
+{
+    const struct emu_row *row = &emu_rows[in->row];
+    const struct emu_sig *sig = emu_row_sig(in->row);
+    bool native = row->enc == EMU_VOP3 || row->enc == EMU_VOP3P;
+
+    if (in->enc == EMU_VOP3 || in->enc == EMU_VOP3P) {
+        if (in->ext == EMU_EXT_DPP16 || in->ext == EMU_EXT_DPP8)
+            return "_e64_dpp";
+        return native || !sig->nsrc ? "" : "_e64";
+    }
+    if (in->enc != EMU_VOP1 && in->enc != EMU_VOP2 && in->enc != EMU_VOPC)
+        return "";
+    if (!sig->nsrc)
+        return "";
+    if (in->ext == EMU_EXT_SDWA)
+        return "_sdwa";
+    if (in->ext != EMU_EXT_NONE)
+        return in->enc == EMU_VOPC ? "" : "_dpp";
+    return row->flags & EMU_D_NO64 ? "" : "_e32";
+}
+
+size_t emu_disasm(const struct emu_insn *insn, char *buf, size_t size)
+{
+    struct emu_text t = {buf, size, 0};
+
+    if (size)
+        buf[0] = 0;
+    emu_text_add(&t, "%s%s", emu_rows[insn->row].name, suffix(insn));
+    switch (insn->enc) {
+    case EMU_SOP1:
+    case EMU_SOP2:
+    case EMU_SOPC:
+    case EMU_SOPK:
+    case EMU_SOPP:
+    case EMU_SMEM:
+        emu_print_scalar(&t, insn);
+        break;
+    case EMU_VOP1:
+    case EMU_VOP2:
+    case EMU_VOPC:
+    case EMU_VOP3:
+    case EMU_VOP3P:
+    case EMU_MAI:
+    case EMU_VOPD:
+        emu_print_vector(&t, insn);
+        break;
+    default:
+        if (!(insn->flags & EMU_F_TRAPPED) || insn->enc == EMU_DS)
+            emu_print_memory(&t, insn);
+    }
+    return t.len;
+}

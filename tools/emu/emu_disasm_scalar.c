@@ -1,0 +1,358 @@
+/*
+ * Prints the operands of scalar instructions: messages, hardware registers, counters, scalar
+ * memory.
+ */
+#include "emu_disasm.h"
+
+#include <string.h>
+
+static bool is(const struct emu_insn *in, const char *name)
+{
+    return strcmp(emu_rows[in->row].name, name) == 0;
+}
+
+/* ---- counters ---- */
+
+static void print_waitcnt(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned x = (uint16_t)in->simm16, vm, exp, lgkm, lgkm_max;
+    bool all, any = false;
+
+    if (emu_is_gfx11(in)) {
+        vm = x >> 10, exp = x & 7, lgkm = x >> 4 & 63, lgkm_max = 63;
+    } else {
+        vm = (x & 15) | (x >> 14) << 4, exp = x >> 4 & 7, lgkm = x >> 8 & 15, lgkm_max = 15;
+    }
+    all = vm == 63 && exp == 7 && lgkm == lgkm_max;
+    if (all || vm != 63)
+        emu_text_add(t, " vmcnt(%u)", vm), any = true;
+    if (all || exp != 7)
+        emu_text_add(t, " expcnt(%u)", exp), any = true;
+    if (all || lgkm != lgkm_max)
+        emu_text_add(t, " lgkmcnt(%u)", lgkm), any = true;
+    (void)any;
+}
+
+static void print_depctr(struct emu_text *t, unsigned x)
+{
+    static const struct {
+        const char *name;
+        uint8_t shift, max;
+    } fields[] = {{"hold_cnt", 7, 1}, {"sa_sdst", 0, 1}, {"va_vdst", 12, 15}, {"va_sdst", 9, 7},
+                  {"va_ssrc", 8, 1},  {"va_vcc", 1, 1},  {"vm_vsrc", 2, 7}};
+    unsigned rest = x, n = sizeof fields / sizeof fields[0];
+    bool any = false;
+
+    for (unsigned i = 0; i < n; i++)
+        rest |= (unsigned)fields[i].max << fields[i].shift;
+    /* Bits of no field must be ones for the symbolic form. */
+    for (unsigned i = 0; i < n; i++)
+        any |= (x >> fields[i].shift & fields[i].max) != fields[i].max;
+    if (!any || (x | 0xff9f) != 0xffff) {
+        emu_text_add(t, " 0x%x", x);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if ((x >> fields[i].shift & fields[i].max) != fields[i].max)
+            emu_text_add(t, " depctr_%s(%u)", fields[i].name, x >> fields[i].shift & fields[i].max);
+}
+
+static void print_delay_id(struct emu_text *t, const char *what, unsigned id, bool bar)
+{
+    static const char *const names[] = {"",
+                                        "VALU_DEP_1",
+                                        "VALU_DEP_2",
+                                        "VALU_DEP_3",
+                                        "VALU_DEP_4",
+                                        "TRANS32_DEP_1",
+                                        "TRANS32_DEP_2",
+                                        "TRANS32_DEP_3",
+                                        "FMA_ACCUM_CYCLE_1",
+                                        "SALU_CYCLE_1",
+                                        "SALU_CYCLE_2",
+                                        "SALU_CYCLE_3"};
+
+    emu_text_add(t, "%s%s(%s)", bar ? " | " : " ", what, id < 12 ? names[id] : "");
+}
+
+static void print_delay_alu(struct emu_text *t, unsigned x)
+{
+    static const char *const skips[] = {"", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
+    unsigned id0 = x & 15, skip = x >> 4 & 7, id1 = x >> 7 & 15;
+    bool any = false;
+
+    if (id0)
+        print_delay_id(t, "instid0", id0, false), any = true;
+    if (skip)
+        emu_text_add(t, "%sinstskip(%s)", any ? " | " : " ", skip < 6 ? skips[skip] : ""),
+            any = true;
+    if (id1)
+        print_delay_id(t, "instid1", id1, any), any = true;
+    if (!any)
+        emu_text_add(t, " 0");
+}
+
+/* ---- messages and hardware registers ---- */
+
+struct name {
+    uint8_t number;
+    const char *text;
+};
+
+static const char *find_name(const struct name *names, unsigned n, unsigned number)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (names[i].number == number)
+            return names[i].text;
+    return NULL;
+}
+
+static const struct name messages9[] = {{1, "INTERRUPT"},       {2, "GS"},
+                                        {3, "GS_DONE"},         {4, "SAVEWAVE"},
+                                        {5, "STALL_WAVE_GEN"},  {6, "HALT_WAVES"},
+                                        {7, "ORDERED_PS_DONE"}, {8, "EARLY_PRIM_DEALLOC"},
+                                        {9, "GS_ALLOC_REQ"},    {10, "GET_DOORBELL"},
+                                        {15, "SYSMSG"}};
+static const struct name messages11[] = {
+    {1, "INTERRUPT"},          {2, "HS_TESSFACTOR"},   {3, "DEALLOC_VGPRS"},
+    {5, "STALL_WAVE_GEN"},     {6, "HALT_WAVES"},      {9, "GS_ALLOC_REQ"},
+    {128, "RTN_GET_DOORBELL"}, {129, "RTN_GET_DDID"},  {130, "RTN_GET_TMA"},
+    {131, "RTN_GET_REALTIME"}, {132, "RTN_SAVE_WAVE"}, {133, "RTN_GET_TBA"},
+    {134, "RTN_GET_TBA_TO_PC"}};
+
+static void print_message11(struct emu_text *t, unsigned x)
+{
+    unsigned id = x & 0xff;
+    const char *name = find_name(messages11, sizeof messages11 / sizeof messages11[0], id);
+
+    if (name)
+        emu_text_add(t, "sendmsg(MSG_%s)", name);
+    else if (x > 0xff)
+        emu_text_add(t, "%u", x);
+    else
+        emu_text_add(t, "sendmsg(%u, 0, 0)", id);
+}
+
+static void print_message9(struct emu_text *t, unsigned x)
+{
+    static const char *const gs[] = {"NOP", "CUT", "EMIT", "EMIT_CUT"};
+    static const char *const sys[] = {NULL, "ECC_ERR_INTERRUPT", "REG_RD", NULL, "TTRACE_PC"};
+    unsigned id = x & 15, op = x >> 4 & 7, stream = x >> 8 & 3;
+    const char *name = find_name(messages9, sizeof messages9 / sizeof messages9[0], id);
+
+    if ((id == 2 || id == 3) && op < 4 && (op || (id == 3 && !stream))) {
+        emu_text_add(t, "sendmsg(MSG_%s, GS_OP_%s", name, gs[op]);
+        if (op)
+            emu_text_add(t, ", %u", stream);
+        emu_text_add(t, ")");
+    } else if (id == 15 && op < 5 && sys[op] && !stream) {
+        emu_text_add(t, "sendmsg(MSG_SYSMSG, SYSMSG_OP_%s)", sys[op]);
+    } else if (name && id != 2 && id != 3 && id != 15 && !op && !stream) {
+        emu_text_add(t, "sendmsg(MSG_%s)", name);
+    } else {
+        emu_text_add(t, "sendmsg(%u, %u, %u)", id, op, stream);
+    }
+}
+
+static void print_message(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned x = (uint16_t)in->simm16;
+
+    if (emu_is_gfx11(in))
+        print_message11(t, x);
+    else if (x & ~0x37fu)
+        emu_text_add(t, "%u", x);
+    else
+        print_message9(t, x);
+}
+
+static const struct name hwregs[] = {{1, "MODE"},         {2, "STATUS"},    {3, "TRAPSTS"},
+                                     {5, "GPR_ALLOC"},    {6, "LDS_ALLOC"}, {7, "IB_STS"},
+                                     {15, "SH_MEM_BASES"}};
+static const struct name hwregs9[] = {
+    {4, "HW_ID"}, {16, "TBA_LO"}, {17, "TBA_HI"}, {18, "TMA_LO"}, {19, "TMA_HI"}};
+static const struct name hwregs942[] = {{20, "XCC_ID"},
+                                        {21, "SQ_PERF_SNAPSHOT_DATA"},
+                                        {22, "SQ_PERF_SNAPSHOT_DATA1"},
+                                        {23, "SQ_PERF_SNAPSHOT_PC_LO"},
+                                        {24, "SQ_PERF_SNAPSHOT_PC_HI"}};
+static const struct name hwregs11[] = {{18, "PERF_SNAPSHOT_PC_LO"},
+                                       {19, "PERF_SNAPSHOT_PC_HI"},
+                                       {20, "FLAT_SCR_LO"},
+                                       {21, "FLAT_SCR_HI"},
+                                       {23, "HW_ID1"},
+                                       {24, "HW_ID2"},
+                                       {27, "PERF_SNAPSHOT_DATA"},
+                                       {29, "SHADER_CYCLES"}};
+
+static void print_hwreg(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned x = (uint16_t)in->simm16, id = x & 63, offset = x >> 6 & 31, width = (x >> 11) + 1;
+    const char *name = find_name(hwregs, 7, id);
+
+    if (!name && !emu_is_gfx11(in))
+        name = find_name(hwregs9, 5, id);
+    if (!name && in->family == EMU_GFX942)
+        name = find_name(hwregs942, 5, id);
+    if (!name && emu_is_gfx11(in))
+        name = find_name(hwregs11, 8, id);
+    if (name)
+        emu_text_add(t, "hwreg(HW_REG_%s", name);
+    else
+        emu_text_add(t, "hwreg(%u", id);
+    if (offset || width != 32)
+        emu_text_add(t, ", %u, %u", offset, width);
+    emu_text_add(t, ")");
+}
+
+/* ---- encodings ---- */
+
+static void print_sopp(struct emu_text *t, const struct emu_insn *in)
+{
+    static const char *const hex[] = {"s_clause",         "s_set_inst_prefetch_distance",
+                                      "s_singleuse_vdst", "s_round_mode",
+                                      "s_denorm_mode",    "s_wait_event",
+                                      "s_sethalt_hex"};
+    unsigned x = (uint16_t)in->simm16;
+
+    if (!emu_row_sig(in->row)->nsrc)
+        return;
+    if (is(in, "s_waitcnt")) {
+        print_waitcnt(t, in);
+        return;
+    }
+    if (is(in, "s_waitcnt_depctr")) {
+        print_depctr(t, x);
+        return;
+    }
+    if (is(in, "s_delay_alu")) {
+        print_delay_alu(t, x);
+        return;
+    }
+    if (is(in, "s_endpgm") && !x)
+        return;
+    emu_text_add(t, " ");
+    if (is(in, "s_sendmsg") || is(in, "s_sendmsghalt")) {
+        print_message(t, in);
+        return;
+    }
+    if (is(in, "s_set_gpr_idx_mode")) {
+        emu_text_add(t, "gpr_idx()");
+        return;
+    }
+    for (unsigned i = 0; i < sizeof hex / sizeof hex[0]; i++)
+        if (is(in, hex[i])) {
+            emu_text_add(t, "0x%x", x);
+            return;
+        }
+    emu_text_add(t, "%u", x);
+}
+
+static void print_sopk(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned x = (uint16_t)in->simm16;
+
+    emu_text_add(t, " ");
+    if (!strncmp(emu_rows[in->row].name, "s_setreg", 8)) {
+        print_hwreg(t, in);
+        emu_text_add(t, ", ");
+        if (is(in, "s_setreg_imm32_b32"))
+            emu_text_add(t, "0x%x", in->word[1]);
+        else
+            emu_print_operand(t, in, &in->src[0]);
+        return;
+    }
+    if (in->ndst || in->nsrc) {
+        emu_print_operand(t, in, in->ndst ? &in->dst[0] : &in->src[0]);
+        emu_text_add(t, ", ");
+    }
+    if (is(in, "s_getreg_b32"))
+        print_hwreg(t, in);
+    else if (in->flags & EMU_F_BRANCH)
+        emu_text_add(t, "%u", x);
+    else
+        emu_text_add(t, "0x%x", x);
+}
+
+static void print_smem(struct emu_text *t, const struct emu_insn *in)
+{
+    const struct emu_sig *sig = emu_row_sig(in->row);
+    bool any = false;
+
+    if (in->ndst || in->nsrc > 2) {
+        emu_text_add(t, " ");
+        emu_print_operand(t, in, in->ndst ? &in->dst[0] : &in->src[2]);
+        any = true;
+    }
+    if (sig->nsrc) {
+        emu_text_add(t, any ? ", " : " ");
+        emu_print_operand(t, in, &in->src[0]);
+        if (in->src[1].kind != EMU_OPK_NONE) {
+            emu_text_add(t, ", ");
+            emu_print_operand(t, in, &in->src[1]);
+            if (in->mem & EMU_M_IMM)
+                emu_text_add(t, " offset:%s0x%x", in->offset < 0 ? "-" : "",
+                             (unsigned)(in->offset < 0 ? -in->offset : in->offset));
+        } else {
+            emu_text_add(t, ", %s0x%x", in->offset < 0 ? "-" : "",
+                         (unsigned)(in->offset < 0 ? -in->offset : in->offset));
+        }
+    }
+    if (in->mem & EMU_M_GLC)
+        emu_text_add(t, " glc");
+    if (in->mem & EMU_M_DLC)
+        emu_text_add(t, " dlc");
+}
+
+static void print_gpr_idx(struct emu_text *t, unsigned x)
+{
+    static const char *const names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+    bool any = false;
+
+    if (x > 15) {
+        emu_text_add(t, "0x%x", x);
+        return;
+    }
+    emu_text_add(t, "gpr_idx(");
+    for (unsigned i = 0; i < 4; i++)
+        if (x >> i & 1) {
+            emu_text_add(t, "%s%s", any ? "," : "", names[i]);
+            any = true;
+        }
+    emu_text_add(t, ")");
+}
+
+static void print_sop(struct emu_text *t, const struct emu_insn *in)
+{
+    bool first = true;
+
+    for (unsigned i = 0; i < in->ndst + in->nsrc + 0u; i++) {
+        const struct emu_operand *o = i < in->ndst ? &in->dst[i] : &in->src[i - in->ndst];
+
+        if (o->flags & EMU_OPF_IMPLICIT)
+            continue;
+        emu_text_add(t, first ? " " : ", ");
+        emu_print_operand(t, in, o);
+        first = false;
+    }
+    if (!strncmp(emu_rows[in->row].name, "s_sendmsg_rtn", 13)) {
+        emu_text_add(t, ", ");
+        print_message11(t, in->word[0] & 0xff);
+    }
+    if (is(in, "s_set_gpr_idx_on")) {
+        emu_text_add(t, ", ");
+        print_gpr_idx(t, (uint16_t)in->simm16);
+    }
+}
+
+void emu_print_scalar(struct emu_text *t, const struct emu_insn *in)
+{
+    if (in->enc == EMU_SOPP)
+        print_sopp(t, in);
+    else if (in->enc == EMU_SOPK)
+        print_sopk(t, in);
+    else if (in->enc == EMU_SMEM)
+        print_smem(t, in);
+    else
+        print_sop(t, in);
+}
