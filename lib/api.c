@@ -140,7 +140,7 @@ static enum aothip_status launch(const struct aothip_context *context, const str
     error = hip->module_launch_kernel(function, grid->x, grid->y, grid->z, grid->threads, 1, 1, 0,
                                       stream, parameters, NULL);
     if (error != hipSuccess)
-        return hip_fail(hip, "hipModuleLaunchKernel", error, why);
+        return hip_fail_for(hip, symbol, "hipModuleLaunchKernel", error, why);
     return AOTHIP_OK;
 }
 

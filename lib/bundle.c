@@ -139,7 +139,7 @@ enum aothip_status bundle_find(const uint8_t *bytes, size_t size, const struct t
         return BUNDLE_FAIL(AOTHIP_E_FORMAT, "bundle: holds %llu items, not 1 to %d",
                            (unsigned long long)count, MAX_ENTRIES);
     for (int i = 0; i < (int)count; i++) {
-        struct entry entry;
+        struct entry entry = {0};
         struct target target;
         const char *id;
         size_t length;

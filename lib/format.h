@@ -30,11 +30,11 @@
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
     uint32_t skippable_size;  /* bytes from here to frame 0: header + index + dictionary - 8 */
-    char magic[8];        /* FORMAT_MAGIC */
-    uint32_t version;     /* FORMAT_VERSION */
-    uint32_t header_size; /* sizeof(struct format_header) */
-    uint32_t entry_size;  /* sizeof(struct format_entry) */
-    uint32_t entry_count; /* 1 .. FORMAT_MAX_ENTRIES */
+    char magic[8];            /* FORMAT_MAGIC */
+    uint32_t version;         /* FORMAT_VERSION */
+    uint32_t header_size;     /* sizeof(struct format_header) */
+    uint32_t entry_size;      /* sizeof(struct format_entry) */
+    uint32_t entry_count;     /* 1 .. FORMAT_MAX_ENTRIES */
     uint32_t dictionary_size; /* bytes, may be 0 */
     uint32_t kernarg_version; /* FORMAT_KERNARG_VERSION of gen/kernel/kernarg.h at build time */
     char gpu[16];             /* "gfx942", as in the directory's name */

@@ -120,14 +120,27 @@ enum aothip_status hip_require_tools(const struct hip *hip, struct status *why)
     return require(hip, TOOL, why);
 }
 
-enum aothip_status hip_fail(const struct hip *hip, const char *symbol, hipError_t error,
-                            struct status *why)
+static enum aothip_status record(const struct hip *hip, const char *subject, const char *colon,
+                                 const char *symbol, hipError_t error, struct status *why)
 {
     const char *name = hip->error_name ? hip->error_name(error) : NULL;
     if (why->code == AOTHIP_OK)
         why->hip_error = (int)error;
-    return status_set(why, AOTHIP_E_HIP, "%s failed with %s (%d)", symbol, name ? name : "error",
+    return status_set(why, error == hipErrorNoDevice ? AOTHIP_E_NO_DEVICE : AOTHIP_E_HIP,
+                      "%s%s%s failed with %s (%d)", subject, colon, symbol, name ? name : "error",
                       (int)error);
+}
+
+enum aothip_status hip_fail(const struct hip *hip, const char *symbol, hipError_t error,
+                            struct status *why)
+{
+    return record(hip, "", "", symbol, error, why);
+}
+
+enum aothip_status hip_fail_for(const struct hip *hip, const char *subject, const char *symbol,
+                                hipError_t error, struct status *why)
+{
+    return record(hip, subject, ": ", symbol, error, why);
 }
 
 static enum aothip_status read_layout(const struct layout *layout, const unsigned char *raw,
@@ -165,7 +178,10 @@ enum aothip_status hip_device_properties(const struct hip *hip, int device,
     else
         return status_set(why, AOTHIP_E_NO_HIP,
                           "the HIP runtime in %s lacks hipGetDeviceProperties", hip->origin);
-    if (error != hipSuccess)
-        return hip_fail(hip, layout->symbol, error, why);
+    if (error != hipSuccess) {
+        char subject[32];
+        snprintf(subject, sizeof(subject), "device %d", device);
+        return hip_fail_for(hip, subject, layout->symbol, error, why);
+    }
     return read_layout(layout, raw, device, properties, why);
 }

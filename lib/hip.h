@@ -99,8 +99,15 @@ enum aothip_status hip_device_properties(const struct hip *hip, int device,
                                          struct hip_device_properties *properties,
                                          struct status *why);
 
-/* Records that HIP function `symbol` returned `error`; returns AOTHIP_E_HIP. */
+/*
+ * Records that HIP function `symbol` returned `error`. Returns AOTHIP_E_HIP, or AOTHIP_E_NO_DEVICE
+ * where HIP says that there is no GPU.
+ */
 enum aothip_status hip_fail(const struct hip *hip, const char *symbol, hipError_t error,
                             struct status *why);
+
+/* The same with what the call was about in front: "device 2", a kernel's name. */
+enum aothip_status hip_fail_for(const struct hip *hip, const char *subject, const char *symbol,
+                                hipError_t error, struct status *why);
 
 #endif

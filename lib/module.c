@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,11 +84,11 @@ enum aothip_status module_stream_device(const struct hip *hip, hipStream_t strea
     if (named || !hip->stream_get_device) {
         error = hip->get_device(number);
         if (error != hipSuccess)
-            return hip_fail(hip, "hipGetDevice", error, why);
+            return hip_fail_for(hip, "current device", "hipGetDevice", error, why);
     } else {
         error = hip->stream_get_device(stream, number);
         if (error != hipSuccess)
-            return hip_fail(hip, "hipStreamGetDevice", error, why);
+            return hip_fail_for(hip, "stream", "hipStreamGetDevice", error, why);
     }
     return AOTHIP_OK;
 }
@@ -98,7 +99,7 @@ enum aothip_status module_describe(const struct hip *hip, int number, struct mod
     int count = 0;
     hipError_t error = hip->get_device_count(&count);
     if (error != hipSuccess)
-        return hip_fail(hip, "hipGetDeviceCount", error, why);
+        return hip_fail_for(hip, "devices", "hipGetDeviceCount", error, why);
     if (count > MAX_DEVICES)
         count = MAX_DEVICES;
     if (number < 0 || number >= count)
@@ -141,7 +142,7 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
                                       int number, struct module_device **device, struct status *why)
 {
     struct module_info info;
-    const struct store *images;
+    const struct store *images = NULL;
     struct module_device *made;
     uint32_t count;
     if (module_describe(hip, number, &info, why) ||
@@ -216,29 +217,31 @@ enum aothip_status module_check(struct aothip_context *context, struct module_de
     return why->code;
 }
 
+static enum aothip_status make_current(const struct hip *hip, int number, struct status *why)
+{
+    hipError_t error = hip->set_device(number);
+    char subject[32];
+    if (error == hipSuccess)
+        return AOTHIP_OK;
+    snprintf(subject, sizeof(subject), "device %d", number);
+    return hip_fail_for(hip, subject, "hipSetDevice", error, why);
+}
+
 /* Makes `number` current and notes in *before what was. */
 static enum aothip_status enter_device(const struct hip *hip, int number, int *before,
                                        struct status *why)
 {
     hipError_t error = hip->get_device(before);
     if (error != hipSuccess)
-        return hip_fail(hip, "hipGetDevice", error, why);
-    if (*before == number)
-        return AOTHIP_OK;
-    error = hip->set_device(number);
-    if (error != hipSuccess)
-        return hip_fail(hip, "hipSetDevice", error, why);
-    return AOTHIP_OK;
+        return hip_fail_for(hip, "current device", "hipGetDevice", error, why);
+    return *before == number ? AOTHIP_OK : make_current(hip, number, why);
 }
 
 /* Makes `before` current again. */
 static enum aothip_status leave_device(const struct hip *hip, int number, int before,
                                        struct status *why)
 {
-    hipError_t error = before == number ? hipSuccess : hip->set_device(before);
-    if (error != hipSuccess)
-        return hip_fail(hip, "hipSetDevice", error, why);
-    return AOTHIP_OK;
+    return before == number ? AOTHIP_OK : make_current(hip, before, why);
 }
 
 /* Hands `code` to the driver of the current device; fills `kernel` but for its function. */
@@ -256,13 +259,13 @@ static enum aothip_status load_code(const struct hip *hip, const struct bundle_c
     error = hip->module_load_data(&module, copy);
     if (error != hipSuccess) {
         free(copy);
-        return hip_fail(hip, "hipModuleLoadData", error, why);
+        return hip_fail_for(hip, symbol, "hipModuleLoadData", error, why);
     }
     error = hip->module_get_function(function, module, symbol);
     if (error == hipSuccess && !*function)
         error = hipErrorNotFound;
     if (error != hipSuccess) {
-        hip_fail(hip, "hipModuleGetFunction", error, why);
+        hip_fail_for(hip, symbol, "hipModuleGetFunction", error, why);
         hip->module_unload(module);
         free(copy);
         return why->code;
@@ -324,7 +327,7 @@ static void unload_device(struct aothip_context *context, struct module_device *
             entered = !enter_device(hip, device->number, &before, &why);
         error = hip->module_unload(kernel->module);
         if (error != hipSuccess)
-            hip_fail(hip, "hipModuleUnload", error, &why);
+            hip_fail_for(hip, device->images->entries[i].symbol, "hipModuleUnload", error, &why);
         free(kernel->code);
     }
     if (entered)

@@ -179,7 +179,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
                                  void **kernelParams, void **extra)
 {
     struct module *given = (struct module *)f;
-    int device = stream ? (int)((uintptr_t)stream - 0x1000) : current;
+    int device = (uintptr_t)stream > 2 ? (int)((uintptr_t)stream - 0x1000) : current;
     (void)extra;
     fake_hip.driver_calls++;
     if (fails())

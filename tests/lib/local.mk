@@ -1,13 +1,17 @@
 # Tests of lib/: each room through the library's objects, then the API over a fake HIP runtime.
 check_LTLIBRARIES += tests/lib/libtestlib.la
-tests_lib_libtestlib_la_SOURCES = tests/lib/make_image.c tests/lib/make_image.h tests/lib/problem.h
+tests_lib_libtestlib_la_SOURCES = tests/lib/make_image.c tests/lib/make_image.h \
+	tests/lib/problem.h tests/lib/fault.h tests/lib/fake_hip.h
 tests_lib_libtestlib_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libtestlib_la_LIBADD = lib/libaothip_core.la
 
 test_lib_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/lib $(ZSTD_CFLAGS)
 test_lib_programs = \
+	tests/lib/test_api \
 	tests/lib/test_args \
 	tests/lib/test_bundle \
+	tests/lib/test_fault \
+	tests/lib/test_hip \
 	tests/lib/test_select \
 	tests/lib/test_status \
 	tests/lib/test_store \
@@ -30,3 +34,37 @@ tests_lib_test_target_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_target_LDADD = tests/lib/libtestlib.la
 tests_lib_test_validate_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_validate_LDADD = tests/lib/libtestlib.la
+
+# The API over a fake HIP runtime that the library finds in the program itself, with allocations and
+# file operations wrapped.
+test_lib_api_ldflags = $(AM_LDFLAGS) -export-dynamic \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free \
+	-Wl,--wrap=ZSTD_createDCtx,--wrap=ZSTD_freeDCtx \
+	-Wl,--wrap=open,--wrap=fstat,--wrap=stat,--wrap=mmap,--wrap=opendir,--wrap=readdir
+tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/fake_hip.c tests/lib/fault.c
+tests_lib_test_api_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_api_LDFLAGS = $(test_lib_api_ldflags)
+tests_lib_test_api_LDADD = tests/lib/libtestlib.la
+tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c tests/lib/fault.c
+tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
+tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
+
+# Finding a runtime: three of them as shared objects.
+test_lib_fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
+check_LTLIBRARIES += tests/lib/libfakehip.la tests/lib/libfakehip_old.la \
+	tests/lib/libfakehip_lacking.la
+tests_lib_libfakehip_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_la_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_libfakehip_la_LDFLAGS = $(test_lib_fake_ldflags)
+tests_lib_libfakehip_old_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_old_la_CPPFLAGS = $(test_lib_cppflags) -DFAKE_HIP_OLD
+tests_lib_libfakehip_old_la_LDFLAGS = $(test_lib_fake_ldflags)
+tests_lib_libfakehip_lacking_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_lacking_la_CPPFLAGS = $(test_lib_cppflags) -DFAKE_HIP_NO_LAUNCH
+tests_lib_libfakehip_lacking_la_LDFLAGS = $(test_lib_fake_ldflags)
+tests_lib_test_hip_CPPFLAGS = $(test_lib_cppflags) \
+	-DFAKE_HIP_NEW='"$(abs_builddir)/tests/lib/.libs/libfakehip.so"' \
+	-DFAKE_HIP_BEFORE_5_6='"$(abs_builddir)/tests/lib/.libs/libfakehip_old.so"' \
+	-DFAKE_HIP_LACKING='"$(abs_builddir)/tests/lib/.libs/libfakehip_lacking.so"'
+tests_lib_test_hip_LDADD = lib/libaothip_core.la

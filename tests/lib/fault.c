@@ -1,0 +1,138 @@
+/* The wrapped functions behind fault.h. */
+#include "fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <zstd.h>
+
+static enum fault_kind armed;
+static int fail_at, count;
+static _Atomic int blocks, allocations;
+
+void fault_arm(enum fault_kind kind, int n)
+{
+    armed = kind;
+    fail_at = n;
+    count = 0;
+}
+
+int fault_disarm(void)
+{
+    armed = FAULT_NONE;
+    return count;
+}
+
+int fault_blocks(void)
+{
+    return blocks;
+}
+
+int fault_allocations(void)
+{
+    return allocations;
+}
+
+static int fails(enum fault_kind kind, int error)
+{
+    if (armed != kind || ++count != fail_at)
+        return 0;
+    errno = error;
+    return 1;
+}
+
+#define REAL(result, name, ...)                                                                    \
+    result __real_##name(__VA_ARGS__);                                                             \
+    result __wrap_##name(__VA_ARGS__);                                                             \
+    result __wrap_##name(__VA_ARGS__)
+
+static void *counted(void *memory)
+{
+    blocks += memory != NULL;
+    return memory;
+}
+
+REAL(void *, malloc, size_t size)
+{
+    allocations++;
+    return fails(FAULT_MEMORY, ENOMEM) ? NULL : counted(__real_malloc(size));
+}
+
+REAL(void *, calloc, size_t number, size_t size)
+{
+    allocations++;
+    return fails(FAULT_MEMORY, ENOMEM) ? NULL : counted(__real_calloc(number, size));
+}
+
+REAL(void *, realloc, void *memory, size_t size)
+{
+    void *moved;
+    allocations++;
+    if (fails(FAULT_MEMORY, ENOMEM))
+        return NULL;
+    moved = __real_realloc(memory, size);
+    blocks += moved && !memory;
+    return moved;
+}
+
+REAL(char *, strdup, const char *text)
+{
+    allocations++;
+    return fails(FAULT_MEMORY, ENOMEM) ? NULL : counted(__real_strdup(text));
+}
+
+REAL(void, free, void *memory)
+{
+    blocks -= memory != NULL;
+    __real_free(memory);
+}
+
+REAL(ZSTD_DCtx *, ZSTD_createDCtx, void)
+{
+    return fails(FAULT_MEMORY, ENOMEM) ? NULL : counted(__real_ZSTD_createDCtx());
+}
+
+REAL(size_t, ZSTD_freeDCtx, ZSTD_DCtx *inflater)
+{
+    blocks -= inflater != NULL;
+    return __real_ZSTD_freeDCtx(inflater);
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    return fails(FAULT_FILE, EMFILE) ? -1 : __real_open(path, flags);
+}
+
+REAL(int, fstat, int fd, struct stat *info)
+{
+    return fails(FAULT_FILE, EIO) ? -1 : __real_fstat(fd, info);
+}
+
+REAL(int, stat, const char *path, struct stat *info)
+{
+    return fails(FAULT_FILE, EIO) ? -1 : __real_stat(path, info);
+}
+
+REAL(void *, mmap, void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return fails(FAULT_FILE, ENODEV) ? MAP_FAILED
+                                     : __real_mmap(address, size, protection, flags, fd, offset);
+}
+
+REAL(DIR *, opendir, const char *path)
+{
+    return fails(FAULT_FILE, EMFILE) ? NULL : __real_opendir(path);
+}
+
+REAL(struct dirent *, readdir, DIR *directory)
+{
+    return fails(FAULT_FILE, EIO) ? NULL : __real_readdir(directory);
+}

@@ -1,0 +1,214 @@
+/*
+ * Every HIP call, allocation and file operation made to fail, one after the other, in every
+ * scenario: the call fails with a reason, launches nothing, leaks nothing, leaves the current
+ * device alone, and the next good call works.
+ */
+#include "aothip/aothip.h"
+
+#include <stdint.h>
+
+#include "fake_hip.h"
+#include "fault.h"
+#include "make_image.h"
+#include "problem.h"
+#include "tap.h"
+
+enum { HIP_CALL = FAULT_FILE + 1, CURRENT = 1, OTHER = 2 };
+
+static char directory[256];
+
+static int visit(const struct aothip_entry *entry, void *user)
+{
+    (void)user;
+    return entry->struct_size == 0;
+}
+
+static enum aothip_status attend(struct aothip_context *context, void *stream)
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    return aothip_attn_fwd(context, &p, stream);
+}
+
+/* Scenarios; each gets an open context, but for the first, which makes one. */
+static enum aothip_status run_open(struct aothip_context *context)
+{
+    struct aothip_context *opened;
+    enum aothip_status status = aothip_open(directory, &opened);
+    (void)context;
+    if ((status == AOTHIP_OK) != (opened != NULL))
+        ok(0, "a context exactly on success");
+    aothip_close(opened);
+    return status;
+}
+
+static enum aothip_status run_check(struct aothip_context *context)
+{
+    return aothip_check_device(context, OTHER);
+}
+
+static enum aothip_status run_check_stream(struct aothip_context *context)
+{
+    return aothip_check_stream(context, fake_hip_stream(OTHER));
+}
+
+static enum aothip_status run_info(struct aothip_context *context)
+{
+    struct aothip_device_info info = {.struct_size = sizeof(info)};
+    return aothip_stream_device(context, NULL, &info);
+}
+
+static enum aothip_status run_null_stream(struct aothip_context *context)
+{
+    return attend(context, NULL);
+}
+
+static enum aothip_status run_other_stream(struct aothip_context *context)
+{
+    return attend(context, fake_hip_stream(OTHER));
+}
+
+static enum aothip_status run_list(struct aothip_context *context)
+{
+    return aothip_list(context, visit, NULL);
+}
+
+static const struct scenario {
+    const char *name;
+    enum aothip_status (*run)(struct aothip_context *context);
+    int warm; /* run once before */
+} scenarios[] = {
+    {"open and close", run_open, 0},
+    {"check a device", run_check, 0},
+    {"check a stream", run_check_stream, 0},
+    {"describe a device", run_info, 0},
+    {"first launch on the current device", run_null_stream, 0},
+    {"first launch on another device", run_other_stream, 0},
+    {"warm launch on the current device", run_null_stream, 1},
+    {"warm launch on another device", run_other_stream, 1},
+    {"list", run_list, 0},
+};
+
+static const struct {
+    const char *name;
+    int kind;
+    enum aothip_status status; /* what such a failure must be */
+} kinds[] = {
+    {"HIP call", HIP_CALL, AOTHIP_E_HIP},
+    {"allocation", FAULT_MEMORY, AOTHIP_E_MEMORY},
+    {"file operation", FAULT_FILE, AOTHIP_E_IO},
+};
+
+static void restart(void)
+{
+    fake_hip_reset();
+    fake_hip.devices = 3;
+    fake_hip.targets[0] = "gfx942:sramecc+:xnack-";
+    fake_hip.targets[1] = "gfx90a:sramecc+:xnack-";
+    fake_hip.targets[2] = "gfx942:sramecc+:xnack-";
+    hipSetDevice(CURRENT);
+    fake_hip.calls = 0;
+}
+
+static void arm(int kind, int n)
+{
+    fake_hip.calls = 0;
+    fake_hip.launches = 0;
+    if (kind == HIP_CALL) {
+        fake_hip.fail_at = n;
+        fake_hip.fail_with = hipErrorOutOfMemory;
+    } else {
+        fault_arm((enum fault_kind)kind, n);
+    }
+}
+
+/* Returns whether the fault came about. */
+static int disarm(int kind, int n)
+{
+    if (kind != HIP_CALL)
+        return fault_disarm() >= n;
+    fake_hip.fail_at = 0;
+    return fake_hip.calls >= n;
+}
+
+/* One scenario with its n-th call of one kind failing; 0 if it makes fewer. */
+static int run_one(const struct scenario *scenario, int kind, enum aothip_status wanted, int n,
+                   int *bad)
+{
+    const int blocks = fault_blocks();
+    struct aothip_context *context;
+    enum aothip_status status;
+    int happened, current = -1;
+    restart();
+    if (aothip_open(directory, &context) || (scenario->warm && scenario->run(context)))
+        ok(0, "preparing: %s", aothip_last_error());
+    arm(kind, n);
+    status = scenario->run(context);
+    happened = disarm(kind, n);
+    hipGetDevice(&current);
+    if (happened) {
+        /* stat() on the directory tells that there is none */
+        int as_wanted = status == wanted || (kind == FAULT_FILE && status == AOTHIP_E_NO_IMAGES);
+        int restoring = kind == HIP_CALL && scenario->run == run_other_stream && current == OTHER;
+        if (!as_wanted || !aothip_last_error()[0] || fake_hip.launches ||
+            (kind == HIP_CALL && aothip_last_hip_error() != hipErrorOutOfMemory) ||
+            (current != CURRENT && !restoring)) {
+            tap_diag("%s, call %d: status %d, \"%s\", %d launches, device %d", scenario->name, n,
+                     status, aothip_last_error(), fake_hip.launches, current);
+            ++*bad;
+        }
+    } else if (status != AOTHIP_OK) {
+        ++*bad;
+    }
+    hipSetDevice(CURRENT);
+    if (scenario->run(context) != AOTHIP_OK) {
+        tap_diag("%s, call %d: afterwards \"%s\"", scenario->name, n, aothip_last_error());
+        ++*bad;
+    }
+    aothip_close(context);
+    if (fake_hip.loads != fake_hip.unloads || fault_blocks() != blocks || fake_hip.wrong_device) {
+        tap_diag("%s, call %d: %d loads, %d unloads, %d blocks left", scenario->name, n,
+                 fake_hip.loads, fake_hip.unloads, fault_blocks() - blocks);
+        ++*bad;
+    }
+    return happened;
+}
+
+/* hipModuleUnload failing in aothip_close(): all memory is freed nevertheless. */
+static void test_close(void)
+{
+    const int blocks = fault_blocks();
+    int bad = 0, n = 0, happened;
+    do {
+        struct aothip_context *context;
+        restart();
+        if (aothip_open(directory, &context) || attend(context, NULL) ||
+            attend(context, fake_hip_stream(OTHER)))
+            ok(0, "preparing: %s", aothip_last_error());
+        arm(HIP_CALL, ++n);
+        aothip_close(context);
+        happened = disarm(HIP_CALL, n);
+        bad += fault_blocks() != blocks;
+    } while (happened);
+    ok(!bad && n > 3, "close: each of %d HIP calls failing, and nothing leaks", n - 1);
+}
+
+int main(void)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    make_directory(directory);
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+    image = make_image("gfx90a", NULL);
+    make_image_write(&image, directory, "gfx90a");
+    free(image.bytes);
+    for (size_t s = 0; s < sizeof(scenarios) / sizeof(scenarios[0]); s++)
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+            int n = 1, bad = 0;
+            while (run_one(&scenarios[s], kinds[k].kind, kinds[k].status, n, &bad))
+                n++;
+            ok(!bad, "%s: each of %d %ss failing", scenarios[s].name, n - 1, kinds[k].name);
+        }
+    test_close();
+    remove_directory(directory);
+    return tap_done();
+}
