@@ -20,7 +20,7 @@
  * other's samples. k and d are fastcover's segment and match length, chosen by measurement.
  */
 #define SAMPLE_SIZE 4096
-#define TRAIN_K 1024
+#define TRAIN_K 2048
 #define TRAIN_D 8
 
 int image_train(const struct image_kernel *kernels, int count, size_t size,
@@ -144,7 +144,8 @@ const char *image_build(const char *gpu, struct image_kernel *kernels, int count
 const char *image_build_smallest(const char *gpu, struct image_kernel *kernels, int count,
                                  uint8_t **bytes, size_t *size)
 {
-    static const size_t candidates[] = {0, 4096, 8192, 16384, 32768, 65536, 131072};
+    static const size_t candidates[] = {0,     4096,  8192,  12288, 16384,
+                                        20480, 24576, 32768, 65536, 131072};
     const char *wrong = NULL;
     size_t best = 0, best_size = SIZE_MAX;
     *bytes = NULL;

@@ -131,7 +131,7 @@ static int compare_shared(const struct image_kernel *kernels, int count, size_t 
 
 int image_compare(const char *gpu, struct image_kernel *kernels, int count, FILE *out)
 {
-    static const size_t dictionaries[] = {4096, 8192, 16384, 32768, 65536, 131072};
+    static const size_t dictionaries[] = {4096, 8192, 16384, 24576, 32768, 65536, 131072};
     static const int levels[] = {3, 19, 22};
     size_t raw = 0;
     int result = 0;
@@ -147,7 +147,7 @@ int image_compare(const char *gpu, struct image_kernel *kernels, int count, FILE
         result = compare_frames(gpu, kernels, count, raw, 0, levels[i], out);
     for (size_t i = 0; i < sizeof(dictionaries) / sizeof(dictionaries[0]) && !result; i++)
         result = compare_frames(gpu, kernels, count, raw, dictionaries[i], IMAGE_LEVEL, out);
-    for (int shared = 2; shared <= count && !result; shared *= 2)
+    for (int shared = 2; shared < count && !result; shared *= 2)
         result = compare_shared(kernels, count, raw, shared, out);
     if (!result && count > 1)
         result = compare_shared(kernels, count, raw, count, out);
