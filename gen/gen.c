@@ -141,7 +141,7 @@ static void put_rules(FILE *out, const struct options *o)
     put_variable(out, "pack", o->pack);
     put_variable(out, "matrix", o->matrix);
     put_variable(out, "kernels", o->kernels);
-    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra -Werror%s%s\n", o->flags[0] ? " " : "",
+    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra%s%s\n", o->flags[0] ? " " : "",
             o->flags);
     fputs("rule object\n"
           "  command = $clang -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc "

@@ -12,7 +12,7 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
 	    --bundler='$(OFFLOAD_BUNDLER)' --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
-	    --gpus='$(GPU_ARCHS)' --flags='$(DEVICE_FLAGS)' $(KERNEL_DEBUG) --output=images/build.ninja
+	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) --output=images/build.ninja
 	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \
 	jobs=$${MAX_JOBS:-$(CONFIGURED_JOBS)}; jobs=$${jobs:-$$asked}; \
 	exec $(NINJA) -C images $(images_verbose) -j $${jobs:-`getconf _NPROCESSORS_ONLN`}
