@@ -1,0 +1,192 @@
+/* The table of matrix instructions, their checks, and the MFMA types that are not floats of 32 bits. */
+#include "emu_matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct emu_matrix_level *emu_matrix_best(void)
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        return &emu_matrix_v4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &emu_matrix_v3;
+    return &emu_matrix_base;
+}
+
+static float small_float(uint8_t x, unsigned mantissa, int bias)
+{
+    unsigned exponent = (x & 0x7f) >> mantissa, fraction = x & ((1u << mantissa) - 1);
+    float value;
+    if (x == 0x80)
+        return NAN;
+    if (exponent)
+        value = ldexpf((float)((1u << mantissa) + fraction), (int)exponent - bias - (int)mantissa);
+    else
+        value = ldexpf((float)fraction, 1 - bias - (int)mantissa);
+    return x >> 7 ? -value : value;
+}
+
+float emu_fp8_to_f32(uint8_t x)
+{
+    return small_float(x, 3, 8);
+}
+
+float emu_bf8_to_f32(uint8_t x)
+{
+    return small_float(x, 2, 16);
+}
+
+uint16_t emu_f32_to_bf16(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    if (f != f)
+        return (uint16_t)(u >> 16 | 0x40);
+    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static double get_f64(const struct emu_wave *w, unsigned row, unsigned l)
+{
+    uint64_t u = emu_row(w, row)[l] | (uint64_t)emu_row(w, row + 1)[l] << 32;
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
+
+/* A constant C operand: f64 instructions take the 64-bit value, written as f32 bits or as a small
+ * integer by the encoding. */
+static double constant_f64(const struct emu_operand *o)
+{
+    double x;
+    memcpy(&x, &o->value, 8);
+    return x;
+}
+
+/* BLGP negates A, B and C here. A fused chain over k. */
+void emu_mfma_f64(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+{
+    double a[64], b[64], c[256];
+    const unsigned neg = op->insn->blgp, per_block = s->m * s->k;
+    const struct emu_operand *src = &op->insn->src[2];
+    bool constant = src->kind == EMU_OPK_CONST || src->kind == EMU_OPK_LITERAL;
+    for (unsigned l = 0; l < 64; l++) {
+        unsigned block = l / s->m % s->blocks, k = l / (s->m * s->blocks);
+        double x = get_f64(w, op->s[0], l), y = get_f64(w, op->s[1], l);
+        a[block * per_block + l % s->m * s->k + k] = neg & 1 ? -x : x;
+        b[block * per_block + k * s->n + l % s->n] = neg & 2 ? -y : y;
+    }
+    for (unsigned e = 0; e < s->blocks * s->m * s->n; e++) {
+        unsigned block = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
+        struct emu_place at = emu_matrix_place(s, 1, block, i);
+        unsigned from = emu_cbsz_block(op->insn, block);
+        double acc = constant ? constant_f64(src) : get_f64(w, op->s[2] + 2 * at.item, at.lane + j);
+        acc = neg & 4 ? -acc : acc;
+        for (unsigned k = 0; k < s->k; k++)
+            acc = fma(a[from * per_block + i * s->k + k], b[block * per_block + k * s->n + j], acc);
+        c[e] = acc;
+    }
+    for (unsigned e = 0; e < s->blocks * s->m * s->n; e++) {
+        unsigned block = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
+        struct emu_place at = emu_matrix_place(s, 1, block, i);
+        uint64_t u;
+        memcpy(&u, &c[e], 8);
+        emu_row(w, op->d[0] + 2 * at.item)[at.lane + j] = (uint32_t)u;
+        emu_row(w, op->d[0] + 2 * at.item + 1)[at.lane + j] = (uint32_t)(u >> 32);
+    }
+}
+
+static int32_t byte_at(const uint32_t *row, unsigned l, unsigned e)
+{
+    return (int8_t)(row[e / 4 * 64 + l] >> (e % 4 * 8));
+}
+
+static void gather_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+                      int32_t *a, int32_t *b)
+{
+    const uint32_t *ra = emu_row(w, op->s[0]), *rb = emu_row(w, op->s[1]);
+    unsigned per = s->k * s->m * s->blocks / 64, stored = s->sparse ? per / 2 : per;
+    unsigned set = op->insn->cbsz ? 0 : op->insn->abid & 1;
+    memset(a, 0, s->blocks * s->m * s->k * sizeof *a);
+    for (unsigned l = 0; l < 64; l++) {
+        unsigned block = l / s->m % s->blocks, k0 = l / (s->m * s->blocks) * per;
+        unsigned from = emu_blgp_lane(op->insn->blgp, l);
+        int32_t *row = a + (block * s->m + l % s->m) * s->k + k0;
+        for (unsigned e = 0; e < stored; e++) {
+            unsigned column = e;
+            if (s->sparse)
+                column = 4 * (e / 2) + (emu_row(w, op->s[2])[l] >> (set * 16 + 2 * e) & 3);
+            row[column] = byte_at(ra, l, e);
+        }
+        for (unsigned e = 0; e < per; e++)
+            b[(block * s->k + k0 + e) * s->n + l % s->n] = byte_at(rb, from, e);
+    }
+}
+
+/* Integer sums wrap at 32 bits. */
+void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+{
+    int32_t a[1024], b[1024];
+    uint32_t c[2048];
+    unsigned operand = s->sparse ? 3 : 2;
+    const struct emu_operand *src = &op->insn->src[operand];
+    bool constant = src->kind == EMU_OPK_CONST || src->kind == EMU_OPK_LITERAL;
+    gather_i8(w, op, s, a, b);
+    for (unsigned e = 0; e < s->blocks * s->m * s->n; e++) {
+        unsigned block = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
+        struct emu_place at = emu_matrix_place(s, 4, block, i);
+        unsigned from = s->sparse ? 0 : emu_cbsz_block(op->insn, block);
+        c[e] = constant ? (uint32_t)src->value
+                        : emu_row(w, op->s[operand] + at.item)[at.lane + j];
+        for (unsigned k = 0; k < s->k; k++)
+            c[e] += (uint32_t)(a[(from * s->m + i) * s->k + k] * b[(block * s->k + k) * s->n + j]);
+    }
+    for (unsigned e = 0; e < s->blocks * s->m * s->n; e++) {
+        struct emu_place at = emu_matrix_place(s, 4, e / (s->m * s->n), e / s->n % s->m);
+        emu_row(w, op->d[0] + at.item)[at.lane + e % s->n] = c[e];
+    }
+}
+
+static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+                unsigned passes90a, unsigned passes942)
+{
+    if (w->strict && emu_exec(w) != ~UINT64_C(0))
+        emu_fault(w, ~emu_exec(w), "matrix instruction with inactive lanes");
+    if (w->group->counters)
+        w->group->counters->matrix_passes +=
+            op->insn->family == EMU_GFX90A ? passes90a : passes942;
+    if (s->a == EMU_EL_F64)
+        emu_mfma_f64(w, op, s);
+    else if (s->a == EMU_EL_I8)
+        emu_mfma_i8(w, op, s);
+    else
+        emu_matrix_best()->mfma(w, op, s);
+}
+
+#define MFMA(name, m, n, k, blocks, a, b, p90a, p942)                                              \
+    static void name(struct emu_wave *w, const struct emu_op *op)                                  \
+    {                                                                                              \
+        static const struct emu_shape s = {m, n, k, blocks, EMU_EL_##a, EMU_EL_##b, false};        \
+        run(w, op, &s, p90a, p942);                                                                \
+    }
+#define SMFMAC(name, m, n, k, a, b, p942)                                                          \
+    static void name(struct emu_wave *w, const struct emu_op *op)                                  \
+    {                                                                                              \
+        static const struct emu_shape s = {m, n, k, 1, EMU_EL_##a, EMU_EL_##b, true};              \
+        run(w, op, &s, 0, p942);                                                                   \
+    }
+#include "sem_matrix.def"
+
+#define ROW(name, fn) {#name, {fn, fn}, EMU_E_IGNORES_EXEC, EMU_C_MATRIX},
+#define MFMA(name, ...) ROW(name, name)
+#define SMFMAC MFMA
+const struct emu_sem emu_sem_matrix[] = {
+#include "sem_matrix.def"
+    ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16)
+    ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)
+    ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16)
+    ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16)
+    ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8)
+    ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4) /* */
+    {NULL, {NULL, NULL}, 0, 0},
+};

@@ -1,0 +1,111 @@
+/*
+ * Matrix instructions: shapes, register layouts, and the arithmetic of a product in each mode.
+ *
+ * An MFMA of shape M x N x K with B blocks multiplies B independent pairs of matrices. Its operands
+ * are gathered from the registers into plain row-major arrays, every block is one small product, and
+ * the result goes back. This code is compiled for several levels of the host's vectors
+ * (emu_matrix_level.h); the handlers pick the best level the host has.
+ */
+#ifndef EMU_MATRIX_H
+#define EMU_MATRIX_H
+
+#include "emu_wave.h"
+
+enum emu_elem {
+    EMU_EL_F16,
+    EMU_EL_BF16,
+    EMU_EL_F32,
+    EMU_EL_XF32, /* f32 of which 10 mantissa bits take part */
+    EMU_EL_F64,
+    EMU_EL_FP8, /* e4m3fnuz */
+    EMU_EL_BF8, /* e5m2fnuz */
+    EMU_EL_I8
+};
+
+/* How the accelerator adds: the rule of "hw" mode. */
+enum emu_rule {
+    EMU_RULE_ONCE,    /* exact sum, rounded once */
+    EMU_RULE_CHAIN,   /* fused multiply-add over k, in order */
+    EMU_RULE_PAIRS,   /* gfx90a: groups as a binary tree of f32 additions, denormals flushed */
+    EMU_RULE_TRUNCATE /* gfx942: products aligned to the largest and cut, one rounding */
+};
+
+struct emu_shape {
+    unsigned m, n, k, blocks;
+    enum emu_elem a, b;
+    bool sparse;
+};
+
+/* One product: c[m][n] += a[m][k] * b[k][n], row-major; elements are floats holding the operands
+ * exactly. */
+struct emu_dot {
+    unsigned m, n, k;
+    enum emu_rule rule;
+    unsigned group; /* products that are added before the accumulator takes part */
+    enum emu_matrix_mode mode;
+    float least;     /* EMU_RULE_PAIRS: smallest normal number of the input type */
+    uint64_t random; /* adversarial mode */
+};
+
+/* The functions of one host level. */
+struct emu_matrix_level {
+    void (*dot)(const struct emu_dot *d, const float *a, const float *b, float *c);
+    void (*mfma)(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+    /* n 16-bit floats to f32 and back (round to nearest even) */
+    void (*f16_to_f32)(float *to, const uint16_t *from, unsigned n);
+    void (*f32_to_f16)(uint16_t *to, const float *from, unsigned n);
+};
+extern const struct emu_matrix_level emu_matrix_base, emu_matrix_v3, emu_matrix_v4;
+const struct emu_matrix_level *emu_matrix_best(void);
+
+float emu_fp8_to_f32(uint8_t x); /* e4m3, bias 8: no infinity, 0x80 is NaN */
+float emu_bf8_to_f32(uint8_t x); /* e5m2, bias 16: no infinity, 0x80 is NaN */
+uint16_t emu_f32_to_bf16(float f);
+
+/* Other paths of MFMA: f64 and i8 (emu_matrix.c). */
+void emu_mfma_f64(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+
+/* WMMA handlers (emu_matrix_wmma.c). */
+emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
+
+/* Lane whose B register lane l reads under BLGP (every type but f64). */
+static inline unsigned emu_blgp_lane(unsigned blgp, unsigned l)
+{
+    switch (blgp) {
+    case 1: return l & 31;
+    case 2: return (l & 31) + 32;
+    case 3: return (l + 16) & 63;
+    case 4:
+    case 5:
+    case 6:
+    case 7: return (l & 15) + 16 * (blgp - 4);
+    default: return l;
+    }
+}
+
+/* Block whose A matrix block b uses: CBSZ groups 2^CBSZ blocks around block ABID of the group. */
+static inline unsigned emu_cbsz_block(const struct emu_insn *i, unsigned b)
+{
+    return (b & ~((1u << i->cbsz) - 1)) | (i->cbsz ? i->abid & ((1u << i->cbsz) - 1) : 0);
+}
+
+/*
+ * Where row i of block b of C and D lies: its n columns are consecutive lanes of one register.
+ * h rows are stacked in the registers of a lane: 4, but 1 for f64.
+ */
+struct emu_place {
+    unsigned item, lane;
+};
+static inline struct emu_place emu_matrix_place(const struct emu_shape *s, unsigned h, unsigned b,
+                                                unsigned i)
+{
+    unsigned rows = s->m / h, bi = 64 / (s->n * rows), mi, g;
+    bi = bi ? bi : 1;
+    mi = 64 / bi / s->n;
+    g = s->m / (h * mi);
+    return (struct emu_place){i % h + h * (i / (h * mi) + g * (b / bi)),
+                              s->n * (i / h % mi + mi * (b % bi))};
+}
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * WMMA of gfx11: 16 x 16 x 16 in wave32 and wave64.
+ *
+ * A: lane l has row l % 16, register r the columns 2r and 2r + 1 (16-bit), B likewise by columns; lanes
+ * 16.. repeat lanes 0..15. C and D: element (i, j) in register i / rows, lane 16 (i % rows) + j,
+ * where rows is 2 in wave32 and 4 in wave64.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "emu_matrix.h"
+
+enum { N = 16 };
+
+static void check(struct emu_wave *w, const struct emu_op *op, unsigned registers)
+{
+    if (w->group->counters)
+        w->group->counters->matrix_passes += 8;
+    if (!w->strict)
+        return;
+    if (emu_exec(w) != emu_all_lanes(w))
+        emu_fault(w, emu_all_lanes(w) & ~emu_exec(w), "matrix instruction with inactive lanes");
+    for (unsigned s = 0; s < 2; s++) {
+        if (op->insn->src[s].kind != EMU_OPK_VGPR)
+            continue;
+        for (unsigned r = 0; r < registers; r++) {
+            const uint32_t *v = emu_row(w, op->s[s] + r);
+            for (unsigned l = N; l < w->lanes; l++)
+                if (v[l] != v[l % N])
+                    emu_fault(w, UINT64_C(1) << l,
+                              "v%u differs between lanes %u and %u, which must repeat each other",
+                              op->insn->src[s].reg + r, l % N, l);
+        }
+    }
+}
+
+/* NEG_LO and NEG_HI negate the even and the odd columns of A and B. */
+static void gather(struct emu_wave *w, const struct emu_op *op, unsigned s, bool bf16, float *out,
+                   bool transposed)
+{
+    uint16_t raw[N * N];
+    float x[N * N];
+    const uint16_t neg[2] = {op->insn->neg_lo >> s & 1 ? 0x8000 : 0,
+                             op->insn->neg_hi >> s & 1 ? 0x8000 : 0};
+    for (unsigned r = 0; r < N / 2; r++) {
+        const uint32_t *v = emu_row(w, op->s[s] + r);
+        for (unsigned l = 0; l < N; l++) {
+            raw[l * N + 2 * r] = (uint16_t)v[l] ^ neg[0];
+            raw[l * N + 2 * r + 1] = (uint16_t)(v[l] >> 16) ^ neg[1];
+        }
+    }
+    if (bf16)
+        for (unsigned i = 0; i < N * N; i++) {
+            uint32_t u = (uint32_t)raw[i] << 16;
+            memcpy(&x[i], &u, 4);
+        }
+    else
+        emu_matrix_best()->f16_to_f32(x, raw, N * N);
+    for (unsigned i = 0; i < N; i++)
+        for (unsigned k = 0; k < N; k++)
+            out[transposed ? k * N + i : i * N + k] = x[i * N + k];
+}
+
+static bool is_constant(const struct emu_op *op)
+{
+    return op->insn->src[2].kind == EMU_OPK_CONST || op->insn->src[2].kind == EMU_OPK_LITERAL;
+}
+
+/* Bits of C, element (i, j) at [i * 16 + j]. */
+static void gather_c(struct emu_wave *w, const struct emu_op *op, uint32_t *c)
+{
+    const unsigned rows = w->lanes / N;
+    for (unsigned i = 0; i < N; i++)
+        for (unsigned j = 0; j < N; j++)
+            c[i * N + j] = is_constant(op) ? (uint32_t)op->insn->src[2].value
+                                           : emu_row(w, op->s[2] + i / rows)[i % rows * N + j];
+}
+
+static void scatter_d(struct emu_wave *w, const struct emu_op *op, const uint32_t *d)
+{
+    const unsigned rows = w->lanes / N;
+    for (unsigned i = 0; i < N; i++)
+        memcpy(emu_row(w, op->d[0] + i / rows) + i % rows * N, d + i * N, N * sizeof *d);
+}
+
+static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
+{
+    float a[N * N], b[N * N];
+    struct emu_dot d = {.m = N, .n = N, .k = N, .rule = EMU_RULE_ONCE, .group = N,
+                        .mode = w->group->launch->matrix};
+    if (d.mode == EMU_MATRIX_ADVERSARIAL)
+        d.random = emu_random(w);
+    gather(w, op, 0, bf16, a, false);
+    gather(w, op, 1, bf16, b, true);
+    emu_matrix_best()->dot(&d, a, b, c);
+}
+
+static void wmma_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
+{
+    uint32_t bits[N * N];
+    float c[N * N];
+    check(w, op, 8);
+    gather_c(w, op, bits);
+    memcpy(c, bits, sizeof c);
+    for (unsigned i = 0; i < N * N; i++) {
+        if (op->insn->neg_hi & 4)
+            c[i] = fabsf(c[i]);
+        if (op->insn->neg_lo & 4)
+            c[i] = -c[i];
+    }
+    product(w, op, bf16, c);
+    memcpy(bits, c, sizeof c);
+    scatter_d(w, op, bits);
+}
+
+void emu_wmma_f32_f16(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_f32(w, op, false);
+}
+
+void emu_wmma_f32_bf16(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_f32(w, op, true);
+}
+
+/* 16-bit accumulators: OP_SEL[2] says which half of C and D; the other half of D stays. */
+static void wmma_16(struct emu_wave *w, const struct emu_op *op, bool bf16)
+{
+    uint32_t bits[N * N], old[N * N];
+    uint16_t c16[N * N];
+    float c[N * N];
+    const unsigned shift = op->insn->op_sel & 4 ? 16 : 0, rows = w->lanes / N;
+    check(w, op, 8);
+    gather_c(w, op, bits);
+    for (unsigned i = 0; i < N * N; i++) {
+        old[i] = emu_row(w, op->d[0] + i / N / rows)[i / N % rows * N + i % N];
+        c16[i] = (uint16_t)(is_constant(op) ? bits[i] : bits[i] >> shift);
+        c16[i] &= op->insn->neg_hi & 4 ? 0x7fff : 0xffff;
+        c16[i] ^= op->insn->neg_lo & 4 ? 0x8000 : 0;
+        uint32_t wide = (uint32_t)c16[i] << 16;
+        memcpy(&c[i], &wide, 4);
+    }
+    if (!bf16)
+        emu_matrix_best()->f16_to_f32(c, c16, N * N);
+    product(w, op, bf16, c);
+    if (!bf16)
+        emu_matrix_best()->f32_to_f16(c16, c, N * N);
+    for (unsigned i = 0; i < N * N; i++) {
+        uint16_t result = bf16 ? emu_f32_to_bf16(c[i]) : c16[i];
+        bits[i] = (old[i] & ~(0xffffu << shift)) | (uint32_t)result << shift;
+    }
+    scatter_d(w, op, bits);
+}
+
+void emu_wmma_f16(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_16(w, op, false);
+}
+
+void emu_wmma_bf16(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_16(w, op, true);
+}
+
+/* NEG_LO[0] and [1] say that A and B are signed; CLAMP saturates the 32-bit sum. */
+static void wmma_int(struct emu_wave *w, const struct emu_op *op, unsigned bits)
+{
+    uint32_t c[N * N], d[N * N];
+    int32_t m[2][N][N];
+    const unsigned per = 32 / bits, top = 1u << (bits - 1);
+    check(w, op, N / per);
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned l = 0; l < N; l++)
+            for (unsigned k = 0; k < N; k++) {
+                uint32_t x = emu_row(w, op->s[s] + k / per)[l] >> k % per * bits;
+                x &= 2 * top - 1;
+                m[s][l][k] = op->insn->neg_lo >> s & 1 ? (int32_t)(x ^ top) - (int32_t)top
+                                                       : (int32_t)x;
+            }
+    gather_c(w, op, c);
+    for (unsigned i = 0; i < N * N; i++) {
+        int64_t sum = (int32_t)c[i];
+        for (unsigned k = 0; k < N; k++)
+            sum += m[0][i / N][k] * m[1][i % N][k];
+        if (op->insn->clamp)
+            sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+        d[i] = (uint32_t)sum;
+    }
+    scatter_d(w, op, d);
+}
+
+void emu_wmma_iu8(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_int(w, op, 8);
+}
+
+void emu_wmma_iu4(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_int(w, op, 4);
+}
