@@ -1,0 +1,457 @@
+/*
+ * Decoder and disassembler against LLVM's, word by word: both must agree on what is an
+ * instruction, on its size and on its text.
+ *
+ *     test_decode_llvm [-n WORDS] [-s SEED] [-m MCPU] [-v] [FILE.co ...]
+ *
+ * Words are made per encoding around the opcodes of the table, a share of them purely random; and
+ * every instruction of the code objects named. LLVM is loaded at run time (the test is skipped
+ * without it) and runs in a child, for it crashes on some words that are no instructions: the
+ * child's successor goes on behind the word that killed it.
+ */
+#include "emu_elf.h"
+#include "emu_insn.h"
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef void *disasm_create(const char *triple, const char *cpu, const char *features, void *info,
+                            int tag, void *get_op, void *look_up);
+typedef size_t disasm_run(void *dc, uint8_t *bytes, uint64_t size, uint64_t pc, char *out,
+                          size_t out_size);
+
+static disasm_create *llvm_create;
+static disasm_run *llvm_run;
+
+static const struct target {
+    const char *mcpu, *features;
+    enum emu_family family;
+    unsigned wave;
+    bool whole; /* gets the full number of words; the others share its tables */
+} targets[] = {
+    {"gfx90a", "", EMU_GFX90A, 64, true},
+    {"gfx942", "", EMU_GFX942, 64, true},
+    {"gfx1100", "", EMU_GFX11, 32, true},
+    {"gfx1151", "", EMU_GFX11_5, 32, true},
+    {"gfx1100", "+wavefrontsize64", EMU_GFX11, 64, false},
+    {"gfx1151", "+wavefrontsize64", EMU_GFX11_5, 64, false},
+    {"gfx1101", "", EMU_GFX11, 32, false},
+    {"gfx1102", "", EMU_GFX11, 32, false},
+    {"gfx1103", "", EMU_GFX11, 32, false},
+    {"gfx1150", "", EMU_GFX11_5, 32, false},
+    {"gfx1152", "", EMU_GFX11_5, 32, false},
+    {"gfx1153", "", EMU_GFX11_5, 32, false},
+};
+
+/* What child and parent share: the child counts, the parent sees where it died. */
+struct progress {
+    uint64_t at, decoded, refused, crashed, differ;
+    char seen[8192]; /* rows seen, one byte each */
+};
+
+static struct progress *progress;
+static bool verbose;
+
+/* ---- words ---- */
+
+static uint64_t rng;
+
+static uint32_t random32(void)
+{
+    rng ^= rng >> 12;
+    rng ^= rng << 25;
+    rng ^= rng >> 27;
+    return (uint32_t)(rng * UINT64_C(2685821657736338717) >> 32);
+}
+
+/* Bits that are one with probability 1/2, 1/4, 1/8 ... */
+static uint32_t sparse(unsigned density)
+{
+    uint32_t x = random32();
+
+    while (density--)
+        x &= random32();
+    return x;
+}
+
+/* Puts opcode and encoding of a row into w[0]. */
+static void put_opcode(const struct target *t, const struct emu_row *row, unsigned op, uint32_t *w)
+{
+    bool gfx11 = t->family >= EMU_GFX11;
+    uint32_t vop1 = gfx11 ? 0x180 : 0x140;
+
+#define PUT(mask, bits) w[0] = (w[0] & ~(uint32_t)(mask)) | (uint32_t)(bits)
+    switch (row->enc) {
+    case EMU_SOP2:
+        PUT(0xff800000, 0x80000000 | op << 23);
+        break;
+    case EMU_SOPK:
+        PUT(0xff800000, 0xb0000000 | op << 23);
+        break;
+    case EMU_SOP1:
+        PUT(0xff80ff00, 0xbe800000 | op << 8);
+        break;
+    case EMU_SOPC:
+        PUT(0xffff0000, 0xbf000000 | op << 16);
+        break;
+    case EMU_SOPP:
+        PUT(0xffff0000, 0xbf800000 | op << 16);
+        break;
+    case EMU_SMEM:
+        PUT(0xfffc0000, (gfx11 ? 0xf4000000 : 0xc0000000) | op << 18);
+        break;
+    case EMU_VOP2:
+        if (random32() & 1)
+            PUT(0xfe000000, op << 25);
+        else
+            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | (op + 0x100) << 16);
+        break;
+    case EMU_VOP1:
+        if (random32() & 1)
+            PUT(0xfe01fe00, 0x7e000000 | op << 9);
+        else
+            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | (op + vop1) << 16);
+        break;
+    case EMU_VOPC:
+        if (random32() & 1)
+            PUT(0xfffe0000, 0x7c000000 | op << 17);
+        else
+            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | op << 16);
+        break;
+    case EMU_VOP3:
+        PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | op << 16);
+        break;
+    case EMU_VOP3P:
+    case EMU_MAI:
+        PUT(0xffff0000, (gfx11 ? 0xcc000000 : 0xd3800000) | op << 16);
+        break;
+    case EMU_VOPD:
+        PUT(0xffc00000, 0xc8000000 | (op & 15) << 22);
+        if (op >= 16)
+            PUT(0xfffe0000, 0xc8000000 | (random32() & 15) << 22 | op << 17);
+        break;
+    case EMU_DS:
+        PUT(0xfc000000, 0xd8000000);
+        PUT(gfx11 ? 0x3fc0000 : 0x1fe0000, op << (gfx11 ? 18 : 17));
+        break;
+    case EMU_FLAT:
+    case EMU_GLOBAL:
+    case EMU_SCRATCH: {
+        uint32_t seg = row->enc == EMU_FLAT ? 0 : row->enc == EMU_GLOBAL ? 2 : 1;
+
+        PUT(0xfc000000, 0xdc000000);
+        PUT(0x1fc0000, op << 18);
+        PUT(gfx11 ? 0x30000 : 0xc000, seg << (gfx11 ? 16 : 14));
+        if (random32() & 1)
+            w[1] = (w[1] & ~0x7f0000u) | (gfx11 ? 0x7c0000 : row->enc ? 0x7f0000 : 0);
+        if (row->enc == EMU_FLAT && !gfx11 && random32() & 1)
+            w[1] &= ~0x7f0000u;
+        break;
+    }
+    case EMU_MUBUF:
+        PUT(0xfc000000, 0xe0000000);
+        PUT(gfx11 ? 0x3fc0000 : 0x1fc0000, op << 18);
+        break;
+    case EMU_MTBUF:
+        PUT(0xfc078000, 0xe8000000 | op << 15);
+        break;
+    default:
+        w[0] = random32();
+    }
+#undef PUT
+}
+
+static void shape_sources(const struct emu_row *row, uint32_t *w)
+{
+    static const uint16_t escapes[] = {0xfa, 0xf9, 0xe9, 0xea, 0xff, 0x80, 0xf0, 0x7c};
+    uint32_t r = random32();
+    bool wide = row->enc == EMU_VOP3 || row->enc == EMU_VOP3P || row->enc == EMU_MAI ||
+                w[0] >> 26 == 0x34 || w[0] >> 26 == 0x35;
+    bool vop = row->enc == EMU_VOP1 || row->enc == EMU_VOP2 || row->enc == EMU_VOPC;
+
+    if (!wide && !vop && row->enc != EMU_VOPD)
+        return;
+    if (r & 1) { /* VGPR sources are what is usual */
+        if (wide)
+            w[1] |= 0x100 | (r & 2 ? 0x20000 : 0) | (r & 4 ? 0x4000000 : 0);
+        else
+            w[0] |= 0x100;
+    }
+    if (wide && r & 8) /* two sources */
+        w[1] &= ~0x7fc0000u;
+    if (wide && (r & 0x30) == 0x30) /* one source */
+        w[1] &= ~0x7fffe00u;
+    if ((r & 0xc0) == 0xc0) { /* an escape */
+        uint32_t e = escapes[r >> 8 & 7];
+
+        if (wide)
+            w[1] = (w[1] & ~0x1ffu) | e;
+        else
+            w[0] = (w[0] & ~0x1ffu) | e;
+    }
+    if (wide && r & 0x10000) /* no modifiers */
+        w[1] &= 0x7ffffff, w[0] &= 0xffff00ff | (r & 0x20000 ? 0x7f00 : 0);
+}
+
+static void make_words(const struct target *t, uint32_t *w)
+{
+    uint32_t r = random32();
+    unsigned density = r % 4;
+
+    for (unsigned i = 0; i < 3; i++)
+        w[i] = density == 3 ? random32() : sparse(density);
+    if (r >> 8 & 15) {
+        const struct emu_row *row = &emu_rows[random32() % emu_row_count];
+
+        if (row->op[t->family] >= 0) {
+            put_opcode(t, row, (unsigned)row->op[t->family], w);
+            shape_sources(row, w);
+        }
+    }
+}
+
+/* ---- comparison ---- */
+
+/* LLVM's text without its comments on operands and with single blanks. */
+static void normalise(char *s)
+{
+    char *out = s, *in = s;
+
+    while (*in == '\t' || *in == ' ')
+        in++;
+    while (*in) {
+        char *end = in[0] == '/' && in[1] == '*' ? strstr(in, "*/") : NULL;
+
+        if (end) {
+            in = end + 2;
+            continue;
+        }
+        if (*in == '\t')
+            *in = ' ';
+        if (!(*in == ' ' && out > s && out[-1] == ' '))
+            *out++ = *in;
+        in++;
+    }
+    while (out > s && out[-1] == ' ')
+        out--;
+    *out = 0;
+}
+
+/* Images, export and interpolation are known by name and size only. */
+static bool name_only(const struct emu_insn *in)
+{
+    return in->flags & EMU_F_TRAPPED && in->enc != EMU_DS;
+}
+
+static void compare(const struct target *t, void *dc, const uint32_t *w, unsigned dwords)
+{
+    uint8_t bytes[12];
+    char theirs[512] = "", ours[512] = "";
+    struct emu_insn in;
+    unsigned mine;
+    size_t other;
+    bool same;
+
+    memcpy(bytes, w, sizeof bytes);
+    mine = emu_decode(t->family, t->wave, bytes, 4 * dwords, 0, &in);
+    if (mine)
+        emu_disasm(&in, ours, sizeof ours);
+    other = llvm_run(dc, bytes, 4 * dwords, 0, theirs, sizeof theirs);
+    if (other)
+        normalise(theirs);
+    else
+        theirs[0] = 0;
+    normalise(ours);
+    if (mine && other && name_only(&in))
+        theirs[strcspn(theirs, " ")] = 0;
+    same = mine == other && !strcmp(ours, theirs);
+    if (mine && same)
+        progress->decoded++, progress->seen[in.row] = 1;
+    if (!mine && same)
+        progress->refused++;
+    if (!same && (verbose || progress->differ < 5))
+        printf("# %s %08x %08x %08x: ours %u \"%s\"  llvm %zu \"%s\"\n", t->mcpu, w[0], w[1], w[2],
+               mine, ours, other, theirs);
+    progress->differ += !same;
+}
+
+/* Words of one run: made by seed, or the instructions of a code object. */
+struct input {
+    uint64_t seed, count;
+    const uint8_t *text; /* NULL: random */
+    size_t size;
+};
+
+static void run_child(const struct target *t, const struct input *input)
+{
+    void *dc = llvm_create("amdgcn-amd-amdhsa", t->mcpu, t->features, NULL, 0, NULL, NULL);
+    uint32_t w[3];
+
+    if (!dc)
+        _exit(3);
+    if (input->text) {
+        while (progress->at + 4 <= input->size) {
+            size_t left = input->size - progress->at;
+            struct emu_insn in;
+            unsigned n = left < 12 ? (unsigned)left / 4 : 3, size;
+
+            memset(w, 0, sizeof w);
+            memcpy(w, input->text + progress->at, 4 * n);
+            compare(t, dc, w, n);
+            size = emu_decode(t->family, t->wave, (const uint8_t *)w, 4 * n, 0, &in);
+            progress->at += size ? size : 4;
+        }
+        _exit(0);
+    }
+    for (; progress->at < input->count; progress->at++) {
+        /* A state of its own for each word: a successor starts in the middle. */
+        rng = (input->seed + progress->at) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+        random32();
+        make_words(t, w);
+        compare(t, dc, w, progress->at % 16 ? 3 : 1 + progress->at / 16 % 3);
+    }
+    _exit(0);
+}
+
+static void run(const struct target *t, const struct input *input, const char *what)
+{
+    unsigned rows = 0;
+
+    memset(progress, 0, sizeof *progress);
+    for (;;) {
+        int status = 0;
+        pid_t pid;
+
+        fflush(stdout);
+        pid = fork();
+        if (pid == 0)
+            run_child(t, input);
+        if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+            ok(0, "%s %s: fork", t->mcpu, what);
+            return;
+        }
+        if (WIFEXITED(status))
+            break;
+        progress->crashed++;
+        progress->at += input->text ? 4 : 1;
+    }
+    for (unsigned i = 0; i < emu_row_count; i++)
+        rows += progress->seen[i];
+    ok(progress->differ == 0 && progress->decoded > 0,
+       "%s%s %s: %llu decoded alike (%u rows), %llu refused alike, %llu differ, %llu without "
+       "verdict",
+       t->mcpu, t->features, what, (unsigned long long)progress->decoded, rows,
+       (unsigned long long)progress->refused, (unsigned long long)progress->differ,
+       (unsigned long long)progress->crashed);
+}
+
+static bool load_llvm(void)
+{
+    static const char *const init[] = {"LLVMInitializeAMDGPUTargetInfo",
+                                       "LLVMInitializeAMDGPUTargetMC",
+                                       "LLVMInitializeAMDGPUDisassembler"};
+    static const char *const files[] = {"libLLVM-19.so", "libLLVM.so.19.1", "libLLVM-19.so.1",
+                                        "/usr/lib/llvm-19/lib/libLLVM-19.so"};
+    void *lib = NULL;
+
+    for (unsigned i = 0; !lib && i < sizeof files / sizeof files[0]; i++)
+        lib = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        return false;
+    for (unsigned i = 0; i < 3; i++) {
+        void (*f)(void);
+
+        *(void **)&f = dlsym(lib, init[i]);
+        if (!f)
+            return false;
+        f();
+    }
+    *(void **)&llvm_create = dlsym(lib, "LLVMCreateDisasmCPUFeatures");
+    *(void **)&llvm_run = dlsym(lib, "LLVMDisasmInstruction");
+    return llvm_create && llvm_run;
+}
+
+static void run_object(const char *path)
+{
+    char err[256] = "", what[300];
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    uint8_t *data = NULL;
+    struct emu_object *o = NULL;
+    FILE *f = fopen(path, "rb");
+    long size = 0;
+
+    if (f && !fseek(f, 0, SEEK_END) && (size = ftell(f)) > 0 && (data = malloc((size_t)size))) {
+        rewind(f);
+        if (fread(data, 1, (size_t)size, f) == (size_t)size)
+            o = emu_object_open(data, (size_t)size, err, sizeof err);
+    }
+    if (f)
+        fclose(f);
+    if (!ok(o != NULL, "%s opens %s", base, err)) {
+        free(data);
+        return;
+    }
+    for (size_t i = 0; i < o->nsymbols; i++) {
+        const struct emu_symbol *s = &o->symbols[i];
+        const struct target *t = NULL;
+        uint64_t off;
+
+        for (unsigned k = 0; k < sizeof targets / sizeof targets[0]; k++)
+            if (!t && !strcmp(targets[k].mcpu, o->target.processor))
+                t = &targets[k];
+        if (s->type != 2 || !t || !emu_object_offset(o, s->value, s->size, &off))
+            continue;
+        snprintf(what, sizeof what, "%s %s", base, s->name);
+        run(t, &(struct input){0, 0, o->image + off, s->size}, what);
+    }
+    emu_object_close(o);
+    free(data);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t words = 1000000, seed = 20240917;
+    const char *only = NULL;
+    int c;
+
+    while ((c = getopt(argc, argv, "n:s:m:v")) != -1) {
+        if (c == 'n')
+            words = strtoull(optarg, NULL, 0);
+        else if (c == 's')
+            seed = strtoull(optarg, NULL, 0);
+        else if (c == 'm')
+            only = optarg;
+        else if (c == 'v')
+            verbose = true;
+        else
+            return 2;
+    }
+    if (!load_llvm()) {
+        puts("1..0 # SKIP no libLLVM-19 (package libllvm19): decoder not compared with LLVM");
+        return 0;
+    }
+    progress =
+        mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (progress == MAP_FAILED) {
+        puts("Bail out! no shared memory");
+        return 1;
+    }
+    tap_diag("seed %llu, %llu words a target", (unsigned long long)seed, (unsigned long long)words);
+    for (unsigned i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        const struct target *t = &targets[i];
+
+        if (only && strcmp(only, t->mcpu))
+            continue;
+        run(t,
+            &(struct input){seed + i * UINT64_C(1000000007), t->whole ? words : words / 20, NULL,
+                            0},
+            "random words");
+    }
+    for (int i = optind; i < argc; i++)
+        run_object(argv[i]);
+    return tap_done();
+}
