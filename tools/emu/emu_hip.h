@@ -159,6 +159,9 @@ hipError_t emu_capture_launch(struct ihipStream_t *s, struct emu_packet *p);
 hipError_t emu_capture_copy(struct ihipStream_t *s, const uint64_t args[6]);
 hipError_t emu_capture_fill(struct ihipStream_t *s, const uint64_t args[6]);
 
+/* Draws a stream into a capture. */
+hipError_t emu_capture_join(struct ihipGraph *g, struct ihipStream_t *s);
+
 /* Appends one launch to the counters file. */
 void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
 

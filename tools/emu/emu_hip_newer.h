@@ -62,6 +62,7 @@ EMU_EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uin
                                                size_t lds, hipStream_t stream, void **params,
                                                void **extra, hipEvent_t start, hipEvent_t stop,
                                                uint32_t flags);
+EMU_EXPORT hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);
 EMU_EXPORT hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags,
                                         int *status);
 EMU_EXPORT hipError_t hipDrvGetErrorName(hipError_t e, const char **text);

@@ -256,9 +256,7 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
         return emu_hip_fail(hipErrorInvalidHandle, "not a live event or stream");
     if (event->graph && s->graph && event->graph != s->graph)
         return emu_hip_fail(hipErrorStreamCaptureMerge, "event and stream belong to two captures");
-    if (event->graph && !s->graph && emu_handle_live(event->graph, EMU_HANDLE_GRAPH)) {
-        s->graph = event->graph;
-        s->origin = false;
-    }
+    if (event->graph && !s->graph && emu_handle_live(event->graph, EMU_HANDLE_GRAPH))
+        return emu_capture_join(event->graph, s);
     return hipSuccess;
 }
