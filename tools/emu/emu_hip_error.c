@@ -1,5 +1,7 @@
 /* Names and texts of HIP error codes, and look-up of entry points by name. */
-#define _GNU_SOURCE
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT and its like */
+#endif
 #include "emu_hip_newer.h"
 
 #include <dlfcn.h>
