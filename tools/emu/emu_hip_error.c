@@ -1,6 +1,6 @@
 /* Names and texts of HIP error codes, and look-up of entry points by name. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT and its like */
+#define _GNU_SOURCE /* dladdr */
 #endif
 #include "emu_hip_newer.h"
 
