@@ -281,15 +281,14 @@ static void movrels64(struct emu_wave *w, const struct emu_op *op)
     emu_set_s64(w, op->d[0], emu_s64(w, relative(w, op->s[0], w->s[EMU_S_M0], 2)));
 }
 
-/* The destination number is in the encoding's sdst field; the decoder hands it out as src[0]. */
 static void movreld32(struct emu_wave *w, const struct emu_op *op)
 {
-    w->s[relative(w, op->s[0], w->s[EMU_S_M0], 1)] = w->s[op->s[1]];
+    w->s[relative(w, op->d[0], w->s[EMU_S_M0], 1)] = w->s[op->s[0]];
 }
 
 static void movreld64(struct emu_wave *w, const struct emu_op *op)
 {
-    emu_set_s64(w, relative(w, op->s[0], w->s[EMU_S_M0], 2), emu_s64(w, op->s[1]));
+    emu_set_s64(w, relative(w, op->d[0], w->s[EMU_S_M0], 2), emu_s64(w, op->s[0]));
 }
 
 static void movrelsd2(struct emu_wave *w, const struct emu_op *op)
