@@ -1,4 +1,5 @@
 /* aothip-check: does attention work on the GPUs of this machine, and if not, why not? */
+#include "check_env.h"
 #include "check_report.h"
 #include "cli.h"
 
@@ -18,18 +19,33 @@ static const char help[] =
     "      --device N         check this GPU only, from 0\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
     "      --quick            a few small shapes only\n"
+    "      --environment      look instead at what makes attention slow or absent:\n"
+    "                         driver, HIP runtime, torch, environment variables\n"
+    "      --torch DIR        the torch package to look at; default: python3's\n"
+    "      --root DIR         look for the driver below DIR\n"
     "      --json             print one JSON object instead of text\n"
     "      --help, --version\n"
     "\n"
     "Exit status: 0 everything passed, 1 something failed, 2 wrong command.\n";
 
 struct options {
-    const char *emulate, *images;
+    const char *emulate, *images, *torch, *root;
     int device; /* -1: all */
-    bool quick, json;
+    bool quick, json, environment;
 };
 
-enum { EMULATE = 256, DEVICE, IMAGES, QUICK, JSON, SHOW_HELP, SHOW_VERSION };
+enum {
+    EMULATE = 256,
+    DEVICE,
+    IMAGES,
+    QUICK,
+    JSON,
+    ENVIRONMENT,
+    TORCH,
+    ROOT,
+    SHOW_HELP,
+    SHOW_VERSION
+};
 
 /* clang-format off */
 static const struct option known[] = {
@@ -38,6 +54,9 @@ static const struct option known[] = {
     {"images", required_argument, NULL, IMAGES},
     {"quick", no_argument, NULL, QUICK},
     {"json", no_argument, NULL, JSON},
+    {"environment", no_argument, NULL, ENVIRONMENT},
+    {"torch", required_argument, NULL, TORCH},
+    {"root", required_argument, NULL, ROOT},
     {"help", no_argument, NULL, SHOW_HELP},
     {"version", no_argument, NULL, SHOW_VERSION},
     {0},
@@ -48,7 +67,7 @@ static void parse_options(int argc, char **argv, struct options *o)
 {
     int option;
 
-    *o = (struct options){.device = -1};
+    *o = (struct options){.device = -1, .root = ""};
     while ((option = cli_option(argc, argv, ":", known)) != -1)
         switch (option) {
         case EMULATE:
@@ -65,6 +84,15 @@ static void parse_options(int argc, char **argv, struct options *o)
             break;
         case JSON:
             o->json = true;
+            break;
+        case ENVIRONMENT:
+            o->environment = true;
+            break;
+        case TORCH:
+            o->torch = optarg;
+            break;
+        case ROOT:
+            o->root = optarg;
             break;
         case SHOW_HELP:
             fputs(help, stdout);
@@ -208,6 +236,29 @@ static void check_device(const struct options *o, struct check_report *r, int nu
     device_close(&device);
 }
 
+/* --environment */
+static int check_environment(const struct options *o)
+{
+    static struct env_report report;
+
+    env_look(&report, o->root, o->torch);
+    if (o->json)
+        env_print_json(&report);
+    else
+        env_print(&report);
+    return env_passed(&report);
+}
+
+/* The report must have reached its reader whole. */
+static int finish(int passed)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        cli_say("the report could not be written");
+        return CLI_FAILED;
+    }
+    return passed ? CLI_OK : CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     static struct check_report report;
@@ -217,6 +268,8 @@ int main(int argc, char **argv)
 
     cli_name = "aothip-check";
     parse_options(argc, argv, &o);
+    if (o.environment)
+        return finish(check_environment(&o));
     prepare(&o, &report, &context);
     if (!o.json)
         check_print_head(&report);
@@ -233,9 +286,5 @@ int main(int argc, char **argv)
     passed = check_passed(&report);
     free(report.device);
     aothip_close(context);
-    if (fflush(stdout) || ferror(stdout)) {
-        cli_say("the report could not be written");
-        return CLI_FAILED;
-    }
-    return passed ? CLI_OK : CLI_FAILED;
+    return finish(passed);
 }

@@ -1,4 +1,5 @@
 /* aothip-check's report as text for people and as JSON for machines. */
+#include "check_env.h"
 #include "check_report.h"
 
 #include "cli.h"
@@ -236,6 +237,69 @@ void check_print_json(const struct check_report *r)
     for (i = 0; i < r->devices; i++) {
         fputs(i ? "," : "", stdout);
         print_device(&r->device[i]);
+    }
+    printf("]}\n");
+}
+
+static const char *const level_names[] = {
+    [ENV_INFO] = "", [ENV_OK] = "OK", [ENV_WARN] = "WARN", [ENV_FAIL] = "FAIL"};
+
+/* Prints words in lines of up to 80 columns, of which the first 16 stay free after the first. */
+static void print_wrapped(const char *text)
+{
+    size_t column = 16;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        if (column > 16 && column + 1 + length > 80) {
+            printf("\n%16s", "");
+            column = 16;
+        } else if (column > 16) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length + strspn(text + length, " ");
+    }
+    putchar('\n');
+}
+
+void env_print(const struct env_report *report)
+{
+    const char *topic = "";
+    int i;
+
+    for (i = 0; i < report->count; i++) {
+        const struct env_finding *f = &report->finding[i];
+        printf("%-9s %-5s ", strcmp(topic, f->topic) ? f->topic : "", level_names[f->level]);
+        print_wrapped(f->text);
+        if (f->cure) {
+            printf("%16s", "");
+            print_wrapped(f->cure);
+        }
+        topic = f->topic;
+    }
+    printf("\n%s\n", env_passed(report) ? "OK" : "FAIL");
+}
+
+void env_print_json(const struct env_report *report)
+{
+    int i;
+
+    printf("{\"ok\": %s, \"findings\": [", env_passed(report) ? "true" : "false");
+    for (i = 0; i < report->count; i++) {
+        const struct env_finding *f = &report->finding[i];
+        printf("%s\n  {", i ? "," : "");
+        print_pair("topic", f->topic);
+        printf(", ");
+        print_pair("level", f->level == ENV_INFO ? "INFO" : level_names[f->level]);
+        printf(", ");
+        print_pair("text", f->text);
+        if (f->cure) {
+            printf(", ");
+            print_pair("cure", f->cure);
+        }
+        printf("}");
     }
     printf("]}\n");
 }

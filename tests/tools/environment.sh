@@ -1,0 +1,115 @@
+# aothip-check --environment: each thing that can be missing or odd, in made-up trees.
+. "${srcdir:=.}/tests/tools/tool_test_lib.sh"
+unset HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL TORCH_ROCM_FA_PREFER_CK ROCR_VISIBLE_DEVICES
+unset CUDA_VISIBLE_DEVICES LD_PRELOAD
+export AOTHIP_HIP_LIBRARY="$stub"
+
+look() { # STATUS NAME [OPTION...]
+    wanted_status=$1 name=$2
+    shift 2
+    exits "$wanted_status" "$name" "$check" --environment --root root --torch torch "$@"
+    # Lines may be broken anywhere: as one line, they can be searched.
+    tr -s ' \n' ' ' <out >flat
+}
+
+# A driver with one CPU and two GPUs, and a PyTorch for ROCm with AOTriton's library in it.
+nodes=root/sys/class/kfd/kfd/topology/nodes
+mkdir -p root/sys/module/amdgpu root/dev $nodes/0 $nodes/1 $nodes/2 torch/lib/aotriton.images
+echo 6.10.5 >root/sys/module/amdgpu/version
+echo 'gfx_target_version 0' >$nodes/0/properties
+printf 'simd_count 304\ngfx_target_version 90402\n' >$nodes/1/properties
+echo 'gfx_target_version 90010' >$nodes/2/properties
+: >root/dev/kfd
+printf "__version__ = '2.9.1+rocm6.4'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.4.4'\n" \
+    >torch/version.py
+mkdir torch/lib/aotriton.images/amd-gfx942
+cc=${CC:-cc}
+echo 'int nothing;' >nothing.c
+$cc -shared -fPIC -Wl,-soname,libaotriton_v2.so.0.11.1 -o torch/lib/libaotriton_v2.so.0.11.1 nothing.c
+ok 'a library can be made'
+
+look 0 'a machine where all is well'
+contains flat 'amdgpu 6.10.5' 'the version of the driver'
+contains flat 'root/dev/kfd can be opened' 'the rights on the device'
+contains flat gfx942 'one GPU by its name'
+contains flat gfx90a 'the other one, with a letter'
+contains flat "this process loads $stub, version 6.2.41133" 'the HIP runtime'
+contains flat 'version 2.9.1+rocm6.4, for HIP 6.4.4' 'the version of torch'
+contains flat 'libaotriton_v2.so.0.11.1 is AOTriton, interface 0.11.1' "torch's libaotriton"
+contains flat 'images for gfx942' 'its images'
+contains flat "it loads the system's HIP runtime" 'its HIP runtime'
+awk 'length > 80' out | grep -v "$work\|$build" >wide
+[ ! -s wide ]
+ok 'the report fits into 80 columns'
+! grep 'WARN\|FAIL' out | grep -qv AOTHIP_HIP_LIBRARY=
+ok 'nothing to complain about'
+[ `tail -n 1 out` = OK ]
+ok 'and it ends so'
+
+# Of aothip instead, which needs libaothip.so beside it.
+$cc -shared -fPIC -Wl,-soname,libaothip.so.0 -o libaothip.so nothing.c
+$cc -shared -fPIC -Wl,-soname,libaotriton_v2.so.0.11.2 -Wl,--no-as-needed \
+    -o torch/lib/libaotriton_v2.so.0.11.1 nothing.c ./libaothip.so
+look 0 'aothip in its place'
+contains flat 'is aothip, interface 0.11.2' 'is told apart'
+contains flat 'has no libaothip.so' 'its own library is missed'
+: >torch/lib/libamdhip64.so.6
+look 0 'a torch with its own HIP runtime'
+contains flat 'its own HIP runtime, torch/lib/libamdhip64.so.6' 'is told'
+
+# Variables: dangerous values warn, others do not.
+HSA_OVERRIDE_GFX_VERSION=11.0.0 look 0 'another GPU pretended'
+contains flat 'WARN HSA_OVERRIDE_GFX_VERSION=11.0.0' 'warns'
+AMD_SERIALIZE_KERNEL=3 look 0 'serialised kernels'
+contains flat 'WARN AMD_SERIALIZE_KERNEL=3' 'warn'
+AMD_SERIALIZE_KERNEL=0 look 0 'not serialised kernels'
+contains flat ' AMD_SERIALIZE_KERNEL=0' 'are told'
+! grep -q 'WARN.*AMD_SERIALIZE_KERNEL' out
+ok 'and do not warn'
+HIP_VISIBLE_DEVICES= look 0 'all GPUs hidden'
+contains flat 'WARN HIP_VISIBLE_DEVICES=:' 'warns'
+HIP_VISIBLE_DEVICES=1 look 0 'some GPUs chosen'
+! grep -q 'WARN.*HIP_VISIBLE_DEVICES' out
+ok 'does not warn'
+
+# What is missing.
+STUB_HIP_DEVICES=0 look 1 'a runtime without a GPU'
+contains flat 'finds no GPU' 'is told'
+AOTHIP_HIP_LIBRARY=./none.so look 1 'no runtime'
+contains flat "Install ROCm's HIP runtime" 'has its cure'
+rm -r torch/lib/aotriton.images/amd-gfx942
+look 1 'no images'
+contains flat 'FAIL torch/lib/aotriton.images holds no images' 'is told'
+head -c 100 torch/lib/libaotriton_v2.so.0.11.1 >cut
+mv cut torch/lib/libaotriton_v2.so.0.11.1
+look 1 'a damaged library'
+contains flat 'libaotriton_v2.so.0.11.1 is no library' 'is told'
+rm torch/lib/libaotriton_v2.so.0.11.1
+look 0 'no libaotriton'
+contains flat 'WARN torch/lib has no libaotriton_v2.so' 'is told'
+printf "__version__ = '2.9.1+cpu'\nhip: Optional[str] = None\n" >torch/version.py
+look 1 'a torch for other machines'
+contains flat 'version 2.9.1+cpu, which was not built for ROCm' 'is told'
+rm torch/version.py
+look 1 'no torch there'
+contains flat 'torch is no torch package' 'is told'
+echo "__version__ = '2.9.1'" >torch/version.py
+rm root/dev/kfd
+look 1 'no device file'
+contains flat 'root/dev/kfd: No such file' 'is named'
+contains flat '--device=/dev/kfd' 'with the cure'
+: >root/dev/kfd
+rm -r $nodes/1 $nodes/2
+look 1 'a driver without a GPU'
+contains flat 'it drives no GPU' 'is told'
+rm -r root/sys/module
+look 1 'no driver'
+contains flat 'modprobe amdgpu' 'has its cure'
+
+look 1 'JSON' --json
+contains out '"level": "FAIL"' 'has the levels'
+if command -v python3 >/dev/null; then
+    python3 -m json.tool <out >tool 2>&1
+    ok 'and is JSON'
+fi
+plan

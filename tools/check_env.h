@@ -1,0 +1,49 @@
+/* What around the library makes attention slow, wrong or absent: driver, runtime, torch, variables.
+ */
+#ifndef AOTHIP_CHECK_ENV_H
+#define AOTHIP_CHECK_ENV_H
+
+enum env_level {
+    ENV_INFO, /* a fact */
+    ENV_OK,
+    ENV_WARN, /* works, but slower or otherwise than one may think */
+    ENV_FAIL
+};
+
+enum { ENV_TEXT_MAX = 1024, ENV_FINDINGS_MAX = 128 };
+
+/* One finding and, where it is no good news, its cure. */
+struct env_finding {
+    enum env_level level;
+    const char *topic; /* "driver" */
+    char text[ENV_TEXT_MAX];
+    const char *cure; /* may be NULL */
+};
+
+struct env_report {
+    int count;
+    struct env_finding finding[ENV_FINDINGS_MAX];
+};
+
+/*
+ * Looks at the driver below `root` ("" for this machine), the HIP runtime, the torch package in
+ * `torch` (NULL: python3 is asked where it is) and the environment variables.
+ */
+void env_look(struct env_report *report, const char *root, const char *torch);
+
+/* Appends a finding; those beyond ENV_FINDINGS_MAX are dropped. */
+void env_add(struct env_report *report, enum env_level level, const char *topic, const char *cure,
+             const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The parts of env_look(). */
+void env_look_at_driver(struct env_report *report, const char *root);
+void env_look_at_torch(struct env_report *report, const char *torch);
+void env_look_at_variables(struct env_report *report);
+
+/* Whether nothing failed. */
+int env_passed(const struct env_report *report);
+
+void env_print(const struct env_report *report);
+void env_print_json(const struct env_report *report);
+
+#endif
