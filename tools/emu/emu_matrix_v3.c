@@ -1,3 +1,6 @@
 /* Matrix products for hosts with AVX2, FMA and F16C. */
+#if defined(__x86_64__)
 #define EMU_LEVEL emu_matrix_v3
+#define EMU_TARGET "avx2,fma,f16c"
 #include "emu_matrix_level.h"
+#endif

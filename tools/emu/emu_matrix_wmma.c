@@ -35,30 +35,26 @@ static void check(struct emu_wave *w, const struct emu_op *op, unsigned register
 }
 
 /* NEG_LO and NEG_HI negate the even and the odd columns of A and B. */
-static void gather(struct emu_wave *w, const struct emu_op *op, unsigned s, bool bf16, float *out,
-                   bool transposed)
+static void gather(struct emu_wave *w, const struct emu_op *op, unsigned s, bool bf16, float *out)
 {
-    uint16_t raw[N * N];
-    float x[N * N];
+    uint16_t raw[N * N]; /* [k][row of A or column of B] */
     const uint16_t neg[2] = {op->insn->neg_lo >> s & 1 ? 0x8000 : 0,
                              op->insn->neg_hi >> s & 1 ? 0x8000 : 0};
     for (unsigned r = 0; r < N / 2; r++) {
         const uint32_t *v = emu_row(w, op->s[s] + r);
         for (unsigned l = 0; l < N; l++) {
-            raw[l * N + 2 * r] = (uint16_t)v[l] ^ neg[0];
-            raw[l * N + 2 * r + 1] = (uint16_t)(v[l] >> 16) ^ neg[1];
+            raw[2 * r * N + l] = (uint16_t)v[l] ^ neg[0];
+            raw[(2 * r + 1) * N + l] = (uint16_t)(v[l] >> 16) ^ neg[1];
         }
     }
-    if (bf16)
-        for (unsigned i = 0; i < N * N; i++) {
-            uint32_t u = (uint32_t)raw[i] << 16;
-            memcpy(&x[i], &u, 4);
-        }
-    else
-        emu_matrix_best()->f16_to_f32(x, raw, N * N);
-    for (unsigned i = 0; i < N; i++)
-        for (unsigned k = 0; k < N; k++)
-            out[transposed ? k * N + i : i * N + k] = x[i * N + k];
+    if (!bf16) {
+        emu_matrix_best()->f16_to_f32(out, raw, N * N);
+        return;
+    }
+    for (unsigned i = 0; i < N * N; i++) {
+        uint32_t u = (uint32_t)raw[i] << 16;
+        memcpy(&out[i], &u, 4);
+    }
 }
 
 static bool is_constant(const struct emu_op *op)
@@ -90,8 +86,8 @@ static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, floa
                         .mode = w->group->launch->matrix};
     if (d.mode == EMU_MATRIX_ADVERSARIAL)
         d.random = emu_random(w);
-    gather(w, op, 0, bf16, a, false);
-    gather(w, op, 1, bf16, b, true);
+    gather(w, op, 0, bf16, a);
+    gather(w, op, 1, bf16, b);
     emu_matrix_best()->dot(&d, a, b, c);
 }
 

@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += tools/emu/libemu.la
 tools_emu_libemu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/emu
 # Results must not depend on what the compiler fuses, nor on errno or traps.
 tools_emu_libemu_la_CFLAGS = $(AM_CFLAGS) -pthread -ffp-contract=off -fno-math-errno \
-	-fno-trapping-math
+	-fno-trapping-math -Wno-psabi
 tools_emu_libemu_la_LIBADD = -lm -lpthread
 tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_decode.c tools/emu/emu_decode.h \
@@ -36,8 +36,10 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_w64.c \
 	tools/emu/emu_exec_w64_v3.c \
 	tools/emu/emu_hip.h \
+	tools/emu/emu_hip_counters.c \
 	tools/emu/emu_hip_device.c \
 	tools/emu/emu_hip_error.c \
+	tools/emu/emu_hip_graph.c \
 	tools/emu/emu_hip_memory.c \
 	tools/emu/emu_hip_module.c \
 	tools/emu/emu_hip_newer.h \
@@ -47,9 +49,8 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_isa.c \
 	tools/emu/emu_matrix.c tools/emu/emu_matrix.h \
 	tools/emu/emu_matrix_base.c \
-	tools/emu/emu_matrix_dot.h tools/emu/emu_matrix_level.h \
+	tools/emu/emu_matrix_level.h \
 	tools/emu/emu_matrix_v3.c \
-	tools/emu/emu_matrix_v4.c \
 	tools/emu/emu_matrix_wmma.c \
 	tools/emu/emu_mem.c tools/emu/emu_mem.h tools/emu/emu_mem_handlers.h \
 	tools/emu/emu_mem_addr.c \
