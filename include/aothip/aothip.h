@@ -216,6 +216,13 @@ AOTHIP_API const char *aothip_last_error(void);
 /* The hipError_t behind the calling thread's last failure; 0 if HIP was not the cause. */
 AOTHIP_API int aothip_last_hip_error(void);
 
+/*
+ * Makes `text` the calling thread's last failure as if a function here had returned `status`, and
+ * returns `status`. For libraries on top of this one that refuse what they cannot pass on. The text
+ * is copied and cut to 511 bytes; NULL counts as "".
+ */
+AOTHIP_API enum aothip_status aothip_set_error(enum aothip_status status, const char *text);
+
 /* "0.1.0": the version of the library that runs, as against AOTHIP_VERSION_* of this header. */
 AOTHIP_API const char *aothip_version(void);
 

@@ -68,3 +68,15 @@ tests_lib_test_hip_CPPFLAGS = $(test_lib_cppflags) \
 	-DFAKE_HIP_BEFORE_5_6='"$(abs_builddir)/tests/lib/.libs/libfakehip_old.so"' \
 	-DFAKE_HIP_LACKING='"$(abs_builddir)/tests/lib/.libs/libfakehip_lacking.so"'
 tests_lib_test_hip_LDADD = lib/libaothip_core.la
+
+# The C++ names, compiled as a consumer does and linked with the shared libraries as installed.
+# libaothip.la stands before the objects so that there is one copy of the C API in the process.
+test_lib_programs += tests/lib/test_shim
+tests_lib_test_shim_SOURCES = tests/lib/test_shim.cc tests/lib/shim_world.c \
+	tests/lib/shim_world.h tests/lib/fake_hip.c
+tests_lib_test_shim_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
+tests_lib_test_shim_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
+	-Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_lib_test_shim_LDADD = -Llib/.libs -laotriton_v2 lib/libaothip.la tests/lib/libtestlib.la
+tests_lib_test_shim_DEPENDENCIES = lib/.libs/libaotriton_v2.so lib/libaothip.la \
+	tests/lib/libtestlib.la

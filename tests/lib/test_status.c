@@ -60,6 +60,12 @@ static void test_last_error(void)
     status_clear(&why);
     status_publish(&why, STATUS_LOG_OFF);
     is_str(aothip_last_error(), "mine", "a success does not clear it");
+    is_int(aothip_set_error(AOTHIP_E_UNSUPPORTED, "100 %s"), AOTHIP_E_UNSUPPORTED,
+           "set from above");
+    is_str(aothip_last_error(), "100 %s", "the text is no format");
+    is_int(aothip_last_hip_error(), 0, "and no HIP error");
+    aothip_set_error(AOTHIP_E_IO, NULL);
+    is_str(aothip_last_error(), "", "no text");
 }
 
 static void test_log_level(void)
