@@ -79,3 +79,24 @@ tools_emu_libhipemu_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version \
 	-Wl,--version-script=$(srcdir)/tools/emu/hipemu.map -Wl,-z,defs
 tools_emu_libhipemu_la_DEPENDENCIES = tools/emu/libemu.la tools/emu/hipemu.map
 EXTRA_DIST += tools/emu/hipemu.map
+
+# A program linked against libamdhip64 runs on the emulator with this directory on LD_LIBRARY_PATH.
+EMU_SONAMES = libamdhip64.so.5 libamdhip64.so.6 libamdhip64.so.7
+EMU_LINKS = tools/emu/hipemu/.stamp
+$(EMU_LINKS): tools/emu/libhipemu.la
+	$(AM_V_at)$(MKDIR_P) tools/emu/hipemu
+	$(AM_V_GEN)cd tools/emu/hipemu && for n in $(EMU_SONAMES); do \
+		$(LN_S) -f ../.libs/libhipemu.so $$n || exit 1; done && : > .stamp
+ALL_LOCAL += $(EMU_LINKS)
+install-emu-links:
+	$(MKDIR_P) "$(DESTDIR)$(libdir)/hipemu"
+	cd "$(DESTDIR)$(libdir)/hipemu" && for n in $(EMU_SONAMES); do \
+		$(LN_S) -f ../libhipemu.so $$n || exit 1; done
+INSTALL_DATA_LOCAL += install-emu-links
+uninstall-emu-links:
+	cd "$(DESTDIR)$(libdir)/hipemu" 2>/dev/null && rm -f $(EMU_SONAMES) || :
+	rmdir "$(DESTDIR)$(libdir)/hipemu" 2>/dev/null || :
+UNINSTALL_LOCAL += uninstall-emu-links
+clean-emu-links:
+	rm -rf tools/emu/hipemu
+CLEAN_LOCAL += clean-emu-links
