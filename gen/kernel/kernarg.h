@@ -31,6 +31,13 @@ struct kernarg_strides {
 };
 
 /*
+ * Kernels without FORMAT_FEATURE_UNALIGNED address a tile of up to 128 rows with 32-bit offsets: the
+ * sequence strides of q, k, v and o must not exceed this. Beside that, they need 16-byte-aligned
+ * tensors, outer strides that are multiples of 8 elements, and dims that are multiples of 8.
+ */
+#define KERNARG_ALIGNED_STRIDE_MAX (1 << 23) /* elements */
+
+/*
  * attn_fwd. Passed by value as the kernel's only parameter.
  *
  * Grid: x = tiles_q * heads_q, y * z >= batch, with tiles_q = ceil(seq_q / tile_q). A workgroup

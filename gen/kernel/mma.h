@@ -36,6 +36,10 @@
 #define MMA_F16 2 /* values of KERNEL_DTYPE, enum aothip_dtype */
 #define MMA_BF16 3
 
+/* v_perm: the lower or the upper halves of two registers, those of the second argument first. */
+#define LOWER_HALVES 0x05040100u
+#define UPPER_HALVES 0x07060302u
+
 /* Two f32 to 16 bits each, to nearest; halves exact ties upwards in bf16. Not for NaN in f16. */
 DEVICE u32 round_pair_p(float low, float high);
 
@@ -58,8 +62,6 @@ DEVICE u32 round_pair_even(float low, float high)
 }
 
 #elif KERNEL_DTYPE == MMA_BF16
-
-#define UPPER_HALVES 0x07060302u /* v_perm: {upper half of x, upper half of y} */
 
 DEVICE u32 round_pair_p(float low, float high)
 {

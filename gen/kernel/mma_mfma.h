@@ -72,6 +72,11 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
+DEVICE block_acc zero_acc()
+{
+    return 0;
+}
+
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)
 {
@@ -90,15 +95,9 @@ DEVICE block_frag pack_p(const block_acc &p, int group)
     return b;
 }
 
-/* The query of this lane's column as a B fragment: channels 16 * step .. + 15. */
-DEVICE block_frag load_q_frag(const tile_view &q, const struct slice &x, u32 row, int step)
-{
-    return load_chunk(q, place_chunk(x, row, 16 * step + CHUNK * lane_half()));
-}
-
 /* K in LDS. */
 
-enum { K_TILE_BYTES = KERNEL_TILE_K * KERNEL_DIM * 2 };
+enum { K_ROW_BYTES = KERNEL_DIM * 2, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
@@ -144,6 +143,14 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
     u32 chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
     return channel * (KERNEL_TILE_K * 2) +
            (chunk / 8 * 8 + (chunk % 8 ^ vt_column(channel))) * CHUNK_BYTES + sub * 8;
+}
+
+/* Channels 4 apart, and less than 8, lie in the same column, this many bytes apart. */
+enum { VT_COLUMNS = 4 };
+
+DEVICE constexpr int vt_channel_step(int i)
+{
+    return i * (KERNEL_TILE_K * 2);
 }
 
 DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)

@@ -67,15 +67,30 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
-DEVICE u32 exchange_halves(u32 x)
+/*
+ * WMMA takes its zero C from registers. The empty statement keeps the compiler from holding them
+ * throughout the key loop.
+ */
+DEVICE block_acc zero_acc()
 {
-    return __builtin_amdgcn_permlanex16(x, x, 0x76543210, 0xfedcba98, false, false);
+    float zero = 0;
+    asm volatile("" : "+v"(zero));
+    return zero;
+}
+
+/*
+ * This value in lane l ^ 16. `dying` is any value of no further use: the instruction overwrites its
+ * register, and the compiler would have to copy one that lives on.
+ */
+DEVICE u32 exchange_halves(u32 x, u32 dying)
+{
+    return __builtin_amdgcn_permlanex16(dying, x, 0x76543210, 0xfedcba98, false, false);
 }
 
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)
 {
-    return __builtin_bit_cast(float, exchange_halves(__builtin_bit_cast(u32, x)));
+    return __builtin_bit_cast(float, exchange_halves(__builtin_bit_cast(u32, x), 0));
 }
 
 /* A block of P^T as a B fragment; it has the one group 0. */
@@ -84,7 +99,9 @@ DEVICE block_frag pack_p(const block_acc &p, int)
     block_frag b;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        u32 own = round_pair_p(p[2 * i], p[2 * i + 1]), other = exchange_halves(own);
+        float low = p[2 * i], high = p[2 * i + 1];
+        u32 own = round_pair_p(low, high);
+        u32 other = exchange_halves(own, __builtin_bit_cast(u32, low));
         b[2 * i] = lane_half() ? other : own;
         b[2 * i + 1] = lane_half() ? own : other;
     }
@@ -94,13 +111,6 @@ DEVICE block_frag pack_p(const block_acc &p, int)
 DEVICE block_frag join_chunks(u32x4 x, u32x4 y)
 {
     return __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-/* The query of this lane's column as a B fragment: channels 16 * step .. + 15. */
-DEVICE block_frag load_q_frag(const tile_view &q, const struct slice &x, u32 row, int step)
-{
-    return join_chunks(load_chunk(q, place_chunk(x, row, 16 * step)),
-                       load_chunk(q, place_chunk(x, row, 16 * step + CHUNK)));
 }
 
 /* K in LDS, and Q in the same layout. */
@@ -151,6 +161,14 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
     u32 block = channel / 16, d3 = channel / 8 % 2, j = channel % 8;
     u32 chunk = quad / 2, sub = quad % 2, f = d3 << 2 | ((j ^ block) & 3);
     return vt_line(block, d3, j) + (chunk ^ f) * CHUNK_BYTES + sub * 8;
+}
+
+/* Channels 4 apart, and less than 8, lie in the same column, this many bytes apart. */
+enum { VT_COLUMNS = 4 };
+
+DEVICE constexpr int vt_channel_step(int i)
+{
+    return i * (KERNEL_TILE_K == 64 ? 256 : 128);
 }
 
 DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)

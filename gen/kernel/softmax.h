@@ -54,16 +54,40 @@ DEVICE struct softmax_scale softmax_scale_of(float scale)
     return {factor, SOFTMAX_SLACK / factor};
 }
 
+/* Wave64 hardware adds pairs of f32 in one instruction, wave32 hardware does not. */
+#if KERNEL_WAVE == 64
+typedef f32x2 partial_sum;
+DEVICE void add_pair(partial_sum &sum, f32x2 pair)
+{
+    sum += pair;
+}
+DEVICE float total(partial_sum sum)
+{
+    return sum.x + sum.y;
+}
+#else
+typedef float partial_sum;
+DEVICE void add_pair(partial_sum &sum, f32x2 pair)
+{
+    sum += pair.x;
+    sum += pair.y;
+}
+DEVICE float total(partial_sum sum)
+{
+    return sum;
+}
+#endif
+
 /* One column, as its lane(s) keep it. Both halves of a column agree on limit and shift. */
 struct softmax_state {
     float limit; /* m + slack; -infinity before any key was seen */
     float shift;
-    f32x2 sum; /* of this lane's rows, in two parts */
+    partial_sum sum; /* of this lane's rows */
 };
 
 DEVICE struct softmax_state softmax_start()
 {
-    return {-__builtin_inff(), 0, {0, 0}};
+    return {-__builtin_inff(), 0, {}};
 }
 
 /* Largest of this lane's scores of one column. */
@@ -82,15 +106,13 @@ DEVICE float column_max(const block_acc (&s)[KEY_BLOCKS])
 DEVICE void rescale_column(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS], float largest,
                            struct softmax_scale scale)
 {
-    float other = other_half(largest);
-    largest = __builtin_fmaxf(largest, other);
-    if (!(largest > x.limit))
-        return;
+    largest = __builtin_fmaxf(largest, other_half(largest));
 
-    float shift = largest * scale.factor - SOFTMAX_BIAS;
-    float ratio = x.limit == -__builtin_inff() ? 0 : __builtin_amdgcn_exp2f(x.shift - shift);
+    bool exceeds = largest > x.limit, first = x.limit == -__builtin_inff();
+    float shift = exceeds ? largest * scale.factor - SOFTMAX_BIAS : x.shift;
+    float ratio = exceeds && first ? 0 : __builtin_amdgcn_exp2f(x.shift - shift);
+    x.limit = exceeds ? largest + scale.slack : x.limit;
     x.shift = shift;
-    x.limit = largest + scale.slack;
     x.sum *= ratio;
 #pragma unroll
     for (int block = 0; block < DIM_BLOCKS; block++)
@@ -110,7 +132,7 @@ DEVICE void exponentiate(struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
             pair = __builtin_elementwise_fma(pair, factor, shift);
             pair.x = __builtin_amdgcn_exp2f(pair.x);
             pair.y = __builtin_amdgcn_exp2f(pair.y);
-            x.sum += pair;
+            add_pair(x.sum, pair);
             s[block][i] = pair.x;
             s[block][i + 1] = pair.y;
         }

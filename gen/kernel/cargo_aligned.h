@@ -1,0 +1,140 @@
+/*
+ * Rows on their way between global memory and LDS, where every row begins at a multiple of 16 bytes
+ * and dims are multiples of eight: a chunk of eight channels either exists whole or not at all.
+ *
+ * All memory is reached through buffer descriptors that span exactly the bytes from the view's first
+ * row to the last channel of its last existing row. A lane whose channels lie beyond dim asks for an
+ * offset outside of it: loads give 0 and stores do nothing, and no memory is touched. Descriptors
+ * are rebased per tile with 64-bit scalar arithmetic, so offsets stay below 2^31 as long as
+ * sequence strides do not exceed KERNARG_ALIGNED_STRIDE_MAX.
+ *
+ * Each thread carries, per tile, K_LOADS chunks of K from rows KEYS_PER_LOAD apart, and of V one
+ * chunk from each of four consecutive rows, which it transposes in registers.
+ */
+#ifndef AOTHIP_CARGO_ALIGNED_H
+#define AOTHIP_CARGO_ALIGNED_H
+
+#include "mma.h"
+
+enum {
+    K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS,
+    KEYS_PER_LOAD = THREADS / CHUNKS,
+};
+
+static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
+static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad of V chunks");
+
+#if KERNEL_WAVE == 64
+#define DESCRIPTOR_WORD3 0x00027000 /* raw buffer, 32-bit data format (CDNA) */
+#else
+#define DESCRIPTOR_WORD3 0x31004000 /* raw buffer, bounds checked on the offset (RDNA 3) */
+#endif
+
+/* An offset that lies outside every descriptor, and still does with a tile's rows added to it. */
+#define NOWHERE 0x80000000u
+
+/* The descriptor of what exists from row `below` of the view on. */
+DEVICE __amdgpu_buffer_rsrc_t describe(struct tile_view view, const struct slice &x, int below)
+{
+    int rows = view.rows - below;
+    u32 bytes = rows > 0 ? (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+    return __builtin_amdgcn_make_buffer_rsrc(view.first + below * x.pitch, 0, (int)bytes,
+                                             DESCRIPTOR_WORD3);
+}
+
+/* Where a chunk lies in any view of the slice. */
+DEVICE u32 chunk_offset(const struct slice &x, u32 row, u32 channel)
+{
+    return (int)channel < x.dim ? row * (u32)x.pitch + channel * 2 : NOWHERE;
+}
+
+/* One chunk; for what is done once. */
+DEVICE u32x4 load_chunk(struct tile_view view, const struct slice &x, u32 row, u32 channel)
+{
+    return __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, 0),
+                                                 (int)chunk_offset(x, row, channel), 0, 0);
+}
+
+DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u32 channel,
+                        u32x4 chunk)
+{
+    __builtin_amdgcn_raw_buffer_store_b128(chunk, describe(view, x, 0),
+                                           (int)chunk_offset(x, row, channel), 0, 0);
+}
+
+/*
+ * The chunks at `offset` and 1, 2, ... times `step` rows below. The scalar part of an offset escapes
+ * the descriptor's check, so rows may be added there only where all of them exist; elsewhere each
+ * load has its own descriptor.
+ */
+template <enum rows_exist exist, int count>
+DEVICE void load_chunks(u32x4 (&to)[count], struct tile_view view, const struct slice &x,
+                        u32 offset, int step)
+{
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] = exist == ROWS_ALL
+                    ? __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, 0), (int)offset,
+                                                            i * step * (int)x.pitch, 0)
+                    : __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, i * step),
+                                                            (int)offset, 0, 0);
+}
+
+/* Where this thread reads and where it stores. */
+struct courier {
+    u32 k_from, v_from;
+    u32 k_at, vt_at[VT_COLUMNS];
+};
+
+struct cargo {
+    u32x4 k[K_LOADS], v[4];
+};
+
+DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
+{
+    u32 thread = thread_id();
+    struct vt_duty duty = vt_duty_of(thread);
+    c.k_from = chunk_offset(k, thread / CHUNKS, thread % CHUNKS * CHUNK);
+    c.k_at = k_tile_at(thread / CHUNKS, thread % CHUNKS);
+    c.v_from = chunk_offset(v, duty.quad * 4, duty.channel);
+#pragma unroll
+    for (int i = 0; i < VT_COLUMNS; i++)
+        c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
+}
+
+template <enum rows_exist exist>
+DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
+                   struct tile_view view)
+{
+    load_chunks<exist, K_LOADS>(to.k, view, k, c.k_from, KEYS_PER_LOAD);
+}
+
+template <enum rows_exist exist>
+DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice &v,
+                   struct tile_view view)
+{
+    load_chunks<exist, 4>(to.v, view, v, c.v_from, 1);
+}
+
+DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
+{
+#pragma unroll
+    for (int i = 0; i < K_LOADS; i++)
+        *(u32x4 *)(tile + c.k_at + i * KEYS_PER_LOAD * K_ROW_BYTES) = from.k[i];
+}
+
+/* Four rows of eight channels become eight rows of a quad of keys. */
+DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
+{
+    const int pair = VT_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
+#pragma unroll
+    for (int i = 0; i < CHUNK; i++) {
+        u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
+        u32x2 quad = {
+            __builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
+            __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+        *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
+    }
+}
+
+#endif
