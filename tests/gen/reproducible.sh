@@ -6,7 +6,8 @@ ok "builds here"
 
 new_tree "$work/another/directory with blanks"
 find . -type f -exec touch -d '2001-02-03 04:05:06' {} +
-( umask 077; TZ=Asia/Tokyo; LC_ALL=C.UTF-8; export TZ LC_ALL; generate && "$NINJA" -j1 ) >log 2>&1
+( umask 077; TZ=Asia/Tokyo; LC_ALL=C.UTF-8; export TZ LC_ALL
+    generate --kernels="`pwd`/src" && "$NINJA" -j1 ) >log 2>&1
 ok "builds in a directory whose name is long and has blanks"
 cp -r aotriton.images "$work/there"
 diff -r "$work/tree/aotriton.images" "$work/there"
@@ -30,7 +31,7 @@ ok "its files are the same as in a build for all"
 make_images --debug --gpus=gfx1100
 ok "builds with line tables"
 mkdir -p "$work/other debug"
-cd "$work/other debug" && new_tree . && make_images --debug --gpus=gfx1100
+cd "$work/other debug" && new_tree . && make_images --debug --gpus=gfx1100 --kernels="`pwd`/src"
 ok "builds with line tables elsewhere"
 diff -r "$work/subset/aotriton.images" aotriton.images
 ok "even line tables do not depend on the directory"

@@ -1,0 +1,30 @@
+# A release holds what git holds, and nothing is forgotten; what git ignores is not needed.
+: "${srcdir:=.}" "${MAKE:=make}"
+srcdir=`cd "$srcdir" && pwd`
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-dist.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+if ! git -C "$srcdir" rev-parse --git-dir >/dev/null 2>&1; then
+    echo '1..0 # SKIP not a git checkout'
+    exit 0
+fi
+unset MAKEFLAGS MFLAGS MAKELEVEL
+$MAKE -s distdir distdir="$work/dist" >"$work/log" 2>&1
+if [ $? -eq 0 ]; then
+    echo 'ok 1 - make distdir'
+else
+    echo 'not ok 1 - make distdir'
+    sed 's/^/# /' "$work/log"
+fi
+git -C "$srcdir" ls-files | sort >"$work/git"
+(cd "$work/dist" 2>/dev/null && find . -type f | sed 's|^\./||' | sort) >"$work/dist.txt"
+# Files of git itself and of the workplace are left out on purpose.
+comm -23 "$work/git" "$work/dist.txt" | grep -vxE '\.gitignore|\.gitattributes' >"$work/forgotten"
+if [ -s "$work/forgotten" ]; then
+    echo 'not ok 2 - every file of git is in the release; missing:'
+    sed 's/^/# /' "$work/forgotten"
+else
+    echo 'ok 2 - every file of git is in the release'
+fi
+echo 1..2
+[ ! -s "$work/forgotten" ] && grep -q . "$work/dist.txt"
