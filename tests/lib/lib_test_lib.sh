@@ -1,0 +1,31 @@
+# What the library's shell tests share. Run from the build directory; afterwards $work is a fresh
+# directory, removed at the end.
+set -u
+: "${srcdir:=.}" "${CC:=cc}" "${CXX:=c++}" "${NM:=nm}" "${HIP_CPPFLAGS:=-D__HIP_PLATFORM_AMD__=1}"
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-lib.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+count=0
+failed=0
+
+ok() { # NAME: passes if the last command did
+    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
+    count=$((count + 1))
+    echo "$good $count - $1"
+}
+
+empty() { # FILE NAME: passes if the file is empty, and shows it if not
+    [ ! -s "$1" ]
+    ok "$2"
+    sed 's/^/# /' "$1"
+}
+
+skip() { # NAME REASON
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+plan() { # at the end
+    echo "1..$count"
+    exit $failed
+}
