@@ -79,5 +79,5 @@ emulator=$build/tools/emu/.libs/libhipemu.so
 ok 'the program compiles'
 [ "$good" = ok ] || sed 's/^/#   /' out
 AOTHIP_EMU_GPU=$first exits 0 'and runs' ./program
-contains out 'o[0] is 0, as it should be' 'and gets the right answer'
+contains out 'o is 1, the mean of ones' 'and gets the right answer'
 plan
