@@ -37,7 +37,7 @@ static struct {
 } map = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_uint_fast64_t view_serial = 1;
-_Thread_local struct emu_mem_cache emu_mem_cached __attribute__((tls_model("initial-exec")));
+_Thread_local struct emu_mem_cache emu_mem_cached;
 
 static const char *const kind_names[EMU_BLOCK_KINDS] = {
     "device", "code", "kernarg", "pinned host", "managed", "registered host",

@@ -91,7 +91,7 @@ struct emu_mem_cache {
     uint64_t serial;
     const struct emu_block *block;
 };
-extern _Thread_local struct emu_mem_cache emu_mem_cached __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct emu_mem_cache emu_mem_cached;
 
 /* Block that wholly contains [addr, addr + n); NULL when there is none that may be touched. */
 static inline const struct emu_block *emu_mem_find(const struct emu_memory *m, uint64_t addr,
