@@ -27,3 +27,10 @@ tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
 tools_aothip_run_SOURCES = tools/run.c
 tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm
+
+bin_PROGRAMS += tools/aothip-replay
+dist_man_MANS += tools/aothip-replay.1
+
+tools_aothip_replay_SOURCES = tools/replay.c tools/replay_read.c tools/replay_read.h
+tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
+tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
