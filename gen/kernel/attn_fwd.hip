@@ -326,7 +326,7 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
 #pragma unroll 1
     for (int n = walk.edge_count; n > 0; n--) {
         int next = tile + 1 < walk.end ? tile + 1 : walk.begin;
-        int rows = rows_of_tile(a, next);
+        int rows = n > 1 ? rows_of_tile(a, next) : 0;
         next_k = row_at(k, (kernarg_i64)next * KERNEL_TILE_K);
         next_v = row_at(v, (kernarg_i64)next * KERNEL_TILE_K);
         step<TILE_EDGE>(p, courier, scale, visible, (u32)tile * KERNEL_TILE_K, k, {next_k, rows},

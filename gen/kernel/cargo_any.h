@@ -6,7 +6,7 @@
  * a lane adds no more than its channels. Each element is loaded by itself. Where a channel does not
  * exist, the last one that does is loaded in its place; it becomes 0 in K, and in V it only reaches
  * channels of O that do not exist either. Rows that do not exist are replaced by the last one that
- * does; their scores are masked.
+ * does (by the view's first one if none is counted); their scores are masked.
  */
 #ifndef AOTHIP_CARGO_ANY_H
 #define AOTHIP_CARGO_ANY_H
@@ -112,8 +112,10 @@ DEVICE void load_rows(u32 (&to)[ROWS][CHANNELS], const u32 (&from)[CHANNELS],
                       const struct slice &x, struct tile_view view)
 {
     int row = (int)wave_id() * ROWS, last = view.rows - 1;
-    if (exist == ROWS_SOME)
+    if (exist == ROWS_SOME) {
         row = row < last ? row : last;
+        row = row > 0 ? row : 0;
+    }
     const GLOBAL char *at = (const GLOBAL char *)view.first + row * x.pitch;
     kernarg_i64 pitch = x.pitch;
     asm volatile("" : "+s"(pitch)); /* keeps its multiples out of registers across the key loop */
