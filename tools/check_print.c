@@ -65,7 +65,7 @@ void check_print_device(const struct check_report *r, const struct check_device 
         return;
     }
     printf("check_gpu    OK\n\n");
-    printf("  type  b heads seq_q seq_k     dim mask layout o error allowed lse err. allowed\n");
+    printf("  type  b heads seq_q seq_k    dim mask order o error allowed lse err allowed\n");
 }
 
 /* printf() shows NaN's sign, which tells nothing. */
@@ -81,13 +81,13 @@ void check_print_result(const struct check_case *c, const struct check_result *r
     snprintf(heads, sizeof(heads), c->heads_q == c->heads_k ? "%d" : "%d/%d", c->heads_q,
              c->heads_k);
     snprintf(dim, sizeof(dim), c->dim_qk == c->dim_v ? "%d" : "%d/%d", c->dim_qk, c->dim_v);
-    printf("  %-4s %2d %5s %5d %5d %7s %-4s %-6s", check_dtype_name(c->dtype), c->batch, heads,
+    printf("  %-4s %2d %5s %5d %5d %6s %-4s %-5s", check_dtype_name(c->dtype), c->batch, heads,
            c->seq_q, c->seq_k, dim, check_mask_name(c->mask), check_layout_name(c->layout));
     if (r->why.code) {
         printf(" FAIL\n    %s: %s\n", aothip_status_name(r->why.code), r->why.text);
         return;
     }
-    printf(" %7.1e %7.1e  %7.1e %7.1e %s\n", r->o.error, r->o.allowed, r->lse.error, r->lse.allowed,
+    printf(" %7.1e %7.1e %7.1e %7.1e %s\n", r->o.error, r->o.allowed, r->lse.error, r->lse.allowed,
            r->passed ? "OK" : "FAIL");
     if (r->o.wrong)
         printf("    o: %lld elements wrong, the worst at (%lld, %lld, %lld, %lld): %g, not %g\n",

@@ -83,9 +83,13 @@ enum aothip_status device_open_runtime(struct device_runtime *runtime, struct st
         return why->code;
 
     error = runtime->hip.get_device_count(&runtime->count);
-    if (error == hipErrorNoDevice || (error == hipSuccess && runtime->count < 1))
+    if (error == hipErrorNoDevice || (error == hipSuccess && runtime->count < 1)) {
+        const char *gpus = getenv("AOTHIP_EMU_GPU");
+        if (runtime->emulated && gpus)
+            return status_set(why, AOTHIP_E_NO_DEVICE, "the emulator knows no GPU named %s", gpus);
         return status_set(why, AOTHIP_E_NO_DEVICE, "the HIP runtime %s finds no GPU",
                           runtime->file);
+    }
     if (error != hipSuccess) {
         runtime->count = 0;
         return hip_fail(&runtime->hip, "hipGetDeviceCount", error, why);

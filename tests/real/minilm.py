@@ -210,7 +210,7 @@ def compare(model, tokens, runner, gpus, say):
     embedding = model.embed(tokens, own)
     for dtype in ROUND:
         say(f"\n{dtype}: largest error of the attention output; * beyond what is allowed\n")
-        say("layer  largest |o|  allowed" + "".join(f"{gpu:>10} " for gpu in gpus))
+        say("layer  largest |o|  allowed" + " ".join(f"{gpu:>10}" for gpu in gpus))
         for number in range(LAYERS):
             q, k, v, o = seen[number]
             allowed = allowed_error(q, k, v, o, dtype)

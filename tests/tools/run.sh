@@ -10,9 +10,11 @@ files() { # PREFIX TYPE Q K V: three files of these shapes
     "$npy" make "$1q.npy" "$2" "$3" 1 && "$npy" make "$1k.npy" "$2" "$4" 2 &&
         "$npy" make "$1v.npy" "$2" "$5" 3
 }
-files '' f16 1,4,33,48 1,2,50,48 1,2,50,40
-files b_ bf16 1,4,33,48 1,2,50,48 1,2,50,40
 files w_ f32 1,4,33,48 1,2,50,48 1,2,50,40
+files b_ bf16 1,4,33,48 1,2,50,48 1,2,50,40
+for t in q k v; do
+    "$npy" narrow w_$t.npy $t.npy f16
+done
 
 # Wrong commands.
 exits 2 'no file' "$run"
