@@ -193,6 +193,7 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
         .kernarg = args->base,
         .dispatch_packet = args->base + packet_at,
         .strict = set->strict,
+        .count_memory = set->counters != NULL,
         .matrix = set->matrix,
         .order = set->strict ? (unsigned)set->seed : 0,
         .seed = set->seed,

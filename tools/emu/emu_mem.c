@@ -367,15 +367,15 @@ const struct emu_block *emu_mem_lookup(const struct emu_memory *m, uint64_t addr
     return b;
 }
 
-static void print_block(char *buf, size_t len, const char *how, uint64_t bytes,
+static void print_block(char *buf, size_t len, const char *lead, uint64_t bytes, const char *how,
                         const struct emu_block *b)
 {
     char owner[32] = "";
     if (b->device >= 0)
         snprintf(owner, sizeof owner, " of device %d", b->device);
-    snprintf(buf, len, "%" PRIu64 " bytes %s allocation #%" PRIu64 " (%s memory%s, 0x%" PRIx64
+    snprintf(buf, len, "%s%" PRIu64 " bytes %s allocation #%" PRIu64 " (%s memory%s, 0x%" PRIx64
                        ", %" PRIu64 " bytes)",
-             bytes, how, b->serial, kind_names[b->kind], owner, b->base, b->size);
+             lead, bytes, how, b->serial, kind_names[b->kind], owner, b->base, b->size);
 }
 
 static bool explain_freed(uint64_t addr, char *buf, size_t len)
@@ -404,7 +404,8 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
             snprintf(buf, len, "inside allocation #%" PRIu64 " of device %d, and this is device %d",
                      below->serial, below->device, m->device);
         else
-            print_block(buf, len, "past the end of", addr + n - below->base - below->size, below);
+            print_block(buf, len, "ends ", addr + n - below->base - below->size, "past the end of",
+                        below);
         return;
     }
     if (explain_freed(addr, buf, len))
@@ -412,9 +413,9 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
     uint64_t after = below ? addr - below->base - below->size : UINT64_MAX;
     uint64_t before = next ? next->base - addr : UINT64_MAX;
     if (after <= before && after < 1u << 20)
-        print_block(buf, len, "past the end of", after, below);
+        print_block(buf, len, "begins ", after, "past the end of", below);
     else if (before < 1u << 20)
-        print_block(buf, len, "before", before, next);
+        print_block(buf, len, "begins ", before, "before", next);
     else
         snprintf(buf, len, "not near any allocation");
 }
@@ -430,7 +431,7 @@ static bool resolve(const struct emu_memory *m, uint64_t addr, uint64_t n, uint8
         uint64_t at = addr - b->base;
         if (n > b->size - at) {
             char why[256];
-            print_block(why, sizeof why, "past the end of", at + n - b->size, b);
+            print_block(why, sizeof why, "", at + n - b->size, "past the end of", b);
             snprintf(err, errlen, "%s of %" PRIu64 " bytes at 0x%" PRIx64 " reaches %s", what, n,
                      addr, why);
             return false;

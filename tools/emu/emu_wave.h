@@ -183,6 +183,7 @@ struct emu_launch {
                                    not ask for it */
     struct emu_memory *memory;
     bool strict;
+    bool count_memory; /* count transactions and bank conflicts, which costs time */
     enum emu_matrix_mode matrix;
     unsigned order;   /* 0: waves and workgroups ascending; others: see emu_run.c */
     uint64_t seed;    /* adversarial mode, random orders */
