@@ -4,7 +4,7 @@ srcdir=`cd "$srcdir" && pwd`
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-dist.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
-if ! git -C "$srcdir" rev-parse --git-dir >/dev/null 2>&1; then
+if [ ! -e "$srcdir/.git" ] || ! git -C "$srcdir" rev-parse --git-dir >/dev/null 2>&1; then
     echo '1..0 # SKIP not a git checkout'
     exit 0
 fi
