@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "capture.h"
 #include "hip.h"
 #include "module.h"
 #include "select.h"
@@ -126,22 +127,72 @@ static enum aothip_status refuse_unsupported(const struct module_device *device,
                       device->images->path);
 }
 
-static enum aothip_status launch(const struct aothip_context *context, const struct hip *hip,
-                                 const struct module_device *device, hipFunction_t function,
-                                 const char *symbol, struct attn_fwd_args *args,
-                                 const struct args_grid *grid, hipStream_t stream,
-                                 struct status *why)
+/* All that a launch needs. */
+struct launch {
+    const struct hip *hip;
+    struct module_device *device;
+    uint32_t entry;
+    hipFunction_t function;
+    hipStream_t stream;
+    struct args_grid grid;
+    struct attn_fwd_args args;
+};
+
+static enum aothip_status begin_capture(const char *root, const struct launch *launch,
+                                        const struct aothip_attn_fwd_params *params,
+                                        struct capture **capture, struct status *why)
 {
-    void *parameters[] = {args};
+    const struct module_kernel *kernel = &launch->device->kernels[launch->entry];
+    const int64_t *size = params->q.size;
+    const struct aothip_tensor lse = {params->lse,
+                                      {size[0], size[1], size[2], 1},
+                                      {size[1] * size[2], size[2], 1, 1},
+                                      AOTHIP_F32};
+    const struct capture_tensor tensors[] = {
+        {"q", params->q, offsetof(struct attn_fwd_args, q), 0},
+        {"k", params->k, offsetof(struct attn_fwd_args, k), 0},
+        {"v", params->v, offsetof(struct attn_fwd_args, v), 0},
+        {"o", params->o, offsetof(struct attn_fwd_args, o), 1},
+        {"lse", lse, offsetof(struct attn_fwd_args, lse), 1},
+    };
+    char target[TARGET_TEXT_MAX];
+    struct capture_launch all = {
+        .symbol = launch->device->images->entries[launch->entry].symbol,
+        .target = target_print(&launch->device->target, target),
+        .code = kernel->code,
+        .code_size = kernel->code_size,
+        .kernarg = &launch->args,
+        .kernarg_size = sizeof(launch->args),
+        .grid = launch->grid,
+        .tensor_count = params->lse ? 5 : 4,
+    };
+    memcpy(all.tensors, tensors, sizeof(tensors));
+    return capture_begin(root, launch->hip, launch->stream, &all, capture, why);
+}
+
+static enum aothip_status run_launch(const struct aothip_context *context, struct launch *launch,
+                                     const struct aothip_attn_fwd_params *params,
+                                     struct status *why)
+{
+    const struct args_grid *grid = &launch->grid;
+    const char *symbol = launch->device->images->entries[launch->entry].symbol;
+    const char *root = module_capture(context);
+    struct capture *capture = NULL;
+    void *parameters[] = {&launch->args};
     hipError_t error;
     if (module_log(context) >= STATUS_LOG_ALL)
-        status_print("device %d: launch %s, grid %u x %u x %u of %u threads", device->number,
-                     symbol, grid->x, grid->y, grid->z, grid->threads);
-    error = hip->module_launch_kernel(function, grid->x, grid->y, grid->z, grid->threads, 1, 1, 0,
-                                      stream, parameters, NULL);
+        status_print("device %d: launch %s, grid %u x %u x %u of %u threads",
+                     launch->device->number, symbol, grid->x, grid->y, grid->z, grid->threads);
+    if (root && begin_capture(root, launch, params, &capture, why))
+        return why->code;
+    error =
+        launch->hip->module_launch_kernel(launch->function, grid->x, grid->y, grid->z,
+                                          grid->threads, 1, 1, 0, launch->stream, parameters, NULL);
     if (error != hipSuccess)
-        return hip_fail_for(hip, symbol, "hipModuleLaunchKernel", error, why);
-    return AOTHIP_OK;
+        hip_fail_for(launch->hip, symbol, "hipModuleLaunchKernel", error, why);
+    if (capture)
+        capture_end(capture, why);
+    return why->code;
 }
 
 static enum aothip_status attn_fwd(struct aothip_context *context,
@@ -149,31 +200,28 @@ static enum aothip_status attn_fwd(struct aothip_context *context,
                                    struct status *why)
 {
     const struct aothip_attn_fwd_params *params;
-    struct aothip_attn_fwd_params room;
-    const struct hip *hip;
-    struct module_device *device;
-    struct attn_fwd_args args;
-    struct args_grid grid;
-    struct select_need need;
     const struct format_entry *entries;
-    hipFunction_t function;
+    struct aothip_attn_fwd_params room;
+    struct launch launch = {.stream = stream};
+    struct select_need need;
     int number, entry;
 
-    if (validate_attn_fwd(given, &room, &params, why) || module_hip(context, &hip, why) ||
-        module_stream_device(hip, stream, &number, why) ||
-        module_device(context, hip, number, &device, why))
+    if (validate_attn_fwd(given, &room, &params, why) || module_hip(context, &launch.hip, why) ||
+        module_stream_device(launch.hip, stream, &number, why) ||
+        module_device(context, launch.hip, number, &launch.device, why))
         return why->code;
     if (validate_is_empty(params))
         return AOTHIP_OK;
     need = select_need_attn_fwd(params);
-    entries = device->images->entries;
-    entry = select_entry(entries, device->images->header->entry_count, &need);
+    entries = launch.device->images->entries;
+    entry = select_entry(entries, launch.device->images->header->entry_count, &need);
     if (entry < 0)
-        return refuse_unsupported(device, &need, why);
-    if (args_attn_fwd(params, &entries[entry], &args, &grid, why) ||
-        module_function(context, hip, device, (uint32_t)entry, &function, why))
+        return refuse_unsupported(launch.device, &need, why);
+    launch.entry = (uint32_t)entry;
+    if (args_attn_fwd(params, &entries[entry], &launch.args, &launch.grid, why) ||
+        module_function(context, launch.hip, launch.device, launch.entry, &launch.function, why))
         return why->code;
-    return launch(context, hip, device, function, entries[entry].symbol, &args, &grid, stream, why);
+    return run_launch(context, &launch, params, why);
 }
 
 enum aothip_status aothip_attn_fwd(struct aothip_context *context,

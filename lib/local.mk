@@ -15,6 +15,7 @@ lib_libaothip_core_la_SOURCES = \
 	lib/api.c \
 	lib/args.c lib/args.h gen/kernel/kernarg.h \
 	lib/bundle.c lib/bundle.h \
+	lib/capture.c lib/capture.h \
 	lib/module.c lib/module.h \
 	lib/select.c lib/select.h \
 	lib/status.c lib/status.def \

@@ -18,6 +18,7 @@ struct image {
 
 struct aothip_context {
     char *directory;
+    char *capture; /* AOTHIP_CAPTURE, or NULL */
     enum status_log log;
     pthread_mutex_t lock; /* guards every write to what follows */
     struct image *images;
@@ -29,22 +30,32 @@ struct aothip_context {
 enum aothip_status module_open(const char *directory, struct aothip_context **context,
                                struct status *why)
 {
+    const char *capture = getenv("AOTHIP_CAPTURE");
     struct aothip_context *made = calloc(1, sizeof(*made));
     *context = NULL;
     if (!made)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a context");
-    if (store_find_directory(directory, &made->directory, why)) {
-        free(made);
-        return why->code;
-    }
+    made->log = status_log_level();
     if (pthread_mutex_init(&made->lock, NULL)) {
-        free(made->directory);
         free(made);
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a lock");
     }
-    made->log = status_log_level();
+    if (capture && *capture) {
+        made->capture = strdup(capture);
+        if (!made->capture)
+            status_set(why, AOTHIP_E_MEMORY, "no memory for AOTHIP_CAPTURE");
+    }
+    if (why->code || store_find_directory(directory, &made->directory, why)) {
+        module_close(made);
+        return why->code;
+    }
     *context = made;
     return AOTHIP_OK;
+}
+
+const char *module_capture(const struct aothip_context *context)
+{
+    return context->capture;
 }
 
 const char *module_directory(const struct aothip_context *context)
@@ -272,6 +283,7 @@ static enum aothip_status load_code(const struct hip *hip, const struct bundle_c
     }
     kernel->module = module;
     kernel->code = copy;
+    kernel->code_size = code->size;
     return AOTHIP_OK;
 }
 
@@ -354,6 +366,7 @@ void module_close(struct aothip_context *context)
         free(image);
     }
     pthread_mutex_destroy(&context->lock);
+    free(context->capture);
     free(context->directory);
     free(context);
 }

@@ -18,6 +18,7 @@ struct module_kernel {
     _Atomic(hipFunction_t) function; /* NULL until loaded */
     hipModule_t module;
     void *code; /* the code object; runtimes and debuggers may refer to it until it is unloaded */
+    size_t code_size;
 };
 
 /* A device with its images. Immutable but for the atomics. */
@@ -46,6 +47,9 @@ void module_close(struct aothip_context *context);
 
 const char *module_directory(const struct aothip_context *context);
 enum status_log module_log(const struct aothip_context *context);
+
+/* The directory for captures of launches that AOTHIP_CAPTURE names; NULL where it is not set. */
+const char *module_capture(const struct aothip_context *context);
 
 /* The HIP runtime, found on the first call. Errors: NO_HIP. */
 enum aothip_status module_hip(struct aothip_context *context, const struct hip **hip,

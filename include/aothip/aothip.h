@@ -21,6 +21,9 @@
  *   A call that fails has launched nothing and written nothing.
  * - Nothing is printed unless the environment variable AOTHIP_LOG is set to 1 (failures) or
  *   2 (failures, image loading and every launch); it goes to stderr.
+ * - For bug reports, AOTHIP_CAPTURE=DIR writes every launch of contexts opened since into DIR, with
+ *   its tensors, for aothip-replay(1). It waits for the stream around each launch, and a call that
+ *   cannot write the capture's end fails although it has launched.
  */
 #ifndef AOTHIP_H
 #define AOTHIP_H
