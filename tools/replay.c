@@ -24,6 +24,16 @@ static const char help[] =
     "\n"
     "Exit status: 0 all launches agree, 1 one does not or failed, 2 wrong command.\n";
 
+enum { EMULATE = 256, DEVICE, TOLERANCE, EXACT, HELP, SHOW_VERSION };
+
+static const struct option known[] = {{"emulate", optional_argument, NULL, EMULATE},
+                                      {"device", required_argument, NULL, DEVICE},
+                                      {"tolerance", required_argument, NULL, TOLERANCE},
+                                      {"exact", no_argument, NULL, EXACT},
+                                      {"help", no_argument, NULL, HELP},
+                                      {"version", no_argument, NULL, SHOW_VERSION},
+                                      {NULL, 0, NULL, 0}};
+
 struct options {
     const char *emulate; /* NULL: no; "": as captured */
     int device;
@@ -231,14 +241,6 @@ static bool replay_on(const struct device *device, const char *directory,
 
 static void parse_options(int argc, char **argv, struct options *options)
 {
-    enum { EMULATE = 256, DEVICE, TOLERANCE, EXACT, HELP, VERSION };
-    static const struct option known[] = {{"emulate", optional_argument, NULL, EMULATE},
-                                          {"device", required_argument, NULL, DEVICE},
-                                          {"tolerance", required_argument, NULL, TOLERANCE},
-                                          {"exact", no_argument, NULL, EXACT},
-                                          {"help", no_argument, NULL, HELP},
-                                          {"version", no_argument, NULL, VERSION},
-                                          {NULL, 0, NULL, 0}};
     int option;
     while ((option = cli_option(argc, argv, ":", known)) != -1)
         switch (option) {
