@@ -296,6 +296,47 @@ static void test_tolerance(int dtype, double unit, const char *name)
     ref_free(&a);
 }
 
+/* Faults that a kernel may well have change a long row by little; they must be seen all the same.
+ */
+static void test_sensitivity(int dtype, const char *name)
+{
+    enum { SEQ_Q = 20, SEQ_K = 777, DIM = 64 };
+    static uint16_t q[SEQ_Q * DIM], k[SEQ_K * DIM], v[SEQ_K * DIM], out[SEQ_Q * DIM];
+    static double plain[SEQ_Q * DIM];
+    struct aothip_tensor o = view(out, dtype, 1, 1, SEQ_Q, DIM);
+    struct ref_problem good, bad[4];
+    static const char *const faults[] = {"nothing", "the mask is left out",
+                                         "the mask is off by one", "the scale is 2 % off"};
+    struct ref_fwd a;
+    uint64_t seed = 3;
+    int i, fault;
+
+    for (i = 0; i < SEQ_Q * DIM; i++)
+        ref_store(q, i, dtype, 2 * noise(&seed));
+    for (i = 0; i < SEQ_K * DIM; i++) {
+        ref_store(k, i, dtype, 2 * noise(&seed));
+        ref_store(v, i, dtype, 2 * noise(&seed));
+    }
+    good = (struct ref_problem){.q = view(q, dtype, 1, 1, SEQ_Q, DIM),
+                                .k = view(k, dtype, 1, 1, SEQ_K, DIM),
+                                .v = view(v, dtype, 1, 1, SEQ_K, DIM),
+                                .scale = 0.125,
+                                .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
+    bad[0] = bad[1] = bad[2] = bad[3] = good;
+    bad[1].k.size[2] = bad[1].v.size[2] = SEQ_K - 1;
+    bad[1].mask = AOTHIP_MASK_NONE;
+    bad[2].k.size[2] = bad[2].v.size[2] = SEQ_K - 1;
+    bad[3].scale *= 1.02;
+    is_int(ref_attn_fwd(&good, &a), 0, "a long row: solved");
+    for (fault = 0; fault < 4; fault++) {
+        ref_plain_fwd(&bad[fault], plain, NULL);
+        for (i = 0; i < SEQ_Q * DIM; i++)
+            ref_store(out, i, dtype, plain[i]);
+        ok((ref_judge_o(&a, &o).wrong > 0) == (fault > 0), "%s: %s", name, faults[fault]);
+    }
+    ref_free(&a);
+}
+
 /* Values below 2^-14 vanish on a matrix unit that flushes; only the tolerance may know. */
 static void test_flushing(void)
 {
@@ -332,6 +373,8 @@ int main(void)
     test_refusals();
     test_tolerance(AOTHIP_F16, 0x1p-11, "f16");
     test_tolerance(AOTHIP_BF16, 0x1p-8, "bf16");
+    test_sensitivity(AOTHIP_F16, "f16");
+    test_sensitivity(AOTHIP_BF16, "bf16");
     test_flushing();
     return tap_done();
 }
