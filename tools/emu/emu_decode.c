@@ -79,9 +79,10 @@ static bool has(const char *name, const char *part)
 
 static void find_traits(const char *name, struct emu_sig *sig)
 {
-    static const char *const acc[] = {"fmac_",       "v_mac_",    "v_dot2c",        "v_dot4c",
-                                      "v_dot8c",     "v_dot2acc", "v_dual_dot2acc", "smfmac",
-                                      "v_writelane", "s_bitset",  "s_cmov_"};
+    static const char *const acc[] = {
+        "fmac_",     "v_mac_",         "v_dot2c",          "v_dot4c",         "v_dot8c",
+        "v_dot2acc", "v_dual_dot2acc", "smfmac",           "v_writelane",     "s_bitset",
+        "s_cmov_",   "v_cvt_sr",       "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32"};
 
     for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
         sig->acc |= has(name, acc[i]);
@@ -89,6 +90,23 @@ static void find_traits(const char *name, struct emu_sig *sig)
     sig->cmp_class = has(name, "cmp_class") || has(name, "cmpx_class");
     sig->cmpx = has(name, "v_cmpx");
     sig->swap = has(name, "v_swap");
+    sig->stochastic = has(name, "v_cvt_sr");
+    sig->has_addr = sig->nsrc && sig->src[0].kind == EMU_SLOT_ADDR;
+    sig->gds_only = has(name, "ds_gws") || has(name, "gs_reg") || has(name, "ds_ordered");
+    sig->lds_only = has(name, "permute_b32") || has(name, "ds_bvh") || has(name, "ds_nop");
+    sig->from_lds = has(name, "store_lds");
+    sig->sc_bits = !strcmp(name, "buffer_wbl2") || !strcmp(name, "buffer_inv");
+    sig->illegal = !strcmp(name, "v_illegal");
+    sig->no_scc = has(name, "atomic_add_f32") || has(name, "atomic_pk_add_f16") ||
+                  (has(name, "atomic") && has(name, "_f64"));
+    sig->lds_bit = has(name, "load") && !has(name, "d16") && !has(name, "_lds_");
+    sig->half_src1 =
+        has(name, "v_fmaak_f16") || has(name, "v_fmamk_f16") || has(name, "v_ldexp_f16");
+    sig->sparse = has(name, "v_smfmac");
+    sig->f64_neg = has(name, "v_mfma_f64");
+    sig->two_sel = has(name, "v_permlane");
+    sig->dot16 = !strcmp(name, "v_dot2_f16_f16") || !strcmp(name, "v_dot2_bf16_bf16");
+    sig->packed = has(name, "v_pk_");
     sig->true16 = !strcmp(name, "v_mov_b16");
     sig->div_fmas = has(name, "v_div_fmas");
 }
@@ -200,6 +218,8 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
     unsigned n, align, first, count;
 
     slot = fit_slot(r, slot);
+    if (slot.dwords == 32) /* no such range of SGPRs: LLVM takes the one register */
+        slot.dwords = 1;
     n = slot.dwords;
     align = n == 1 ? 1 : n == 2 ? 2 : 4;
     if (value > 127)
@@ -213,10 +233,8 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
         set_operand(o, EMU_OPK_SGPR, first + value, slot);
         return true;
     }
-    if (n > 2 || (n == 2 && value != null && value & 1))
-        return false;
-    if (n == 2 && (value == 124 || value == 125) && value != null)
-        return false; /* m0 has one register */
+    if (n > 1 && (value != null && (value & 1 || value == 124)))
+        return false; /* halves of pairs, and m0, which has one register */
     if (value == 124 || value == 125)
         value = value == null ? EMU_S_NULL : EMU_S_M0;
     set_operand(o, EMU_OPK_SGPR, value, slot);
@@ -261,8 +279,6 @@ static bool read_special(unsigned value, struct emu_slot slot, struct emu_operan
 {
     unsigned s;
 
-    if (slot.dwords > 2)
-        return false;
     if (value >= 235 && value <= 239)
         s = EMU_SP_SHARED_BASE + (value - 235);
     else if (value >= 251 && value <= 253)
@@ -372,6 +388,8 @@ static struct place find_place(uint32_t w, bool gfx11)
 {
     const struct place none = {EMU_ENCODINGS, 0, 0, 0};
 
+    if (w == 0 && gfx11)
+        return (struct place){EMU_VOP2, 0, 0, 4}; /* v_illegal */
     if (w >> 31 == 0) {
         if (w >> 25 == 0x3e)
             return (struct place){EMU_VOPC, 0, w >> 17 & 0xff, 4};

@@ -53,8 +53,22 @@ struct emu_sig {
     bool cmp_class; /* its second source is as wide as the first allows */
     bool cmpx;
     bool swap;
-    bool true16;   /* gfx11: names register halves v0.l, v0.h */
-    bool div_fmas; /* reads VCC, unnamed */
+    bool illegal;  /* gfx11: the all-zero word */
+    bool no_scc;   /* gfx90a: an atomic without the scc bit */
+    bool from_lds; /* gfx9: buffer_store_lds_dword */
+    bool has_addr; /* memory: the first source is an address */
+    bool gds_only, lds_only;
+    bool sc_bits;    /* cache control with scope bits */
+    bool lds_bit;    /* a load that may go to LDS by a bit of its own */
+    bool stochastic; /* v_cvt_sr: op_sel[3:2] chooses the byte written */
+    bool half_src1;  /* gfx11: also the second source is v0..v127 */
+    bool sparse;     /* SMFMAC: no blgp */
+    bool f64_neg;    /* gfx942: blgp negates */
+    bool two_sel;    /* op_sel has two bits */
+    bool dot16;      /* op_sel bits of the first two sources are ignored */
+    bool packed;     /* v_pk_fmac_f16 */
+    bool true16;     /* gfx11: names register halves v0.l, v0.h */
+    bool div_fmas;   /* reads VCC, unnamed */
 };
 
 const struct emu_sig *emu_row_sig(unsigned row);

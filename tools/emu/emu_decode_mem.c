@@ -18,6 +18,14 @@ static bool acc_bit(const struct emu_reader *r, unsigned bit)
 
 /* ---- LDS ---- */
 
+/* The gds bit is required, forbidden, or (gfx9) ignored. */
+static bool gds_legal(const struct emu_reader *r, bool gds)
+{
+    if (r->sig->gds_only)
+        return gds;
+    return !gds || !r->sig->lds_only;
+}
+
 static bool decode_ds(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -25,10 +33,12 @@ static bool decode_ds(struct emu_reader *r)
     bool acc = acc_bit(r, 25), gds = emu_bits(r, r->gfx11 ? 17 : 16, 1);
     unsigned data = 0;
 
+    if (!gds_legal(r, gds))
+        return false;
     in->offset = (int32_t)emu_bits(r, 0, 16);
     in->offset0 = (uint8_t)emu_bits(r, 0, 8);
     in->offset1 = (uint8_t)emu_bits(r, 8, 8);
-    in->mem = gds && r->gfx11 ? EMU_M_GDS : 0;
+    in->mem = gds && (r->gfx11 || r->sig->gds_only) ? EMU_M_GDS : 0;
     if (r->sig->ndst) {
         if (!emu_read_vgpr(r, emu_bits(r, 56, 8), acc, r->sig->dst[0], &in->dst[0]))
             return false;
@@ -79,6 +89,8 @@ static bool flat_address(struct emu_reader *r)
     unsigned saddr = emu_bits(r, 48, 7), off = r->gfx11 ? 124 : 127;
     unsigned vaddr = emu_bits(r, 32, 8);
 
+    if (!r->sig->has_addr) /* addtid: the lane number is the address */
+        return saddr == off || emu_read_sgpr(r, saddr, sgpr64, &in->src[2]);
     if (in->enc == EMU_FLAT)
         return saddr == (r->gfx11 ? 124u : 0u) &&
                emu_read_vgpr(r, vaddr, false, vaddr64, &in->src[0]);
@@ -106,25 +118,34 @@ static bool scratch_address(struct emu_reader *r)
     return saddr == off || emu_read_sgpr(r, saddr, sgpr32, &in->src[2]);
 }
 
+/* gfx90a's float atomics have no scc bit. */
+static bool no_scc(const struct emu_reader *r)
+{
+    return r->sig->no_scc && r->in->family == EMU_GFX90A && r->in->mem & EMU_M_SCC;
+}
+
 static bool decode_flat(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
     const struct emu_sig *sig = r->sig;
     bool acc = acc_bit(r, 55), returns, lds = !r->gfx11 && emu_bits(r, 13, 1);
 
-    in->offset = (int32_t)(in->word[0] << 19) >> 19;
+    in->offset =
+        in->enc == EMU_FLAT ? (int32_t)emu_bits(r, 0, 13) : (int32_t)(in->word[0] << 19) >> 19;
     flat_cache_bits(r);
     if (!(in->enc == EMU_SCRATCH ? scratch_address(r) : flat_address(r)))
         return false;
     if (r->gfx11 && in->enc != EMU_SCRATCH && emu_bits(r, 55, 1))
         return false;
     if (lds && !(in->mem & EMU_M_SVE)) {
-        if (in->enc == EMU_FLAT || in->family != EMU_GFX90A || !(in->flags & EMU_F_LOAD) ||
-            sig->dst[0].dwords > 1 || in->flags & EMU_F_D16 || acc)
+        if (in->enc == EMU_FLAT || in->family != EMU_GFX90A || !sig->lds_bit ||
+            sig->dst[0].dwords > 1 || acc)
             return false;
         in->mem |= EMU_M_LDS;
         in->flags |= EMU_F_LDS_DMA;
     }
+    if ((r->row->flags & EMU_F_LDS_DMA && acc) || no_scc(r))
+        return false;
     in->nsrc = 3;
     returns = sig->ndst && !(in->flags & EMU_F_ATOMIC && !(in->mem & EMU_M_GLC));
     if (returns && !(in->mem & EMU_M_LDS)) {
@@ -132,7 +153,8 @@ static bool decode_flat(struct emu_reader *r)
             return false;
         in->ndst = 1;
     }
-    return sig->nsrc < 2 || emu_read_vgpr(r, emu_bits(r, 40, 8), acc, sig->src[1], &in->src[1]);
+    return sig->nsrc <= sig->has_addr ||
+           emu_read_vgpr(r, emu_bits(r, 40, 8), acc, sig->src[sig->has_addr], &in->src[1]);
 }
 
 /* ---- buffers ---- */
@@ -179,6 +201,26 @@ static bool buffer_data(struct emu_reader *r, bool returns)
     return true;
 }
 
+/* No operands. gfx90a's buffer_wbl2 ignores glc and scc, gfx942's instructions have sc0 and sc1. */
+static bool decode_cache_control(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+    bool sc = r->sig->sc_bits;
+
+    in->mem &= EMU_M_GLC | EMU_M_SCC;
+    if (r->gfx11) {
+        in->mem = 0;
+        return emu_bits(r, 13, 2) == 0 && emu_bits(r, 53, 3) == 0;
+    }
+    if (emu_bits(r, 55, 1) || emu_bits(r, 16, 1) || emu_bits(r, 12, 2))
+        return false;
+    if (!sc)
+        return in->mem == 0;
+    if (in->family == EMU_GFX90A)
+        in->mem = 0;
+    return true;
+}
+
 static bool decode_buffer(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -187,17 +229,22 @@ static bool decode_buffer(struct emu_reader *r)
     struct emu_slot addr = vaddr32;
 
     buffer_bits(r);
-    if (!sig->nsrc) { /* cache control: no operands */
-        return emu_decode_trapped(r);
-    }
+    if (!sig->nsrc)
+        return decode_cache_control(r);
     in->offset = (int32_t)emu_bits(r, 0, 12);
+    if (sig->from_lds) {
+        if (!(in->mem & EMU_M_LDS) || in->mem & (EMU_M_OFFEN | EMU_M_IDXEN) || acc_bit(r, 55))
+            return false;
+        in->mem &= (uint16_t)~EMU_M_LDS;
+    }
     if (in->mem & EMU_M_LDS) {
-        if (!(in->flags & EMU_F_LOAD) || sig->dst[0].dwords > 1 || in->flags & EMU_F_D16 ||
-            acc_bit(r, 55))
+        if (!sig->lds_bit || sig->dst[0].dwords > 1 || acc_bit(r, 55))
             return false;
         in->flags |= EMU_F_LDS_DMA;
     }
-    if (in->mem & EMU_M_TFE && (in->flags & EMU_F_ATOMIC || lds_row))
+    if (in->mem & EMU_M_TFE && (in->flags & EMU_F_ATOMIC || lds_row || in->enc == EMU_MTBUF))
+        return false;
+    if (no_scc(r))
         return false;
     returns = sig->ndst && !(in->mem & EMU_M_LDS) &&
               !(in->flags & EMU_F_ATOMIC && !(in->mem & EMU_M_GLC));
@@ -230,6 +277,7 @@ bool emu_decode_memory(struct emu_reader *r)
 /* Images, export and interpolation keep their words only: they are never executed. */
 bool emu_decode_trapped(struct emu_reader *r)
 {
-    (void)r;
+    if (r->in->enc == EMU_LDSDIR)
+        return emu_bits(r, 22, 2) == 0;
     return true;
 }

@@ -30,7 +30,7 @@ static bool decode_sop(struct emu_reader *r)
             if (!emu_read_literal(r, slot, o))
                 return false;
         } else if (slot.kind == EMU_SLOT_SIMM16) {
-            in->simm16 = (int16_t)(w >> 8 & 0xff); /* s_set_gpr_idx_on: the mode bits */
+            in->simm16 = (int16_t)field[next++]; /* s_set_gpr_idx_on, s_sendmsg_rtn */
             in->nsrc--;
         } else if (!emu_read_src(r, field[next++], slot, o)) {
             return false;
@@ -104,7 +104,14 @@ static bool decode_smem(struct emu_reader *r)
     struct emu_insn *in = r->in;
     const struct emu_sig *sig = r->sig;
     bool glc = emu_bits(r, r->gfx11 ? 14 : 16, 1);
+    bool data = in->flags & (EMU_F_LOAD | EMU_F_STORE | EMU_F_ATOMIC);
     unsigned sdata = emu_bits(r, 6, 7);
+
+    if (!data && r->gfx11 && emu_bits(r, 13, 2))
+        return false;
+    if (!sig->nsrc && !r->gfx11 && emu_bits(r, 17, 1))
+        return false;
+    glc = glc && data;
 
     if (glc)
         in->mem |= EMU_M_GLC;
@@ -142,6 +149,7 @@ bool emu_decode_scalar(struct emu_reader *r)
         break;
     case EMU_SOPP:
         r->in->simm16 = (int16_t)r->in->word[0];
+        ok = r->sig->nsrc || r->in->simm16 == 0;
         break;
     default:
         ok = decode_sop(r);

@@ -3,7 +3,7 @@
  */
 #include "emu_decode.h"
 
-/* gfx11's 32-bit forms reach only v0..v127 with a 16-bit operand: bit 7 chooses the half. */
+/* gfx11's 32-bit forms write only v0..v127 with a 16-bit result: bit 7 would choose the half. */
 static bool half_limit(const struct emu_reader *r, unsigned vgpr, unsigned type)
 {
     return r->gfx11 && emu_type_is_16bit(type) && vgpr > 127;
@@ -55,12 +55,11 @@ static bool read_sources(struct emu_reader *r, unsigned src0)
         else if (field++ == 0 && r->sig->true16 && r->gfx11 && src0 >= 256)
             ok = emu_read_half(r, src0 - 256, slot, o);
         else if (field == 1)
-            ok = !(src0 >= 256 && half_limit(r, src0 - 256, slot.type)) &&
-                 emu_read_src(r, src0, slot, o);
+            ok = emu_read_src(r, src0, slot, o);
         else if (r->sig->swap)
             ok = emu_read_vgpr(r, in->word[0] >> 17 & 0xff, false, slot, o);
         else
-            ok = !half_limit(r, vsrc1, r->sig->src[r->sig->cmp_class ? 0 : i].type) &&
+            ok = !(r->sig->half_src1 && r->gfx11 && vsrc1 > 127) &&
                  emu_read_vgpr(r, vsrc1, false, slot, o);
         if (!ok)
             return false;
@@ -96,14 +95,14 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     uint32_t f = r->row->flags;
     bool present = i < r->sig->nsrc && r->sig->src[i].kind != EMU_SLOT_MASK;
 
-    if (present && f & EMU_D_NEGX)
-        return true;
     if (present && f & EMU_D_FMODS && (emu_type_is_float(o->type) || r->sig->cndmask)) {
         o->flags |= (bits & 1 ? EMU_OPF_NEG : 0) | (bits & 2 ? EMU_OPF_ABS : 0);
         return true;
     }
+    if (present && f & EMU_D_NEGX)
+        return true;
     if (present && f & EMU_D_IMODS) {
-        o->flags |= bits & 1 ? EMU_OPF_NEG : 0;
+        o->flags |= bits & 1 ? EMU_OPF_SEXT : 0;
         return true;
     }
     return bits == 0;
@@ -197,7 +196,7 @@ bool emu_decode_vop(struct emu_reader *r)
     else if (src0 == 0xf9 && !r->gfx11 && flags & EMU_D_SDWA)
         ok = decode_sdwa(r);
     else
-        ok = (r->sig->nsrc || src0 == 0) && read_dst(r) && read_sources(r, src0);
+        ok = (!r->sig->illegal || in->word[0] == 0) && read_dst(r) && read_sources(r, src0);
     if (ok)
         emu_add_implicit(r);
     return ok;
@@ -211,6 +210,9 @@ static bool read_half_sources(struct emu_reader *r, const struct emu_sig *sig, u
 {
     struct emu_insn *in = r->in;
     unsigned field = 0;
+
+    if (sig->nsrc == 1 && vsrc1)
+        return false;
 
     for (unsigned i = 0; i < sig->nsrc; i++) {
         struct emu_slot slot = sig->src[i];
@@ -238,7 +240,7 @@ bool emu_decode_vopd(struct emu_reader *r)
     const struct emu_sig *sx = r->sig, *sy;
     unsigned xdst = emu_bits(r, 56, 8), ydst = emu_bits(r, 49, 7) << 1 | (~xdst & 1);
 
-    if (y < 0)
+    if (y < 0 || in->wave != 32)
         return false;
     sy = emu_row_sig((unsigned)y);
     in->row_y = (uint16_t)y;

@@ -69,28 +69,34 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     uint32_t f = r->row->flags;
     bool present = i < r->sig->nsrc && r->sig->src[i].kind != EMU_SLOT_MASK;
 
-    if (present && f & EMU_D_NEGX)
-        return true;
-    if (present && f & EMU_D_FMODS && (emu_type_is_float(o->type) || r->sig->cndmask)) {
+    bool is_float = emu_type_is_float(o->type) || r->sig->cndmask;
+
+    /* gfx11's v_ldexp_f16_e64 sees its exponent as a half. */
+    is_float |= r->sig->half_src1 && r->gfx11 && !r->in->ext;
+    if (present && f & EMU_D_FMODS && is_float) {
         o->flags |= (bits & 1 ? EMU_OPF_NEG : 0) | (bits & 2 ? EMU_OPF_ABS : 0);
         return true;
     }
-    if (present && f & EMU_D_IMODS) {
-        o->flags |= bits & 1 ? EMU_OPF_NEG : 0;
+    if (present && f & EMU_D_NEGX) {
+        o->flags |= r->in->ext && bits & 1 ? EMU_OPF_SEXT : 0;
         return true;
     }
-    return bits == 0;
+    if (present && f & EMU_D_IMODS) {
+        o->flags |= bits & 1 ? EMU_OPF_SEXT : 0;
+        return true;
+    }
+    return bits == 0 || r->sig->stochastic;
 }
 
 static bool set_op_sel(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
-    unsigned bits = emu_bits(r, 11, 4);
+    unsigned bits = emu_bits(r, 11, 4) & (r->sig->two_sel ? 3 : r->sig->dot16 ? 12 : 15);
 
     if (!(r->row->flags & EMU_D_OPSEL))
         return true;
     for (unsigned i = 0; i < 3; i++) {
-        if (i >= r->sig->nsrc && bits >> i & 1)
+        if (i >= r->sig->nsrc && bits >> i & 1 && !r->sig->stochastic)
             return false;
         if (i < r->sig->nsrc && bits >> i & 1 && emu_type_is_16bit(in->src[i].type))
             in->src[i].flags |= EMU_OPF_HI;
@@ -175,10 +181,13 @@ static bool decode_packed(struct emu_reader *r)
 static bool read_matrix_src(struct emu_reader *r, unsigned i, bool acc)
 {
     struct emu_operand *o = &r->in->src[i];
+    struct emu_slot slot = r->sig->src[i];
     unsigned value = emu_bits(r, 32 + 9 * i, 9);
 
-    if (!emu_read_src(r, value, r->sig->src[i], o))
+    slot.type = r->sig->f64_neg ? EMU_T_F64 : EMU_T_F32; /* constants */
+    if (!emu_read_src(r, value, slot, o))
         return false;
+    o->type = r->sig->src[i].type;
     if (o->kind == EMU_OPK_VGPR && acc)
         o->kind = EMU_OPK_AGPR;
     return true;
@@ -215,6 +224,8 @@ static bool decode_mai(struct emu_reader *r)
     in->cbsz = (uint8_t)emu_bits(r, 8, 3);
     in->abid = (uint8_t)emu_bits(r, 11, 4);
     in->blgp = (uint8_t)emu_bits(r, 61, 3);
+    if (r->sig->sparse && in->blgp)
+        return false;
     emu_add_implicit(r);
     return true;
 }

@@ -77,13 +77,32 @@ static const uint64_t f64_values[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x
                                       0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
                                       0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
-static void print_16(struct emu_text *t, uint32_t x, const uint64_t *values)
+/* A half: the low 16 bits count. */
+static void print_f16(struct emu_text *t, uint32_t x)
 {
     int16_t s = (int16_t)x;
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", s);
-    else if (!values || !print_float(t, x & 0xffff, values))
+    else if (!print_float(t, x & 0xffff, f16_values))
+        emu_text_add(t, "0x%x", x & 0xffff);
+}
+
+/* Small values are judged by all 32 bits, others printed by 16. */
+static void print_i16(struct emu_text *t, uint32_t x)
+{
+    int32_t s = (int32_t)x;
+
+    emu_text_add(t, s >= -16 && s <= 64 ? "%d" : "0x%x", s >= -16 && s <= 64 ? x : x & 0xffff);
+}
+
+static void print_packed(struct emu_text *t, uint32_t x, const uint64_t *values)
+{
+    int32_t s = (int32_t)x;
+
+    if (s >= -16 && s <= 64)
+        emu_text_add(t, "%d", s);
+    else if (!print_float(t, x, values))
         emu_text_add(t, "0x%x", x);
 }
 
@@ -103,6 +122,8 @@ static void print_64(struct emu_text *t, uint64_t x, bool is_double)
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", (int)s);
+    else if (x == f64_values[8])
+        emu_text_add(t, "0.15915494309189532");
     else if (print_float(t, x, f64_values))
         return;
     else
@@ -115,16 +136,18 @@ static void print_bits(struct emu_text *t, unsigned type, uint64_t bits)
 {
     switch (type) {
     case EMU_T_F16:
+        print_f16(t, (uint32_t)bits);
+        break;
     case EMU_T_PK_F16:
-        print_16(t, (uint32_t)bits, f16_values);
+        print_packed(t, (uint32_t)bits, f16_values);
         break;
     case EMU_T_BF16:
     case EMU_T_PK_BF16:
-        print_16(t, (uint32_t)bits, bf16_values);
+        print_packed(t, (uint32_t)bits, bf16_values);
         break;
     case EMU_T_B16:
     case EMU_T_I16:
-        print_16(t, (uint32_t)bits, NULL);
+        print_i16(t, (uint32_t)bits);
         break;
     case EMU_T_F64:
         print_64(t, bits, true);
@@ -151,6 +174,19 @@ static const char *const special_names[] = {"src_shared_base",
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
 {
     uint32_t literal = in->word[in->size / 4 - 1];
+    unsigned type = o->type;
+
+    /* The printed form of a constant: mix literals as halves, SALU half comparisons as integers. */
+    if (type == EMU_T_MIX && (o->kind == EMU_OPK_LITERAL || in->op_sel_hi >> (o - in->src) & 1))
+        type = EMU_T_F16;
+    if (in->enc == EMU_SOPC && type == EMU_T_F16)
+        type = EMU_T_I16;
+    if (in->enc == EMU_SOP1 && type == EMU_T_F16 && o->kind == EMU_OPK_LITERAL)
+        type = EMU_T_B32;
+    if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
+        type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
+    if (emu_row_sig(in->row)->half_src1 && type == EMU_T_I16)
+        type = EMU_T_F16;
 
     switch (o->kind) {
     case EMU_OPK_VGPR:
@@ -166,17 +202,22 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         emu_text_add(t, "%s", special_names[o->reg]);
         break;
     case EMU_OPK_CONST:
-        print_bits(t, o->type, o->value);
+        print_bits(t, type, o->value);
         break;
     case EMU_OPK_LITERAL:
         if (o->type == EMU_T_F64)
             print_bits(t, o->type, (uint64_t)literal << 32);
         else
-            print_bits(t, o->type, literal);
+            print_bits(t, type, literal);
         break;
     default:
         emu_text_add(t, "off");
     }
+}
+
+void emu_print_k(struct emu_text *t, const struct emu_insn *in)
+{
+    emu_text_add(t, "0x%x", in->word[in->size / 4 - 1]);
 }
 
 /* ---- mnemonic ---- */
@@ -200,7 +241,9 @@ static const char *suffix(const struct emu_insn *in)
         return "_sdwa";
     if (in->ext != EMU_EXT_NONE)
         return in->enc == EMU_VOPC ? "" : "_dpp";
-    return row->flags & EMU_D_NO64 ? "" : "_e32";
+    if (row->flags & EMU_D_NO64)
+        return sig->true16 || (sig->packed && !emu_is_gfx11(in)) ? "_e32" : "";
+    return "_e32";
 }
 
 size_t emu_disasm(const struct emu_insn *insn, char *buf, size_t size)

@@ -22,6 +22,9 @@ static inline bool emu_is_gfx11(const struct emu_insn *in)
 /* Register, constant or literal, without modifiers. */
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o);
 
+/* A mandatory literal: always hexadecimal. */
+void emu_print_k(struct emu_text *t, const struct emu_insn *in);
+
 /* Everything after the mnemonic. */
 void emu_print_scalar(struct emu_text *t, const struct emu_insn *in);
 void emu_print_vector(struct emu_text *t, const struct emu_insn *in);

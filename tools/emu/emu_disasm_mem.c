@@ -54,15 +54,16 @@ static void print_ds(struct emu_text *t, const struct emu_insn *in)
 
 static void print_flat(struct emu_text *t, const struct emu_insn *in)
 {
-    bool first = true, store_first = in->enc == EMU_SCRATCH;
+    bool first = true;
 
-    (void)store_first;
     if (in->ndst) {
         next(t, &first);
         emu_print_operand(t, in, &in->dst[0]);
     }
-    next(t, &first);
-    emu_print_operand(t, in, &in->src[0]);
+    if (emu_row_sig(in->row)->has_addr) {
+        next(t, &first);
+        emu_print_operand(t, in, &in->src[0]);
+    }
     if (in->src[1].kind != EMU_OPK_NONE) {
         next(t, &first);
         emu_print_operand(t, in, &in->src[1]);
@@ -90,8 +91,10 @@ static void print_buffer(struct emu_text *t, const struct emu_insn *in)
         next(t, &first);
         emu_print_operand(t, in, in->ndst ? &in->dst[0] : &in->src[1]);
     }
-    next(t, &first);
-    emu_print_operand(t, in, &in->src[0]);
+    if (!emu_row_sig(in->row)->from_lds) {
+        next(t, &first);
+        emu_print_operand(t, in, &in->src[0]);
+    }
     next(t, &first);
     emu_print_operand(t, in, &in->src[2]);
     next(t, &first);
@@ -102,6 +105,8 @@ static void print_buffer(struct emu_text *t, const struct emu_insn *in)
                  in->mem & EMU_M_OFFEN ? " offen" : "");
     if (in->offset)
         emu_text_add(t, " offset:%d", in->offset);
+    if (emu_row_sig(in->row)->from_lds)
+        emu_text_add(t, " lds");
     cache_bits(t, in);
     emu_text_add(t, "%s%s", in->mem & EMU_M_TFE ? " tfe" : "", in->mem & EMU_M_LDS ? " lds" : "");
 }

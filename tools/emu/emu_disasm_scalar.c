@@ -40,20 +40,15 @@ static void print_depctr(struct emu_text *t, unsigned x)
         uint8_t shift, max;
     } fields[] = {{"hold_cnt", 7, 1}, {"sa_sdst", 0, 1}, {"va_vdst", 12, 15}, {"va_sdst", 9, 7},
                   {"va_ssrc", 8, 1},  {"va_vcc", 1, 1},  {"vm_vsrc", 2, 7}};
-    unsigned rest = x, n = sizeof fields / sizeof fields[0];
-    bool any = false;
+    unsigned n = sizeof fields / sizeof fields[0];
+    bool all = x == 0xff9f; /* nothing to wait for: all fields are printed */
 
-    for (unsigned i = 0; i < n; i++)
-        rest |= (unsigned)fields[i].max << fields[i].shift;
-    /* Bits of no field must be ones for the symbolic form. */
-    for (unsigned i = 0; i < n; i++)
-        any |= (x >> fields[i].shift & fields[i].max) != fields[i].max;
-    if (!any || (x | 0xff9f) != 0xffff) {
+    if (x & 0x60) { /* bits of no field: no symbolic form */
         emu_text_add(t, " 0x%x", x);
         return;
     }
     for (unsigned i = 0; i < n; i++)
-        if ((x >> fields[i].shift & fields[i].max) != fields[i].max)
+        if (all || (x >> fields[i].shift & fields[i].max) != fields[i].max)
             emu_text_add(t, " depctr_%s(%u)", fields[i].name, x >> fields[i].shift & fields[i].max);
 }
 
@@ -149,6 +144,8 @@ static void print_message9(struct emu_text *t, unsigned x)
         emu_text_add(t, "sendmsg(MSG_SYSMSG, SYSMSG_OP_%s)", sys[op]);
     } else if (name && id != 2 && id != 3 && id != 15 && !op && !stream) {
         emu_text_add(t, "sendmsg(MSG_%s)", name);
+    } else if (x & ~0x37fu) {
+        emu_text_add(t, "%u", x);
     } else {
         emu_text_add(t, "sendmsg(%u, %u, %u)", id, op, stream);
     }
@@ -160,8 +157,6 @@ static void print_message(struct emu_text *t, const struct emu_insn *in)
 
     if (emu_is_gfx11(in))
         print_message11(t, x);
-    else if (x & ~0x37fu)
-        emu_text_add(t, "%u", x);
     else
         print_message9(t, x);
 }
@@ -207,12 +202,35 @@ static void print_hwreg(struct emu_text *t, const struct emu_insn *in)
 
 /* ---- encodings ---- */
 
+/* Like an inline constant where it could be one. */
+static void print_imm(struct emu_text *t, unsigned x)
+{
+    emu_text_add(t, x <= 64 ? "%u" : "0x%x", x);
+}
+
+static void print_gpr_idx(struct emu_text *t, unsigned x)
+{
+    static const char *const names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+    bool any = false;
+
+    if (x > 15) {
+        emu_text_add(t, "0x%x", x);
+        return;
+    }
+    emu_text_add(t, "gpr_idx(");
+    for (unsigned i = 0; i < 4; i++)
+        if (x >> i & 1) {
+            emu_text_add(t, "%s%s", any ? "," : "", names[i]);
+            any = true;
+        }
+    emu_text_add(t, ")");
+}
+
 static void print_sopp(struct emu_text *t, const struct emu_insn *in)
 {
     static const char *const hex[] = {"s_clause",         "s_set_inst_prefetch_distance",
                                       "s_singleuse_vdst", "s_round_mode",
-                                      "s_denorm_mode",    "s_wait_event",
-                                      "s_sethalt_hex"};
+                                      "s_wait_event",     "s_ttracedata_imm"};
     unsigned x = (uint16_t)in->simm16;
 
     if (!emu_row_sig(in->row)->nsrc)
@@ -229,15 +247,18 @@ static void print_sopp(struct emu_text *t, const struct emu_insn *in)
         print_delay_alu(t, x);
         return;
     }
-    if (is(in, "s_endpgm") && !x)
+    if (is(in, "s_endpgm")) {
+        if (x)
+            emu_text_add(t, " %u", x);
         return;
+    }
     emu_text_add(t, " ");
     if (is(in, "s_sendmsg") || is(in, "s_sendmsghalt")) {
         print_message(t, in);
         return;
     }
     if (is(in, "s_set_gpr_idx_mode")) {
-        emu_text_add(t, "gpr_idx()");
+        print_gpr_idx(t, x);
         return;
     }
     for (unsigned i = 0; i < sizeof hex / sizeof hex[0]; i++)
@@ -245,7 +266,33 @@ static void print_sopp(struct emu_text *t, const struct emu_insn *in)
             emu_text_add(t, "0x%x", x);
             return;
         }
-    emu_text_add(t, "%u", x);
+    if (in->flags & EMU_F_BRANCH)
+        emu_text_add(t, "%u", x);
+    else
+        print_imm(t, x);
+}
+
+/* A generation and three flags, joined as the assembler's expressions are. */
+static void print_version(struct emu_text *t, unsigned x)
+{
+    static const struct name gens[] = {{0, "GFX7"}, {4, "GFX10"}, {6, "GFX11"}, {9, "GFX12"}};
+    static const char *const flags[] = {"W64_BIT", "W32_BIT", "MDP_BIT"};
+    const char *gen = find_name(gens, 4, x & 0xff);
+    unsigned set = x >> 13, n = (set & 1) + (set >> 1 & 1) + (set >> 2);
+
+    if (x & 0x1f00) {
+        emu_text_add(t, "0x%x", x);
+        return;
+    }
+    for (unsigned i = 1; i < n; i++)
+        emu_text_add(t, "(");
+    if (gen)
+        emu_text_add(t, "UC_VERSION_%s", gen);
+    else
+        emu_text_add(t, "%u", x & 0xff);
+    for (unsigned i = 0; i < 3; i++)
+        if (set >> i & 1)
+            emu_text_add(t, "|UC_VERSION_%s%s", flags[i], --n ? ")" : "");
 }
 
 static void print_sopk(struct emu_text *t, const struct emu_insn *in)
@@ -253,13 +300,14 @@ static void print_sopk(struct emu_text *t, const struct emu_insn *in)
     unsigned x = (uint16_t)in->simm16;
 
     emu_text_add(t, " ");
+    if (is(in, "s_version")) {
+        print_version(t, x);
+        return;
+    }
     if (!strncmp(emu_rows[in->row].name, "s_setreg", 8)) {
         print_hwreg(t, in);
         emu_text_add(t, ", ");
-        if (is(in, "s_setreg_imm32_b32"))
-            emu_text_add(t, "0x%x", in->word[1]);
-        else
-            emu_print_operand(t, in, &in->src[0]);
+        emu_print_operand(t, in, &in->src[0]);
         return;
     }
     if (in->ndst || in->nsrc) {
@@ -279,6 +327,11 @@ static void print_smem(struct emu_text *t, const struct emu_insn *in)
     const struct emu_sig *sig = emu_row_sig(in->row);
     bool any = false;
 
+    if (!strncmp(emu_rows[in->row].name, "s_atc_probe", 11)) {
+        emu_text_add(t, " ");
+        print_imm(t, in->word[0] >> 6 & 0x7f);
+        any = true;
+    }
     if (in->ndst || in->nsrc > 2) {
         emu_text_add(t, " ");
         emu_print_operand(t, in, in->ndst ? &in->dst[0] : &in->src[2]);
@@ -304,24 +357,6 @@ static void print_smem(struct emu_text *t, const struct emu_insn *in)
         emu_text_add(t, " dlc");
 }
 
-static void print_gpr_idx(struct emu_text *t, unsigned x)
-{
-    static const char *const names[] = {"SRC0", "SRC1", "SRC2", "DST"};
-    bool any = false;
-
-    if (x > 15) {
-        emu_text_add(t, "0x%x", x);
-        return;
-    }
-    emu_text_add(t, "gpr_idx(");
-    for (unsigned i = 0; i < 4; i++)
-        if (x >> i & 1) {
-            emu_text_add(t, "%s%s", any ? "," : "", names[i]);
-            any = true;
-        }
-    emu_text_add(t, ")");
-}
-
 static void print_sop(struct emu_text *t, const struct emu_insn *in)
 {
     bool first = true;
@@ -332,7 +367,10 @@ static void print_sop(struct emu_text *t, const struct emu_insn *in)
         if (o->flags & EMU_OPF_IMPLICIT)
             continue;
         emu_text_add(t, first ? " " : ", ");
-        emu_print_operand(t, in, o);
+        if (i >= in->ndst && emu_row_sig(in->row)->src[i - in->ndst].kind == EMU_SLOT_K)
+            emu_print_k(t, in);
+        else
+            emu_print_operand(t, in, o);
         first = false;
     }
     if (!strncmp(emu_rows[in->row].name, "s_sendmsg_rtn", 13)) {

@@ -9,9 +9,12 @@ static const char *const unused_names[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_
 static const char *const omod_names[] = {"", " mul:2", " mul:4", " div:2"};
 
 /* A source with its modifiers. A negated constant is neg(1), since -1 is another constant. */
-static void print_src(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
+static void print_src(struct emu_text *t, const struct emu_insn *in, unsigned i)
 {
-    bool abs = o->flags & EMU_OPF_ABS, neg = o->flags & EMU_OPF_NEG;
+    const struct emu_operand *o = &in->src[i];
+    bool mix = o->type == EMU_T_MIX; /* neg_hi is abs */
+    bool abs = mix ? in->neg_hi >> i & 1 : o->flags & EMU_OPF_ABS;
+    bool neg = mix ? in->neg_lo >> i & 1 : o->flags & EMU_OPF_NEG;
     bool number = o->kind == EMU_OPK_CONST || o->kind == EMU_OPK_LITERAL;
     bool call = neg && !abs && number;
 
@@ -147,8 +150,10 @@ static void print_operands(struct emu_text *t, const struct emu_insn *in, bool *
         separate(t, first);
         if (true16)
             print_half(t, in, &in->src[i]);
+        else if (i < sig->nsrc && sig->src[i].kind == EMU_SLOT_K)
+            emu_print_k(t, in);
         else
-            print_src(t, in, &in->src[i]);
+            print_src(t, in, i);
         if (sig->swap)
             break;
     }
@@ -158,15 +163,32 @@ static void print_packed_mods(struct emu_text *t, const struct emu_insn *in)
 {
     unsigned n = emu_row_sig(in->row)->nsrc, all = (1u << n) - 1;
     bool plain = in->flags & EMU_F_MATRIX && !(in->flags & EMU_D_OPSEL);
+    bool mix = in->src[0].type == EMU_T_MIX;
 
     if (in->op_sel)
         print_list(t, "op_sel", in->op_sel, n);
-    if (!plain && (in->op_sel_hi & all) != all)
+    if (mix ? in->op_sel_hi : !plain && (in->op_sel_hi & all) != all)
         print_list(t, "op_sel_hi", in->op_sel_hi, n);
+    if (mix)
+        return;
     if (in->neg_lo)
         print_list(t, "neg_lo", in->neg_lo, n);
     if (in->neg_hi)
         print_list(t, "neg_hi", in->neg_hi, n);
+}
+
+/* The result's bit is bit 3 and is printed behind those of the sources. */
+static void print_op_sel(struct emu_text *t, const struct emu_insn *in)
+{
+    const struct emu_sig *sig = emu_row_sig(in->row);
+    unsigned n = sig->nsrc;
+
+    if (sig->stochastic || (sig->acc && emu_type_is_16bit(in->dst[0].type)))
+        n++; /* the accumulator counts */
+    if (sig->two_sel)
+        print_list(t, "op_sel", in->op_sel, 2);
+    else
+        print_list(t, "op_sel", (in->op_sel & 7) | (unsigned)in->op_sel >> 3 << n, n + 1);
 }
 
 static void print_matrix_mods(struct emu_text *t, const struct emu_insn *in)
@@ -175,7 +197,9 @@ static void print_matrix_mods(struct emu_text *t, const struct emu_insn *in)
         emu_text_add(t, " cbsz:%u", in->cbsz);
     if (in->abid)
         emu_text_add(t, " abid:%u", in->abid);
-    if (in->blgp)
+    if (in->blgp && emu_row_sig(in->row)->f64_neg && in->family == EMU_GFX942)
+        print_list(t, "neg", in->blgp, 3);
+    else if (in->blgp)
         emu_text_add(t, " blgp:%u", in->blgp);
 }
 
@@ -193,7 +217,10 @@ static void print_vopd(struct emu_text *t, const struct emu_insn *in)
             if (o->flags & EMU_OPF_IMPLICIT)
                 continue;
             emu_text_add(t, ", ");
-            emu_print_operand(t, in, o);
+            if (sig->src[i].kind == EMU_SLOT_K)
+                emu_print_k(t, in);
+            else
+                emu_print_operand(t, in, o);
         }
     }
 }
@@ -214,8 +241,7 @@ void emu_print_vector(struct emu_text *t, const struct emu_insn *in)
     if (in->enc == EMU_VOP3P)
         print_packed_mods(t, in);
     else if (in->op_sel)
-        print_list(t, "op_sel", in->op_sel | (in->op_sel >> 3) << emu_row_sig(in->row)->nsrc,
-                   emu_row_sig(in->row)->nsrc + 1u);
+        print_op_sel(t, in);
     if (in->clamp)
         emu_text_add(t, " clamp");
     emu_text_add(t, "%s", omod_names[in->omod]);

@@ -27,6 +27,7 @@ typedef size_t disasm_run(void *dc, uint8_t *bytes, uint64_t size, uint64_t pc, 
 static disasm_create *llvm_create;
 static disasm_run *llvm_run;
 
+/* gfx1153 is not among them: LLVM 19 does not know that name. */
 static const struct target {
     const char *mcpu, *features;
     enum emu_family family;
@@ -44,7 +45,6 @@ static const struct target {
     {"gfx1103", "", EMU_GFX11, 32, false},
     {"gfx1150", "", EMU_GFX11_5, 32, false},
     {"gfx1152", "", EMU_GFX11_5, 32, false},
-    {"gfx1153", "", EMU_GFX11_5, 32, false},
 };
 
 /* What child and parent share: the child counts, the parent sees where it died. */
@@ -247,6 +247,18 @@ static bool name_only(const struct emu_insn *in)
     return in->flags & EMU_F_TRAPPED && in->enc != EMU_DS;
 }
 
+/* SDWA with a reserved selector: LLVM's behaviour is undefined there (it crashes, or prints the
+ * selector of an earlier word), so it gives no verdict. We refuse them. */
+static bool reserved_sdwa(const struct target *t, const uint32_t *w, unsigned dwords)
+{
+    bool vopc = w[0] >> 25 == 0x3e, vop1 = w[0] >> 25 == 0x3f;
+
+    if (t->family >= EMU_GFX11 || w[0] >> 31 || (w[0] & 0x1ff) != 0xf9 || dwords < 2)
+        return false;
+    return (w[1] >> 16 & 7) == 7 || (!vop1 && (w[1] >> 24 & 7) == 7) ||
+           (!vopc && ((w[1] >> 8 & 7) == 7 || (w[1] >> 11 & 3) == 3));
+}
+
 static void compare(const struct target *t, void *dc, const uint32_t *w, unsigned dwords)
 {
     uint8_t bytes[12];
@@ -257,12 +269,16 @@ static void compare(const struct target *t, void *dc, const uint32_t *w, unsigne
     bool same;
 
     memcpy(bytes, w, sizeof bytes);
+    if (reserved_sdwa(t, w, dwords)) {
+        progress->crashed++;
+        return;
+    }
     mine = emu_decode(t->family, t->wave, bytes, 4 * dwords, 0, &in);
     if (mine)
         emu_disasm(&in, ours, sizeof ours);
     other = llvm_run(dc, bytes, 4 * dwords, 0, theirs, sizeof theirs);
     if (other)
-        normalise(theirs);
+        { char *c = strstr(theirs, " ; "); if (c) *c = 0; normalise(theirs); }
     else
         theirs[0] = 0;
     normalise(ours);
@@ -336,7 +352,10 @@ static void run(const struct target *t, const struct input *input, const char *w
         }
         if (WIFEXITED(status))
             break;
-        progress->crashed++;
+        if (++progress->crashed > 10000) {
+            ok(0, "%s %s: LLVM dies on every word", t->mcpu, what);
+            return;
+        }
         progress->at += input->text ? 4 : 1;
     }
     for (unsigned i = 0; i < emu_row_count; i++)
