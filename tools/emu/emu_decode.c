@@ -106,6 +106,7 @@ static void find_traits(const char *name, struct emu_sig *sig)
     sig->f64_neg = has(name, "v_mfma_f64");
     sig->two_sel = has(name, "v_permlane");
     sig->dot16 = !strcmp(name, "v_dot2_f16_f16") || !strcmp(name, "v_dot2_bf16_bf16");
+    sig->bare = has(name, "s_movrels_b64") || has(name, "s_setpc") || has(name, "s_rfe_b64");
     sig->packed = has(name, "v_pk_");
     sig->true16 = !strcmp(name, "v_mov_b16");
     sig->div_fmas = has(name, "v_div_fmas");
@@ -218,8 +219,8 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
     unsigned n, align, first, count;
 
     slot = fit_slot(r, slot);
-    if (slot.dwords == 32) /* no such range of SGPRs: LLVM takes the one register */
-        slot.dwords = 1;
+    if (slot.dwords == 32) /* no such range of SGPRs: LLVM takes one register, or a named pair */
+        slot.dwords = value > last && (value < 108 || value > 123) ? 2 : 1;
     n = slot.dwords;
     align = n == 1 ? 1 : n == 2 ? 2 : 4;
     if (value > 127)

@@ -181,10 +181,20 @@ static bool decode_sdwa(struct emu_reader *r)
     return in->dst_sel != 7 && in->dst_unused != 3;
 }
 
+/* v_nop has no source field, so a DPP or SDWA escape counts only before a fitting control word. */
+static bool plain_nop(const struct emu_reader *r, unsigned src0)
+{
+    uint32_t w = r->in->word[1];
+
+    if (r->sig->nsrc)
+        return false;
+    return r->avail < 2 || (src0 == 0xf9 ? w & 0xbfbfe0ff : src0 == 0xfa ? w & 0xf000ff : w & 0xff);
+}
+
 bool emu_decode_vop(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
-    uint32_t flags = r->row->flags;
+    uint32_t flags = plain_nop(r, in->word[0] & 0x1ff) ? 0 : r->row->flags;
     unsigned src0 = in->word[0] & 0x1ff;
     bool ok;
 

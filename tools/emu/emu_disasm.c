@@ -185,6 +185,11 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         type = EMU_T_B32;
     if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
         type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
+    if (o->kind == EMU_OPK_CONST && o->value == f64_values[8] &&
+        (emu_row_sig(in->row)->bare || (in->enc == EMU_MAI && o != &in->src[2]))) {
+        emu_text_add(t, "%s", float_names[8]);
+        return;
+    }
     if (emu_row_sig(in->row)->half_src1 && type == EMU_T_I16)
         type = EMU_T_F16;
 

@@ -346,6 +346,8 @@ static void print_smem(struct emu_text *t, const struct emu_insn *in)
             if (in->mem & EMU_M_IMM)
                 emu_text_add(t, " offset:%s0x%x", in->offset < 0 ? "-" : "",
                              (unsigned)(in->offset < 0 ? -in->offset : in->offset));
+        } else if (emu_is_gfx11(in) && !in->offset) {
+            emu_text_add(t, ", null");
         } else {
             emu_text_add(t, ", %s0x%x", in->offset < 0 ? "-" : "",
                          (unsigned)(in->offset < 0 ? -in->offset : in->offset));

@@ -277,9 +277,12 @@ static void compare(const struct target *t, void *dc, const uint32_t *w, unsigne
     if (mine)
         emu_disasm(&in, ours, sizeof ours);
     other = llvm_run(dc, bytes, 4 * dwords, 0, theirs, sizeof theirs);
-    if (other)
-        { char *c = strstr(theirs, " ; "); if (c) *c = 0; normalise(theirs); }
-    else
+    if (other) {
+        char *c = strstr(theirs, " ; ");
+        if (c)
+            *c = 0;
+        normalise(theirs);
+    } else
         theirs[0] = 0;
     normalise(ours);
     if (mine && other && name_only(&in))
@@ -449,6 +452,7 @@ int main(int argc, char **argv)
         else
             return 2;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* children print, and end without flushing */
     if (!load_llvm()) {
         puts("1..0 # SKIP no libLLVM-19 (package libllvm19): decoder not compared with LLVM");
         return 0;
