@@ -106,6 +106,7 @@ static void find_traits(const char *name, struct emu_sig *sig)
     sig->f64_neg = has(name, "v_mfma_f64");
     sig->two_sel = has(name, "v_permlane");
     sig->dot16 = !strcmp(name, "v_dot2_f16_f16") || !strcmp(name, "v_dot2_bf16_bf16");
+    sig->from_fp8 = strstr(name, "f32_fp8") || strstr(name, "f32_bf8");
     sig->bare = has(name, "s_movrels_b64") || has(name, "s_setpc") || has(name, "s_rfe_b64");
     sig->packed = has(name, "v_pk_");
     sig->true16 = !strcmp(name, "v_mov_b16");

@@ -66,6 +66,7 @@ struct emu_sig {
     bool f64_neg;    /* gfx942: blgp negates */
     bool two_sel;    /* op_sel has two bits */
     bool dot16;      /* op_sel bits of the first two sources are ignored */
+    bool from_fp8;   /* SDWA without destination selector */
     bool bare;       /* names only registers; a 64-bit constant prints as one of 32 bits */
     bool packed;     /* v_pk_fmac_f16 */
     bool true16;     /* gfx11: names register halves v0.l, v0.h */

@@ -174,6 +174,11 @@ static bool decode_sdwa(struct emu_reader *r)
     }
     in->dst_sel = w >> 8 & 7;
     in->dst_unused = w >> 11 & 3;
+    if (r->sig->from_fp8) {
+        in->dst_unused = EMU_SDWA_PAD;
+        if (in->dst_sel != EMU_SDWA_DWORD)
+            return false;
+    }
     in->clamp = w >> 13 & 1;
     in->omod = w >> 14 & 3;
     if (in->omod && !(r->row->flags & EMU_D_OMOD && emu_type_is_float(r->sig->dst[0].type)))
