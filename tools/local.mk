@@ -34,3 +34,11 @@ dist_man_MANS += tools/aothip-replay.1
 tools_aothip_replay_SOURCES = tools/replay.c tools/replay_read.c tools/replay_read.h
 tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
 tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+
+bin_PROGRAMS += tools/aothip-inspect
+dist_man_MANS += tools/aothip-inspect.1
+
+tools_aothip_inspect_SOURCES = tools/inspect.c tools/inspect_count.c tools/inspect_count.h \
+	tools/inspect_file.c tools/inspect_file.h tools/cli.c tools/cli.h
+tools_aothip_inspect_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tools/emu
+tools_aothip_inspect_LDADD = tools/emu/libemu.la lib/libaothip_core.la -lm -lpthread
