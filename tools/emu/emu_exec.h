@@ -97,6 +97,7 @@ struct emu_program {
     uint32_t *vconst; /* values of the constant rows */
     uint32_t *sconst; /* values of w->s[EMU_S_CONST...] */
     const struct emu_lanes *lanes;
+    struct emu_strict_program *strict; /* NULL until the first strict launch */
     unsigned nops, ninsns, npairs, npermutes, vconsts, sconsts;
     unsigned rows; /* of w->v: registers, constants, splats, temporaries */
     unsigned row_const, row_splat, row_temp;
@@ -131,6 +132,7 @@ unsigned emu_add_sconst(struct emu_builder *b, const uint32_t *x, unsigned n);
 /* emu_exec_vopd.c, emu_exec_dpp.c */
 void emu_resolve_dpp(struct emu_permute *p, const struct emu_insn *insn);
 void emu_vopd(struct emu_wave *w, const struct emu_op *op);
+void emu_with_specials(struct emu_wave *w, const struct emu_op *op);
 
 /* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_cross.c. */
 extern const struct emu_sem emu_sem_scalar[];

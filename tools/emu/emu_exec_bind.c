@@ -35,7 +35,7 @@ static void fault_operands(struct emu_wave *w, const struct emu_op *op)
 }
 
 /* SCC, VCCZ and EXECZ as operands: brought up to date, then the real op. */
-static void with_specials(struct emu_wave *w, const struct emu_op *op)
+void emu_with_specials(struct emu_wave *w, const struct emu_op *op)
 {
     const struct emu_op *inner = emu_program_of(w)->pairs + op->target;
     uint64_t vcc = emu_s64(w, EMU_S_VCC) & emu_all_lanes(w);
@@ -446,7 +446,7 @@ static emu_fn *bind_sem(struct emu_builder *b, struct emu_op *op, const struct e
     return sem->fn[insn->wave == 64];
 }
 
-/* Puts with_specials in front when the instruction reads SCC, VCCZ or EXECZ as an operand. */
+/* Puts emu_with_specials in front when the instruction reads SCC, VCCZ or EXECZ as an operand. */
 static void wrap_specials(struct emu_builder *b, struct emu_op *op)
 {
     bool any = false;
@@ -461,7 +461,7 @@ static void wrap_specials(struct emu_builder *b, struct emu_op *op)
         return;
     b->program->pairs[at] = *op;
     op->target = (int32_t)at;
-    op->fn = with_specials;
+    op->fn = emu_with_specials;
 }
 
 void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn *insn)

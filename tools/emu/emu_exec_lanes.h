@@ -209,12 +209,14 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
 #define MASK(condition) (-(uint32_t)((condition) ? 1 : 0))
 #define CARRY(condition) d1[l] = MASK(condition)
 #include "sem_vector.def"
+#include "sem_poison.def"
 #undef V
 
 #define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
     {#name, row_##name, dw, {w0, w1, w2}, EMU_C_##cls, effects},
 static const struct emu_vrow rows[] = {
 #include "sem_vector.def"
+#include "sem_poison.def"
     {NULL, NULL, 0, {0, 0, 0}, 0, 0}};
 #undef V
 

@@ -133,11 +133,12 @@ EMU_INLINE uint32_t f64_f16(double x)
     uint64_t b = f64_bits(x), e = b & UINT64_C(0x7ff0000000000000);
     uint64_t least = UINT64_C(0x3f10000000000000); /* 2^-14 */
     /* 1.5 * 2^42 of the exponent: the sum's last place is 2^-10 of it */
-    double big = as_f64(((e < least ? least : e) + (UINT64_C(42) << 52)) | UINT64_C(1) << 51);
+    double big = as_f64(((e < least ? least : e) + (UINT64_C(42) << 52)) | UINT64_C(1) << 51 |
+                        (b & UINT64_C(1) << 63)); /* its sign: directed modes round alike */
     double r = (x + big) - big;
 
     r = e > UINT64_C(0x40f0000000000000) ? x : r;
-    return f32_f16((float)r) | (uint32_t)(b >> 48 & 0x8000);
+    return (f32_f16((float)r) & 0x7fff) | (uint32_t)(b >> 48 & 0x8000);
 }
 
 /* a * b + c with one rounding to f16: exact product, sum rounded to odd in double. */
@@ -148,7 +149,7 @@ EMU_INLINE uint32_t fma_f16(uint32_t a, uint32_t b, uint32_t c)
     uint64_t u = f64_bits(s);
     uint64_t grow = (err > 0) == (s > 0) ? 1 : UINT64_MAX;
 
-    u = err != 0 && !(u & 1) ? u + grow : u;
+    u = (err > 0 || err < 0) && !(u & 1) ? u + grow : u; /* not when it is infinite */
     return f64_f16(as_f64(u));
 }
 
@@ -290,7 +291,7 @@ EMU_INLINE uint32_t med3_f16(uint32_t a, uint32_t b, uint32_t c)
 EMU_INLINE uint32_t class_bit(bool negative, bool nan, bool quiet, bool inf, bool zero,
                               bool denormal)
 {
-    uint32_t bit = inf ? 2 : !zero && !denormal ? 3 : denormal ? 4 : 5;
+    uint32_t bit = inf ? 2 : zero ? 5 : denormal ? 4 : 3;
 
     bit = negative ? bit : 11 - bit;
     return 1u << (nan ? (quiet ? 1 : 0) : bit);
@@ -682,10 +683,13 @@ EMU_INLINE int32_t frexp_exp_f64(uint64_t u)
     return e == 0 || e == 0x7ff ? 0 : e - 1022 - (tiny ? 54 : 0);
 }
 
-/* exp2 of an f16: the argument made finite, the result of the special ones put back. */
+/* exp2 of an f16: the argument made finite and small, the result of the special ones put back. */
 EMU_INLINE float finite_f16(uint32_t h)
 {
-    return (h & 0x7c00) == 0x7c00 ? 0.0f : f16_f32(h & 0xffff);
+    float x = (h & 0x7c00) == 0x7c00 ? 0.0f : f16_f32(h & 0xffff);
+
+    x = x > 100 ? 100 : x;
+    return x < -100 ? -100 : x;
 }
 
 EMU_INLINE uint32_t f64_f16_of(double x, uint32_t h, uint32_t at_inf, uint32_t at_minus_inf)

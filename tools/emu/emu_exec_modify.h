@@ -185,14 +185,14 @@ static float clamp_f32(float x, bool nan_is_zero)
     return x == x || nan_is_zero ? r : x;
 }
 
-/* omod works only while output denormals are flushed; it also flushes them. */
+/* omod works only while output denormals are flushed and IEEE is off; it also flushes them. */
 static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t *t)
 {
     static const float factor[4] = {1, 2, 4, 0.5f};
     const struct emu_insn *insn = op->insn;
     uint8_t type = insn->dst[0].type;
     bool zero_nan = w->mode >> 8 & 1, out = flushes(w, type, 1);
-    float k = insn->omod && out ? factor[insn->omod] : 1;
+    float k = insn->omod && out && !(w->mode >> 9 & 1) ? factor[insn->omod] : 1;
 
     if (out && type != EMU_T_MIX)
         flush(t, t, type);

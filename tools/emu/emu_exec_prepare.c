@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "emu_strict.h"
 
 /* Makes room for n more items; the array may move. Marks the builder failed when memory is out. */
 static void *grow(struct emu_builder *b, void *array, unsigned used, unsigned n, unsigned *cap,
@@ -160,6 +160,7 @@ void emu_kernel_release(struct emu_kernel *k)
 
     if (!p)
         return;
+    emu_strict_release(p->strict);
     free(p->ops);
     free(p->insns);
     free(p->pairs);

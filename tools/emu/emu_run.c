@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu_exec.h"
+#include "emu_strict.h"
 
 enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
 
@@ -32,6 +32,7 @@ struct worker {
     struct run *run;
     pthread_t thread;
     struct emu_group group;
+    struct emu_strict strict;
     struct emu_wave *wave;
     struct emu_counters counters;
     uint32_t *hits; /* executions of each op */
@@ -59,48 +60,97 @@ static void fill_constants(struct emu_wave *w, const struct emu_program *p)
         memcpy(w->s + EMU_S_CONST, p->sconst, p->sconsts * sizeof *w->s);
 }
 
+/* Sizes of a wave's parts in the arena, each a multiple of 64. */
+struct layout {
+    size_t rows, mask, scalars, scratch, dirty, strict, wave;
+    size_t lds, lds_words, total;
+};
+
+static struct layout lay_out(const struct run *r)
+{
+    const struct emu_launch *l = r->launch;
+    const struct emu_kernel *k = l->kernel;
+    const struct emu_program *p = k->program;
+    struct layout s = {0};
+
+    s.rows = aligned((size_t)p->rows * k->wave * 4);
+    s.mask = aligned(k->wave * 4);
+    s.scalars = aligned((EMU_S_CONST + p->sconsts) * 4);
+    s.scratch = aligned(scratch_lane(k) * k->wave);
+    s.wave = s.rows + s.mask + s.scalars + s.scratch;
+    s.lds = aligned(l->lds_bytes);
+    if (l->strict) {
+        s.dirty = aligned((p->rows + 63) / 64 * 8);
+        s.strict = aligned(sizeof(struct emu_strict_wave));
+        s.wave += s.rows + s.scalars + s.scratch + s.dirty + s.strict;
+        s.lds_words = aligned((l->lds_bytes / 4 + 1) * sizeof(struct emu_lds_word));
+    }
+    s.total = s.wave * r->waves + s.lds * (l->strict ? 2 : 1) + s.lds_words + 64;
+    return s;
+}
+
+static void *carve(uint8_t **at, size_t n)
+{
+    void *p = *at;
+
+    *at += n;
+    return p;
+}
+
+static void place_wave(struct worker *t, unsigned i, const struct layout *s, uint8_t **at)
+{
+    struct emu_wave *w = &t->wave[i];
+    const struct emu_kernel *k = t->run->launch->kernel;
+
+    w->lanes = k->wave;
+    w->index = i;
+    w->group = &t->group;
+    w->escape = &t->escape;
+    w->v = carve(at, s->rows);
+    w->mask = carve(at, s->mask);
+    w->s = carve(at, s->scalars);
+    w->scratch = carve(at, s->scratch);
+    w->scratch_lane = (uint32_t)scratch_lane(k);
+    memset(w->v, 0, s->rows);
+    fill_constants(w, k->program);
+    if (t->run->launch->strict) {
+        w->vp = carve(at, s->rows);
+        w->sp = carve(at, s->scalars);
+        w->scratch_poison = carve(at, s->scratch);
+        w->vp_dirty = carve(at, s->dirty);
+        w->strict = carve(at, s->strict);
+    }
+}
+
 static bool make_worker(struct worker *t, struct run *r)
 {
-    const struct emu_kernel *k = r->launch->kernel;
-    const struct emu_program *p = k->program;
-    size_t rows = aligned((size_t)p->rows * k->wave * 4), mask = aligned(k->wave * 4);
-    size_t scalars = aligned((EMU_S_CONST + p->sconsts) * 4),
-           scratch = aligned(scratch_lane(k) * k->wave);
-    size_t each = rows + mask + scalars + scratch, lds = aligned(r->launch->lds_bytes);
+    const struct emu_launch *l = r->launch;
+    struct layout s = lay_out(r);
     uint8_t *at;
 
     memset(t, 0, sizeof *t);
     t->run = r;
-    t->rng = r->launch->seed * 2 + 1;
+    t->rng = l->seed * 2 + 1;
     t->wave = calloc(r->waves, sizeof *t->wave);
-    t->hits = calloc(p->nops, sizeof *t->hits);
-    t->arena = aligned_alloc(64, each * r->waves + lds + 64);
+    t->hits = calloc(l->kernel->program->nops, sizeof *t->hits);
+    t->arena = at = aligned_alloc(64, s.total);
     if (!t->wave || !t->hits || !t->arena)
         return false;
-    at = t->arena;
-    for (unsigned i = 0; i < r->waves; i++) {
-        struct emu_wave *w = &t->wave[i];
-
-        w->lanes = k->wave;
-        w->index = i;
-        w->group = &t->group;
-        w->escape = &t->escape;
-        w->v = (uint32_t *)at;
-        w->mask = (uint32_t *)(at + rows);
-        w->s = (uint32_t *)(at + rows + mask);
-        w->scratch = at + rows + mask + scalars;
-        w->scratch_lane = (uint32_t)scratch_lane(k);
-        memset(w->v, 0, rows);
-        fill_constants(w, p);
-        at += each;
-    }
+    for (unsigned i = 0; i < r->waves; i++)
+        place_wave(t, i, &s, &at);
     t->group = (struct emu_group){.launch = r->launch,
-                                  .kernel = k,
-                                  .lds = at,
-                                  .lds_size = r->launch->lds_bytes,
+                                  .kernel = l->kernel,
+                                  .lds = carve(&at, s.lds),
+                                  .lds_size = l->lds_bytes,
                                   .waves = r->waves,
                                   .wave = t->wave,
                                   .counters = &t->counters};
+    if (l->strict) {
+        t->group.lds_poison = carve(&at, s.lds);
+        t->strict.lds = carve(&at, s.lds_words);
+        t->strict.program = l->kernel->program->strict;
+        t->group.strict = &t->strict;
+    }
     return true;
 }
 
@@ -128,6 +178,7 @@ static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
     const struct emu_op *ops = t->group.kernel->program->ops;
     uint64_t limit = t->run->launch->limit;
     unsigned left = n;
+    bool strict = t->run->launch->strict;
 
     while (left && w->state == EMU_RUNNING) {
         const struct emu_op *op = w->ip;
@@ -136,7 +187,9 @@ static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
         w->ip = op + op->dwords;
         t->hits[op - ops]++;
         left--;
-        if (w->attention)
+        if (strict)
+            emu_strict_step(w, op, run_slow);
+        else if (w->attention)
             run_slow(w, op);
         else
             op->fn(w, op);
@@ -214,8 +267,15 @@ static void run_group(struct worker *t, uint64_t number)
     t->group.id[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
     for (uint32_t i = 0; i + 4 <= t->group.lds_size; i += 4)
         memcpy(t->group.lds + i, &pattern, 4);
-    for (unsigned i = 0; i < t->run->waves; i++)
+    for (unsigned i = 0; i < t->run->waves; i++) {
         emu_init_wave(&t->wave[i]);
+        if (l->strict)
+            emu_strict_init_wave(&t->wave[i]);
+    }
+    if (l->strict) {
+        memset(t->group.lds_poison, 0xff, t->group.lds_size);
+        memset(t->strict.lds, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.lds);
+    }
     choose_order(t, order);
     while (run_turn(t, order, quantum)) {
         if (all_wait(t)) {
@@ -310,6 +370,8 @@ bool emu_run(struct emu_launch *l)
     memset(&l->fault, 0, sizeof l->fault);
     if (!l->kernel->program)
         return refuse(l, "kernel is not prepared");
+    if (l->strict && !emu_strict_prepare(l->kernel))
+        return refuse(l, "out of memory");
     r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
     if (!items || r.waves > EMU_MAX_WAVES)

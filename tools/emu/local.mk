@@ -66,10 +66,15 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_run_fault.c \
 	tools/emu/emu_run_mode.c \
 	tools/emu/emu_run_wave.c \
-	tools/emu/emu_strict.c \
+	tools/emu/emu_strict.c tools/emu/emu_strict.h \
+	tools/emu/emu_strict_build.c \
+	tools/emu/emu_strict_hazard.c \
+	tools/emu/emu_strict_matrix.c \
+	tools/emu/emu_strict_race.c \
+	tools/emu/emu_strict_wait.c \
 	tools/emu/isa_memory.def tools/emu/isa_scalar.def tools/emu/isa_trapped.def \
 	tools/emu/isa_vop.def tools/emu/isa_vop3.def \
-	tools/emu/sem_matrix.def tools/emu/sem_memory.def \
+	tools/emu/sem_matrix.def tools/emu/sem_memory.def tools/emu/sem_poison.def \
 	tools/emu/sem_scalar.def tools/emu/sem_vector.def
 
 lib_LTLIBRARIES += tools/emu/libhipemu.la

@@ -1,0 +1,139 @@
+/*
+ * Inside of strict mode: what each op reads and writes, and the extra state of a wave and a
+ * workgroup.
+ */
+#ifndef EMU_STRICT_H
+#define EMU_STRICT_H
+
+#include "emu_exec.h"
+
+struct emu_range {
+    uint16_t first, n;
+};
+
+enum emu_strict_kind {
+    EMU_K_SCALAR, /* SALU and flow */
+    EMU_K_ROW,    /* a vector row with its wrapper; poison by the shadow op */
+    EMU_K_CROSS,  /* emu_exec_cross.c */
+    EMU_K_VOPD,
+    EMU_K_MEMORY,
+    EMU_K_MATRIX
+};
+
+/* How the poison of a scalar result follows from the sources. */
+enum emu_scalar_rule {
+    EMU_SR_ANY,
+    EMU_SR_MOVE,
+    EMU_SR_AND,
+    EMU_SR_ANDN2,
+    EMU_SR_OR,
+    EMU_SR_SELECT
+};
+
+/* What a memory instruction counts up until it is done. */
+enum emu_counter { EMU_CNT_VM = 1, EMU_CNT_VS = 2, EMU_CNT_LDS = 4, EMU_CNT_SMEM = 8 };
+
+struct emu_strict_op {
+    uint8_t kind;     /* enum emu_strict_kind */
+    uint8_t rule;     /* enum emu_scalar_rule */
+    uint8_t counters; /* enum emu_counter */
+    uint8_t matrix;   /* enum emu_matrix_kind */
+    uint8_t passes;   /* of a matrix instruction, four cycles each */
+    uint8_t nread, nwrite, nsread, nswrite;
+    uint8_t control;       /* row: sources whose values, not whose poison, the shadow op gets */
+    uint8_t waits;         /* enum emu_wait_kind */
+    uint8_t keeps_half;    /* memory: 1 the load keeps the high half of D0, 2 the low half */
+    uint8_t address_reads; /* memory: the first so many of read[] are addresses, the rest data */
+    bool is_dpp, is_trans, is_nop, is_dot, is_lds_dma, reads_vcc, reads_lane, writes_half;
+    bool values; /* row: values of S0 and S1 go to S2 and S3 of the shadow op */
+    uint16_t lane_select_sgpr;
+    struct emu_range read[6], write[2];   /* rows */
+    struct emu_range sread[7], swrite[3]; /* canonical scalar registers */
+    struct emu_op shadow;                 /* runs on poison */
+    struct emu_insn clean;                /* the shadow's instruction: no signs, clamp, omod */
+};
+
+/* Classes of MFMA that need different wait states. */
+enum emu_matrix_kind { EMU_X_NONE, EMU_X_XDL, EMU_X_F32, EMU_X_F64_SMALL, EMU_X_F64_LARGE };
+
+/* What wrote a row last, as far as hazards go. */
+struct emu_written {
+    uint64_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_strict_wave.states */
+    uint16_t mfma_first, dot_row;
+    uint8_t passes, matrix, c_passes, c_matrix;
+};
+
+enum emu_wait_kind {
+    EMU_W_NONE,
+    EMU_W_ALL,
+    EMU_W_GFX9,
+    EMU_W_GFX11,
+    EMU_W_VS,
+    EMU_W_VM,
+    EMU_W_LGKM
+};
+
+/* The strict side of a prepared kernel. */
+struct emu_strict_program {
+    struct emu_strict_op *ops;   /* as program->ops */
+    struct emu_strict_op *pairs; /* as program->pairs */
+};
+
+#define EMU_EPOCHS 64
+
+/* Extra state of a wave. */
+struct emu_strict_wave {
+    /* memory operations issued and known to be done, counted since the wave began */
+    uint32_t vm_issued, vm_done, vs_issued, vs_done, lgkm_issued, lgkm_done, last_smem;
+    uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
+    uint32_t spend[EMU_S_REGS];
+    uint64_t vpend[8], spending[2]; /* rows and registers that may have something pending */
+    uint32_t stores_vm;             /* last LDS-DMA */
+    /* wait states since the start, and when a row or register may be used; gfx9 only */
+    uint64_t states;
+    uint64_t hot_until; /* until then matrix and dot results are checked */
+    struct emu_written row[512];
+    uint64_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0;
+    /* race detector */
+    uint32_t epoch; /* barriers passed */
+    uint32_t lds_done[EMU_EPOCHS];
+    bool ended;
+};
+
+/* Last accesses to one dword of LDS. */
+struct emu_lds_word {
+    uint32_t write_seq;
+    uint16_t write_epoch, read_epoch;
+    uint8_t writer, write_bytes, reader, read_bytes; /* wave + 1; reader 255: several */
+};
+
+struct emu_strict {
+    const struct emu_strict_program *program;
+    struct emu_lds_word *lds;
+};
+
+/* Builds program->strict once. Thread-safe. False when out of memory. */
+bool emu_strict_prepare(const struct emu_kernel *k);
+void emu_strict_release(struct emu_strict_program *s);
+void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
+                         const struct emu_program *p);
+
+/* State of a fresh wave and workgroup. */
+void emu_strict_init_wave(struct emu_wave *w);
+
+/* Runs one op with all checks; run executes it. */
+void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run);
+
+/* The parts of a step. */
+void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so);
+void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
+void emu_strict_wait(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
+void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+                              const struct emu_op *op);
+void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+                             const struct emu_op *op);
+void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
+                              const struct emu_op *op);
+void emu_strict_at_barrier(struct emu_wave *w);
+
+#endif

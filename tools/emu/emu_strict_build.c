@@ -1,0 +1,337 @@
+/*
+ * Describes each op of a kernel for strict mode: registers read and written, how poison spreads,
+ * what it counts up. Everything follows from the decoded operands and the semantic row.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_strict.h"
+
+static bool is_row(const struct emu_operand *o)
+{
+    return o->kind == EMU_OPK_VGPR || o->kind == EMU_OPK_AGPR;
+}
+
+static void add_read(struct emu_strict_op *so, unsigned first, unsigned n)
+{
+    so->read[so->nread++] = (struct emu_range){(uint16_t)first, (uint16_t)n};
+}
+
+static void add_sread(struct emu_strict_op *so, unsigned first, unsigned n)
+{
+    if (first < EMU_S_NULL || first >= EMU_S_EXEC)
+        so->sread[so->nsread++] = (struct emu_range){(uint16_t)first, (uint16_t)n};
+}
+
+static unsigned scalar_dwords(const struct emu_insn *insn, const struct emu_operand *o)
+{
+    return o->type == EMU_T_MASK ? insn->wave / 32 : o->dwords;
+}
+
+static void describe_operands(struct emu_strict_op *so, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+    bool vopd = op->fn == emu_vopd; /* its rows stand in the halves; gfx11 has no other numbering */
+
+    for (unsigned i = 0; i < insn->nsrc; i++) {
+        const struct emu_operand *o = &insn->src[i];
+
+        if (is_row(o))
+            add_read(so, vopd ? o->reg : op->s[i], o->dwords);
+        else if (o->kind == EMU_OPK_SGPR)
+            add_sread(so, o->reg, scalar_dwords(insn, o));
+    }
+    for (unsigned i = 0; i < insn->ndst; i++) {
+        const struct emu_operand *o = &insn->dst[i];
+
+        if (is_row(o))
+            so->write[so->nwrite++] = (struct emu_range){vopd ? o->reg : op->d[i], o->dwords};
+        else if (o->kind == EMU_OPK_SGPR && o->reg != EMU_S_NULL)
+            so->swrite[so->nswrite++] =
+                (struct emu_range){o->reg, (uint16_t)scalar_dwords(insn, o)};
+    }
+}
+
+/* ---- poison of vector rows ---- */
+
+static bool is_half(uint8_t type)
+{
+    return type == EMU_T_F16 || type == EMU_T_B16 || type == EMU_T_I16 || type == EMU_T_BF16;
+}
+
+static bool is_packed(uint8_t type)
+{
+    return type == EMU_T_PK_F16 || type == EMU_T_PK_I16 || type == EMU_T_PK_BF16;
+}
+
+static const struct emu_vrow *poison_row(unsigned wave, const char *name)
+{
+    return emu_bind(name, wave).row;
+}
+
+static bool starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* Bitwise rows, as a row on the poison. */
+static const char *bitwise_row(struct emu_strict_op *so, const char *sem)
+{
+    static const char *const ors[] = {"v_or_b32",  "v_xor_b32",  "v_xnor_b32",
+                                      "v_or3_b32", "v_xor3_b32", "v_not_b32"};
+
+    if (strcmp(sem, "v_and_b32") == 0) {
+        so->values = true;
+        return "poison_and";
+    }
+    for (size_t i = 0; i < sizeof ors / sizeof *ors; i++)
+        if (strcmp(ors[i], sem) == 0)
+            return "poison_or";
+    return NULL;
+}
+
+/* Rows that move the bits of some sources under the control of the others. */
+static unsigned moved_sources(const struct emu_op *op, const char *sem)
+{
+    if (strcmp(sem, "v_lshl_or_b32") == 0 || strcmp(sem, "v_and_or_b32") == 0)
+        return 1 | 4;
+    if (strcmp(sem, "v_bfi_b32") == 0)
+        return 2 | 4;
+    if (!(op->effects & EMU_E_BITS))
+        return 0;
+    return (op->effects & EMU_E_DATA0 ? 1 : 0) | (op->effects & EMU_E_DATA1 ? 2 : 0) |
+           (op->effects & EMU_E_DATA2 ? 4 : 0);
+}
+
+static const char *computing_row(const struct emu_insn *insn, const char *sem, char name[32])
+{
+    uint8_t s0 = insn->src[0].type, d = insn->dst[0].type;
+    unsigned w[3] = {1, 1, 1}, dw = d == EMU_T_MASK ? 1 : insn->dst[0].dwords;
+
+    if (insn->src[0].type == EMU_T_PK_F32)
+        return "any_1111"; /* each half by itself */
+    if (starts(sem, "v_cvt_pk") && !strstr(sem, "u8"))
+        return insn->src[0].dwords == 1 && dw == 1 ? "any_split" : "any_2111";
+    if (is_packed(d))
+        return "any_packed";
+    if (is_half(s0))
+        return is_half(d) && insn->src[2].type != EMU_T_I32 ? "any_half" : "any_from_half";
+    if (is_half(d))
+        return s0 == EMU_T_MIX || insn->nsrc == 1 ? "any_to_half" : "any_1111";
+    for (unsigned i = 0; i < 3 && i < insn->nsrc; i++)
+        if (insn->src[i].type != EMU_T_MASK && insn->src[i].dwords == 2)
+            w[i] = 2;
+    if (insn->ndst > 1 && insn->dst[1].type == EMU_T_MASK)
+        return dw == 1 ? "any_carry_1" : w[0] == 1 ? "any_carry_2" : "any_carry_4";
+    if (d == EMU_T_MASK && w[0] == 2)
+        return w[1] == 2 ? "any_1221" : "any_1211";
+    snprintf(name, 32, "any_%u%u%u%u", dw, w[0], w[1], w[2]);
+    return name;
+}
+
+static void describe_row(struct emu_strict_op *so, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+    const char *sem = emu_rows[insn->row].sem, *name = bitwise_row(so, sem);
+    unsigned moved = moved_sources(op, sem);
+    const struct emu_vrow *r = NULL;
+    char buf[32];
+
+    so->kind = EMU_K_ROW;
+    so->shadow = *op;
+    so->clean = *insn;
+    so->clean.clamp = so->clean.omod = so->clean.neg_lo = so->clean.neg_hi = 0;
+    for (unsigned i = 0; i < 6; i++)
+        so->clean.src[i].flags &= (uint8_t)~(EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_SEXT);
+    so->shadow.insn = &so->clean;
+    if (strcmp(sem, "v_pk_mov_b32") == 0 || op->row == poison_row(insn->wave, "v_mov_b32")->fn)
+        return;
+    if (name && (insn->ext != EMU_EXT_NONE || insn->nsrc != 2))
+        name = "poison_or", so->values = false;
+    if (moved) {
+        so->control = (uint8_t)(((1u << insn->nsrc) - 1) & ~moved);
+        return;
+    }
+    if (!name)
+        name = computing_row(insn, sem, buf);
+    r = poison_row(insn->wave, name);
+    so->shadow.row = r ? r->fn : poison_row(insn->wave, "any_1111")->fn;
+}
+
+/* ---- scalar ---- */
+
+static uint8_t scalar_rule(const char *sem)
+{
+    if (starts(sem, "s_mov_b") || starts(sem, "s_not_b"))
+        return EMU_SR_MOVE;
+    if (starts(sem, "s_and_b") || starts(sem, "s_and_saveexec"))
+        return EMU_SR_AND;
+    if (starts(sem, "s_andn2_b"))
+        return EMU_SR_ANDN2;
+    if (starts(sem, "s_or_b") || starts(sem, "s_xor_b") || starts(sem, "s_xnor_b"))
+        return EMU_SR_OR;
+    if (starts(sem, "s_cselect") || starts(sem, "s_cmov"))
+        return EMU_SR_SELECT;
+    return EMU_SR_ANY;
+}
+
+static uint8_t wait_kind(const struct emu_insn *insn, const char *sem)
+{
+    if (strcmp(sem, "s_waitcnt") == 0)
+        return insn->family >= EMU_GFX11 ? EMU_W_GFX11 : EMU_W_GFX9;
+    if (strcmp(sem, "s_waitcnt_vscnt") == 0)
+        return EMU_W_VS;
+    if (strcmp(sem, "s_waitcnt_vmcnt") == 0)
+        return EMU_W_VM;
+    if (strcmp(sem, "s_waitcnt_lgkmcnt") == 0)
+        return EMU_W_LGKM;
+    return strcmp(sem, "s_wait_idle") == 0 ? EMU_W_ALL : EMU_W_NONE;
+}
+
+/* ---- memory ---- */
+
+static uint8_t counters(const struct emu_insn *insn)
+{
+    bool returns = insn->ndst && insn->dst[0].kind != EMU_OPK_NONE;
+    bool touches = insn->flags & (EMU_F_LOAD | EMU_F_STORE | EMU_F_ATOMIC | EMU_F_LDS_DMA);
+    uint8_t vm = insn->family >= EMU_GFX11 && !returns && !(insn->flags & EMU_F_LDS_DMA)
+                     ? EMU_CNT_VS
+                     : EMU_CNT_VM;
+
+    switch (insn->enc) {
+    case EMU_SMEM:
+        return returns ? EMU_CNT_SMEM : 0;
+    case EMU_DS:
+        return EMU_CNT_LDS;
+    case EMU_FLAT:
+        return touches ? vm | EMU_CNT_LDS : 0;
+    default:
+        return touches ? vm : 0;
+    }
+}
+
+static void describe_memory(struct emu_strict_op *so, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+
+    so->kind = EMU_K_MEMORY;
+    so->counters = counters(insn);
+    so->address_reads = insn->enc != EMU_SMEM && insn->nsrc && is_row(&insn->src[0]);
+    if (insn->flags & EMU_F_D16 && insn->flags & EMU_F_LOAD)
+        so->keeps_half = strstr(emu_rows[insn->row].name, "_hi") ? 2 : 1;
+    if (insn->enc == EMU_DS &&
+        (strstr(emu_rows[insn->row].sem, "permute") || strstr(emu_rows[insn->row].sem, "swizzle")))
+        so->address_reads = strstr(emu_rows[insn->row].sem, "permute") != NULL;
+    if (op->effects & EMU_E_READ_M0)
+        add_sread(so, EMU_S_M0, 1);
+}
+
+/* Passes and class of an MFMA: the table that the semantics are made of. */
+static void describe_matrix(struct emu_strict_op *so, const char *sem, uint8_t family)
+{
+    static const struct {
+        const char *name;
+        uint8_t gfx90a, gfx942;
+    } passes[] = {
+#define MFMA(name, m, n, k, blocks, a, b, p90a, p942) {#name, p90a, p942},
+#define SMFMAC(name, m, n, k, a, b, p942) {#name, 0, p942},
+#include "sem_matrix.def"
+    };
+
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (strcmp(passes[i].name, sem) == 0)
+            so->passes = family == EMU_GFX90A ? passes[i].gfx90a : passes[i].gfx942;
+    if (strstr(sem, "f64"))
+        so->matrix = strstr(sem, "4x4x4") ? EMU_X_F64_SMALL : EMU_X_F64_LARGE;
+    else if (strlen(sem) > 3 && strcmp(sem + strlen(sem) - 3, "f32") == 0 && !strstr(sem, "xf32"))
+        so->matrix = EMU_X_F32;
+    else
+        so->matrix = EMU_X_XDL;
+}
+
+void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
+                         const struct emu_program *p)
+{
+    const struct emu_insn *insn = op->insn;
+    const char *sem;
+
+    memset(so, 0, sizeof *so);
+    if (!insn)
+        return;
+    if (op->fn == emu_with_specials)
+        op = p->pairs + op->target;
+    sem = emu_rows[insn->row].sem;
+    describe_operands(so, op);
+    so->is_dpp = insn->ext == EMU_EXT_DPP16;
+    so->is_trans = op->cls == EMU_C_TRANS;
+    so->reads_vcc = starts(sem, "v_div_fmas");
+    so->waits = wait_kind(insn, sem);
+    so->rule = scalar_rule(sem);
+    so->is_nop = strcmp(sem, "s_nop") == 0;
+    so->is_dot = starts(sem, "v_dot");
+    so->is_lds_dma = (insn->flags & EMU_F_LDS_DMA) != 0;
+    so->writes_half =
+        op->flags & EMU_B_VECTOR && (op->flags & EMU_B_DST_HI || insn->ext == EMU_EXT_SDWA);
+    so->reads_lane = starts(sem, "v_readlane") || starts(sem, "v_readfirstlane");
+    if ((starts(sem, "v_readlane") || starts(sem, "v_writelane")) &&
+        insn->src[1].kind == EMU_OPK_SGPR)
+        so->lane_select_sgpr = insn->src[1].reg + 1;
+    if (op->fn == emu_vopd) {
+        so->kind = EMU_K_VOPD;
+    } else if (op->flags & EMU_B_VECTOR) {
+        describe_row(so, op);
+    } else if (op->cls == EMU_C_MATRIX) {
+        so->kind = EMU_K_MATRIX;
+        describe_matrix(so, sem, insn->family);
+    } else if (op->cls == EMU_C_VALU) {
+        so->kind = EMU_K_CROSS;
+    } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM) {
+        describe_memory(so, op);
+    } else {
+        so->kind = EMU_K_SCALAR;
+        if (op->effects & EMU_E_READ_VCC)
+            add_sread(so, EMU_S_VCC, insn->wave / 32);
+        if (starts(sem, "s_set_gpr_idx_on") || starts(sem, "s_set_gpr_idx_idx"))
+            so->swrite[so->nswrite++] = (struct emu_range){EMU_S_M0, 1};
+    }
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool emu_strict_prepare(const struct emu_kernel *k)
+{
+    struct emu_program *p = k->program;
+    struct emu_strict_program *s;
+    bool ok = true;
+
+    pthread_mutex_lock(&lock);
+    if (!p->strict) {
+        s = calloc(1, sizeof *s);
+        if (s) {
+            s->ops = calloc(p->nops, sizeof *s->ops);
+            s->pairs = calloc(p->npairs + 1, sizeof *s->pairs);
+        }
+        ok = s && s->ops && s->pairs;
+        for (unsigned i = 0; ok && i < p->nops; i++)
+            emu_strict_describe(&s->ops[i], &p->ops[i], p);
+        for (unsigned i = 0; ok && i < p->npairs; i++)
+            emu_strict_describe(&s->pairs[i], &p->pairs[i], p);
+        if (ok)
+            p->strict = s;
+        else
+            emu_strict_release(s);
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+void emu_strict_release(struct emu_strict_program *s)
+{
+    if (!s)
+        return;
+    free(s->ops);
+    free(s->pairs);
+    free(s);
+}

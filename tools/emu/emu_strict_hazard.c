@@ -1,0 +1,300 @@
+/*
+ * Strict mode: wait states that gfx90a and gfx942 leave to software. One op is one wait state,
+ * s_nop n is n + 1; the numbers are those by which LLVM's hazard recognizer places its s_nops.
+ *
+ * gfx11 resolves its dependencies in hardware, so nothing is checked there.
+ */
+#include <string.h>
+
+#include "emu_strict.h"
+
+enum {
+    VALU_SGPR_TO_VMEM = 5,
+    VALU_VCC_TO_DIV_FMAS = 4,
+    VALU_SGPR_TO_LANE_SELECT = 4,
+    VALU_EXEC_TO_DPP = 5,
+    VALU_VGPR_TO_DPP = 2,
+    VALU_VGPR_TO_MATRIX = 2,
+    VALU_EXEC_TO_MATRIX = 4,
+    DOT_TO_OTHER = 3,
+    SALU_M0_TO_LDS_DMA = 1,
+    /* gfx942 only */
+    TRANS_TO_VALU = 1,
+    HALF_TO_VALU = 1,
+    VALU_SGPR_TO_VALU = 2,
+    VALU_VGPR_TO_READLANE = 1,
+    VALU_EXEC_TO_LANE = 4
+};
+
+static bool is_gfx942(const struct emu_wave *w)
+{
+    return w->group->kernel->family == EMU_GFX942;
+}
+
+static void need(struct emu_wave *w, uint64_t when, unsigned states, const char *what, unsigned reg)
+{
+    uint64_t passed = w->strict->states - when;
+
+    if (when && passed < states)
+        emu_fault(w, 0, "%s %u: %llu wait states where %u are needed", what, reg,
+                  (unsigned long long)passed, states);
+}
+
+/* ---- matrix results ---- */
+
+/* By passes, gfx90a: 2, 8, 16. */
+static unsigned by_passes(unsigned passes, unsigned small, unsigned middle, unsigned large)
+{
+    return passes <= 2 ? small : passes <= 8 ? middle : large;
+}
+
+/* Until a VALU or memory instruction may read or write the result. */
+static unsigned states_to_valu(const struct emu_wave *w, const struct emu_written *x,
+                               bool memory_reads)
+{
+    if (x->matrix == EMU_X_F64_SMALL)
+        return memory_reads ? 9 : 6;
+    if (x->matrix == EMU_X_F64_LARGE)
+        return memory_reads ? 18 : 11;
+    if (is_gfx942(w))
+        return x->passes + (x->matrix == EMU_X_XDL ? 3u : 2u);
+    return by_passes(x->passes, 5, 11, 19);
+}
+
+static unsigned states_to_ab(const struct emu_wave *w, const struct emu_written *x)
+{
+    return states_to_valu(w, x, false);
+}
+
+/* Accumulation into exactly the same registers is forwarded; an overlap is not. */
+static unsigned states_to_c(const struct emu_wave *w, const struct emu_written *x,
+                            const struct emu_strict_op *so, bool same)
+{
+    bool f64 = so->matrix >= EMU_X_F64_SMALL, from_f64 = x->matrix >= EMU_X_F64_SMALL;
+
+    if (!f64 && from_f64 && !is_gfx942(w))
+        return 0;
+    if (same) {
+        if (so->matrix == EMU_X_F64_SMALL && x->matrix == EMU_X_F64_SMALL)
+            return 4;
+        return is_gfx942(w) && x->passes == 2 ? 2 : 0;
+    }
+    if (from_f64)
+        return so->matrix == EMU_X_XDL ? 0 : x->matrix == EMU_X_F64_LARGE ? 9 : 4;
+    if (is_gfx942(w)) {
+        if (so->matrix == EMU_X_XDL && x->matrix != EMU_X_XDL)
+            return 0;
+        return x->passes + (x->matrix == EMU_X_XDL ? 1u : 0u);
+    }
+    return by_passes(x->passes, 2, 8, 16) + (f64 ? 1u : 0u);
+}
+
+static void check_matrix_operand(struct emu_wave *w, const struct emu_strict_op *so,
+                                 const struct emu_op *op, const struct emu_range *r)
+{
+    bool is_c = r->first == op->s[2];
+
+    for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
+        const struct emu_written *x = &w->strict->row[i];
+
+        need(w, x->valu, VALU_VGPR_TO_MATRIX, "VALU result read by a matrix instruction, row", i);
+        if (x->mfma)
+            need(w, x->mfma,
+                 is_c ? states_to_c(w, x, so, x->mfma_first == r->first) : states_to_ab(w, x),
+                 is_c ? "matrix result overlaps C, row" : "matrix result read as A or B, row", i);
+    }
+}
+
+/* A VALU or memory instruction near a matrix or dot instruction. */
+static void check_touch(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
+                        const struct emu_range *r, bool write)
+{
+    bool memory = so->kind == EMU_K_MEMORY;
+
+    for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
+        const struct emu_written *x = &w->strict->row[i];
+
+        if (x->mfma)
+            need(w, x->mfma, states_to_valu(w, x, memory && !write),
+                 write ? "matrix result overwritten, row" : "matrix result read, row", i);
+        if (write && x->mfma_c && (!is_gfx942(w) || x->c_matrix == EMU_X_XDL))
+            need(w, x->mfma_c, x->c_passes == 4 ? 3 : by_passes(x->c_passes, 1, 7, 15),
+                 "C of a matrix instruction overwritten, row", i);
+        /* the same dot instruction may accumulate on: D0 and the implicit S2 */
+        if (x->dot && (x->dot_row != op->insn->row || (!write && i != op->d[0])))
+            need(w, x->dot, DOT_TO_OTHER, "result of a dot product touched, row", i);
+    }
+}
+
+/* ---- VALU results ---- */
+
+static void check_scalars(struct emu_wave *w, const struct emu_strict_op *so, unsigned states,
+                          const char *what)
+{
+    for (unsigned i = 0; i < so->nsread; i++)
+        for (unsigned r = so->sread[i].first; r < (unsigned)so->sread[i].first + so->sread[i].n;
+             r++)
+            need(w, w->strict->valu_sgpr[r], states, what, r);
+}
+
+static void check_gfx942(struct emu_wave *w, const struct emu_strict_op *so)
+{
+    const struct emu_strict_wave *s = w->strict;
+
+    check_scalars(w, so, VALU_SGPR_TO_VALU, "SGPR written by VALU and read by VALU, register");
+    if (so->reads_lane || so->lane_select_sgpr)
+        need(w, s->valu_exec, VALU_EXEC_TO_LANE,
+             "EXEC written by VALU before a lane access, register", EMU_S_EXEC);
+    for (unsigned i = 0; i < so->nread; i++)
+        for (unsigned r = so->read[i].first; r < (unsigned)so->read[i].first + so->read[i].n; r++) {
+            if (!so->is_trans)
+                need(w, s->row[r].trans, TRANS_TO_VALU, "transcendental result used, row", r);
+            need(w, s->row[r].half, HALF_TO_VALU, "partially written register used, row", r);
+            if (so->reads_lane)
+                need(w, s->row[r].valu, VALU_VGPR_TO_READLANE, "VALU result read by lane, row", r);
+        }
+}
+
+static void check_valu(struct emu_wave *w, const struct emu_strict_op *so)
+{
+    const struct emu_strict_wave *s = w->strict;
+
+    if (so->reads_vcc)
+        for (unsigned i = 0; i < 2; i++)
+            need(w, s->valu_sgpr[EMU_S_VCC + i], VALU_VCC_TO_DIV_FMAS,
+                 "VCC written by VALU before v_div_fmas, register", EMU_S_VCC + i);
+    if (so->lane_select_sgpr)
+        need(w, s->valu_sgpr[so->lane_select_sgpr - 1], VALU_SGPR_TO_LANE_SELECT,
+             "SGPR written by VALU selects a lane, register", so->lane_select_sgpr - 1u);
+    if (so->is_dpp) {
+        need(w, s->valu_exec, VALU_EXEC_TO_DPP, "EXEC written by VALU before DPP, register",
+             EMU_S_EXEC);
+        if (so->nread)
+            need(w, s->row[so->read[0].first].valu, VALU_VGPR_TO_DPP,
+                 "VALU result read through DPP, row", so->read[0].first);
+    }
+    if (is_gfx942(w))
+        check_gfx942(w, so);
+}
+
+void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+                              const struct emu_op *op)
+{
+    const struct emu_strict_wave *s = w->strict;
+
+    if (w->group->kernel->family >= EMU_GFX11)
+        return;
+    if (so->kind == EMU_K_MATRIX) {
+        need(w, s->valu_exec, VALU_EXEC_TO_MATRIX,
+             "EXEC written by VALU before a matrix instruction, register", EMU_S_EXEC);
+        for (unsigned i = 0; i < so->nread; i++)
+            check_matrix_operand(w, so, op, &so->read[i]);
+        return;
+    }
+    if (s->hot_until > s->states) {
+        for (unsigned i = 0; i < so->nread; i++)
+            check_touch(w, so, op, &so->read[i], false);
+        for (unsigned i = 0; i < so->nwrite; i++)
+            check_touch(w, so, op, &so->write[i], true);
+    }
+    if (so->kind == EMU_K_ROW || so->kind == EMU_K_CROSS) {
+        check_valu(w, so);
+    } else if (so->kind == EMU_K_MEMORY && so->counters & (EMU_CNT_VM | EMU_CNT_VS)) {
+        check_scalars(w, so, VALU_SGPR_TO_VMEM,
+                      "SGPR written by VALU and read by a memory instruction, register");
+        if (so->is_lds_dma)
+            need(w, s->salu_m0, SALU_M0_TO_LDS_DMA, "m0 written before a load to LDS, register",
+                 EMU_S_M0);
+    }
+}
+
+/* ---- what an op leaves behind ---- */
+
+static void stay_hot(struct emu_strict_wave *s, unsigned states)
+{
+    if (s->hot_until < s->states + states)
+        s->hot_until = s->states + states;
+}
+
+static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *so,
+                        const struct emu_op *op)
+{
+    for (unsigned i = 0; i < so->nread; i++)
+        for (unsigned r = 0; so->read[i].first == op->s[2] && r < so->read[i].n; r++) {
+            struct emu_written *x = &s->row[so->read[i].first + r];
+
+            x->mfma_c = s->states;
+            x->c_passes = so->passes;
+            x->c_matrix = so->matrix;
+        }
+    for (unsigned r = 0; so->nwrite && r < so->write[0].n; r++) {
+        struct emu_written *x = &s->row[so->write[0].first + r];
+
+        *x = (struct emu_written){.mfma = s->states,
+                                  .mfma_c = x->mfma_c,
+                                  .mfma_first = so->write[0].first,
+                                  .passes = so->passes,
+                                  .matrix = so->matrix,
+                                  .c_passes = x->c_passes,
+                                  .c_matrix = x->c_matrix};
+    }
+    stay_hot(s, 20);
+}
+
+static void note_valu(struct emu_strict_wave *s, const struct emu_strict_op *so,
+                      const struct emu_op *op)
+{
+    for (unsigned i = 0; i < so->nwrite; i++)
+        for (unsigned r = 0; r < so->write[i].n; r++) {
+            struct emu_written *x = &s->row[so->write[i].first + r];
+
+            x->mfma = 0;
+            x->valu = so->is_dot ? 0 : s->states;
+            x->trans = so->is_trans ? s->states : 0;
+            x->half = so->writes_half ? s->states : 0;
+            x->dot = so->is_dot ? s->states : 0;
+            x->dot_row = op->insn->row;
+        }
+    if (so->is_dot)
+        stay_hot(s, DOT_TO_OTHER);
+    for (unsigned i = 0; i < so->nswrite; i++) {
+        for (unsigned r = 0; r < so->swrite[i].n; r++)
+            s->valu_sgpr[so->swrite[i].first + r] = s->states;
+        if (so->swrite[i].first == EMU_S_EXEC)
+            s->valu_exec = s->states;
+    }
+}
+
+void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+                             const struct emu_op *op)
+{
+    struct emu_strict_wave *s = w->strict;
+
+    if (w->group->kernel->family >= EMU_GFX11)
+        return;
+    s->states += so->is_nop ? (uint64_t)(op->imm & 15) + 1 : 1;
+    switch (so->kind) {
+    case EMU_K_MATRIX:
+        note_matrix(s, so, op);
+        break;
+    case EMU_K_ROW:
+    case EMU_K_CROSS:
+        note_valu(s, so, op);
+        break;
+    default:
+        /* SALU and loads write registers, too: what VALU wrote there before is gone */
+        for (unsigned i = 0; i < so->nswrite; i++)
+            for (unsigned r = 0; r < so->swrite[i].n; r++)
+                s->valu_sgpr[so->swrite[i].first + r] = 0;
+        for (unsigned i = 0; i < so->nswrite; i++) {
+            if (so->swrite[i].first == EMU_S_M0)
+                s->salu_m0 = s->states;
+            if (so->swrite[i].first == EMU_S_EXEC)
+                s->valu_exec = 0;
+        }
+        for (unsigned i = 0; i < so->nwrite; i++)
+            for (unsigned r = 0; r < so->write[i].n; r++)
+                s->row[so->write[i].first + r].valu = s->row[so->write[i].first + r].trans = 0;
+        break;
+    }
+}

@@ -1,0 +1,158 @@
+/*
+ * Strict mode: a register may not be touched while a memory operation will still write it.
+ *
+ * vmcnt counts vector memory operations, in order (gfx11: loads and atomics that return; vscnt the
+ * others). lgkmcnt counts LDS operations, in order, and scalar loads, out of order: with a scalar
+ * load under way only lgkmcnt(0) proves anything. A flat operation counts in both.
+ */
+#include <string.h>
+
+#include "emu_strict.h"
+
+static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counters)
+{
+    struct emu_strict_wave *s = w->strict;
+    bool vm = s->vpend_vm[r] > s->vm_done, lgkm = s->vpend_lgkm[r] > s->lgkm_done;
+    unsigned acc = w->group->kernel->accum_offset;
+    bool agpr = acc && r >= acc;
+
+    if (!vm && !lgkm) {
+        s->vpend[r >> 6] &= ~(UINT64_C(1) << (r & 63));
+        return;
+    }
+    /* loads of one counter write in order, so a second one into the same register may follow */
+    if (write && ((counters == EMU_CNT_VM && !lgkm) || (counters == EMU_CNT_LDS && !vm)))
+        return;
+    emu_fault(w, 0, "%c%u is %s while a load into it is under way: missing s_waitcnt %s",
+              agpr ? 'a' : 'v', agpr ? r - acc : r, write ? "written" : "read",
+              vm ? "vmcnt" : "lgkmcnt");
+}
+
+static void check_rows(struct emu_wave *w, const struct emu_range *range, bool write,
+                       uint8_t counters)
+{
+    for (unsigned r = range->first; r < (unsigned)range->first + range->n; r++)
+        if (w->strict->vpend[r >> 6] >> (r & 63) & 1)
+            check_row(w, r, write, counters);
+}
+
+static void check_scalars(struct emu_wave *w, const struct emu_range *range, bool write)
+{
+    struct emu_strict_wave *s = w->strict;
+
+    for (unsigned r = range->first; r < (unsigned)range->first + range->n; r++) {
+        if (!(s->spending[r >> 6] >> (r & 63) & 1))
+            continue;
+        if (s->spend[r] > s->lgkm_done)
+            emu_fault(
+                w, 0,
+                "s%u is %s while a scalar load into it is under way: missing s_waitcnt lgkmcnt(0)",
+                r, write ? "written" : "read");
+        s->spending[r >> 6] &= ~(UINT64_C(1) << (r & 63));
+    }
+}
+
+void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so)
+{
+    const struct emu_strict_wave *s = w->strict;
+
+    if (s->vm_issued != s->vm_done || s->lgkm_issued != s->lgkm_done) {
+        for (unsigned i = 0; i < so->nread; i++)
+            check_rows(w, &so->read[i], false, 0);
+        for (unsigned i = 0; i < so->nwrite; i++)
+            check_rows(w, &so->write[i], true, so->counters);
+        for (unsigned i = 0; i < so->nsread; i++)
+            check_scalars(w, &so->sread[i], false);
+        for (unsigned i = 0; i < so->nswrite; i++)
+            check_scalars(w, &so->swrite[i], true);
+    }
+}
+
+static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32_t *numbers,
+                      uint32_t number)
+{
+    for (unsigned i = 0; i < so->nwrite; i++)
+        for (unsigned r = so->write[i].first; r < (unsigned)so->write[i].first + so->write[i].n;
+             r++) {
+            numbers[r] = number;
+            w->strict->vpend[r >> 6] |= UINT64_C(1) << (r & 63);
+        }
+}
+
+/* The hardware's counter holds 63 at most; an operation beyond waits for the oldest. */
+static void saturate(uint32_t issued, uint32_t *done)
+{
+    if (issued - *done > 63)
+        *done = issued - 63;
+}
+
+void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
+{
+    struct emu_strict_wave *s = w->strict;
+
+    (void)op;
+    if (so->counters & EMU_CNT_VM) {
+        pend_rows(w, so, s->vpend_vm, ++s->vm_issued);
+        saturate(s->vm_issued, &s->vm_done);
+    }
+    if (so->counters & EMU_CNT_VS)
+        saturate(++s->vs_issued, &s->vs_done);
+    if (so->counters & EMU_CNT_LDS)
+        pend_rows(w, so, s->vpend_lgkm, ++s->lgkm_issued);
+    if (so->counters & EMU_CNT_SMEM) {
+        s->last_smem = ++s->lgkm_issued;
+        for (unsigned i = 0; i < so->nswrite; i++)
+            for (unsigned r = so->swrite[i].first;
+                 r < (unsigned)so->swrite[i].first + so->swrite[i].n; r++) {
+                s->spend[r] = s->last_smem;
+                s->spending[r >> 6] |= UINT64_C(1) << (r & 63);
+            }
+    }
+}
+
+static void wait_in_order(uint32_t issued, uint32_t *done, unsigned n)
+{
+    if (issued - *done > n)
+        *done = issued - n;
+}
+
+static void wait_lgkm(struct emu_strict_wave *s, unsigned n)
+{
+    if (n == 0 || s->last_smem <= s->lgkm_done)
+        wait_in_order(s->lgkm_issued, &s->lgkm_done, n);
+}
+
+void emu_strict_wait(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
+{
+    struct emu_strict_wave *s = w->strict;
+    unsigned imm = (uint16_t)op->imm, lgkm9 = imm >> 8 & 15, lgkm11 = imm >> 4 & 63;
+
+    switch (so->waits) {
+    case EMU_W_GFX9: /* the field's largest value means no wait */
+        wait_in_order(s->vm_issued, &s->vm_done, (imm & 15) | (imm >> 14 & 3) << 4);
+        if (lgkm9 != 15)
+            wait_lgkm(s, lgkm9);
+        break;
+    case EMU_W_GFX11:
+        wait_in_order(s->vm_issued, &s->vm_done, imm >> 10 & 63);
+        if (lgkm11 != 63)
+            wait_lgkm(s, lgkm11);
+        break;
+    case EMU_W_VM:
+        wait_in_order(s->vm_issued, &s->vm_done, imm & 63);
+        break;
+    case EMU_W_VS:
+        wait_in_order(s->vs_issued, &s->vs_done, imm & 63);
+        break;
+    case EMU_W_LGKM:
+        wait_lgkm(s, imm & 63);
+        break;
+    case EMU_W_ALL:
+        s->vm_done = s->vm_issued;
+        s->vs_done = s->vs_issued;
+        s->lgkm_done = s->lgkm_issued;
+        break;
+    default:
+        break;
+    }
+}
