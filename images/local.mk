@@ -12,7 +12,8 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
 	    --bundler='$(OFFLOAD_BUNDLER)' --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
-	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) --output=images/build.ninja
+	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) \
+	    --output=images/build.ninja
 	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \
 	jobs=$${MAX_JOBS:-$(CONFIGURED_JOBS)}; jobs=$${jobs:-$$asked}; \
 	exec $(NINJA) -C images $(images_verbose) -j $${jobs:-`getconf _NPROCESSORS_ONLN`}
@@ -45,5 +46,8 @@ compare-images: images-all
 	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
 	        --op=attn_fwd --objects=images/object/$$gpu && echo || exit 1; done
 
+ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean
+INSTALL_DATA_LOCAL += images-install
+UNINSTALL_LOCAL += images-uninstall
 .PHONY: images-all compare-images
