@@ -202,7 +202,7 @@ static enum aothip_status attn_fwd(struct aothip_context *context,
     const struct aothip_attn_fwd_params *params;
     const struct format_entry *entries;
     struct aothip_attn_fwd_params room;
-    struct launch launch = {.stream = stream};
+    struct launch launch;
     struct select_need need;
     int number, entry;
 
@@ -218,6 +218,7 @@ static enum aothip_status attn_fwd(struct aothip_context *context,
     if (entry < 0)
         return refuse_unsupported(launch.device, &need, why);
     launch.entry = (uint32_t)entry;
+    launch.stream = stream;
     if (args_attn_fwd(params, &entries[entry], &launch.args, &launch.grid, why) ||
         module_function(context, launch.hip, launch.device, launch.entry, &launch.function, why))
         return why->code;

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_SIZE ((int64_t)1 << 30)
-#define MAX_STRIDE ((int64_t)1 << 48)
+#define MAX_SIZE ((uint64_t)1 << 30)
+#define MAX_STRIDE ((uint64_t)1 << 48)
 #define MAX_STRUCT_SIZE 4096 /* far above any version of a params struct */
 
 #define FAIL(...) status_set(why, AOTHIP_E_ARGUMENT, __VA_ARGS__)
@@ -13,9 +13,8 @@
 /* A tensor argument, its name, and the bytes it spans. */
 struct view {
     const char *name;
-    const struct aothip_tensor *tensor;
-    uintptr_t begin, end; /* end is that of the last element */
-    int gapless;          /* every byte in between belongs to an element */
+    const struct aothip_tensor *tensor; /* NULL for lse, which has no gaps */
+    uintptr_t begin, end;               /* end is that of the last element */
 };
 
 static const char axis_name[4][8] = {"batch", "head", "seq", "dim"};
@@ -39,44 +38,86 @@ static int64_t dtype_bytes(int32_t dtype)
     }
 }
 
+/* One axis of the first three. */
+static enum aothip_status check_axis(const char *name, const struct aothip_tensor *tensor, int i,
+                                     struct status *why)
+{
+    /* as unsigned numbers the negative ones are too large */
+    if ((uint64_t)tensor->size[i] > MAX_SIZE)
+        return FAIL("%s: size[%d] (%s) is %lld, not 0 to 2^30", name, i, axis_name[i],
+                    (long long)tensor->size[i]);
+    if ((uint64_t)tensor->stride[i] > MAX_STRIDE && tensor->size[i] > 1)
+        return FAIL("%s: stride[%d] (%s) is %lld, not 0 to 2^48", name, i, axis_name[i],
+                    (long long)tensor->stride[i]);
+    return AOTHIP_OK;
+}
+
 static enum aothip_status check_axes(const char *name, const struct aothip_tensor *tensor,
                                      struct status *why)
 {
-    for (int i = 0; i < 4; i++) {
-        if (tensor->size[i] < (i == 3) || tensor->size[i] > MAX_SIZE)
-            return FAIL("%s: size[%d] (%s) is %lld, not %d to 2^30", name, i, axis_name[i],
-                        (long long)tensor->size[i], i == 3);
-        if (tensor->size[i] > 1 && i < 3 &&
-            (tensor->stride[i] < 0 || tensor->stride[i] > MAX_STRIDE))
-            return FAIL("%s: stride[%d] (%s) is %lld, not 0 to 2^48", name, i, axis_name[i],
-                        (long long)tensor->stride[i]);
-    }
+    if (check_axis(name, tensor, 0, why) || check_axis(name, tensor, 1, why) ||
+        check_axis(name, tensor, 2, why))
+        return why->code;
+    if ((uint64_t)tensor->size[3] - 1 >= MAX_SIZE)
+        return FAIL("%s: size[3] (dim) is %lld, not 1 to 2^30", name, (long long)tensor->size[3]);
     if (tensor->size[3] > 1 && tensor->stride[3] != 1)
         return FAIL("%s: stride[3] (dim) is %lld, not 1", name, (long long)tensor->stride[3]);
     return AOTHIP_OK;
 }
 
-/* Fills begin, end and gapless; refuses a tensor that wraps around the address space. */
+/* The index of the last element, below 2^80. */
+static unsigned __int128 last_index(const struct aothip_tensor *tensor)
+{
+    unsigned __int128 last = (uint64_t)tensor->size[3] - 1;
+    for (int i = 0; i < 3; i++)
+        if (tensor->size[i] > 1)
+            last +=
+                (unsigned __int128)(uint64_t)(tensor->size[i] - 1) * (uint64_t)tensor->stride[i];
+    return last;
+}
+
+/* Fills begin and end; refuses a tensor that wraps around the address space. */
 static enum aothip_status measure(struct view *view, int64_t element, struct status *why)
 {
-    const struct aothip_tensor *tensor = view->tensor;
-    int64_t last = tensor->size[3] - 1, count = tensor->size[3], step, bytes;
-    int overflow = 0;
-    for (int i = 0; i < 3; i++) {
-        if (tensor->size[i] > 1) {
-            overflow |= __builtin_mul_overflow(tensor->size[i] - 1, tensor->stride[i], &step);
-            overflow |= __builtin_add_overflow(last, step, &last);
-        }
-        overflow |= __builtin_mul_overflow(count, tensor->size[i], &count);
-    }
-    overflow |= __builtin_add_overflow(last, 1, &bytes);
-    overflow |= __builtin_mul_overflow(bytes, element, &bytes);
-    view->begin = (uintptr_t)tensor->data;
-    overflow |= __builtin_add_overflow(view->begin, (uintptr_t)bytes, &view->end);
-    if (overflow)
+    const unsigned __int128 begin = (uintptr_t)view->tensor->data;
+    const unsigned __int128 end = begin + (last_index(view->tensor) + 1) * (uint64_t)element;
+    if (end > UINTPTR_MAX)
         return FAIL("%s: sizes and strides reach beyond the address space", view->name);
-    view->gapless = last + 1 == count;
+    view->begin = (uintptr_t)begin;
+    view->end = (uintptr_t)end;
     return AOTHIP_OK;
+}
+
+/* Whether every byte that a view spans belongs to an element of it. */
+static int is_gapless(const struct view *view)
+{
+    const struct aothip_tensor *tensor = view->tensor;
+    unsigned __int128 count = 1;
+    if (!tensor)
+        return 1;
+    for (int i = 0; i < 4; i++)
+        count *= (uint64_t)tensor->size[i]; /* below 2^120 */
+    return last_index(tensor) + 1 == count;
+}
+
+/*
+ * The plain case in few instructions: nothing is wrong, and sizes and strides are so small that 64
+ * bits hold every product. A warm call spends most of its time in these checks.
+ */
+static int measure_plain(struct view *view, int32_t dtype)
+{
+    const struct aothip_tensor *t = view->tensor;
+    const uint64_t *size = (const uint64_t *)t->size, *stride = (const uint64_t *)t->stride;
+    uint64_t last;
+    if (t->dtype != dtype || (dtype != AOTHIP_F16 && dtype != AOTHIP_BF16) || !t->data ||
+        (size[0] | size[1] | size[2] | size[3]) >> 30 || !size[0] || !size[1] || !size[2] ||
+        !size[3] || (stride[0] | stride[1] | stride[2]) >> 30 || stride[3] != 1 ||
+        (uintptr_t)t->data & 1)
+        return 0;
+    last = size[3] - 1 + (size[0] - 1) * stride[0] + (size[1] - 1) * stride[1] +
+           (size[2] - 1) * stride[2];
+    view->begin = (uintptr_t)t->data;
+    return !__builtin_add_overflow(view->begin, (last + 1) * 2, &view->end);
 }
 
 static enum aothip_status check_tensor(struct view *view, int32_t dtype, struct status *why)
@@ -111,7 +152,8 @@ static enum aothip_status check_equal(const struct aothip_tensor *left, const ch
                 (long long)left->size[axis], right_name, (long long)right->size[axis]);
 }
 
-static enum aothip_status check_shapes(const struct aothip_attn_fwd_params *p, struct status *why)
+/* Names the first two sizes that differ where they must not. */
+static enum aothip_status refuse_shapes(const struct aothip_attn_fwd_params *p, struct status *why)
 {
     if (check_equal(&p->k, "k", &p->q, "q", 0, why) ||
         check_equal(&p->v, "v", &p->q, "q", 0, why) ||
@@ -122,11 +164,42 @@ static enum aothip_status check_shapes(const struct aothip_attn_fwd_params *p, s
         check_equal(&p->o, "o", &p->q, "q", 2, why) ||
         check_equal(&p->k, "k", &p->q, "q", 3, why) || check_equal(&p->o, "o", &p->v, "v", 3, why))
         return why->code;
-    if (p->q.size[1] == 0 ? p->k.size[1] != 0
-                          : p->k.size[1] == 0 || (uint32_t)p->q.size[1] % (uint32_t)p->k.size[1])
+    return AOTHIP_OK;
+}
+
+/* Whether each key head serves a whole number of query heads; no heads go with no heads only. */
+static int is_multiple(uint32_t heads_q, uint32_t heads_k)
+{
+    if (heads_q == heads_k)
+        return 1;
+    return heads_q && heads_k && heads_q % heads_k == 0;
+}
+
+static enum aothip_status check_shapes(const struct aothip_attn_fwd_params *p, struct status *why)
+{
+    const int64_t *q = p->q.size, *k = p->k.size, *v = p->v.size, *o = p->o.size;
+    const int64_t differing = (k[0] ^ q[0]) | (v[0] ^ q[0]) | (o[0] ^ q[0]) | (v[1] ^ k[1]) |
+                              (o[1] ^ q[1]) | (v[2] ^ k[2]) | (o[2] ^ q[2]) | (k[3] ^ q[3]) |
+                              (o[3] ^ v[3]);
+    if (differing && refuse_shapes(p, why))
+        return why->code;
+    if (!is_multiple((uint32_t)p->q.size[1], (uint32_t)p->k.size[1]))
         return FAIL("q: size[1] (head) is %lld, no multiple of k's %lld", (long long)p->q.size[1],
                     (long long)p->k.size[1]);
     return AOTHIP_OK;
+}
+
+/* Whether the dimensions nest as BHSD or BSHD; a quick answer for small sizes and strides. */
+static int is_nested(const struct aothip_tensor *tensor)
+{
+    const int64_t *size = tensor->size, *stride = tensor->stride;
+    if ((size[0] | size[1] | size[2] | size[3] | stride[0] | stride[1] | stride[2]) >> 30)
+        return 0;
+    if (stride[1] >= stride[2])
+        return stride[2] >= size[3] && stride[1] >= size[2] * stride[2] &&
+               stride[0] >= size[1] * stride[1];
+    return stride[1] >= size[3] && stride[2] >= size[1] * stride[1] &&
+           stride[0] >= size[2] * stride[2];
 }
 
 /*
@@ -136,6 +209,8 @@ static enum aothip_status check_shapes(const struct aothip_attn_fwd_params *p, s
  */
 static int overlaps_itself(const struct aothip_tensor *tensor)
 {
+    if (is_nested(tensor))
+        return 0;
     int64_t size[4] = {tensor->size[3]}, stride[4] = {1}, extent;
     int count = 1;
     for (int i = 0; i < 3; i++) {
@@ -167,18 +242,27 @@ static int overlaps_itself(const struct aothip_tensor *tensor)
     return 0;
 }
 
-/* Whether two tensors certainly share a byte: one has no gaps and an end of the other lies in it.
- */
-static int overlap(const struct view *a, const struct view *b)
+static inline int spans_meet(const struct view *a, const struct view *b)
 {
-    if (a->begin >= b->end || b->begin >= a->end)
-        return 0;
+    return a->begin < b->end && b->begin < a->end;
+}
+
+/*
+ * Whether two tensors certainly share a byte: one has no gaps and an end of the other lies in it.
+ * Where the spans meet, an end of one lies in the other or the one holds the other.
+ */
+static int share_byte(const struct view *a, const struct view *b)
+{
     if (a->begin == b->begin)
         return 1;
-    /* the intervals meet, so an end of the one lies in the other, or the one holds the other */
-    if (a->gapless && (b->begin > a->begin || b->end <= a->end))
+    if (is_gapless(a) && (b->begin > a->begin || b->end <= a->end))
         return 1;
-    return b->gapless && (a->begin > b->begin || a->end <= b->end);
+    return is_gapless(b) && (a->begin > b->begin || a->end <= b->end);
+}
+
+static inline int overlap(const struct view *a, const struct view *b)
+{
+    return spans_meet(a, b) && share_byte(a, b);
 }
 
 static enum aothip_status check_overlaps(const struct view *inputs, int count, const struct view *o,
@@ -200,19 +284,19 @@ static enum aothip_status check_overlaps(const struct view *inputs, int count, c
 static enum aothip_status check_lse(const struct aothip_attn_fwd_params *params, struct view *lse,
                                     struct status *why)
 {
-    int64_t bytes = params->q.size[0];
-    int overflow;
+    const unsigned __int128 begin = (uintptr_t)params->lse;
+    unsigned __int128 end = 4;
     if (!params->lse)
         return AOTHIP_OK;
-    if ((uintptr_t)params->lse & 3)
+    if (begin & 3)
         return FAIL("lse: %p is not aligned to its elements of 4 bytes", (void *)params->lse);
-    overflow = __builtin_mul_overflow(bytes, params->q.size[1], &bytes);
-    overflow |= __builtin_mul_overflow(bytes, params->q.size[2], &bytes);
-    overflow |= __builtin_mul_overflow(bytes, 4, &bytes);
-    lse->begin = (uintptr_t)params->lse;
-    overflow |= __builtin_add_overflow(lse->begin, (uintptr_t)bytes, &lse->end);
-    if (overflow)
+    for (int i = 0; i < 3; i++)
+        end *= (uint64_t)params->q.size[i]; /* below 2^92 */
+    end += begin;
+    if (end > UINTPTR_MAX)
         return FAIL("lse: its size reaches beyond the address space");
+    lse->begin = (uintptr_t)begin;
+    lse->end = (uintptr_t)end;
     return AOTHIP_OK;
 }
 
@@ -256,9 +340,9 @@ enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
                            {.name = "k", .tensor = &p->k},
                            {.name = "v", .tensor = &p->v},
                            {.name = "o", .tensor = &p->o}};
-    struct view lse = {.name = "lse", .gapless = 1};
+    struct view lse = {.name = "lse"};
     for (int i = 0; i < 4; i++)
-        if (check_tensor(&views[i], p->q.dtype, why))
+        if (!measure_plain(&views[i], p->q.dtype) && check_tensor(&views[i], p->q.dtype, why))
             return why->code;
     if (check_shapes(p, why) || check_lse(p, &lse, why))
         return why->code;

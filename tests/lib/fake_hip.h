@@ -16,24 +16,28 @@ enum { FAKE_HIP_DEVICES = 8 };
 struct fake_hip {
     int devices;                           /* set by the test; at most FAKE_HIP_DEVICES */
     const char *targets[FAKE_HIP_DEVICES]; /* gcnArchName of each */
-    int fail_at;                           /* the call, counted from 1, to fail; 0: none */
-    hipError_t fail_with;                  /* what it returns */
-    _Atomic int calls;                     /* of all functions */
-    _Atomic int failed;                    /* calls failed on demand */
-    _Atomic int queries;                   /* of the current device or a stream's */
-    _Atomic int driver_calls;              /* that hand over an image or launch */
-    _Atomic int loads, unloads, launches;  /* successful ones */
-    struct attn_fwd_args args;             /* of the last launch */
-    unsigned grid[3], block[3], lds;       /* of the last launch */
-    const char *symbol;                    /* of the last launch's kernel */
-    int device;                            /* on which the last launch's kernel was loaded */
-    hipStream_t stream;                    /* of the last launch */
-    _Atomic int wrong_device;              /* loads or launches on a device not right */
+    int any_symbol;           /* find every function in every module: real code objects */
+    int fail_at;              /* the call, counted from 1, to fail; 0: none */
+    hipError_t fail_with;     /* what it returns */
+    _Atomic int calls;        /* of all functions */
+    _Atomic int failed;       /* calls failed on demand */
+    _Atomic int queries;      /* of the current device or a stream's */
+    _Atomic int driver_calls; /* that hand over an image or launch */
+    _Atomic int loads, unloads, launches; /* successful ones */
+    struct attn_fwd_args args;            /* of the last launch */
+    unsigned grid[3], block[3], lds;      /* of the last launch */
+    const char *symbol;                   /* of the last launch's kernel */
+    int device;                           /* on which the last launch's kernel was loaded */
+    hipStream_t stream;                   /* of the last launch */
+    _Atomic int wrong_device;             /* loads or launches on a device not right */
 };
 extern struct fake_hip fake_hip;
 
 /* Forgets calls and faults; devices stay. */
 void fake_hip_reset(void);
+
+/* Newer than some headers. */
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
 
 /* A stream of `device`. */
 hipStream_t fake_hip_stream(int device);

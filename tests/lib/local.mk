@@ -86,3 +86,17 @@ test_lib_scripts = tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
 dist_check_SCRIPTS += $(test_lib_scripts)
 TESTS += $(test_lib_scripts)
 EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.11.2.txt
+
+# make bench: the host path, on images of its own and on the built ones.
+EXTRA_PROGRAMS += tests/lib/bench_host
+tests_lib_bench_host_SOURCES = tests/lib/bench_host.c tests/lib/fake_hip.c
+tests_lib_bench_host_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_bench_host_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_bench_host_LDADD = lib/libaothip.la tests/lib/libtestlib.la
+bench-host: tests/lib/bench_host$(EXEEXT)
+	@echo 'host path, small images:' && tests/lib/bench_host$(EXEEXT)
+	@for images in images/aotriton.images; do test ! -d $$images || { \
+	    echo 'host path, the built images of gfx942:' && \
+	    tests/lib/bench_host$(EXEEXT) $$images gfx942:sramecc+:xnack-; }; done
+bench: bench-host
+.PHONY: bench bench-host
