@@ -7,8 +7,9 @@ clangs() { # how many code objects the last build compiled
 
 rebuilds() { # COUNT NAME
     make_images
-    [ "`clangs`" -eq "$1" ]
-    ok "$2: `clangs` code objects compiled, $1 expected"
+    compiled=`clangs`
+    [ "$compiled" -eq "$1" ]
+    ok "$2: $compiled code objects compiled, $1 expected"
 }
 
 # 4 kernels for gfx90a with two code objects each, 4 for gfx1100
@@ -68,8 +69,9 @@ ok "interrupted: no image is there"
 ok "interrupted: no temporary file is left"
 "$NINJA" -j2 >log 2>&1
 ok "goes on after the interrupt"
-[ "`clangs`" -lt 12 ] && [ "`clangs`" -gt 0 ]
-ok "and compiles only what was missing: `clangs` of 12"
+compiled=`clangs`
+[ "$compiled" -lt 12 ] && [ "$compiled" -gt 0 ]
+ok "and compiles only what was missing: $compiled of 12"
 diff -r "$work/first" aotriton.images
 ok "with the same result as without an interrupt"
 
