@@ -157,6 +157,10 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
 {
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group++) {
+        /* Operands of one group at a time; those of all of them exceed the registers. */
+        if (KERNEL_WAVE == 32)
+            __builtin_amdgcn_sched_barrier(0);
+
         const int per_block = BLOCK / 16;
         block_frag b[Q_BLOCKS];
 #pragma unroll
@@ -260,7 +264,7 @@ DEVICE void finish(const struct progress &x, const key_interval *visible, const 
                 store_chunk(view, slice, row, channel, chunk);
             }
         if (a.lse && lane_half() == 0 && (int)row < rows_of(job)) {
-            float lse = (x.softmax[column].shift + __builtin_amdgcn_logf(sum)) * LN_2;
+            float lse = log2_sum_exp(x.softmax[column], sum) * LN_2;
             ((GLOBAL float *)a.lse)[lse_row + job.first_row + row] =
                 blind ? __builtin_inff() : lse;
         }

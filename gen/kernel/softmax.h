@@ -26,9 +26,11 @@
 
 #if KERNEL_DTYPE == MMA_F16
 #define SOFTMAX_BIAS 9.0f
+#define SOFTMAX_UNBIAS 0x1p-9f
 #define SOFTMAX_SLACK 6.0f
 #else
 #define SOFTMAX_BIAS 0.0f
+#define SOFTMAX_UNBIAS 1.0f
 #define SOFTMAX_SLACK 8.0f
 #endif
 
@@ -88,6 +90,15 @@ struct softmax_state {
 DEVICE struct softmax_state softmax_start()
 {
     return {-__builtin_inff(), 0, {}};
+}
+
+/*
+ * log2 of the sum over the column of exp2(S * factor), `sum` being that of both halves. The bias is
+ * taken out of both terms first, lest it cost digits of a small result.
+ */
+DEVICE float log2_sum_exp(const struct softmax_state &x, float sum)
+{
+    return x.shift + SOFTMAX_BIAS + __builtin_amdgcn_logf(sum * SOFTMAX_UNBIAS);
 }
 
 /* Largest of this lane's scores of one column. */

@@ -27,3 +27,10 @@ gen_scripts = tests/gen/roundtrip.sh tests/gen/reproducible.sh tests/gen/increme
 dist_check_SCRIPTS += $(gen_scripts)
 TESTS += $(gen_scripts)
 EXTRA_DIST += tests/gen/gen_test_lib.sh tests/gen/small.def tests/gen/kernel
+
+# The kernels, as shipped, on the emulator.
+check_PROGRAMS += tests/gen/test_attn_fwd
+tests_gen_test_attn_fwd_SOURCES = tests/gen/test_attn_fwd.c
+tests_gen_test_attn_fwd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+tests_gen_test_attn_fwd_LDADD = tools/libprogram.la lib/libaothip.la -lm
+TESTS += tests/gen/test_attn_fwd
