@@ -172,7 +172,7 @@ void emu_where_lds(struct emu_wave *w, const struct emu_op *op, struct emu_where
 {
     const uint32_t *v = emu_row(w, op->s[0]);
     for (unsigned l = 0; l < w->lanes; l++)
-        a->addr[l] = (uint64_t)v[l] + offset;
+        a->addr[l] = v[l] + offset; /* in 32 bits: a negative base with an offset is common */
     a->mask = emu_exec(w);
     emu_where_lds_at(w, a, bytes, access);
 }
