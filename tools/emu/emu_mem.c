@@ -273,7 +273,9 @@ static bool drop_block(struct emu_block *b)
 {
     if (b->kind == EMU_BLOCK_DEVICE)
         map.used[b->device] -= b->size;
-    map.freed[map.nfreed++ % FREED] = (struct freed){b->base, b->size, b->serial};
+    /* Addresses of host memory come back for other uses; those of device memory never do. */
+    if (!host_visible(b->kind))
+        map.freed[map.nfreed++ % FREED] = (struct freed){b->base, b->size, b->serial};
     return republish(NULL, b);
 }
 
