@@ -293,7 +293,8 @@ static int row_group(int64_t visible)
  * plain attention's own error, which may be small by luck where a tensor has few elements. The
  * latter grants lse eight units in the last place of a float: a GPU takes the way over log2, where
  * magnitudes are 1.44 times larger, its log2 and exp2 are off by one unit each, two products and a
- * sum are rounded, and so is the sum whose logarithm it is.
+ * sum are rounded, and so is the sum whose logarithm it is. The scores, too, may be summed up in
+ * any order and truncated instead of rounded: sqrt(dim_qk) halves of a unit more.
  */
 static void allow(const struct ref_problem *p, const struct shape *s, struct ref_fwd *a,
                   const double *plain_o, const double *plain_lse)
@@ -321,7 +322,8 @@ static void allow(const struct ref_problem *p, const struct shape *s, struct ref
                 worst_lse[group] = fmax(worst_lse[group], fabs(plain_lse[row] - a->lse[row]));
             else
                 a->lse_allowed[row] =
-                    2 * worst_lse[group] + 16 * half_ulp(a->lse_allowed[row], AOTHIP_F32);
+                    2 * worst_lse[group] +
+                    (16 + sqrt((double)s->dim_qk)) * half_ulp(a->lse_allowed[row], AOTHIP_F32);
         }
 }
 
