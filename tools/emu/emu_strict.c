@@ -103,6 +103,24 @@ static void swap_files(struct emu_wave *w)
     w->sp = s;
 }
 
+/* The value of source i of a vector op, two rows: from its registers, or made of the scalar. */
+static void copy_value(struct emu_wave *w, const struct emu_op *op, unsigned i, uint32_t *to)
+{
+    unsigned splat = op->s[i] - emu_program_of(w)->row_splat;
+
+    for (unsigned d = 0; d < 2; d++, to += w->lanes) {
+        if (splat + d >= op->nsplat) {
+            memcpy(to, emu_row(w, op->s[i] + d), 4 * w->lanes);
+            continue;
+        }
+        for (unsigned l = 0; l < w->lanes; l++) {
+            unsigned from = op->sgpr[splat + d], mask = from & ~EMU_SPLAT_MASK;
+
+            to[l] = from & EMU_SPLAT_MASK ? -(w->s[mask + l / 32] >> l % 32 & 1) : w->s[from];
+        }
+    }
+}
+
 /*
  * Runs an op on the poison: the register files change places, EXEC and M0 keep their values, and
  * sources that control the operation are copied over as values.
@@ -122,9 +140,7 @@ static void run_shadow(struct emu_wave *w, const struct emu_strict_op *so)
             from = i - 2;
         else if (!(so->control >> i & 1))
             continue;
-        for (unsigned d = 0; d < 2; d++)
-            memcpy(poison_row(w, spare + 2 * i + d), emu_row(w, so->shadow.s[from] + d),
-                   4 * w->lanes);
+        copy_value(w, &so->shadow, from, poison_row(w, spare + 2 * i));
         op.s[i] = (uint16_t)(spare + 2 * i);
     }
     w->attention &= ~(uint32_t)EMU_A_MODE;
