@@ -4,16 +4,18 @@
 #include "args.h"
 
 /*
- * The bits of every address and stride that a 16-byte load of 8 elements wants to be zero. Strides
- * of dimensions of size 1 are never multiplied by anything but 0.
+ * Whether the kernels for aligned tensors can take this one: 16-byte loads of 8 elements at every
+ * row and chunk, and rows within reach of 32-bit offsets. Strides of dimensions of size 1 are never
+ * multiplied by anything but 0.
  */
-static uint64_t misaligned_bits(const struct aothip_tensor *tensor)
+static int is_aligned(const struct aothip_tensor *tensor)
 {
     uint64_t elements = (uint64_t)tensor->size[3];
+    int within_reach = tensor->size[2] == 1 || tensor->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
     for (int i = 0; i < 3; i++)
         if (tensor->size[i] > 1)
             elements |= (uint64_t)tensor->stride[i];
-    return (elements & 7) | ((uintptr_t)tensor->data & 15);
+    return within_reach && ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
 }
 
 struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *params)
@@ -24,8 +26,8 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *par
     /* Row 0 sees the fewest keys: where it sees all, there is nothing to mask (decoding). */
     if (args_visible_keys(params).last < params->k.size[2] - 1)
         need.features |= FORMAT_FEATURE_MASK;
-    if (misaligned_bits(&params->q) | misaligned_bits(&params->k) | misaligned_bits(&params->v) |
-        misaligned_bits(&params->o))
+    if (!(is_aligned(&params->q) && is_aligned(&params->k) && is_aligned(&params->v) &&
+          is_aligned(&params->o)))
         need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }

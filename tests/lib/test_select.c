@@ -1,6 +1,7 @@
 /* Selection: from a problem to its needs, from needs to an entry. */
 #include "select.h"
 
+#include "args.h"
 #include "problem.h"
 #include "tap.h"
 
@@ -93,6 +94,11 @@ static void test_alignment_need(void)
             tensor->stride[axis] += 4;
             ok(features(&p) == 0, "%s: stride %d off by 8", names[i], axis);
         }
+        tensor->stride[2] = KERNARG_ALIGNED_STRIDE_MAX;
+        ok(features(&p) == 0, "%s: rows as far apart as offsets reach", names[i]);
+        tensor->stride[2] += 8;
+        ok(features(&p) == UNALIGNED, "%s: rows further apart", names[i]);
+        tensor->stride[2] = 0;
         tensor->size[0] = 1;
         tensor->stride[0] = 3;
         ok(features(&p) == 0, "%s: the stride of a size of 1 does not count", names[i]);
