@@ -110,6 +110,8 @@ static const char *computing_row(const struct emu_insn *insn, const char *sem, c
     uint8_t s0 = insn->src[0].type, d = insn->dst[0].type;
     unsigned w[3] = {1, 1, 1}, dw = d == EMU_T_MASK ? 1 : insn->dst[0].dwords;
 
+    if (strcmp(sem, "v_lshl_add_u64") == 0)
+        return "any_upward";
     if (insn->src[0].type == EMU_T_PK_F32)
         return "any_1111"; /* each half by itself */
     if (starts(sem, "v_cvt_pk") && !strstr(sem, "u8"))
