@@ -100,3 +100,10 @@ bench-host: tests/lib/bench_host$(EXEEXT)
 	    tests/lib/bench_host$(EXEEXT) $$images gfx942:sramecc+:xnack-; }; done
 bench: bench-host
 .PHONY: bench bench-host
+
+# The built images on the emulator.
+test_lib_programs += tests/lib/test_end_to_end
+test_lib_built = -DIMAGES='"$(abs_top_builddir)/images/aotriton.images"' \
+	-DEMULATOR='"$(abs_top_builddir)/tools/emu/.libs/libhipemu.so"'
+tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built)
+tests_lib_test_end_to_end_LDADD = tools/libprogram.la lib/libaothip.la -lm
