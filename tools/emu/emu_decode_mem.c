@@ -23,6 +23,8 @@ static bool gds_legal(const struct emu_reader *r, bool gds)
 {
     if (r->sig->gds_only)
         return gds;
+    if (!r->sig->nsrc && !r->sig->ndst && emu_bits(r, 0, 16)) /* ds_nop */
+        return false;
     return !gds || !r->sig->lds_only;
 }
 
@@ -50,7 +52,9 @@ static bool decode_ds(struct emu_reader *r)
         struct emu_slot slot = r->sig->src[i];
 
         if (slot.kind == EMU_SLOT_ADDR) {
-            if (!emu_read_vgpr(r, emu_bits(r, 32, 8), false, vaddr32, &in->src[0]))
+            /* GWS: it is data, not an address */
+            if (!emu_read_vgpr(r, emu_bits(r, 32, 8), acc && r->sig->gds_only, vaddr32,
+                               &in->src[0]))
                 return false;
             in->nsrc = 1;
             continue;
@@ -272,12 +276,4 @@ bool emu_decode_memory(struct emu_reader *r)
     default:
         return decode_flat(r);
     }
-}
-
-/* Images, export and interpolation keep their words only: they are never executed. */
-bool emu_decode_trapped(struct emu_reader *r)
-{
-    if (r->in->enc == EMU_LDSDIR)
-        return emu_bits(r, 22, 2) == 0;
-    return true;
 }

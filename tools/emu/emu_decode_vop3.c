@@ -72,7 +72,7 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     bool is_float = emu_type_is_float(o->type) || r->sig->cndmask;
 
     /* gfx11's v_ldexp_f16_e64 sees its exponent as a half. */
-    is_float |= r->sig->half_src1 && r->gfx11 && !r->in->ext;
+    is_float |= r->sig->half_src1 && r->gfx11;
     if (present && f & EMU_D_FMODS && is_float) {
         o->flags |= (bits & 1 ? EMU_OPF_NEG : 0) | (bits & 2 ? EMU_OPF_ABS : 0);
         return true;

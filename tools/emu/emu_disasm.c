@@ -88,12 +88,15 @@ static void print_f16(struct emu_text *t, uint32_t x)
         emu_text_add(t, "0x%x", x & 0xffff);
 }
 
-/* Small values are judged by all 32 bits, others printed by 16. */
+/* Values with a name are judged by all 32 bits, others printed by 16. */
 static void print_i16(struct emu_text *t, uint32_t x)
 {
     int32_t s = (int32_t)x;
 
-    emu_text_add(t, s >= -16 && s <= 64 ? "%d" : "0x%x", s >= -16 && s <= 64 ? x : x & 0xffff);
+    if (s >= -16 && s <= 64)
+        emu_text_add(t, "%d", s);
+    else if (!print_float(t, x, f32_values))
+        emu_text_add(t, "0x%x", x & 0xffff);
 }
 
 static void print_packed(struct emu_text *t, uint32_t x, const uint64_t *values)
@@ -185,6 +188,12 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         type = EMU_T_B32;
     if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
         type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
+    /* LLVM takes the accumulator of a WMMA for a double. */
+    if (in->enc == EMU_VOP3P && in->flags & EMU_F_MATRIX && o->kind == EMU_OPK_CONST &&
+        o->value == f32_values[8]) {
+        print_64(t, f64_values[8], true);
+        return;
+    }
     if (o->kind == EMU_OPK_CONST && o->value == f64_values[8] &&
         (emu_row_sig(in->row)->bare || (in->enc == EMU_MAI && o != &in->src[2]))) {
         emu_text_add(t, "%s", float_names[8]);

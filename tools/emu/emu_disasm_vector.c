@@ -122,8 +122,11 @@ static bool hidden(const struct emu_insn *in, const struct emu_operand *o)
 
 static void print_half(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
 {
+    bool sext = o->flags & EMU_OPF_SEXT;
+
     if (o->kind == EMU_OPK_VGPR)
-        emu_text_add(t, "v%u.%c", o->reg, o->flags & EMU_OPF_HI ? 'h' : 'l');
+        emu_text_add(t, "%sv%u.%c%s", sext ? "sext(" : "", o->reg,
+                     o->flags & EMU_OPF_HI ? 'h' : 'l', sext ? ")" : "");
     else
         emu_print_operand(t, in, o);
 }

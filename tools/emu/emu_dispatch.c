@@ -165,8 +165,9 @@ hipError_t emu_packet_make(struct ihipModuleSymbol_t *f, const uint32_t grid[3],
 /* hsa_kernel_dispatch_packet_t, as kernels read it through the dispatch pointer. */
 static void write_packet(const struct emu_packet *p, uint8_t *q, uint64_t kernarg)
 {
-    uint16_t header = 0x1502, dims = p->grid[2] * p->block[2] > 1 ? 3
-                                     : p->grid[1] * p->block[1] > 1 ? 2 : 1;
+    uint16_t header = 0x1502, dims = p->grid[2] * p->block[2] > 1   ? 3
+                                     : p->grid[1] * p->block[1] > 1 ? 2
+                                                                    : 1;
     uint64_t object = p->function->module->block->base + p->function->meta->kd_addr;
     uint32_t group = p->function->meta->group_segment + p->lds;
     memcpy(q, &header, 2);
@@ -269,8 +270,8 @@ static hipError_t launch(const void *function, const uint32_t grid[3], const uin
         return emu_hip_fail(hipErrorInvalidHandle, "launch: not a live stream");
     if (params && extra)
         return emu_hip_fail(hipErrorInvalidValue, "launch: both kernelParams and extra are given");
-    hipError_t e = emu_packet_make((struct ihipModuleSymbol_t *)function, grid, block, lds, params,
-                                   extra, &p);
+    hipError_t e =
+        emu_packet_make((struct ihipModuleSymbol_t *)function, grid, block, lds, params, extra, &p);
     return e == hipSuccess ? emu_packet_enqueue(s, &p) : e;
 }
 
@@ -283,11 +284,10 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 }
 
 /* Sizes here count work-items, not workgroups; a rest would be a partial workgroup. */
-hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy,
-                                               uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
-                                               size_t lds, hipStream_t stream, void **params,
-                                               void **extra, hipEvent_t start, hipEvent_t stop,
-                                               uint32_t flags)
+hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz,
+                                    uint32_t bx, uint32_t by, uint32_t bz, size_t lds,
+                                    hipStream_t stream, void **params, void **extra,
+                                    hipEvent_t start, hipEvent_t stop, uint32_t flags)
 {
     const uint32_t items[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
     uint32_t grid[3];

@@ -10,6 +10,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_decode.c tools/emu/emu_decode.h \
 	tools/emu/emu_decode_mem.c \
 	tools/emu/emu_decode_scalar.c \
+	tools/emu/emu_decode_trapped.c \
 	tools/emu/emu_decode_vop.c \
 	tools/emu/emu_decode_vop3.c \
 	tools/emu/emu_disasm.c tools/emu/emu_disasm.h \
