@@ -20,7 +20,7 @@ struct args_grid {
 };
 
 /*
- * Fills the kernel arguments and the grid for a valid problem with q, k and o not empty.
+ * Fills the kernel arguments and the grid for a valid problem whose o is not empty.
  * Errors: UNSUPPORTED (more workgroups than a launch can have).
  */
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params,

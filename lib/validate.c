@@ -350,8 +350,6 @@ enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
         return FAIL("mask is %d, which is no enum aothip_mask", p->mask);
     if (!__builtin_isfinite(p->scale))
         return FAIL("scale is %g", (double)p->scale);
-    if (!validate_is_empty(p) && p->k.size[2] == 0)
-        return FAIL("k: size[2] (seq) is 0");
     if (!validate_is_empty(p) && check_overlaps(views, 3, &views[3], &lse, why))
         return why->code;
     *params = p;

@@ -106,8 +106,8 @@ struct aothip_tensor {
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to what the images hold, 128 in this release.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).
- * Where batch, heads_q or seq_q is 0 there is nothing to do, and data may be NULL; else seq_k must
- * be at least 1.
+ * Where batch, heads_q or seq_q is 0 there is nothing to do. Where seq_k is 0 no row sees a key.
+ * The data of a tensor without elements may be NULL.
  *
  * lse is the natural logarithm. A row that sees no key gets o = 0 and lse = +infinity.
  * scale is used as it is: 0 and negative values work; NaN and infinities are refused.

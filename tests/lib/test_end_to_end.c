@@ -206,6 +206,43 @@ static void test_blind_rows(const struct device *device)
     free_problem(&p);
 }
 
+/* No keys at all: every row is one that sees none, and k and v have no memory. */
+static void test_no_keys(const struct device *device, int mask)
+{
+    enum { ROWS = 2 * 70, DIM = 64 };
+    const int64_t q_size[] = {1, 2, 70, DIM}, k_size[] = {1, 1, 0, DIM};
+    struct aothip_attn_fwd_params p = {.struct_size = sizeof(p), .scale = 1, .mask = mask};
+    uint16_t o[ROWS * DIM];
+    float lse[ROWS];
+    void *memory[3];
+    int wrong = 0;
+    struct status why;
+    status_clear(&why);
+    memset(o, 0xff, sizeof(o));
+    memset(lse, 0xff, sizeof(lse));
+    device_alloc(device, sizeof(o), &memory[0], &why);
+    device_alloc(device, sizeof(o), &memory[1], &why);
+    device_alloc(device, sizeof(lse), &memory[2], &why);
+    device_upload(device, memory[0], o, sizeof(o), &why);
+    p.q = attn_view(ATTN_BHSD, memory[0], AOTHIP_F16, q_size);
+    p.k = p.v = attn_view(ATTN_BHSD, NULL, AOTHIP_F16, k_size);
+    p.o = attn_view(ATTN_BHSD, memory[1], AOTHIP_F16, q_size);
+    p.lse = memory[2];
+    ok(aothip_attn_fwd(context, &p, device->stream) == AOTHIP_OK, "%s: no keys, mask %d: %s",
+       device->properties.target, mask, aothip_last_error());
+    device_finish(device, &why);
+    device_download(device, o, memory[1], sizeof(o), &why);
+    device_download(device, lse, memory[2], sizeof(lse), &why);
+    for (int i = 0; i < ROWS; i++)
+        wrong += !(lse[i] > 3e38f);
+    for (int i = 0; i < ROWS * DIM; i++)
+        wrong += o[i] != 0;
+    is_int(wrong, 0, "o is 0 and lse +infinity");
+    is_int(why.code, AOTHIP_OK, "the work is done");
+    for (int i = 0; i < 3; i++)
+        device_free(device, memory[i]);
+}
+
 int main(void)
 {
     struct status why;
@@ -234,6 +271,8 @@ int main(void)
         runtime.hip.set_device(i);
         test_edges(&devices[i]);
         test_blind_rows(&devices[i]);
+        for (int mask = AOTHIP_MASK_NONE; mask <= AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT; mask++)
+            test_no_keys(&devices[i], mask);
         test_other_device(i);
     }
     aothip_close(context);

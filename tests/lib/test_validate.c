@@ -55,7 +55,6 @@ RULE(dim_o, p->o.size[3] = 32)
 RULE(ratio, p->q.size[1] = p->o.size[1] = 7)
 RULE(more_k_heads, p->k.size[1] = p->v.size[1] = 16)
 RULE(no_k_heads, p->k.size[1] = p->v.size[1] = 0)
-RULE(no_keys, p->k.size[2] = p->v.size[2] = 0)
 RULE(bad_mask, p->mask = 3)
 RULE(negative_mask, p->mask = -1)
 RULE(nan_scale, p->scale = NAN)
@@ -109,7 +108,6 @@ static const struct rule rules[] = {
     {"7 heads over 2", ratio, "q: size[1] (head) is 7, no multiple of k's 2"},
     {"8 heads over 16", more_k_heads, "q: size[1] (head) is 8, no multiple of k's 16"},
     {"8 heads over 0", no_k_heads, "q: size[1] (head) is 8, no multiple of k's 0"},
-    {"no keys", no_keys, "k: size[2] (seq) is 0"},
     {"mask 3", bad_mask, "mask is 3"},
     {"mask -1", negative_mask, "mask is -1"},
     {"scale NaN", nan_scale, "scale is"},
@@ -133,6 +131,7 @@ RULE(nothing, (void)p)
 RULE(no_lse, p->lse = NULL)
 RULE(no_batch, p->q.size[0] = p->k.size[0] = p->v.size[0] = p->o.size[0] = 0; p->q.data = NULL)
 RULE(no_queries, p->q.size[2] = p->o.size[2] = 0; p->q.data = p->o.data = NULL)
+RULE(no_keys, p->k.size[2] = p->v.size[2] = 0; p->k.data = p->v.data = NULL)
 RULE(no_heads, p->q.size[1] = p->k.size[1] = p->v.size[1] = p->o.size[1] = 0)
 RULE(negative_scale, p->scale = -1)
 RULE(broadcast_k, p->k.stride[0] = p->k.stride[1] = 0)
@@ -165,6 +164,7 @@ static const struct rule legal[] = {
     {"no lse", no_lse, NULL},
     {"batch 0", no_batch, NULL},
     {"no queries", no_queries, NULL},
+    {"no keys", no_keys, NULL},
     {"no heads", no_heads, NULL},
     {"negative scale", negative_scale, NULL},
     {"k broadcast", broadcast_k, NULL},
