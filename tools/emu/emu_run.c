@@ -63,7 +63,7 @@ static void fill_constants(struct emu_wave *w, const struct emu_program *p)
 /* Sizes of a wave's parts in the arena, each a multiple of 64. */
 struct layout {
     size_t rows, mask, scalars, scratch, dirty, strict, wave;
-    size_t lds, lds_words, total;
+    size_t lds, lds_writes, lds_reads, total;
 };
 
 static struct layout lay_out(const struct run *r)
@@ -83,9 +83,10 @@ static struct layout lay_out(const struct run *r)
         s.dirty = aligned((p->rows + 63) / 64 * 8);
         s.strict = aligned(sizeof(struct emu_strict_wave));
         s.wave += s.rows + s.scalars + s.scratch + s.dirty + s.strict;
-        s.lds_words = aligned((l->lds_bytes / 4 + 1) * sizeof(struct emu_lds_word));
+        s.lds_writes = aligned((l->lds_bytes / 4 + 1) * sizeof(struct emu_lds_write));
+        s.lds_reads = aligned((l->lds_bytes / 4 + 1) * sizeof(struct emu_lds_read));
     }
-    s.total = s.wave * r->waves + s.lds * (l->strict ? 2 : 1) + s.lds_words + 64;
+    s.total = s.wave * r->waves + s.lds * (l->strict ? 2 : 1) + s.lds_writes + s.lds_reads + 64;
     return s;
 }
 
@@ -147,8 +148,8 @@ static bool make_worker(struct worker *t, struct run *r)
                                   .counters = &t->counters};
     if (l->strict) {
         t->group.lds_poison = carve(&at, s.lds);
-        t->strict.lds = carve(&at, s.lds_words);
-        t->strict.program = l->kernel->program->strict;
+        t->strict.writes = carve(&at, s.lds_writes);
+        t->strict.reads = carve(&at, s.lds_reads);
         t->group.strict = &t->strict;
     }
     return true;
@@ -274,7 +275,8 @@ static void run_group(struct worker *t, uint64_t number)
     }
     if (l->strict) {
         memset(t->group.lds_poison, 0xff, t->group.lds_size);
-        memset(t->strict.lds, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.lds);
+        memset(t->strict.writes, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.writes);
+        memset(t->strict.reads, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.reads);
     }
     choose_order(t, order);
     while (run_turn(t, order, quantum)) {

@@ -100,16 +100,22 @@ struct emu_strict_wave {
     bool ended;
 };
 
-/* Last accesses to one dword of LDS. */
-struct emu_lds_word {
-    uint32_t write_seq;
-    uint16_t write_epoch, read_epoch;
-    uint8_t writer, write_bytes, reader, read_bytes; /* wave + 1; reader 255: several */
+/* Last write to a dword of LDS, and the reads since the last barrier. Wave numbers are + 1; 0:
+ * none. */
+struct emu_lds_write {
+    uint32_t number; /* of the writer's LDS operations */
+    uint16_t epoch;
+    uint8_t writer, bytes;
+};
+
+struct emu_lds_read {
+    uint16_t epoch;
+    uint8_t reader, bytes;
 };
 
 struct emu_strict {
-    const struct emu_strict_program *program;
-    struct emu_lds_word *lds;
+    struct emu_lds_write *writes;
+    struct emu_lds_read *reads;
 };
 
 /* Builds program->strict once. Thread-safe. False when out of memory. */

@@ -7,6 +7,10 @@
 
 #include "emu_strict.h"
 
+/* In emu_lds_write.bytes beside the four byte bits. */
+#define BY_ATOMIC 0x10
+#define SEVERAL 255 /* emu_lds_read.reader */
+
 void emu_strict_at_barrier(struct emu_wave *w)
 {
     struct emu_strict_wave *s = w->strict;
@@ -15,91 +19,131 @@ void emu_strict_at_barrier(struct emu_wave *w)
     s->epoch++;
 }
 
-/* In emu_lds_word.write_bytes beside the four byte bits. */
-#define BY_ATOMIC 0x10
-
-/* The wave's own view: number of the LDS operation being executed, known done. */
-static uint32_t current(const struct emu_wave *w)
+static uint64_t lane_bit(int lane)
 {
-    return w->strict->lgkm_issued;
-}
-
-static bool same_epoch(uint16_t then, const struct emu_wave *w)
-{
-    return then == (uint16_t)w->strict->epoch;
+    return lane < 0 ? 0 : UINT64_C(1) << lane;
 }
 
 /* Was the write done before its wave passed the last barrier that `w` has passed, too? */
-static bool write_is_visible(const struct emu_wave *w, const struct emu_lds_word *x)
+static bool is_visible(const struct emu_wave *w, const struct emu_lds_write *x)
 {
     const struct emu_wave *writer = &w->group->wave[x->writer - 1];
 
-    if (same_epoch(x->write_epoch, w))
+    if (x->epoch == (uint16_t)w->strict->epoch)
         return false;
     if (writer->state == EMU_ENDED)
         return true;
-    return writer->strict->lds_done[(w->strict->epoch - 1) % EMU_EPOCHS] >= x->write_seq;
+    return writer->strict->lds_done[(w->strict->epoch - 1) % EMU_EPOCHS] >= x->number;
 }
 
-static void race(struct emu_wave *w, int lane, uint64_t address, const char *what, unsigned other)
+static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum emu_access access,
+                        int lane, uint64_t address)
 {
-    if (other != 255)
-        emu_fault(w, lane < 0 ? 0 : UINT64_C(1) << lane,
-                  "data race in LDS at 0x%llx: %s wave %u since the last barrier",
-                  (unsigned long long)address, what, other - 1);
-    emu_fault(w, lane < 0 ? 0 : UINT64_C(1) << lane,
-              "data race in LDS at 0x%llx: %s several waves since the last barrier",
-              (unsigned long long)address, what);
-}
-
-static void access_word(struct emu_wave *w, struct emu_lds_word *x, uint8_t bytes,
-                        enum emu_access access, int lane, uint64_t address)
-{
-    uint8_t me = (uint8_t)(w->index + 1);
-    bool foreign =
-        x->writer && x->writer != me && x->write_bytes & bytes && !write_is_visible(w, x);
+    const char *what = access == EMU_READ ? "read here, written by" : "written here and by";
 
     /* atomics may meet each other */
-    if (foreign && !(access == EMU_RMW && x->write_bytes & BY_ATOMIC)) {
-        if (same_epoch(x->write_epoch, w))
-            race(w, lane, address,
-                 access == EMU_READ ? "read here, written by" : "written here and by", x->writer);
-        emu_fault(
-            w, lane < 0 ? 0 : UINT64_C(1) << lane,
-            "LDS at 0x%llx: wave %u went to the barrier without waiting (lgkmcnt) for its write",
-            (unsigned long long)address, x->writer - 1u);
-    }
-    if (access != EMU_READ && x->reader && x->reader != me && x->read_bytes & bytes &&
-        same_epoch(x->read_epoch, w) && access == EMU_WRITE)
-        race(w, lane, address, "written here, read by", x->reader);
+    if (is_visible(w, x) || (access == EMU_RMW && x->bytes & BY_ATOMIC))
+        return;
+    if (x->epoch == (uint16_t)w->strict->epoch)
+        emu_fault(w, lane_bit(lane),
+                  "data race in LDS at 0x%llx: %s wave %u since the last barrier",
+                  (unsigned long long)address, what, x->writer - 1u);
+    emu_fault(w, lane_bit(lane),
+              "LDS at 0x%llx: wave %u went to the barrier without waiting (lgkmcnt) for its write",
+              (unsigned long long)address, x->writer - 1u);
+}
+
+static void check_read(struct emu_wave *w, const struct emu_lds_read *x, int lane, uint64_t address)
+{
+    if (x->reader == SEVERAL)
+        emu_fault(w, lane_bit(lane),
+                  "data race in LDS at 0x%llx: written here, read by several waves since the last "
+                  "barrier",
+                  (unsigned long long)address);
+    emu_fault(w, lane_bit(lane),
+              "data race in LDS at 0x%llx: written here, read by wave %u since the last barrier",
+              (unsigned long long)address, x->reader - 1u);
+}
+
+static void note_read(struct emu_wave *w, struct emu_lds_read *x, uint8_t bytes)
+{
+    uint8_t me = (uint8_t)(w->index + 1);
+    bool now = x->epoch == (uint16_t)w->strict->epoch;
+
+    x->reader = now && x->reader && x->reader != me ? SEVERAL : me;
+    x->bytes = now ? x->bytes | bytes : bytes;
+    x->epoch = (uint16_t)w->strict->epoch;
+}
+
+static void note_write(struct emu_wave *w, struct emu_lds_write *x, uint8_t bytes,
+                       enum emu_access access)
+{
+    uint8_t me = (uint8_t)(w->index + 1);
+    bool again = x->writer == me && x->epoch == (uint16_t)w->strict->epoch;
+
+    x->bytes = (uint8_t)((again ? x->bytes | bytes : bytes) | (access == EMU_RMW ? BY_ATOMIC : 0));
+    x->writer = me;
+    x->epoch = (uint16_t)w->strict->epoch;
+    x->number = w->strict->lgkm_issued;
+}
+
+static void access_word(struct emu_wave *w, struct emu_strict *s, uint64_t at, uint8_t bytes,
+                        enum emu_access access, int lane)
+{
+    struct emu_lds_write *x = &s->writes[at / 4];
+    struct emu_lds_read *y = &s->reads[at / 4];
+    uint8_t me = (uint8_t)(w->index + 1);
+
+    if (x->writer && x->writer != me && x->bytes & bytes)
+        check_write(w, x, access, lane, at);
     if (access == EMU_READ) {
-        bool shared = same_epoch(x->read_epoch, w) && x->reader && x->reader != me;
+        note_read(w, y, bytes);
+        return;
+    }
+    if (access == EMU_WRITE && y->reader && y->reader != me && y->bytes & bytes &&
+        y->epoch == (uint16_t)w->strict->epoch)
+        check_read(w, y, lane, at);
+    note_write(w, x, bytes, access);
+}
 
-        x->read_bytes = same_epoch(x->read_epoch, w) ? x->read_bytes | bytes : bytes;
-        x->read_epoch = (uint16_t)w->strict->epoch;
-        x->reader = shared ? 255 : me;
-    } else {
-        bool again = x->writer == me && same_epoch(x->write_epoch, w);
+/* Whole words that were written by this wave, or long ago by the same operation as the last one. */
+static void read_words(struct emu_wave *w, struct emu_strict *s, uint64_t at, unsigned n, int lane)
+{
+    const struct emu_lds_read mark = {(uint16_t)w->strict->epoch, (uint8_t)(w->index + 1), 15};
+    uint64_t known = 0, mine = w->index + 1;
 
-        x->write_bytes = again ? x->write_bytes | bytes : bytes;
-        x->write_bytes |= access == EMU_RMW ? BY_ATOMIC : 0;
-        x->writer = me;
-        x->write_epoch = (uint16_t)w->strict->epoch;
-        x->write_seq = current(w);
+    for (uint64_t i = at / 4; i < at / 4 + n; i++) {
+        uint64_t write;
+
+        memcpy(&write, &s->writes[i], sizeof write);
+        if (write != known && s->writes[i].writer && s->writes[i].writer != mine) {
+            check_write(w, &s->writes[i], EMU_READ, lane, 4 * i);
+            known = write;
+        }
+        if (s->reads[i].epoch != mark.epoch || !s->reads[i].reader)
+            s->reads[i] = mark;
+        else
+            note_read(w, &s->reads[i], 15);
     }
 }
 
 void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
                        uint64_t address, unsigned bytes)
 {
-    struct emu_lds_word *lds = w->group->strict ? w->group->strict->lds : NULL;
+    struct emu_strict *s = w->group->strict;
+    uint64_t end = address + bytes;
 
-    if (space != EMU_SPACE_LDS || !lds)
+    if (space != EMU_SPACE_LDS || !s || end > w->group->lds_size)
         return;
-    for (uint64_t at = address, end = address + bytes; at < end && end <= w->group->lds_size;) {
-        unsigned first = at & 3, n = 4 - first < end - at ? 4 - first : (unsigned)(end - at);
+    if (access == EMU_READ && !((address | bytes) & 3)) {
+        read_words(w, s, address, bytes / 4, lane);
+        return;
+    }
+    while (address < end) {
+        unsigned first = address & 3;
+        unsigned n = 4 - first < end - address ? 4 - first : (unsigned)(end - address);
 
-        access_word(w, &lds[at / 4], (uint8_t)(((1u << n) - 1) << first), access, lane, at);
-        at += n;
+        access_word(w, s, address, (uint8_t)(((1u << n) - 1) << first), access, lane);
+        address += n;
     }
 }
