@@ -27,7 +27,7 @@ struct check_report {
     const char *directory; /* of the images; NULL if none was found */
     int images;
     struct check_image image[CHECK_IMAGES_MAX];
-    struct status list; /* why not all of them could be read */
+    struct status list;            /* why not all of them could be read */
     struct device_runtime runtime; /* file is "" if none was found */
     int devices;
     struct check_device *device;

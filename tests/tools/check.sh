@@ -41,7 +41,7 @@ contains out '--emulate all' 'and the emulator recommended'
 AOTHIP_HIP_LIBRARY=$stub_old exits 1 'a runtime that lacks a function' "$check"
 contains out 'lacks hipModuleLaunchKernel' 'is named with the function'
 STUB_HIP_DEVICES=0 exits 1 'no GPU' "$check"
-contains out "FAIL AOTHIP_E_NO_DEVICE: the HIP runtime $stub finds no GPU" 'is told with the runtime'
+contains out "FAIL AOTHIP_E_NO_DEVICE: the HIP runtime $stub finds no GPU" 'is told'
 contains out '/dev/kfd' 'and what to look at'
 exits 1 'a device that is not there' "$check" --device 3
 contains out 'there is no device 3; there is 1, from 0' 'is named'

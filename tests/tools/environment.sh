@@ -20,12 +20,16 @@ echo 'gfx_target_version 0' >$nodes/0/properties
 printf 'simd_count 304\ngfx_target_version 90402\n' >$nodes/1/properties
 echo 'gfx_target_version 90010' >$nodes/2/properties
 : >root/dev/kfd
-printf "__version__ = '2.9.1+rocm6.4'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.4.4'\n" \
-    >torch/version.py
+{
+    echo "__version__ = '2.9.1+rocm6.4'"
+    echo 'cuda: Optional[str] = None'
+    echo "hip: Optional[str] = '6.4.4'"
+} >torch/version.py
 mkdir torch/lib/aotriton.images/amd-gfx942
 cc=${CC:-cc}
 echo 'int nothing;' >nothing.c
-$cc -shared -fPIC -Wl,-soname,libaotriton_v2.so.0.11.1 -o torch/lib/libaotriton_v2.so.0.11.1 nothing.c
+$cc -shared -fPIC -Wl,-soname,libaotriton_v2.so.0.11.1 \
+    -o torch/lib/libaotriton_v2.so.0.11.1 nothing.c
 ok 'a library can be made'
 
 look 0 'a machine where all is well'

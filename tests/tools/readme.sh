@@ -57,7 +57,7 @@ while IFS= read -r path; do
 done <paths
 
 # Names.
-for name in `grep -o 'AOTHIP_[A-Z_]*\|AOTRITON_[A-Z_]*\|PYTORCH_[A-Z_]*\|MAX_JOBS' text | sort -u`; do
+for name in `grep -oE '(AOTHIP|AOTRITON|PYTORCH)_[A-Z_]*|MAX_JOBS' text | sort -u`; do
     grep -rq "$name" "$srcdir/lib" "$srcdir/tools" "$srcdir/m4" "$srcdir/include"
     ok "$name is known in the sources"
 done

@@ -49,9 +49,11 @@ refused 'a missing file' 'none.npy: No such file' q.npy none.npy v.npy
 echo hello >text.npy
 refused 'a file of another kind' 'text.npy: it is no .npy file' q.npy k.npy text.npy
 head -c 500 k.npy >short.npy
-refused 'a truncated file' 'short.npy: its shape (1, 2, 50, 48) of float16 needs' q.npy short.npy v.npy
+refused 'a truncated file' 'short.npy: its shape (1, 2, 50, 48) of float16 needs' \
+    q.npy short.npy v.npy
 "$npy" make five.npy f16 1,1,4,33,48 1
-refused 'five dimensions' 'five.npy: its shape (1, 1, 4, 33, 48) has 5 dimensions' five.npy k.npy v.npy
+refused 'five dimensions' 'five.npy: its shape (1, 1, 4, 33, 48) has 5 dimensions' \
+    five.npy k.npy v.npy
 "$npy" make three.npy f16 4,33,48 1
 refused 'different ranks' 'k.npy (1, 2, 50, 48) has another number of dimensions than three.npy' \
     three.npy k.npy v.npy

@@ -92,6 +92,7 @@ struct oracle_lane {
     uint64_t alt; /* a second value that the documentation permits */
     bool has_alt;
     unsigned open; /* not documented for these inputs: bit 0 the result, bit 1 the carry */
+    bool any_nan;  /* two NaNs met: which of them comes out, manuals tell differently */
 };
 
 struct oracle_op {

@@ -183,6 +183,8 @@ static uint64_t dx9_mad(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_t 
 {
     struct sf_env env = {round_of(x, &sf_f32), false, false};
 
+    if (sf_unpack(&sf_f32, a).denormal || sf_unpack(&sf_f32, b).denormal)
+        x->open = 1; /* is a flushed denormal a zero for the legacy rule? */
     if (sf_load(&sf_f32, a, &env).cls == SF_IS_ZERO ||
         sf_load(&sf_f32, b, &env).cls == SF_IS_ZERO) {
         permit(x, sf_pack(&sf_f32, sf_add(sf_zero(false), sf_load(&sf_f32, c, &env), SF_NEAREST),
@@ -220,8 +222,10 @@ static uint64_t extremum(struct oracle_lane *x, const struct sf_format *f, uint6
         if (bn && !sf_is_quiet_bits(f, b))
             return quieted(f, b);
     }
-    if (an && bn)
+    if (an && bn) {
+        x->any_nan = true;
         return x->gfx11 ? a : b;
+    }
     if (an)
         return through(x, f, b);
     if (bn)
@@ -244,19 +248,33 @@ static uint64_t max_(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     return extremum(x, f, a, b, true);
 }
 
+static bool less(struct sf a, struct sf b) /* -0 is less than +0 */
+{
+    int order = sf_compare(a, b);
+
+    return order < 0 || (!order && a.sign && !b.sign);
+}
+
+/*
+ * The middle one; with a NaN, the least. The text finds it by comparing with the greatest, which
+ * takes zeros of both signs for equal.
+ */
 static uint64_t med3(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
                      uint64_t c)
 {
-    struct sf top;
+    struct sf v[3] = {load(x, f, a), load(x, f, b), load(x, f, c)}, t;
 
     if (sf_is_nan_bits(f, a) || sf_is_nan_bits(f, b) || sf_is_nan_bits(f, c))
         return min_(x, f, min_(x, f, a, b), c);
-    top = sf_unpack(f, max_(x, f, max_(x, f, a, b), c));
-    if (sf_compare(top, load(x, f, a)) == 0)
-        return max_(x, f, b, c);
-    if (sf_compare(top, load(x, f, b)) == 0)
-        return max_(x, f, a, c);
-    return max_(x, f, a, b);
+    for (int i = 0; i < 3; i++)
+        if (less(v[(i + 1) % 2 + 1], v[(i + 1) % 2])) {
+            t = v[(i + 1) % 2];
+            v[(i + 1) % 2] = v[(i + 1) % 2 + 1];
+            v[(i + 1) % 2 + 1] = t;
+        }
+    if (v[1].cls == SF_IS_ZERO)
+        permit(x, pack(x, f, sf_neg(v[1])));
+    return pack(x, f, v[1]);
 }
 
 static uint64_t mullit(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_t c)
@@ -266,6 +284,8 @@ static uint64_t mullit(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_t c
     if (b == 0xff7fffff || (q.cls == SF_IS_INF && q.sign) || q.cls == SF_IS_NAN ||
         r.cls == SF_IS_NAN || sf_compare(r, sf_zero(false)) <= 0)
         return 0xff7fffff;
+    if (zero_for(x, a) || zero_for(x, b))
+        permit(x, 0);
     return mul(x, &sf_f32, a, b);
 }
 
@@ -327,6 +347,8 @@ static uint64_t nearest_i32(struct oracle_lane *x, uint64_t a)
 
 static uint64_t floor_i32(struct oracle_lane *x, uint64_t a)
 {
+    permit(x,
+           (uint32_t)sf_to_int(sf_integral(sf_unpack(&sf_f32, a), SF_DOWN), INT32_MIN, INT32_MAX));
     return (uint32_t)sf_to_int(sf_integral(load(x, &sf_f32, a), SF_DOWN), INT32_MIN, INT32_MAX);
 }
 
@@ -340,19 +362,28 @@ static uint64_t narrow(struct oracle_lane *x, uint64_t a)
     return pack(x, &sf_f32, load(x, &sf_f64, a));
 }
 
+/*
+ * Scaled and rounded to the nearest. Which rounding mode rules, whether the product is first
+ * rounded to f32 and whether input denormals are flushed is not documented.
+ */
 static uint64_t norm(struct oracle_lane *x, const struct sf_format *f, uint64_t a, int scale,
                      int lo)
 {
-    struct sf v = load(x, f, a);
+    struct sf_env env = {SF_NEAREST, true, true};
+    struct sf v = sf_unpack(f, a), once;
 
     if (v.cls == SF_IS_NAN)
         return 0;
+    if ((v.denormal && load(x, f, a).cls == SF_IS_ZERO) || round_of(x, f) || round_of(x, &sf_f32))
+        x->open = 1;
     if (sf_compare(v, sf_from_int(lo)) < 0)
         v = sf_from_int(lo);
     if (sf_compare(v, sf_from_int(1)) > 0)
         v = sf_from_int(1);
-    v = sf_integral(sf_mul(v, sf_from_int(scale)), SF_NEAREST);
-    return (uint64_t)sf_to_int(v, INT32_MIN, INT32_MAX) & 0xffff;
+    v = sf_mul(v, sf_from_int(scale));
+    once = sf_unpack(&sf_f32, sf_pack(&sf_f32, v, &env));
+    permit(x, (uint64_t)sf_to_int(sf_integral(once, SF_NEAREST), INT32_MIN, INT32_MAX) & 0xffff);
+    return (uint64_t)sf_to_int(sf_integral(v, SF_NEAREST), INT32_MIN, INT32_MAX) & 0xffff;
 }
 
 static uint64_t snorm(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
@@ -365,13 +396,41 @@ static uint64_t unorm(struct oracle_lane *x, const struct sf_format *f, uint64_t
     return norm(x, f, a, 65535, 0);
 }
 
-static uint64_t rtz16(struct oracle_lane *x, uint64_t a)
+/* Two of a kind: both take the first reading, or both the second. */
+#define BOTH(fn)                                                                                   \
+    static uint64_t fn##_pair(struct oracle_lane *x, const struct sf_format *f, uint64_t a,        \
+                              uint64_t b)                                                          \
+    {                                                                                              \
+        uint64_t lo = fn(x, f, a), lo_alt = x->has_alt ? x->alt : lo, hi, hi_alt;                  \
+                                                                                                   \
+        x->has_alt = false;                                                                        \
+        hi = fn(x, f, b);                                                                          \
+        hi_alt = x->has_alt ? x->alt : hi;                                                         \
+        permit(x, PAIR(lo_alt, hi_alt));                                                           \
+        return PAIR(lo, hi);                                                                       \
+    }
+
+/* Toward zero whatever MODE says; f16 denormals may be kept whatever it says. */
+static uint64_t rtz16(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
 {
-    struct sf_env env = oracle_env(x->mode, &sf_f16);
+    struct sf_env env = oracle_env(x->mode, f);
 
     env.round = SF_ZERO;
-    return sf_pack(&sf_f16, load(x, &sf_f32, a), &env);
+    permit(x, pack_as(f, load(x, &sf_f32, a), SF_ZERO, true));
+    return sf_pack(f, load(x, &sf_f32, a), &env);
 }
+
+/* A move that may canonicalise: denormals flushed by MODE. */
+static uint64_t canonical(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
+{
+    permit(x, through(x, f, a));
+    return a;
+}
+
+BOTH(snorm)
+BOTH(unorm)
+BOTH(rtz16)
+BOTH(canonical)
 
 /* One byte replaced; the conversion to it truncates or rounds to even. */
 static uint64_t pk_u8(struct oracle_lane *x, uint64_t a, uint64_t byte, uint64_t into)
@@ -380,7 +439,7 @@ static uint64_t pk_u8(struct oracle_lane *x, uint64_t a, uint64_t byte, uint64_t
     struct sf v = load(x, &sf_f32, a);
     uint64_t rest = into & ~(UINT64_C(255) << at) & 0xffffffff;
 
-    permit(x, rest | sf_to_uint(sf_integral(v, SF_NEAREST), 255) << at);
+    permit(x, rest | sf_to_uint(sf_integral(v, round_of(x, &sf_f32)), 255) << at);
     return rest | sf_to_uint(v, 255) << at;
 }
 
@@ -414,9 +473,11 @@ static uint64_t pk_f32_8(struct oracle_lane *x, const struct sf_format *f, uint6
 
 /* ---- to integral values */
 
+/* No manual says whether input denormals are flushed before they are rounded away from zero. */
 static uint64_t integral(struct oracle_lane *x, const struct sf_format *f, uint64_t a,
                          enum sf_round round)
 {
+    permit(x, pack(x, f, sf_integral(sf_unpack(f, a), round)));
     return pack(x, f, sf_integral(load(x, f, a), round));
 }
 
@@ -473,7 +534,10 @@ static uint64_t frexp_mant(struct oracle_lane *x, const struct sf_format *f, uin
 
 /* ---- transcendental */
 
-/* f32 ones flush denormals even when MODE keeps them; some manuals do not say so: both permitted */
+/*
+ * f32 ones flush denormals even when MODE keeps them; not all manuals say so: both are permitted.
+ * f16 and f64 ones may round by MODE or to nearest.
+ */
 static struct sf trans_load(struct oracle_lane *x, const struct sf_format *f, uint64_t a, bool keep)
 {
     struct sf v = keep ? load(x, f, a) : sf_unpack(f, a);
@@ -489,8 +553,10 @@ static uint64_t trans(struct oracle_lane *x, const struct sf_format *f, uint64_t
 
     env.round = SF_NEAREST;
     kept = sf_pack(f, fn(trans_load(x, f, a, true)), &env);
-    if (f != &sf_f32)
+    if (f != &sf_f32) {
+        permit(x, pack(x, f, fn(trans_load(x, f, a, true))));
         return kept;
+    }
     flushed = pack_as(f, fn(trans_load(x, f, a, false)), SF_NEAREST, false);
     permit(x, flushed);
     return kept;
@@ -529,7 +595,7 @@ static struct sf do_rsq(struct sf v)
         return v;
     if (v.sign)
         return sf_nan();
-    return v.cls == SF_IS_FINITE ? sf_transcendental(SF_RSQRT, v) : sf_zero(false);
+    return v.cls == SF_IS_FINITE ? sf_sqrt(sf_div(sf_from_int(1), v)) : sf_zero(false);
 }
 
 static uint64_t exp2_(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
@@ -539,7 +605,11 @@ static uint64_t exp2_(struct oracle_lane *x, const struct sf_format *f, uint64_t
 
 static uint64_t log2_(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
 {
-    return trans(x, f, a, do_log2);
+    uint64_t r = trans(x, f, a, do_log2);
+
+    if (sf_unpack(f, r).cls == SF_IS_ZERO) /* log 1: the sign of a difference */
+        permit(x, pack(x, f, sf_zero(true)));
+    return r;
 }
 
 static uint64_t rcp(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
@@ -547,14 +617,21 @@ static uint64_t rcp(struct oracle_lane *x, const struct sf_format *f, uint64_t a
     return trans(x, f, a, do_rcp);
 }
 
-static uint64_t rsq(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
-{
-    return trans(x, f, a, do_rsq);
-}
-
 static uint64_t root(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
 {
     return trans(x, f, a, sf_sqrt);
+}
+
+/* The f64 one is an approximation on silicon: a rounded root and a rounded quotient will do. */
+static uint64_t rsq(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
+{
+    uint64_t r = trans(x, f, a, do_rsq);
+
+    if (f == &sf_f64) {
+        permit(x, rcp(x, f, root(x, f, a)));
+        x->open = round_of(x, f) != SF_NEAREST;
+    }
+    return r;
 }
 
 static uint64_t turn(struct oracle_lane *x, const struct sf_format *f, uint64_t a,
@@ -567,6 +644,10 @@ static uint64_t turn(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     r = v.cls == SF_IS_ZERO ? (fn == SF_SIN ? v : sf_from_int(1)) : sf_transcendental(fn, v);
     if (r.cls == SF_IS_ZERO) /* its sign is not documented */
         permit(x, pack(x, f, sf_neg(r)));
+    else if (v.denormal) /* flushed or not, to which zero */
+        x->open = 1;
+    else if (f == &sf_f16)
+        permit(x, pack(x, f, r));
     return pack_as(f, r, SF_NEAREST, oracle_env(x->mode, f).denorm_out);
 }
 
@@ -609,18 +690,19 @@ static uint64_t div_fixup(struct oracle_lane *x, const struct sf_format *f, uint
 }
 
 /*
- * 2^32 (2^64 for f64) times the fused sum when VCC is set; silicon scales by 2^64 (2^128) up or
- * down after the size of S2, so only the sums that do neither are compared.
+ * The fused sum, scaled when VCC is set. The text scales by 2^32 (2^64 for f64); silicon was seen
+ * to scale by 2^64 (2^128), up when S2 is at least 2 and down otherwise, which is what undoes
+ * v_div_scale: that is taken. The sum is rounded before the scaling, or after.
  */
 static uint64_t div_fmas(struct oracle_lane *x, const struct sf_format *f, int scale)
 {
     struct sf r = sf_fma(load(x, f, S0), load(x, f, S1), load(x, f, S2), round_of(x, f));
-    bool up = exponent_of(f, S2) >= 1u << (f->exp_bits - 1);
+    int n = exponent_of(f, S2) >= 1u << (f->exp_bits - 1) ? 2 * scale : -2 * scale;
 
     if (!x->s[3])
         return pack(x, f, r);
-    permit(x, pack(x, f, sf_scale(r, up ? 2 * scale : -2 * scale)));
-    return pack(x, f, sf_scale(r, scale));
+    permit(x, pack(x, f, sf_scale(r, n)));
+    return pack(x, f, sf_scale(sf_unpack(f, pack(x, f, r)), n));
 }
 
 /* The cases in which manual and silicon agree; elsewhere the result is left open. */
@@ -893,6 +975,11 @@ static uint64_t dot2(struct oracle_lane *x, const struct sf_format *in, const st
     uint64_t step = pack(x, out, sf_fma(al, bl, acc, r));
     struct sf pair = sf_add(sf_mul(al, bl), sf_mul(ah, bh), r);
 
+    if (in == &sf_bf16 && (al.denormal || ah.denormal || bl.denormal || bh.denormal ||
+                           !oracle_env(x->mode, in).denorm_in))
+        x->open = 1; /* which field of MODE rules bf16 is not documented */
+    if (in == out && r != SF_NEAREST)
+        x->open = 1;
     permit(x, pack(x, out, sf_add(pair, acc, r)));
     return pack(x, out, sf_fma(ah, bh, load(x, out, step), r));
 }
@@ -926,10 +1013,13 @@ static uint64_t mix(struct oracle_lane *x, int to_f16)
     for (int i = 0; i < 3; i++) {
         uint64_t raw = x->s[i];
 
-        if (x->opsel_hi >> i & 1)
-            v[i] = load(x, &sf_f16, x->opsel >> i & 1 ? HI(raw) : LO(raw));
-        else
+        if (x->opsel_hi >> i & 1) {
+            v[i] = sf_unpack(&sf_f16, x->opsel >> i & 1 ? HI(raw) : LO(raw));
+            if (v[i].denormal && !oracle_env(x->mode, &sf_f16).denorm_in)
+                x->open = 1; /* does MODE flush them here? */
+        } else {
             v[i] = load(x, &sf_f32, raw & 0xffffffff);
+        }
         if (x->neg_hi >> i & 1)
             v[i].sign = false;
         if (x->neg_lo >> i & 1)

@@ -228,6 +228,14 @@ static void run_lane(const struct oracle_insn *i, const struct oracle_wave *w, u
     *o = (struct outcome){x.d, x.d_hi, x.alt, ~UINT64_C(0), x.carry, x.has_alt, x.open};
     if (!f)
         return;
+    if (x.any_nan && sf_is_nan_bits(f, o->d)) { /* quiet in IEEE mode only */
+        o->mask = nan_mask(f);
+        if (!(w->mode & MODE_IEEE))
+            o->mask &= o->mask - 1;
+        if (i->clamp && w->mode & MODE_DX10_CLAMP)
+            o->d = 0;
+        return;
+    }
     if (type == 'F' || type == 'Y') { /* two results side by side */
         unsigned n = type == 'F' ? 32 : 16;
 
@@ -436,7 +444,7 @@ void oracle_run_valu(const struct oracle_insn *i, const struct oracle_wave *befo
             known &= ~(UINT64_C(1) << lane);
         if (is_compare)
             continue;
-        if (i->ext == X_SDWA)
+        if (i->ext == X_SDWA && !(i->op->flags & (F_SDWABYTE | F_SDWAWORD)))
             write_sdwa(i, r, lane, &o);
         else
             write_lane(i, r, lane, &o);

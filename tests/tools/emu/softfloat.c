@@ -337,8 +337,8 @@ struct sf sf_sqrt(struct sf a)
         return a;
     up = 125 - bit_length(a.sig);
     if ((a.exp - up) & 1)
-        up++;
-    a.sig <<= up;
+        up--;
+    a.sig = shift_sticky(a.sig, -up);
     a.exp -= up;
     for (bit = (sf_u128)1 << 63; bit; bit >>= 1)
         if ((root | bit) * (root | bit) <= a.sig)

@@ -77,10 +77,10 @@ bool sf_is_nan_bits(const struct sf_format *f, uint64_t bits);
 bool sf_is_quiet_bits(const struct sf_format *f, uint64_t bits);
 
 /*
- * 2^x, log2 x, 1/sqrt x, sin 2 pi x, cos 2 pi x of a finite number, good to at least 60 bits: the
+ * 2^x, log2 x, sin 2 pi x, cos 2 pi x of a finite number, good to at least 60 bits: the
  * rounding to f32 or f16 is then the correct one but for one argument in 2^30.
  */
-enum sf_function { SF_EXP2, SF_LOG2, SF_RSQRT, SF_SIN, SF_COS };
+enum sf_function { SF_EXP2, SF_LOG2, SF_SIN, SF_COS };
 struct sf sf_transcendental(enum sf_function fn, struct sf a);
 
 #endif

@@ -55,8 +55,6 @@ struct sf sf_transcendental(enum sf_function fn, struct sf a)
                                                                       : (int)whole);
     case SF_LOG2:
         return from_host(log2l(x));
-    case SF_RSQRT:
-        return from_host(1 / sqrtl(x));
     case SF_SIN:
         return from_host(sin_turn(x - rintl(x)));
     case SF_COS:

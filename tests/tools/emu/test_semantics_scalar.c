@@ -145,8 +145,6 @@ static void add(struct sem_list *l, const struct oracle_machine *m, const struct
         struct sf_env env = {SF_NEAREST, true, true};
         uint64_t v = f ? sf_pack(f, sf_from_int(-4), &env) : (uint64_t)-4;
 
-        if (!f && oracle_bits(types[i]) == 16)
-            v &= 0xffff;
         c->insn.s[i] = (struct oracle_operand){P_CONST, 0, v};
         strcpy(s[i], f ? "-4.0" : "-4");
     } else if (variant == 3 && n) {
@@ -208,7 +206,9 @@ static void add_rows(struct sem_list *l, const struct oracle_machine *m)
                 continue;
             if (row->form == SX && (v == 4 || v == 5))
                 continue;
-            if (row->form == SK && m->mask == G1151 && v == 9)
+            if ((v == 4 || v == 5) && row->form != SC && oracle_format(row->sig[0]))
+                continue; /* a NaN result leaves bits open, in SGPRs only */
+            if ((v == 2 || v == 3) && *types == 'Y') /* which half is the constant in? */
                 continue;
             add(l, m, row, v);
         }
