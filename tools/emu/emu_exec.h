@@ -69,6 +69,7 @@ enum emu_opbits {
     EMU_B_NO_ALIAS = 32, /* pair: the low result may be written before the high one is computed */
     EMU_B_VECTOR = 64,   /* s_set_gpr_idx and MODE concern it */
     EMU_B_MODE = 128,    /* result depends on MODE: with EMU_A_MODE the slow path runs it */
+    EMU_B_KEEP_BYTES = EMU_B_KEEP_HALF | EMU_B_PACKED /* of VOP3: op_sel[3:2] names the byte */
 };
 
 /*

@@ -176,11 +176,13 @@ static bool keeps_half_on_gfx9(const char *sem)
 static uint8_t half_flags(const struct emu_insn *insn, const char *sem, uint32_t effects)
 {
     const struct emu_operand *d = &insn->dst[0];
-    bool fp8 = strncmp(sem, "v_cvt_pk_", 9) == 0 && strstr(sem, "f8_f32");
+    bool fp8 = strcmp(sem, "v_cvt_pk_fp8_f32") == 0 || strcmp(sem, "v_cvt_pk_bf8_f32") == 0;
     bool hi = d->flags & EMU_OPF_HI || (insn->enc == EMU_VOP3 && insn->op_sel & 8) ||
               strcmp(sem, "v_fma_mixhi_f16") == 0;
     uint8_t flags = hi ? EMU_B_DST_HI : 0;
 
+    if (strncmp(sem, "v_cvt_sr_", 9) == 0)
+        return EMU_B_KEEP_BYTES;
     if ((!is_half(d->type) && !fp8) || effects & EMU_E_WHOLE)
         return 0;
     if (hi || insn->family >= EMU_GFX11 || keeps_half_on_gfx9(sem))

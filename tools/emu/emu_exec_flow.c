@@ -143,7 +143,7 @@ static void sendmsg(struct emu_wave *w, const struct emu_op *op)
 void emu_set_mode(struct emu_wave *w, uint32_t mode)
 {
     w->mode = mode;
-    if ((mode & 0xff) == 0xf0)
+    if ((mode & 0x2ff) == 0x2f0)
         w->attention &= ~(uint32_t)EMU_A_MODE;
     else
         w->attention |= EMU_A_MODE;

@@ -93,6 +93,44 @@ static void flush(uint32_t *t, const uint32_t *s, uint8_t type)
         FOR_LANES t[l] = s[l] & 0x7f800000 ? s[l] : s[l] & 0x80000000;
 }
 
+/* Outside IEEE mode a signalling NaN counts as a quiet one. */
+static void quiet(uint32_t *t, const uint32_t *s, uint8_t type)
+{
+    if (type == EMU_T_F64)
+        FOR_LANES
+        {
+            uint32_t lo = s[l], hi = s[l + W];
+
+            t[l] = lo;
+            t[l + W] = (uint32_t)(quiet64(lo | (uint64_t)hi << 32) >> 32);
+        }
+    else if (type == EMU_T_PK_F16)
+        FOR_LANES t[l] = pack16(quiet16(s[l] & 0xffff), quiet16(s[l] >> 16));
+    else if (type == EMU_T_F16)
+        FOR_LANES t[l] = quiet16(s[l]);
+    else
+        FOR_LANES t[l] = quiet32(s[l]);
+}
+
+/* What MODE does to a source of a floating-point operation; returns where the source is now. */
+static const uint32_t *apply_mode(const struct emu_wave *w, const struct emu_op *op, uint32_t *t,
+                                  const uint32_t *s, uint8_t type)
+{
+    bool number = type == EMU_T_F32 || type == EMU_T_F64 || is_f16(type);
+
+    if (!(op->effects & EMU_E_FLOAT))
+        return s;
+    if (flushes(w, type, 0)) {
+        flush(t, s, type);
+        s = t;
+    }
+    if (w->attention & EMU_A_MODE && number && !(w->mode >> 9 & 1)) {
+        quiet(t, s, type);
+        s = t;
+    }
+    return s;
+}
+
 static void sign_modifiers(uint32_t *t, const uint32_t *s, const struct emu_operand *o)
 {
     bool wide = o->dwords == 2;
@@ -132,10 +170,7 @@ static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op
         s = t;
     }
     if (op->flags & EMU_B_PACKED && o->type >= EMU_T_PK_I16 && o->type <= EMU_T_PK_BF16) {
-        if (flushes(w, o->type, 0)) {
-            flush(t, s, o->type);
-            s = t;
-        }
+        s = apply_mode(w, op, t, s, o->type);
         select_packed(t, s, insn, i);
         return t;
     }
@@ -147,10 +182,7 @@ static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op
         select_mix(t, s, insn, i);
         s = t;
     }
-    if (flushes(w, o->type, 0)) {
-        flush(t, s, o->type);
-        s = t;
-    }
+    s = apply_mode(w, op, t, s, o->type);
     if (o->flags & (EMU_OPF_NEG | EMU_OPF_ABS)) {
         sign_modifiers(t, s, o);
         s = t;
@@ -185,6 +217,14 @@ static float clamp_f32(float x, bool nan_is_zero)
     return x == x || nan_is_zero ? r : x;
 }
 
+/* What omod leaves: no denormals, no -0. */
+static float scaled(float x, float k)
+{
+    float r = x * k;
+
+    return k == 1 || fabsf(r) >= 0x1p-126f || r != r ? r : 0.0f;
+}
+
 /* omod works only while output denormals are flushed and IEEE is off; it also flushes them. */
 static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t *t)
 {
@@ -203,7 +243,7 @@ static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t 
     case EMU_T_PK_F32:
         FOR_EACH_LANE
         {
-            float x = as_f32(t[l]) * k;
+            float x = scaled(as_f32(t[l]), k);
 
             t[l] = f32_bits(insn->clamp ? clamp_f32(x, zero_nan) : x);
         }
@@ -226,6 +266,7 @@ static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t 
             double x = as_f64(t[l] | (uint64_t)t[l + W] << 32) * (double)k;
             uint64_t u;
 
+            x = k == 1 || fabs(x) >= 0x1p-1022 || x != x ? x : 0.0;
             if (insn->clamp && (x == x || zero_nan))
                 x = x > 0 ? x < 1 ? x : 1 : 0;
             u = f64_bits(x);
@@ -258,6 +299,10 @@ static void place_result(const struct emu_op *op, uint32_t *t, const uint32_t *d
                 x |= ~field & ~(sign - 1);
             t[l] = x;
         }
+    } else if (insn->enc == EMU_VOP3 && (op->flags & EMU_B_KEEP_BYTES) == EMU_B_KEEP_BYTES) {
+        unsigned shift = 8 * (insn->op_sel >> 2 & 3);
+
+        FOR_LANES t[l] = (d[l] & ~(0xffu << shift)) | (t[l] & 0xff) << shift;
     } else if (op->flags & EMU_B_KEEP_HALF) {
         if (op->flags & EMU_B_DST_HI)
             FOR_LANES t[l] = (d[l] & 0xffff) | t[l] << 16;

@@ -214,7 +214,7 @@ enum emu_attention {
     EMU_A_STOP = 1, /* state is no longer RUNNING */
     EMU_A_GPR_IDX =
         2,         /* s_set_gpr_idx_on: every vector operation goes through the indexing wrapper */
-    EMU_A_MODE = 4 /* rounding or denormals differ from RNE / all denormals */
+    EMU_A_MODE = 4 /* rounding, denormals or IEEE differ from RNE / all denormals / on */
 };
 
 struct emu_wave {
