@@ -99,6 +99,7 @@ bench-host: tests/lib/bench_host$(EXEEXT)
 	    echo 'host path, the built images of gfx942:' && \
 	    tests/lib/bench_host$(EXEEXT) $$images gfx942:sramecc+:xnack-; }; done
 bench: bench-host
+CLEANFILES += tests/lib/bench_host$(EXEEXT)
 .PHONY: bench bench-host
 
 # The built images on the emulator.
@@ -107,3 +108,25 @@ test_lib_built = -DIMAGES='"$(abs_top_builddir)/images/aotriton.images"' \
 	-DEMULATOR='"$(abs_top_builddir)/tools/emu/.libs/libhipemu.so"'
 tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built)
 tests_lib_test_end_to_end_LDADD = tools/libprogram.la lib/libaothip.la -lm
+
+# The readers under mutation: a fixed number of rounds as a test, and as long as one likes with
+# libFuzzer: make fuzz FUZZ_SECONDS=600.
+test_lib_programs += tests/lib/fuzz_image
+tests_lib_fuzz_image_SOURCES = tests/lib/fuzz_image.c
+tests_lib_fuzz_image_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_fuzz_image_LDADD = tests/lib/libtestlib.la
+FUZZ_SECONDS = 60
+FUZZ_CC = $(DEVICE_CLANG)
+fuzz: tests/lib/fuzz_image$(EXEEXT)
+	$(MKDIR_P) tests/lib/fuzz_corpus
+	tests/lib/fuzz_image$(EXEEXT) --corpus tests/lib/fuzz_corpus
+	$(FUZZ_CC) -std=gnu11 -g -O1 -DFUZZ_ENGINE -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all $(test_lib_cppflags) $(srcdir)/tests/lib/fuzz_image.c \
+	    $(srcdir)/lib/store.c $(srcdir)/lib/bundle.c $(srcdir)/lib/target.c \
+	    $(srcdir)/lib/status_set.c -o tests/lib/fuzz_image_engine $(ZSTD_LIBS)
+	tests/lib/fuzz_image_engine -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
+	    tests/lib/fuzz_corpus
+clean-fuzz:
+	rm -rf tests/lib/fuzz_corpus tests/lib/fuzz_image_engine
+CLEAN_LOCAL += clean-fuzz
+.PHONY: fuzz
