@@ -67,6 +67,8 @@ static void load_poison(struct emu_wave *w, const struct emu_op *op, const struc
         uint8_t shadow[16] = {0};
         uint32_t bits[4] = {0}, any = 0;
         unsigned n = a->partial >> l & 1 ? a->valid[l] : bytes;
+        if (emu_lane_clean(a, l, n))
+            continue;
         for (unsigned i = 0; i < n; i++)
             shadow[i] = (uint8_t)emu_lane_poison(a, l, i, 1);
         body(bits, 1, shadow);

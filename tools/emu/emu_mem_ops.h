@@ -76,6 +76,22 @@ static inline uint32_t emu_lane_poison(const struct emu_where *a, unsigned l, un
     return x;
 }
 
+/* No poison in the n <= 16 bytes at lane l's address; the common case, in two words. */
+static inline bool emu_lane_clean(const struct emu_where *a, unsigned l, unsigned n)
+{
+    uint64_t x[2] = {0, 0}, clean = a->invert[l] * UINT64_C(0x0101010101010101);
+    if (!a->shadow[l])
+        return true;
+    if (n == 4 || n == 8 || n == 16) {
+        memcpy(x, a->shadow[l], n);
+        return x[0] == (n == 4 ? clean & 0xffffffff : clean) && (n < 16 || x[1] == clean);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (a->shadow[l][i] != a->invert[l])
+            return false;
+    return true;
+}
+
 static inline void emu_lane_set_poison(struct emu_where *a, unsigned l, unsigned at, unsigned n,
                                        uint32_t bits)
 {

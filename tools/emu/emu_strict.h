@@ -88,7 +88,6 @@ struct emu_strict_wave {
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
     uint32_t spend[EMU_S_REGS];
     uint64_t vpend[8], spending[2]; /* rows and registers that may have something pending */
-    uint32_t stores_vm;             /* last LDS-DMA */
     /* wait states since the start, and when a row or register may be used; gfx9 only */
     uint64_t states;
     uint64_t hot_until; /* until then matrix and dot results are checked */
@@ -97,7 +96,7 @@ struct emu_strict_wave {
     /* race detector */
     uint32_t epoch; /* barriers passed */
     uint32_t lds_done[EMU_EPOCHS];
-    bool ended;
+    uint64_t lane_read[64]; /* address and operation of each lane's last LDS read */
 };
 
 /* Last write to a dword of LDS, and the reads since the last barrier. Wave numbers are + 1; 0:

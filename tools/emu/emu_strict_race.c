@@ -110,6 +110,7 @@ static void access_word(struct emu_wave *w, struct emu_strict *s, uint64_t at, u
 static void read_words(struct emu_wave *w, struct emu_strict *s, uint64_t at, unsigned n, int lane)
 {
     const struct emu_lds_read mark = {(uint16_t)w->strict->epoch, (uint8_t)(w->index + 1), 15};
+    const struct emu_lds_read many = {mark.epoch, SEVERAL, 15};
     uint64_t known = 0, mine = w->index + 1;
 
     for (uint64_t i = at / 4; i < at / 4 + n; i++) {
@@ -120,11 +121,29 @@ static void read_words(struct emu_wave *w, struct emu_strict *s, uint64_t at, un
             check_write(w, &s->writes[i], EMU_READ, lane, 4 * i);
             known = write;
         }
+        if (memcmp(&s->reads[i], &mark, sizeof mark) == 0 ||
+            memcmp(&s->reads[i], &many, sizeof many) == 0)
+            continue;
         if (s->reads[i].epoch != mark.epoch || !s->reads[i].reader)
             s->reads[i] = mark;
         else
             note_read(w, &s->reads[i], 15);
     }
+}
+
+/* WMMA operands repeat in lanes 16 and up: the same read of the same instruction needs no second
+ * look. */
+static bool repeats(struct emu_wave *w, int lane, uint64_t address)
+{
+    uint64_t *seen = w->strict->lane_read, key = (uint64_t)w->strict->lgkm_issued << 32 | address;
+
+    if (lane >= 16 && seen[lane - 16] == key) {
+        seen[lane] = key;
+        return true;
+    }
+    if (lane >= 0)
+        seen[lane] = key;
+    return false;
 }
 
 void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
@@ -136,7 +155,8 @@ void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access
     if (space != EMU_SPACE_LDS || !s || end > w->group->lds_size)
         return;
     if (access == EMU_READ && !((address | bytes) & 3)) {
-        read_words(w, s, address, bytes / 4, lane);
+        if (!repeats(w, lane, address))
+            read_words(w, s, address, bytes / 4, lane);
         return;
     }
     while (address < end) {
