@@ -1,6 +1,6 @@
 # The kernel images. ninja knows what depends on what, so make always asks it; with nothing to do
 # that takes some milliseconds.
-EXTRA_DIST += images/matrix.def images/FORMAT.md
+EXTRA_DIST += images/matrix.def images/FORMAT.md images/counts.txt
 
 images_store = aotriton.images
 images_verbose = $(if $(filter 1,$(V)),-v)
@@ -46,8 +46,18 @@ compare-images: images-all
 	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
 	        --op=attn_fwd --objects=images/object/$$gpu && echo || exit 1; done
 
+# Keeps what this build needs and does as the table that tests/gen/counts.sh holds later ones against.
+update-counts: images-all tools/aothip-inspect$(EXEEXT)
+	@known=`sed -n 's/^gpu  *\([^ ]*\).*/\1/p' $(srcdir)/images/matrix.def | tr '\n' ' '`; \
+	test "$$known" = '$(GPU_ARCHS) ' || { echo "update-counts needs a build for $$known"; exit 1; }
+	@{ sed -n '/^#/p' $(srcdir)/images/counts.txt | grep -v '^# clang '; \
+	  echo "# clang `'$(DEVICE_CLANG)' --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`"; \
+	  for gpu in $(GPU_ARCHS); do echo images/$(images_store)/amd-$$gpu/flash/attn_fwd.zst; done | \
+	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
+	mv images/counts.tmp $(srcdir)/images/counts.txt
+
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean
 INSTALL_DATA_LOCAL += images-install
 UNINSTALL_LOCAL += images-uninstall
-.PHONY: images-all compare-images
+.PHONY: images-all compare-images update-counts
