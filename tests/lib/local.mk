@@ -130,3 +130,12 @@ clean-fuzz:
 	rm -rf tests/lib/fuzz_corpus tests/lib/fuzz_image_engine
 CLEAN_LOCAL += clean-fuzz
 .PHONY: fuzz
+
+# A consumer linked with a HIP runtime, for which the emulator stands in, and the C++ names.
+test_lib_programs += tests/lib/test_drop_in
+tests_lib_test_drop_in_SOURCES = tests/lib/test_drop_in.cc
+tests_lib_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
+	-I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(test_lib_built)
+tests_lib_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton_v2 lib/libaothip.la tools/emu/libhipemu.la
+tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/libaotriton_v2.so tools/emu/libhipemu.la
