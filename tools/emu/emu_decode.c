@@ -80,10 +80,9 @@ static bool has(const char *name, const char *part)
 static void find_traits(const char *name, struct emu_sig *sig)
 {
     static const char *const acc[] = {
-        "fmac_",     "v_mac_",         "v_dot2c",          "v_dot4c",         "v_dot8c",
-        "v_dot2acc", "v_dual_dot2acc", "smfmac",           "v_writelane",     "s_bitset",
-        "s_cmov_",   "v_cvt_sr",       "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32",
-        "v_cvt_pkaccum"};
+        "fmac_",     "v_mac_",         "v_dot2c",          "v_dot4c",          "v_dot8c",
+        "v_dot2acc", "v_dual_dot2acc", "smfmac",           "v_writelane",      "s_bitset",
+        "s_cmov_",   "v_cvt_sr",       "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_pkaccum"};
 
     for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
         sig->acc |= has(name, acc[i]);

@@ -73,7 +73,8 @@ static void print_dpp_ctrl(struct emu_text *t, unsigned c, bool gfx11)
 static bool is_dpp64(const struct emu_insn *in)
 {
     for (unsigned i = 0; i < in->nsrc; i++)
-        if (in->src[i].dwords == 2 && in->src[i].kind == EMU_OPK_VGPR)
+        if (in->src[i].dwords == 2 && in->src[i].kind == EMU_OPK_VGPR &&
+            in->src[i].type != EMU_T_MASK)
             return true;
     return in->ndst && in->dst[0].dwords == 2 && in->dst[0].kind == EMU_OPK_VGPR;
 }

@@ -1,0 +1,10 @@
+#!/bin/sh
+# The emulator's decoder and disassembler against LLVM's: random words, and every instruction of
+# every code object of this build.
+set -eu
+objects=
+if [ -d images/object ]; then
+	objects=$(find images/object -name '*.co' | sort)
+fi
+# shellcheck disable=SC2086 # object names are kernel symbols, without blanks
+exec tests/tools/emu/test_decode_llvm $objects
