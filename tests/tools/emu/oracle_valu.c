@@ -994,10 +994,18 @@ static uint64_t dot2_bf16(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_
     return dot2(x, &sf_bf16, &sf_f32, a, b, c);
 }
 
+/* The 16-bit results: each step rounded to 16 bits, as the text reads, or the steps in f32. */
 static uint64_t dot2_16(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
                         uint64_t c)
 {
-    return dot2(x, f, f, a, b, c);
+    uint64_t r = dot2(x, f, f, a, b, c), wide;
+    struct sf al = load(x, f, LO(a)), ah = load(x, f, HI(a));
+    struct sf bl = load(x, f, LO(b)), bh = load(x, f, HI(b));
+
+    wide = pack_as(&sf_f32, sf_fma(al, bl, load(x, f, c), SF_NEAREST), SF_NEAREST, true);
+    wide = pack_as(&sf_f32, sf_fma(ah, bh, sf_unpack(&sf_f32, wide), SF_NEAREST), SF_NEAREST, true);
+    permit(x, pack(x, f, sf_unpack(&sf_f32, wide)));
+    return r;
 }
 
 /*

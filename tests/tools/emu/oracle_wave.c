@@ -281,6 +281,8 @@ static void write_sdwa(const struct oracle_insn *i, struct oracle_wave *r, unsig
         *v = sign ? above : 0;
         sign = i->unused == UNUSED_SEXT && (o->has_alt ? o->alt : o->d) >> (n - 1) & 1;
         *alt = sign ? above : 0;
+        if (o->open & 1 || o->mask != ~UINT64_C(0))
+            r->v_mask[i->d[0].reg][lane] &= ~above;
     }
     put(r, i->d[0].reg, lane, at, n, o);
 }
