@@ -22,10 +22,18 @@ if ! tools/aothip-inspect $files >"$work/built"; then
 fi
 
 # Columns by name; all are the better the lower, but for the matrix instructions, which are the work
-# itself. `total` counts them too, so a loop that does more work by them is told as changed.
+# itself.
 awk -v gpus=" $GPU_ARCHS " '
     /^#/ || NF == 0 { next }
-    $1 == "gpu" { for (i = 3; i <= NF; i++) name[FILENAME, i] = $i; next }
+    $1 == "gpu" { # LDS is a column of the kernel, in bytes, and one of the loop, in instructions
+        where = ""
+        for (i = 3; i <= NF; i++) {
+            if ($i == "total")
+                where = "loop_"
+            name[FILENAME, i] = where $i
+        }
+        next
+    }
     FILENAME == ARGV[1] {
         if (!index(gpus, " " $1 " "))
             next
@@ -47,7 +55,7 @@ awk -v gpus=" $GPU_ARCHS " '
             column = name[FILENAME, i]
             was = old[key, column]
             text = sprintf(" %s %s -> %s", column, was == "" ? "none" : was, $i)
-            if (was == "" || (column == "matrix" && $i + 0 != was + 0) || $i + 0 > was + 0)
+            if (was == "" || (column == "loop_matrix" && $i + 0 != was + 0) || $i + 0 > was + 0)
                 worse = worse text
             else if ($i + 0 < was + 0)
                 better = better text
