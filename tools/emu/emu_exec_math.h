@@ -490,6 +490,7 @@ EMU_INLINE float sin_f32(float x)
     bool finite = fabs(d) < (double)INFINITY;
     float r = (float)sin_turns(finite ? d : 0);
 
+    r = r > 1 ? 1 : r < -1 ? -1 : r; /* directed rounding may step over */
     r = finite ? r : as_f32(0x7fc00000);
     return fabs(d) > 256 && finite ? 0.0f : r;
 }
@@ -500,6 +501,7 @@ EMU_INLINE float cos_f32(float x)
     bool finite = fabs(d) < (double)INFINITY;
     float r = (float)sin_turns(finite ? fabs(d) + 0.25 : 0.25);
 
+    r = r > 1 ? 1 : r < -1 ? -1 : r;
     r = finite ? r : as_f32(0x7fc00000);
     return fabs(d) > 256 && finite ? 1.0f : r;
 }

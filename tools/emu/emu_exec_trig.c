@@ -36,5 +36,5 @@ double emu_trig_preop(uint64_t s0, unsigned piece)
     scale = -53 - (int)shift;
     if (exponent >= 1968)
         scale += 128;
-    return ldexp((double)bits(shift, 53), scale);
+    return fabs(ldexp((double)bits(shift, 53), scale)); /* +0 when rounding down, too */
 }
