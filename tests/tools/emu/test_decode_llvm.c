@@ -244,7 +244,18 @@ static void normalise(char *s)
 /* Images, export and interpolation are known by name and size only; never executed. */
 static bool name_only(const struct emu_insn *in)
 {
-    return in->flags & EMU_F_TRAPPED && in->enc != EMU_DS;
+    return in->enc == EMU_MIMG || in->enc == EMU_EXP || in->enc == EMU_VINTERP ||
+           in->enc == EMU_LDSDIR;
+}
+
+/* 4, 8 or 12 bytes from the heap, so that AddressSanitizer sees a read beyond them. */
+static uint8_t *exact_buffer(unsigned dwords)
+{
+    static uint8_t *buffers[4];
+
+    if (!buffers[dwords] && !(buffers[dwords] = malloc(4 * dwords)))
+        _exit(4);
+    return buffers[dwords];
 }
 
 /* SDWA with a reserved selector: LLVM's behaviour is undefined there (it crashes, or prints the
@@ -261,14 +272,14 @@ static bool reserved_sdwa(const struct target *t, const uint32_t *w, unsigned dw
 
 static void compare(const struct target *t, void *dc, const uint32_t *w, unsigned dwords)
 {
-    uint8_t bytes[12];
+    uint8_t *bytes = exact_buffer(dwords);
     char theirs[512] = "", ours[512] = "";
     struct emu_insn in;
     unsigned mine;
     size_t other;
     bool same;
 
-    memcpy(bytes, w, sizeof bytes);
+    memcpy(bytes, w, 4 * dwords);
     if (reserved_sdwa(t, w, dwords)) {
         progress->crashed++;
         return;
