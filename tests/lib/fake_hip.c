@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #pragma GCC visibility push(default)
 
@@ -126,6 +127,8 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
     struct module *made = NULL;
     fake_hip.driver_calls++;
+    if (fake_hip.load_microseconds)
+        usleep((useconds_t)fake_hip.load_microseconds);
     if (fails())
         return fake_hip.fail_with;
     pthread_mutex_lock(&lock);

@@ -16,6 +16,7 @@ enum { FAKE_HIP_DEVICES = 8 };
 struct fake_hip {
     int devices;                           /* set by the test; at most FAKE_HIP_DEVICES */
     const char *targets[FAKE_HIP_DEVICES]; /* gcnArchName of each */
+    int load_microseconds;                 /* how long a load takes: opens windows for races */
     int any_symbol;           /* find every function in every module: real code objects */
     int fail_at;              /* the call, counted from 1, to fail; 0: none */
     hipError_t fail_with;     /* what it returns */

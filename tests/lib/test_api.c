@@ -272,6 +272,7 @@ static void test_threads(void)
     pthread_t threads[THREADS];
     void *failures;
     restart();
+    fake_hip.load_microseconds = 2000;
     for (intptr_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, run_thread, (void *)i);
     for (int i = 0; i < THREADS; i++) {

@@ -22,7 +22,7 @@ static struct bundle_code find(const struct make_image *bundle, const char *devi
 
 static void test_choice(void)
 {
-    const char *const targets[] = {"gfx90a", "gfx90a:xnack+", "gfx942", "gfx90a:sramecc+:xnack-",
+    const char *const targets[] = {"gfx90a:sramecc+:xnack-", "gfx90a", "gfx90a:xnack+", "gfx942",
                                    NULL};
     static const struct {
         const char *device, *code;

@@ -91,6 +91,7 @@ static void test_order(const char *first, const char *second)
     is_int(open_named(NULL), AOTHIP_OK, "a runtime in the process is found");
     is_str(hip.origin, "this process", "as such");
     is_int(open_named(""), AOTHIP_OK, "an empty AOTHIP_HIP_LIBRARY counts as none");
+    is_str(hip.origin, "this process", "so the same is found");
     is_int(open_named(second), AOTHIP_OK, "AOTHIP_HIP_LIBRARY comes before it");
     is_str(hip.origin, second, "as told");
 }

@@ -171,6 +171,13 @@ static void test_shared_frame(void)
     make_image_rehash_index(&image);
     make_image_rehash_header(&image);
     is_int(check(&image), AOTHIP_E_FORMAT, "a gap between frames");
+    make_image_entry(&image, 1)->frame_offset = offset;
+    image.size += 8; /* make_image() leaves room */
+    make_image_header(&image)->file_size = image.size;
+    make_image_rehash_index(&image);
+    make_image_rehash_header(&image);
+    is_int(check(&image), AOTHIP_E_FORMAT, "bytes behind the last frame");
+    contains(why.text, "the frames end at", "is told");
     free(image.bytes);
 }
 
