@@ -76,6 +76,26 @@ enum aothip_status aothip_check_stream(struct aothip_context *context, void *str
     return status_publish(&why, module_log(context));
 }
 
+enum aothip_status aothip_warm_up(struct aothip_context *context, void *stream)
+{
+    struct module_device *device = NULL;
+    const struct hip *hip;
+    struct status why;
+    uint32_t count = 0;
+    int number;
+    if (!context)
+        return refuse_null("context");
+    status_clear(&why);
+    if (!module_hip(context, &hip, &why) && !module_stream_device(hip, stream, &number, &why) &&
+        !module_device(context, hip, number, &device, &why))
+        count = device->images->header->entry_count;
+    for (uint32_t i = 0; i < count && !why.code; i++) {
+        hipFunction_t function;
+        module_function(context, hip, device, i, &function, &why);
+    }
+    return status_publish(&why, module_log(context));
+}
+
 /* Fills as much of the caller's struct as it has room for. */
 static void fill_device_info(const struct module_info *from, int number,
                              struct aothip_device_info *info)

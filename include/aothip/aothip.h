@@ -162,6 +162,15 @@ AOTHIP_API enum aothip_status aothip_attn_fwd(struct aothip_context *context,
                                               const struct aothip_attn_fwd_params *params,
                                               void *stream);
 
+/*
+ * Loads every kernel of the images onto the device of `stream` (a hipStream_t; NULL is the current
+ * device's null stream), so that no later call there reads a file or loads a module: for programs
+ * that must not stall, and before capturing a HIP graph. What is loaded already costs nothing.
+ * After a failure some kernels may be loaded; a later call goes on from there.
+ * Errors: all those of aothip_check_device().
+ */
+AOTHIP_API enum aothip_status aothip_warm_up(struct aothip_context *context, void *stream);
+
 /* A GPU as the HIP runtime describes it. Set struct_size before the call. */
 struct aothip_device_info {
     size_t struct_size;

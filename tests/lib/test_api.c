@@ -101,6 +101,25 @@ static void test_warm(void)
     is_int(fake_hip.calls, 2, "the same on the null stream");
 }
 
+static void test_warm_up(void)
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    restart();
+    is_int(aothip_attn_fwd(context, &p, fake_hip_stream(3)), AOTHIP_OK, "one kernel loaded");
+    is_int(aothip_warm_up(context, fake_hip_stream(3)), AOTHIP_OK, "warming up the device");
+    is_int(fake_hip.loads, MAKE_IMAGE_ENTRIES, "loads the others");
+    is_int(fake_hip.launches, 1, "and launches none");
+    is_int(aothip_warm_up(context, fake_hip_stream(3)), AOTHIP_OK, "a second time");
+    is_int(fake_hip.loads, MAKE_IMAGE_ENTRIES, "loads nothing");
+    fake_hip_reset();
+    p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    is_int(aothip_attn_fwd(context, &p, fake_hip_stream(3)), AOTHIP_OK, "another kernel");
+    is_int(fake_hip.calls, 2, "is launched at once");
+    is_int(aothip_warm_up(context, NULL), AOTHIP_OK, "the current device");
+    is_int(fake_hip.loads, MAKE_IMAGE_ENTRIES, "by itself");
+    is_int(aothip_warm_up(NULL, NULL), AOTHIP_E_ARGUMENT, "context NULL");
+}
+
 static void test_check(void)
 {
     restart();
@@ -291,6 +310,7 @@ int main(void)
     test_open();
     test_launch();
     test_warm();
+    test_warm_up();
     test_check();
     test_info();
     test_refusals();

@@ -67,6 +67,11 @@ static enum aothip_status run_other_stream(struct aothip_context *context)
     return attend(context, fake_hip_stream(OTHER));
 }
 
+static enum aothip_status run_warm_up(struct aothip_context *context)
+{
+    return aothip_warm_up(context, NULL);
+}
+
 static enum aothip_status run_list(struct aothip_context *context)
 {
     return aothip_list(context, visit, NULL);
@@ -85,6 +90,7 @@ static const struct scenario {
     {"first launch on another device", run_other_stream, 0},
     {"warm launch on the current device", run_null_stream, 1},
     {"warm launch on another device", run_other_stream, 1},
+    {"warm up", run_warm_up, 0},
     {"list", run_list, 0},
 };
 
