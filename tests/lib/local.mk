@@ -49,6 +49,11 @@ tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c tests
 tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/test_first_call
+tests_lib_test_first_call_SOURCES = tests/lib/test_first_call.c tests/lib/fake_hip.c
+tests_lib_test_first_call_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_first_call_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_test_first_call_LDADD = tests/lib/libtestlib.la
 
 # Finding a runtime: three of them as shared objects.
 test_lib_fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
