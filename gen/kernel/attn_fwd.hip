@@ -15,14 +15,14 @@
  * next one is on its way from memory to registers:
  *
  *                      registers       LDS
- *     barrier                          K(t) is there, V(t-1) has been read by all
- *     S = K Q^T        V(t) arriving   read K(t)
+ *     S = K Q^T        V(t) arriving   K(t) is there, V(t-1) has been read by all; read K(t)
+ *     softmax
  *     store V                          write V(t)
  *     load K, V        K, V(t+1) leave memory
- *     softmax
  *     barrier                          V(t) is there, K(t) has been read by all
  *     O += V^T P^T     arriving        read V(t)
  *     store K                          write K(t+1)
+ *     barrier
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
@@ -55,6 +55,11 @@ enum {
  * does not fit into registers beside O, and V is loaded only after the last use of P.
  */
 #define Q_IN_LDS (KERNEL_WAVE == 32)
+#if KERNEL_WAVE == 32 && KERNEL_UNALIGNED
+#define QK_UNROLL 1 /* or the compiler loads all operands first, more than there are registers for */
+#else
+#define QK_UNROLL 8
+#endif
 #define LATE_V (Q_IN_LDS || KERNEL_UNALIGNED)
 
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
@@ -88,10 +93,12 @@ DEVICE int rows_of(const struct job &job)
     return job.last_row - job.first_row + 1;
 }
 
-DEVICE int rows_of_tile(const struct attn_fwd_args &a, int tile)
+/* Tile `tile` of the keys. */
+DEVICE struct tile_view tile_at(const struct attn_fwd_args &a, const struct slice &x, int tile)
 {
     int left = a.seq_k - tile * KERNEL_TILE_K;
-    return left < KERNEL_TILE_K ? left : KERNEL_TILE_K;
+    return {row_at(x, (kernarg_i64)tile * KERNEL_TILE_K),
+            left < KERNEL_TILE_K ? left : KERNEL_TILE_K};
 }
 
 /* Q as B operands, with the scale's sign. */
@@ -136,7 +143,7 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q)
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
             s[column][block] = zero;
-#pragma unroll
+#pragma unroll QK_UNROLL
     for (int step = 0; step < QK_STEPS; step++) {
         block_frag b[Q_BLOCKS];
 #pragma unroll
@@ -176,7 +183,8 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
     }
 }
 
-enum tile_kind { TILE_FULL, TILE_EDGE };
+/* FAST: every key of the tile is visible, the next tile exists whole, the shifts are to stay. */
+enum step_kind { STEP_GENERAL, STEP_FAST };
 
 /* What a wave carries along the keys. */
 struct progress {
@@ -186,54 +194,62 @@ struct progress {
     output_blocks o;
 };
 
-/* One step: tile `kind`, whose first key is `key`, is computed on; the next one is fetched. */
-template <enum tile_kind kind>
-DEVICE void step(struct progress &x, const struct courier &courier, struct softmax_scale scale,
+/* Scores of keys that a query does not see become -infinity. */
+DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32 key)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i++)
+                if (!sees(visible[column], key + block * BLOCK + acc_row(i)))
+                    s[column][block][i] = -__builtin_inff();
+}
+
+/*
+ * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
+ * Returns false, with nothing changed, if the step turns out not to be a fast one.
+ */
+template <enum step_kind kind>
+DEVICE bool step(struct progress &x, const struct courier &courier, float factor,
                  const struct key_interval *visible, u32 key, const struct slice &k,
                  struct tile_view next_k, const struct slice &v, struct tile_view next_v)
 {
-    const enum rows_exist exist = kind == TILE_FULL ? ROWS_ALL : ROWS_SOME;
+    const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     score_blocks s;
+    partial_sum sum[Q_BLOCKS];
+    float largest = 0;
 
-    lds_barrier();
     multiply_kq(s, x.q);
+    if (kind == STEP_GENERAL) {
+        mask_scores(s, visible, key);
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            move_shift(x.softmax[column], x.o[column], s[column], factor);
+    }
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        sum[column] = exponentiate(x.softmax[column], s[column], factor);
+        largest = __builtin_fmaxf(largest, total(sum[column]));
+    }
+    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
+        return false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        x.softmax[column].sum += sum[column];
+
     store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, k, next_k);
     if (!LATE_V)
         load_v<exist>(x.cargo, courier, v, next_v);
-
-    if (kind == TILE_EDGE) {
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-            for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-                for (int i = 0; i < ACC; i++)
-                    if (!sees(visible[column], key + block * BLOCK + acc_row(i)))
-                        s[column][block][i] = -__builtin_inff();
-    }
-
-    float largest[Q_BLOCKS];
-    bool exceeds = false;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        largest[column] = column_max(s[column]);
-        exceeds |= largest[column] > x.softmax[column].limit;
-    }
-    if (__builtin_expect(__builtin_amdgcn_ballot_w64(exceeds) != 0, 0)) {
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            rescale_column(x.softmax[column], x.o[column], largest[column], scale);
-    }
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-        exponentiate(x.softmax[column], s[column], scale);
-
     lds_barrier();
     multiply_vp(x.o, s);
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
         load_v<exist>(x.cargo, courier, v, next_v);
+    lds_barrier();
+    return true;
 }
 
 /* Divides by the sum, rounds and stores O; then lse. */
@@ -286,7 +302,7 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
     u32 tiles_before = uniform(x / (u32)a.heads_q);
     struct job job = job_of(a, (int)(x - tiles_before * (u32)a.heads_q),
                             (int)(tiles_q - 1 - tiles_before), batch);
-    struct softmax_scale scale = softmax_scale_of(a.scale);
+    float factor = softmax_factor(a.scale);
     struct key_walk walk = plan_walk(a, job.first_row, job.last_row);
     struct courier courier;
     struct progress p;
@@ -303,39 +319,38 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
             p.o[column][block] = {};
     }
 
-    int tile = walk.full_begin;
-    char *next_k = row_at(k, (kernarg_i64)tile * KERNEL_TILE_K);
-    char *next_v = row_at(v, (kernarg_i64)tile * KERNEL_TILE_K);
-    if (walk.end > walk.begin) {
-        int rows = rows_of_tile(a, tile);
-        load_k<ROWS_SOME>(p.cargo, courier, k, {next_k, rows});
-        load_v<ROWS_SOME>(p.cargo, courier, v, {next_v, rows});
-        store_k(k_tile, p.cargo, courier);
-    }
-#pragma unroll 1
-    for (int n = walk.full_count; n > 0; n--) {
-        next_k += k.pitch * KERNEL_TILE_K;
-        next_v += v.pitch * KERNEL_TILE_K;
-        step<TILE_FULL>(p, courier, scale, nullptr, 0, k, {next_k, KERNEL_TILE_K}, v,
-                        {next_v, KERNEL_TILE_K});
-    }
-
     struct key_interval visible[Q_BLOCKS];
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         int row = job.first_row + (int)(wave_id() * COLUMNS + column * BLOCK + lane_column());
         visible[column] = visible_keys(a, row < job.last_row ? row : job.last_row);
     }
-    tile = walk.edge_begin;
+
+    if (walk.count > 0) {
+        struct tile_view tile_k = tile_at(a, k, walk.first), tile_v = tile_at(a, v, walk.first);
+        load_k<ROWS_SOME>(p.cargo, courier, k, tile_k);
+        load_v<ROWS_SOME>(p.cargo, courier, v, tile_v);
+        store_k(k_tile, p.cargo, courier);
+        lds_barrier();
+    }
+
+    int tile = walk.first, fast = walk.fast_count;
 #pragma unroll 1
-    for (int n = walk.edge_count; n > 0; n--) {
-        int next = tile + 1 < walk.end ? tile + 1 : walk.begin;
-        int rows = n > 1 ? rows_of_tile(a, next) : 0;
-        next_k = row_at(k, (kernarg_i64)next * KERNEL_TILE_K);
-        next_v = row_at(v, (kernarg_i64)next * KERNEL_TILE_K);
-        step<TILE_EDGE>(p, courier, scale, visible, (u32)tile * KERNEL_TILE_K, k, {next_k, rows},
-                        v, {next_v, rows});
+    for (int left = walk.count; left > 0; left--, fast--) {
+        int next = next_tile(walk, tile);
+        struct tile_view next_k = tile_at(a, k, next), next_v = tile_at(a, v, next);
+        if (left == 1)
+            next_k.rows = next_v.rows = 0;
+        step<STEP_GENERAL>(p, courier, factor, visible, (u32)tile * KERNEL_TILE_K, k, next_k, v,
+                           next_v);
         tile = next;
+#pragma unroll 1
+        for (; fast > 1; fast--, left--, tile++) {
+            next_k.first += k.pitch * KERNEL_TILE_K;
+            next_v.first += v.pitch * KERNEL_TILE_K;
+            if (!step<STEP_FAST>(p, courier, factor, nullptr, 0, k, next_k, v, next_v))
+                break;
+        }
     }
     finish(p, visible, job, a);
 }

@@ -125,8 +125,6 @@ DEVICE void load_rows(u32 (&to)[ROWS][CHANNELS], const u32 (&from)[CHANNELS],
         for (int c = 0; c < CHANNELS; c++)
             to[i][c] = *(const GLOBAL u16 *)(at + from[c]);
         at += exist == ROWS_ALL || row + i < last ? pitch : 0;
-        if (i % 4 == 3)
-            __builtin_amdgcn_sched_barrier(0); /* lest all addresses are live at once */
     }
 }
 
@@ -159,13 +157,15 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &)
 {
     const int pair = VT_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
+    u32 channel = v_channel(0);
+    asm volatile("" : "+v"(channel)); /* keeps the addresses out of registers in the key loop */
 #pragma unroll
     for (int i = 0; i < ROWS; i += 4)
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++) {
             u32x2 quad = {from.v[i][c] | from.v[i + pair][c] << 16,
                           from.v[i + next][c] | from.v[i + 3][c] << 16};
-            *(u32x2 *)(tile + vt_tile_at(v_channel(c), (wave_id() * ROWS + i) / 4)) = quad;
+            *(u32x2 *)(tile + vt_tile_at(channel + c * KERNEL_WAVE, (wave_id() * ROWS + i) / 4)) = quad;
         }
 }
 

@@ -20,10 +20,9 @@
  *     last row      . . . .  x x x x  x x x x  x x x x  x . . .
  *                    edge      full     full     edge     edge
  *
- * Full tiles need no comparison. They are walked first, in the loop that matters; the last of them
- * and then the edge tiles follow in a second loop, which compares every element:
- *
- *     full loop  1        edge loop  2 3 4 0
+ * Full tiles need no comparison. The walk begins with them, goes on to the edge tiles behind them
+ * and ends with those before them: 1 2 3 4 0. So a full tile that is followed by another one knows
+ * that the next tile exists whole, and needs no care at all: all but the last one are fast.
  */
 #ifndef AOTHIP_MASK_H
 #define AOTHIP_MASK_H
@@ -35,23 +34,23 @@ struct key_interval {
     u32 first, count;
 };
 
-DEVICE int clamp_index(kernarg_i64 i, int last)
+/* The interval's ends; it is empty where the first one exceeds the last one. */
+DEVICE int interval_first(const struct attn_fwd_args &a, int row)
 {
-    return i < 0 ? 0 : i > last ? last : (int)i;
+    int first = KERNEL_MASK ? __builtin_elementwise_add_sat(row, a.key_first) : 0;
+    return first > 0 ? first : 0;
+}
+
+DEVICE int interval_last(const struct attn_fwd_args &a, int row)
+{
+    int last = KERNEL_MASK ? __builtin_elementwise_add_sat(row, a.key_last) : a.seq_k - 1;
+    return last < a.seq_k - 1 ? last : a.seq_k - 1;
 }
 
 DEVICE struct key_interval visible_keys(const struct attn_fwd_args &a, int row)
 {
-#if KERNEL_MASK
-    int first = __builtin_elementwise_add_sat(row, a.key_first);
-    int last = __builtin_elementwise_add_sat(row, a.key_last);
-    first = first > 0 ? first : 0;
-    last = last < a.seq_k - 1 ? last : a.seq_k - 1;
+    int first = interval_first(a, row), last = interval_last(a, row);
     return {(u32)first, first <= last ? (u32)(last - first) + 1 : 0};
-#else
-    (void)row;
-    return {0, (u32)a.seq_k};
-#endif
 }
 
 DEVICE bool sees(const struct key_interval &keys, u32 key)
@@ -59,48 +58,33 @@ DEVICE bool sees(const struct key_interval &keys, u32 key)
     return key - keys.first < keys.count;
 }
 
-/*
- * Which tiles to walk, in units of tiles. The full loop walks full_begin .. full_end - 1. The edge
- * loop walks edge_begin .. end - 1 and then begin .. full_begin - 1, edge_count in all; the first of
- * them, if any is full, is the last full tile, so that the full loop always knows its next tile to
- * be full.
- */
+/* first, first + 1 .. end - 1, begin .. first - 1: `count` tiles, the first fast_count of them fast. */
 struct key_walk {
-    int full_begin, full_count; /* tiles of the full loop */
-    int edge_begin, edge_count; /* tiles of the edge loop */
-    int begin, end;             /* all tiles that any row sees */
+    int first, fast_count, count;
+    int begin, end;
 };
 
 /* The walk of the rows first_row .. last_row, both of which exist. Uniform. */
 DEVICE struct key_walk plan_walk(const struct attn_fwd_args &a, int first_row, int last_row)
 {
+    /* The ends of the interval only grow with the row, so these two rows bound all of them. */
     struct key_interval upper = visible_keys(a, first_row), lower = visible_keys(a, last_row);
-    struct key_walk walk = {};
-#if KERNEL_MASK
-    /* The interval's ends only ever grow with the row, so these two rows bound all of them. */
-    int first = __builtin_elementwise_add_sat(first_row, a.key_first);
-    int last = __builtin_elementwise_add_sat(last_row, a.key_last);
-    first = first > 0 ? first : 0;
-    last = last < a.seq_k - 1 ? last : a.seq_k - 1;
-    if (first > last)
-        return walk;
-#else
-    int first = 0, last = a.seq_k - 1;
-#endif
-    walk.begin = first / KERNEL_TILE_K;
-    walk.end = last / KERNEL_TILE_K + 1;
+    int first_key = interval_first(a, first_row), last_key = interval_last(a, last_row);
+    if (first_key > last_key)
+        return {};
 
-    /* Keys that every row sees. */
-    u32 common_end = upper.first + upper.count;
+    int begin = first_key / KERNEL_TILE_K, end = last_key / KERNEL_TILE_K + 1;
     int full_begin = (int)((lower.first + KERNEL_TILE_K - 1) / KERNEL_TILE_K);
-    int full_end = (int)(common_end / KERNEL_TILE_K);
+    int full_end = (int)((upper.first + upper.count) / KERNEL_TILE_K);
     bool any_full = upper.count && lower.count && full_begin < full_end;
 
-    walk.full_begin = any_full ? full_begin : walk.begin;
-    walk.full_count = any_full ? full_end - full_begin - 1 : 0;
-    walk.edge_begin = walk.full_begin + walk.full_count;
-    walk.edge_count = walk.end - walk.begin - walk.full_count;
-    return walk;
+    return {any_full ? full_begin : begin, any_full ? full_end - full_begin - 1 : 0, end - begin,
+            begin, end};
+}
+
+DEVICE int next_tile(const struct key_walk &walk, int tile)
+{
+    return tile + 1 < walk.end ? tile + 1 : walk.begin;
 }
 
 #endif

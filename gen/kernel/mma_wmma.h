@@ -97,13 +97,15 @@ DEVICE float other_half(float x)
 DEVICE block_frag pack_p(const block_acc &p, int)
 {
     block_frag b;
+    u32 half = lane_half();
+    asm volatile("" : "+v"(half));
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float low = p[2 * i], high = p[2 * i + 1];
         u32 own = round_pair_p(low, high);
         u32 other = exchange_halves(own, __builtin_bit_cast(u32, low));
-        b[2 * i] = lane_half() ? other : own;
-        b[2 * i + 1] = lane_half() ? own : other;
+        b[2 * i] = half ? other : own;
+        b[2 * i + 1] = half ? own : other;
     }
     return b;
 }

@@ -1,23 +1,25 @@
 /*
- * Online softmax on columns of S^T (Milakov and Gimelshein 2018), with a lazy maximum.
+ * Online softmax on columns of S^T (Milakov and Gimelshein 2018) without a running maximum.
  *
- * A column keeps a reference score, the shift, and accumulates
+ * A column keeps a shift and accumulates
  *
  *     P   = exp2(S * factor - shift),     factor = |scale| * log2(e)
  *     sum = sum of P,   O^T += V^T P^T
  *
- * where shift = m * factor - BIAS for a score m of this column, its largest one when m was set. Any
- * shift gives the same O / sum; it must only keep P within range. So m moves, and O and sum are
- * rescaled, only when some score exceeds it by more than 2^SLACK: rarely after the first tiles,
- * decided for the whole wave by one branch.
+ * Any shift gives the same O / sum, as long as P stays within range. So a step is tried with the
+ * shift as it is. Only if the P of some lane then add up to more than LIMIT (a sum that is needed
+ * anyway, while a maximum would cost an instruction for every two scores), which is rare after the
+ * first tile, the step is done again in its general form: it moves the shift up such that the largest
+ * P is 2^BIAS, and rescales O and sum. The wave decides as a whole.
  *
- *     f16    BIAS + SLACK = 15: P stays below 65504, while P of the largest score is at least 2^9,
- *            which moves the subnormals of f16, which gfx90a flushes, down to 2^-23 of it
- *     bf16   has the exponents of f32
+ *     f16    P below 2^15, and the largest at least 2^8, so that what falls among the subnormals,
+ *            which gfx90a takes for 0, is below 2^-22 of it
+ *     bf16   P below 2^7: exponents near 0 are the most exact, and only values of V within 2^7 of the
+ *            end of the range could overflow O
  *
  * The scale's sign has been moved into Q (see attn_fwd.hip), so factor >= 0 and the largest S has
- * the largest exponent. NaN is not seen by the maximum and passes through P into O and sum of its
- * own column only.
+ * the largest exponent. NaN is seen neither by the maximum nor by the limit, and passes through P
+ * into O and sum of its own column only.
  */
 #ifndef AOTHIP_SOFTMAX_H
 #define AOTHIP_SOFTMAX_H
@@ -25,35 +27,35 @@
 #include "mma.h"
 
 #if KERNEL_DTYPE == MMA_F16
-#define SOFTMAX_BIAS 9.0f
-#define SOFTMAX_UNBIAS 0x1p-9f
-#define SOFTMAX_SLACK 6.0f
+#define SOFTMAX_BIAS 8.0f
+#define SOFTMAX_UNBIAS 0x1p-8f
+#define SOFTMAX_LIMIT 0x1p15f
 #else
 #define SOFTMAX_BIAS 0.0f
 #define SOFTMAX_UNBIAS 1.0f
-#define SOFTMAX_SLACK 8.0f
+#define SOFTMAX_LIMIT 0x1p7f
 #endif
+
+/* The next tile may be like this one. */
+static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores are in the limit");
+
+/* Before any key is seen: every score that is not masked exceeds the limit. */
+#define SHIFT_UNSET -0x1p100f
 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
 enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = KERNEL_DIM / BLOCK };
 
-/* The same for all columns. */
-struct softmax_scale {
-    float factor;
-    float slack; /* SOFTMAX_SLACK in units of scores; infinite for a tiny factor */
-};
-
-DEVICE struct softmax_scale softmax_scale_of(float scale)
+/* |scale| * log2(e) */
+DEVICE float softmax_factor(float scale)
 {
     /*
      * Scale 0 becomes the smallest subnormal: the product with any finite score still rounds to a
      * P of 1, but a masked score, -infinity, gives 0 and not NaN.
      */
     float factor = __builtin_fabsf(scale) * LOG2_E;
-    factor = factor > 0x1p-149f ? factor : 0x1p-149f;
-    return {factor, SOFTMAX_SLACK / factor};
+    return factor > 0x1p-149f ? factor : 0x1p-149f;
 }
 
 /* Wave64 hardware adds pairs of f32 in one instruction, wave32 hardware does not. */
@@ -80,16 +82,15 @@ DEVICE float total(partial_sum sum)
 }
 #endif
 
-/* One column, as its lane(s) keep it. Both halves of a column agree on limit and shift. */
+/* One column. Both halves agree on the shift. */
 struct softmax_state {
-    float limit; /* m + slack; -infinity before any key was seen */
     float shift;
     partial_sum sum; /* of this lane's rows */
 };
 
 DEVICE struct softmax_state softmax_start()
 {
-    return {-__builtin_inff(), 0, {}};
+    return {SHIFT_UNSET, {}};
 }
 
 /*
@@ -113,16 +114,15 @@ DEVICE float column_max(const block_acc (&s)[KEY_BLOCKS])
     return largest;
 }
 
-/* Moves the shift of a column, if `largest` calls for it, and rescales what was summed so far. */
-DEVICE void rescale_column(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS], float largest,
-                           struct softmax_scale scale)
+/* Moves the shift up to this tile's largest score and rescales what was summed so far. */
+DEVICE void move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
+                       const block_acc (&s)[KEY_BLOCKS], float factor)
 {
+    float largest = column_max(s);
     largest = __builtin_fmaxf(largest, other_half(largest));
 
-    bool exceeds = largest > x.limit, first = x.limit == -__builtin_inff();
-    float shift = exceeds ? largest * scale.factor - SOFTMAX_BIAS : x.shift;
-    float ratio = exceeds && first ? 0 : __builtin_amdgcn_exp2f(x.shift - shift);
-    x.limit = exceeds ? largest + scale.slack : x.limit;
+    float shift = __builtin_fmaxf(x.shift, largest * factor - SOFTMAX_BIAS);
+    float ratio = __builtin_amdgcn_exp2f(x.shift - shift);
     x.shift = shift;
     x.sum *= ratio;
 #pragma unroll
@@ -130,23 +130,24 @@ DEVICE void rescale_column(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS], 
         o[block] *= ratio;
 }
 
-/* S to P in place, adding up the sum. */
-DEVICE void exponentiate(struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
-                         struct softmax_scale scale)
+/* S to P in place. Returns the sum of this lane's P. */
+DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
+                                float factor)
 {
-    f32x2 factor = {scale.factor, scale.factor}, shift = {-x.shift, -x.shift};
+    partial_sum sum = {};
 #pragma unroll
     for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i += 2) {
             f32x2 pair = {s[block][i], s[block][i + 1]};
-            pair = __builtin_elementwise_fma(pair, factor, shift);
+            pair = __builtin_elementwise_fma(pair, f32x2(factor), f32x2(-x.shift));
             pair.x = __builtin_amdgcn_exp2f(pair.x);
             pair.y = __builtin_amdgcn_exp2f(pair.y);
-            add_pair(x.sum, pair);
+            add_pair(sum, pair);
             s[block][i] = pair.x;
             s[block][i + 1] = pair.y;
         }
+    return sum;
 }
 
 #endif

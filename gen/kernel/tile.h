@@ -48,6 +48,11 @@ DEVICE u32 wave_id()
     return uniform(thread_id() / KERNEL_WAVE);
 }
 
+DEVICE bool in_any_lane(bool x)
+{
+    return __builtin_amdgcn_ballot_w64(x) != 0;
+}
+
 /*
  * All waves have arrived and see each other's LDS stores. Loads from global memory stay in flight:
  * hence the fence on LDS alone.
