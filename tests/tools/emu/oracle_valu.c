@@ -49,6 +49,7 @@ unsigned oracle_bits(char type)
     case 'U':
     case 'q':
     case 'F':
+    case 'N':
         return 64;
     case 'z':
         return 128;

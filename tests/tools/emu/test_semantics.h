@@ -20,7 +20,7 @@ struct sem_memory {
 
 struct sem_case {
     const char *group; /* cases with the same group make one line of output */
-    char text[176];
+    char text[320];
     struct oracle_insn insn;
     /* What the instruction does; insn is for its use. */
     void (*run)(const struct sem_case *c, const struct oracle_wave *before,

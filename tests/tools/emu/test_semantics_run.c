@@ -100,6 +100,15 @@ static uint64_t float_value(const struct sf_format *f, bool numbers)
     return sign | (one - 6 + (r >> 8) % 12) << f->frac_bits | (sem_random() & frac_mask);
 }
 
+static uint64_t moderate(const struct sf_format *f)
+{
+    uint64_t one = (UINT64_C(1) << (f->exp_bits - 1)) - 1, frac = (UINT64_C(1) << f->frac_bits) - 1;
+    uint64_t r = sem_random();
+
+    return (r & 1) << (f->exp_bits + f->frac_bits) | (one - 4 + (r >> 8) % 8) << f->frac_bits |
+           (sem_random() & frac);
+}
+
 static uint64_t int_value(unsigned bits)
 {
     uint64_t r = sem_random(), mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
@@ -135,6 +144,15 @@ uint64_t sem_value(char type, bool numbers)
         return v;
     case 'Y':
         return float_value(&sf_f16, numbers) | float_value(&sf_f16, numbers) << 16;
+    case 'n': /* f32, f64, two f16, two bf16 of moderate size: sums neither overflow nor underflow
+               */
+        return moderate(&sf_f32);
+    case 'N':
+        return moderate(&sf_f64);
+    case 'H':
+        return moderate(&sf_f16) | moderate(&sf_f16) << 16;
+    case 'G':
+        return moderate(&sf_bf16) | moderate(&sf_bf16) << 16;
     case 'E': /* two bf16 */
         return float_value(&sf_bf16, numbers) | float_value(&sf_bf16, numbers) << 16;
     case 'y':
@@ -308,6 +326,7 @@ void sem_begin(const char *test)
 
     /* the emulator's devices, in the order of enum oracle_target up to its wave64 twin */
     setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
+    setenv("AOTHIP_EMU_THREADS", "1", 0); /* launches are tiny */
     tap_diag("%s, seed %llx", test, (unsigned long long)seed);
     snprintf(command, sizeof command,
              "%s --version >/dev/null 2>&1 && %s --version >/dev/null 2>&1",
@@ -447,6 +466,18 @@ static bool launch(hipFunction_t fn, unsigned lanes, bool memory)
     return !e;
 }
 
+static void fill_memory(struct sem_memory *m, char type, bool numbers)
+{
+    unsigned step = oracle_bits(type) > 32 ? 8 : 4;
+
+    for (unsigned i = 0; i < SEM_MEMORY; i += step) {
+        uint64_t a = sem_value(type, numbers), b = sem_value(type, numbers);
+
+        memcpy(m->window + i, &a, step);
+        memcpy(m->lds + i, &b, step);
+    }
+}
+
 static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction_t fn)
 {
     static struct oracle_wave before[SEM_GROUPS], after;
@@ -458,13 +489,7 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
         make_state(c, t, &before[g], g);
         memory[g].address = (uint64_t)(uintptr_t)device_windows + g * SEM_MEMORY;
         if (c->memory)
-            for (unsigned i = 0; i < SEM_MEMORY; i += 4) {
-                uint32_t a = (uint32_t)sem_value(c->arg[5] ? (char)c->arg[5] : 'b', c->numbers);
-                uint32_t b = (uint32_t)sem_value(c->arg[5] ? (char)c->arg[5] : 'b', c->numbers);
-
-                memcpy(memory[g].window + i, &a, 4);
-                memcpy(memory[g].lds + i, &b, 4);
-            }
+            fill_memory(&memory[g], c->arg[5] ? (char)c->arg[5] : 'b', c->numbers);
         if (c->prepare)
             c->prepare(c, &before[g], &memory[g]);
         to_memory(&before[g], &memory[g], states_in + g * SEM_STATE_BYTES);

@@ -1,0 +1,391 @@
+/*
+ * LDS semantics: loads, stores, two-address forms, atomics with and without return, swizzle and the
+ * permutes.
+ *
+ * The byte address is in v0, data in v[4:7] and v[12:15], results in v[8:11]. Lanes get different
+ * addresses where they write, since the order of lanes at one address is not documented.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "oracle_memory.h"
+#include "test_semantics.h"
+#include "tests/tap.h"
+
+enum form {
+    READ,
+    READ2,
+    WRITE,
+    WRITE2,
+    ATOMIC,
+    EXCHANGE2,
+    SWIZZLE,
+    PERMUTE,
+    BPERMUTE,
+    ADDTID_R,
+    ADDTID_W
+};
+
+struct row {
+    enum form form;
+    const char *name[2];
+    unsigned kind;  /* oracle_load, oracle_store, oracle_atomic, or the element's bytes */
+    unsigned width; /* atomics: 32, 64 */
+    char type;      /* of the data */
+    unsigned targets;
+};
+
+#define LD(n9, n11, kind) {READ, {n9, n11}, kind, 0, 'b', ALL}
+#define ST(n9, n11, kind) {WRITE, {n9, n11}, kind, 0, 'b', ALL}
+#define AT(op, width, type, n9, n9r, n11, n11r, targets)                                           \
+    {ATOMIC, {n9, n11}, op, width, type, targets},                                                 \
+    {                                                                                              \
+        ATOMIC, {n9r, n11r}, op, width, type, targets                                              \
+    }
+#define AT32(op, base9, base11)                                                                    \
+    AT(op, 32, 'u', "ds_" base9 "_u32", "ds_" base9 "_rtn_u32", "ds_" base11 "_u32",               \
+       "ds_" base11 "_rtn_u32", ALL),                                                              \
+        AT(op, 64, 'U', "ds_" base9 "_u64", "ds_" base9 "_rtn_u64", "ds_" base11 "_u64",           \
+           "ds_" base11 "_rtn_u64", ALL)
+#define ATI(op, base)                                                                              \
+    AT(op, 32, 'i', "ds_" base "_i32", "ds_" base "_rtn_i32", "ds_" base "_i32",                   \
+       "ds_" base "_rtn_i32", ALL),                                                                \
+        AT(op, 64, 'I', "ds_" base "_i64", "ds_" base "_rtn_i64", "ds_" base "_i64",               \
+           "ds_" base "_rtn_i64", ALL)
+#define ATB(op, base9, base11)                                                                     \
+    AT(op, 32, 'b', "ds_" base9 "_b32", "ds_" base9 "_rtn_b32", "ds_" base11 "_b32",               \
+       "ds_" base11 "_rtn_b32", ALL),                                                              \
+        AT(op, 64, 'q', "ds_" base9 "_b64", "ds_" base9 "_rtn_b64", "ds_" base11 "_b64",           \
+           "ds_" base11 "_rtn_b64", ALL)
+#define ATF(op, base9, base11)                                                                     \
+    AT(op, 32, 'n', "ds_" base9 "_f32", "ds_" base9 "_rtn_f32", "ds_" base11 "_f32",               \
+       "ds_" base11 "_rtn_f32", ALL),                                                              \
+        AT(op, 64, 'N', "ds_" base9 "_f64", "ds_" base9 "_rtn_f64", "ds_" base11 "_f64",           \
+           "ds_" base11 "_rtn_f64", ALL)
+
+static const struct row rows[] = {
+    LD("ds_read_u8", "ds_load_u8", L_U8),
+    LD("ds_read_i8", "ds_load_i8", L_I8),
+    LD("ds_read_u16", "ds_load_u16", L_U16),
+    LD("ds_read_i16", "ds_load_i16", L_I16),
+    LD("ds_read_b32", "ds_load_b32", L_B32),
+    LD("ds_read_b64", "ds_load_b64", L_B64),
+    LD("ds_read_b96", "ds_load_b96", L_B96),
+    LD("ds_read_b128", "ds_load_b128", L_B128),
+    LD("ds_read_u8_d16", "ds_load_u8_d16", L_D16_U8),
+    LD("ds_read_u8_d16_hi", "ds_load_u8_d16_hi", L_HI_U8),
+    LD("ds_read_i8_d16", "ds_load_i8_d16", L_D16_I8),
+    LD("ds_read_i8_d16_hi", "ds_load_i8_d16_hi", L_HI_I8),
+    LD("ds_read_u16_d16", "ds_load_u16_d16", L_D16_B16),
+    LD("ds_read_u16_d16_hi", "ds_load_u16_d16_hi", L_HI_B16),
+    {READ2, {"ds_read2_b32", "ds_load_2addr_b32"}, 4, 1, 'b', ALL},
+    {READ2, {"ds_read2st64_b32", "ds_load_2addr_stride64_b32"}, 4, 64, 'b', ALL},
+    {READ2, {"ds_read2_b64", "ds_load_2addr_b64"}, 8, 1, 'b', ALL},
+    {READ2, {"ds_read2st64_b64", "ds_load_2addr_stride64_b64"}, 8, 64, 'b', ALL},
+    ST("ds_write_b8", "ds_store_b8", S_B8),
+    ST("ds_write_b16", "ds_store_b16", S_B16),
+    ST("ds_write_b32", "ds_store_b32", S_B32),
+    ST("ds_write_b64", "ds_store_b64", S_B64),
+    ST("ds_write_b96", "ds_store_b96", S_B96),
+    ST("ds_write_b128", "ds_store_b128", S_B128),
+    ST("ds_write_b8_d16_hi", "ds_store_b8_d16_hi", S_HI_B8),
+    ST("ds_write_b16_d16_hi", "ds_store_b16_d16_hi", S_HI_B16),
+    {WRITE2, {"ds_write2_b32", "ds_store_2addr_b32"}, 4, 1, 'b', ALL},
+    {WRITE2, {"ds_write2st64_b32", "ds_store_2addr_stride64_b32"}, 4, 64, 'b', ALL},
+    {WRITE2, {"ds_write2_b64", "ds_store_2addr_b64"}, 8, 1, 'b', ALL},
+    {EXCHANGE2, {"ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32"}, 4, 1, 'b', ALL},
+    {EXCHANGE2, {"ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64"}, 8, 1, 'b', ALL},
+    AT32(A_ADD, "add", "add"),
+    AT32(A_SUB, "sub", "sub"),
+    AT32(A_RSUB, "rsub", "rsub"),
+    AT32(A_INC, "inc", "inc"),
+    AT32(A_DEC, "dec", "dec"),
+    AT32(A_MIN_U, "min", "min"),
+    AT32(A_MAX_U, "max", "max"),
+    ATI(A_MIN_I, "min"),
+    ATI(A_MAX_I, "max"),
+    ATB(A_AND, "and", "and"),
+    ATB(A_OR, "or", "or"),
+    ATB(A_XOR, "xor", "xor"),
+    ATB(A_MSKOR, "mskor", "mskor"),
+    ATB(A_CMPST, "cmpst", "cmpstore"),
+    {ATOMIC, {"ds_wrxchg_rtn_b32", "ds_storexchg_rtn_b32"}, A_SWAP, 32, 'b', ALL},
+    {ATOMIC, {"ds_wrxchg_rtn_b64", "ds_storexchg_rtn_b64"}, A_SWAP, 64, 'q', ALL},
+    {ATOMIC, {"ds_wrap_rtn_b32", "ds_wrap_rtn_b32"}, A_WRAP, 32, 'u', ALL},
+    {ATOMIC, {NULL, "ds_sub_gs_reg_rtn"}, A_SUB, 32, 'u', NONE},
+    ATF(A_MIN_F, "min", "min"),
+    ATF(A_MAX_F, "max", "max"),
+    ATF(A_CMPST_F, "cmpst", "cmpstore"),
+    AT(A_ADD_F, 32, 'n', "ds_add_f32", "ds_add_rtn_f32", "ds_add_f32", "ds_add_rtn_f32", ALL),
+    AT(A_ADD_F, 64, 'N', "ds_add_f64", "ds_add_rtn_f64", NULL, NULL, ALL),
+    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", NULL, NULL, G942),
+    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", NULL, NULL, G942),
+    {SWIZZLE, {"ds_swizzle_b32", "ds_swizzle_b32"}, 0, 0, 'b', ALL},
+    {PERMUTE, {"ds_permute_b32", "ds_permute_b32"}, 0, 0, 'b', ALL},
+    {BPERMUTE, {"ds_bpermute_b32", "ds_bpermute_b32"}, 0, 0, 'b', ALL},
+    {ADDTID_R, {"ds_read_addtid_b32", "ds_load_addtid_b32"}, 0, 0, 'b', ALL},
+    {ADDTID_W, {"ds_write_addtid_b32", "ds_store_addtid_b32"}, 0, 0, 'b', ALL},
+};
+
+/* Lane addresses: different multiples of 16 below 1 KiB, in a shuffled order, plus a fine offset.
+ */
+static void addresses(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m)
+{
+    const struct row *r = c->row;
+    unsigned fine = c->arg[1], turn = (unsigned)sem_random();
+
+    (void)m;
+    for (unsigned l = 0; l < 64; l++)
+        w->v[0][l] =
+            ((l * 37 + turn) % 64) * 16 + (fine ? (unsigned)sem_random() % (16 / fine) * fine : 0);
+    if (r->form == PERMUTE || r->form == BPERMUTE)
+        for (unsigned l = 0; l < 64; l++)
+            w->v[0][l] = (uint32_t)sem_random() & (r->form == PERMUTE ? 0xfc : 0x1ff);
+    w->m0 = r->form >= ADDTID_R ? (unsigned)sem_random() % 64 * 4 : 0xffffffff;
+}
+
+static bool on(const struct oracle_wave *w, unsigned lane)
+{
+    return w->exec >> lane & 1;
+}
+
+static uint64_t pair(const struct oracle_wave *w, unsigned reg, unsigned lane, unsigned bytes)
+{
+    return w->v[reg][lane] | (bytes > 4 ? (uint64_t)w->v[reg + 1][lane] << 32 : 0);
+}
+
+static void result(struct oracle_wave *w, unsigned reg, unsigned lane, uint64_t v, unsigned bytes)
+{
+    w->v[reg][lane] = (uint32_t)v;
+    if (bytes > 4)
+        w->v[reg + 1][lane] = (uint32_t)(v >> 32);
+}
+
+/* Offset bit 15: four lane numbers of a quad. Else and, or, xor masks within 32 lanes. */
+static unsigned swizzled(unsigned offset, unsigned lane)
+{
+    if (offset & 0x8000)
+        return (lane & ~3u) + (offset >> 2 * (lane & 3) & 3);
+    return (lane & ~31u) +
+           ((((lane & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+}
+
+static void run_shuffle(const struct sem_case *c, const struct oracle_wave *b,
+                        struct oracle_wave *a)
+{
+    const struct row *r = c->row;
+    unsigned lanes = oracle_machines[b->target].lanes;
+    unsigned group = oracle_machines[b->target].gfx11 ? 32 : 64;
+    uint32_t got[64] = {0};
+
+    for (unsigned l = 0; l < lanes; l++) {
+        unsigned address = b->v[0][l] + c->arg[0], other;
+
+        switch (r->form) {
+        case SWIZZLE:
+            other = swizzled(c->arg[0], l);
+            got[l] = on(b, other) ? b->v[0][other] : 0;
+            break;
+        case PERMUTE: /* the highest lane wins */
+            if (on(b, l))
+                got[l / group * group + address / 4 % group] = b->v[4][l];
+            break;
+        default:
+            other = l / group * group + address / 4 % group;
+            got[l] = on(b, other) ? b->v[4][other] : 0;
+            break;
+        }
+    }
+    for (unsigned l = 0; l < lanes; l++)
+        if (on(b, l))
+            a->v[8][l] = got[l];
+}
+
+static void run_lane(const struct sem_case *c, const struct oracle_wave *b, struct oracle_wave *a,
+                     unsigned l, uint8_t *lds)
+{
+    const struct row *r = c->row;
+    unsigned base = b->v[0][l], offset = c->arg[0], step = r->kind * r->width, bytes = r->width / 8;
+    uint8_t *at = lds + base + offset, *first, *second;
+    uint64_t old;
+
+    switch (r->form) {
+    case READ:
+        oracle_load((enum oracle_load)r->kind, at, &a->v[8][l], 64);
+        break;
+    case WRITE:
+        oracle_store((enum oracle_store)r->kind, at, &b->v[4][l], 64);
+        break;
+    case ATOMIC: {
+        uint64_t d = pair(b, 4, l, bytes), d2 = pair(b, 12, l, bytes);
+        bool swapped =
+            oracle_machines[b->target].gfx11 && (r->kind == A_CMPST || r->kind == A_CMPST_F);
+
+        old = oracle_get(at, bytes); /* gfx11 has the new value first */
+        oracle_put(at, bytes,
+                   oracle_atomic((enum oracle_atomic)r->kind, r->width, old, swapped ? d2 : d,
+                                 swapped ? d : d2));
+        if (strstr(r->name[oracle_machines[b->target].gfx11], "_rtn"))
+            result(a, 8, l, old, bytes);
+        break;
+    }
+    case ADDTID_R:
+        a->v[8][l] = (uint32_t)oracle_get(lds + offset + (b->m0 & 0xffff) + l * 4, 4);
+        break;
+    case ADDTID_W:
+        oracle_put(lds + offset + (b->m0 & 0xffff) + l * 4, 4, b->v[4][l]);
+        break;
+    default: /* two addresses */
+        first = lds + base + c->arg[2] * step;
+        second = lds + base + c->arg[3] * step;
+        if (r->form != WRITE2) {
+            result(a, 8, l, oracle_get(first, r->kind), r->kind);
+            result(a, 8 + r->kind / 4, l, oracle_get(second, r->kind), r->kind);
+        }
+        if (r->form != READ2) {
+            oracle_put(first, r->kind, pair(b, 4, l, r->kind));
+            oracle_put(second, r->kind, pair(b, 12, l, r->kind));
+        }
+        break;
+    }
+}
+
+static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
+                    struct oracle_wave *after, struct sem_memory *m)
+{
+    const struct row *r = c->row;
+
+    *after = *before;
+    if (r->form >= SWIZZLE && r->form <= BPERMUTE)
+        run_shuffle(c, before, after);
+    else
+        for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
+            if (on(before, l))
+                run_lane(c, before, after, l, m->lds);
+    oracle_wave_strict(after);
+}
+
+static const char *regs(unsigned reg, unsigned bytes)
+{
+    static char text[4][32];
+    static unsigned turn;
+    char *p = text[turn++ % 4];
+
+    if (bytes <= 4)
+        snprintf(p, 32, "v%u", reg);
+    else
+        snprintf(p, 32, "v[%u:%u]", reg, reg + bytes / 4 - 1);
+    return p;
+}
+
+static struct sem_case *begin(struct sem_list *l, const struct row *r, const char *name)
+{
+    struct sem_case *c = sem_add(l);
+
+    c->group = name;
+    c->row = r;
+    c->run = run_lds;
+    c->prepare = addresses;
+    c->memory = true;
+    c->arg[5] = (unsigned)r->type;
+    c->numbers = true;
+    for (unsigned i = 4; i < 16; i += 2) { /* pairs where the type is wide */
+        c->vtype[i] = r->type;
+        if (oracle_bits(r->type) <= 32)
+            c->vtype[i + 1] = r->type;
+    }
+    return c;
+}
+
+static void add(struct sem_list *l, const struct row *r, bool gfx11)
+{
+    static const unsigned swizzles[] = {0x80e4, 0x8027, 0x801b, 0x041f, 0x101f,
+                                        0x7c1f, 0x0018, 0x03e0, 0x5555};
+    const char *name = r->name[gfx11];
+    bool two =
+        r->kind == A_MSKOR || r->kind == A_CMPST || r->kind == A_CMPST_F || r->kind == A_WRAP;
+    struct sem_case *c;
+
+    for (unsigned n = 0; n < (r->form == SWIZZLE ? 9u : 2u); n++) {
+        c = begin(l, r, name);
+        c->arg[0] = n ? 1024 : 0;
+        switch (r->form) {
+        case READ:
+            c->arg[1] = oracle_load_bytes((enum oracle_load)r->kind) > 2
+                            ? 0
+                            : oracle_load_bytes((enum oracle_load)r->kind);
+            snprintf(c->text, sizeof c->text, "%s %s, v0%s", name,
+                     regs(8, oracle_load_bytes((enum oracle_load)r->kind)),
+                     n ? " offset:1024" : "");
+            break;
+        case WRITE:
+            c->arg[1] = oracle_store_bytes((enum oracle_store)r->kind) > 2
+                            ? 0
+                            : oracle_store_bytes((enum oracle_store)r->kind);
+            snprintf(c->text, sizeof c->text, "%s v0, %s%s", name,
+                     regs(4, oracle_store_bytes((enum oracle_store)r->kind)),
+                     n ? " offset:1024" : "");
+            break;
+        case ATOMIC:
+            if (strstr(name, "_rtn"))
+                snprintf(c->text, sizeof c->text, "%s %s, v0, %s%s%s%s", name,
+                         regs(8, r->width / 8), regs(4, r->width / 8), two ? ", " : "",
+                         two ? regs(12, r->width / 8) : "", n ? " offset:1024" : "");
+            else
+                snprintf(c->text, sizeof c->text, "%s v0, %s%s%s%s", name, regs(4, r->width / 8),
+                         two ? ", " : "", two ? regs(12, r->width / 8) : "",
+                         n ? " offset:1024" : "");
+            break;
+        case SWIZZLE:
+            c->arg[0] = swizzles[n];
+            c->prepare = NULL;
+            snprintf(c->text, sizeof c->text, "%s v8, v0 offset:%u", name, swizzles[n]);
+            break;
+        case PERMUTE:
+        case BPERMUTE:
+            c->arg[0] = n ? 12 : 0;
+            snprintf(c->text, sizeof c->text, "%s v8, v0, v4%s", name, n ? " offset:12" : "");
+            break;
+        case ADDTID_R:
+            snprintf(c->text, sizeof c->text, "%s v8%s", name, n ? " offset:1024" : "");
+            break;
+        case ADDTID_W:
+            snprintf(c->text, sizeof c->text, "%s v4%s", name, n ? " offset:1024" : "");
+            break;
+        default: /* first and second address in units of the element */
+            c->arg[2] = n ? 1024 / (r->kind * r->width) & 255 : 0;
+            c->arg[3] = r->width > 1 ? 2048 / (r->kind * r->width) : 255;
+            if (r->form != READ2 && r->width == 1) { /* halves of the lane's 16 bytes */
+                c->arg[2] = n && r->kind == 4 ? 2 : 0;
+                c->arg[3] = r->kind == 4 ? 3 : 1;
+            }
+            if (r->form == READ2)
+                snprintf(c->text, sizeof c->text, "%s %s, v0 offset0:%u offset1:%u", name,
+                         regs(8, 2 * r->kind), c->arg[2], c->arg[3]);
+            else if (r->form == WRITE2)
+                snprintf(c->text, sizeof c->text, "%s v0, %s, %s offset0:%u offset1:%u", name,
+                         regs(4, r->kind), regs(12, r->kind), c->arg[2], c->arg[3]);
+            else
+                snprintf(c->text, sizeof c->text, "%s %s, v0, %s, %s offset0:%u offset1:%u", name,
+                         regs(8, 2 * r->kind), regs(4, r->kind), regs(12, r->kind), c->arg[2],
+                         c->arg[3]);
+            break;
+        }
+    }
+}
+
+int main(void)
+{
+    sem_begin("LDS");
+    for (int t = 0; t < ORACLE_TARGETS; t++) {
+        const struct oracle_machine *m = &oracle_machines[t];
+        struct sem_list l = {0};
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (rows[i].name[m->gfx11] && rows[i].targets & m->mask)
+                add(&l, &rows[i], m->gfx11);
+        sem_run((enum oracle_target)t, &l);
+        sem_free(&l);
+    }
+    return tap_done();
+}
