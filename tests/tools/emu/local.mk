@@ -20,3 +20,26 @@ coverage: tests/tools/emu/test_isa
 	tests/tools/emu/test_isa --coverage >$(srcdir)/tools/emu/COVERAGE.md.new
 	mv -f $(srcdir)/tools/emu/COVERAGE.md.new $(srcdir)/tools/emu/COVERAGE.md
 EXTRA_DIST += tools/emu/COVERAGE.md
+
+check_PROGRAMS += tests/tools/emu/test_matrix_units tests/tools/emu/test_hip_surface
+tests_tools_emu_test_matrix_units_SOURCES = tests/tools/emu/test_matrix_units.c
+tests_tools_emu_test_matrix_units_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_matrix_units_LDADD = tools/emu/libemu.la -lm
+tests_tools_emu_test_hip_surface_SOURCES = tests/tools/emu/test_hip_surface.c
+tests_tools_emu_test_hip_surface_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_hip_surface_LDADD = tools/emu/libhipemu.la -lpthread
+EXTRA_tests_tools_emu_test_hip_surface_DEPENDENCIES = $(emu_test_objects)
+TESTS += tests/tools/emu/test_matrix_units tests/tools/emu/test_hip_surface
+
+# Small kernels of the tests' own, for each GPU family; found from the top of the build tree.
+emu_test_objects = \
+	tests/tools/emu/emu_kernels.gfx90a.co tests/tools/emu/emu_kernels.gfx942.co \
+	tests/tools/emu/emu_kernels.gfx1100.co tests/tools/emu/emu_kernels.gfx1151.co
+EXTRA_DIST += tests/tools/emu/emu_kernels.hip
+CLEANFILES += $(emu_test_objects)
+$(emu_test_objects): tests/tools/emu/emu_kernels.hip
+	$(AM_V_GEN)$(MKDIR_P) tests/tools/emu && \
+	gpu=$@ && gpu=$${gpu%.co} && gpu=$${gpu##*.} && \
+	$(DEVICE_CLANG) -x hip --offload-arch=$$gpu --offload-device-only --no-gpu-bundle-output \
+		-nogpuinc -nogpulib -O2 -gline-tables-only -o $@ \
+		$(top_srcdir)/tests/tools/emu/emu_kernels.hip
