@@ -69,9 +69,10 @@ void emu_locate_global(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
     const struct emu_block *b = hi - lo < UINT64_C(1) << 40 ? emu_mem_find(m, lo, hi - lo + bytes)
                                                             : NULL;
     if (b && b->kind == EMU_BLOCK_DEVICE && !w->strict) {
-        uint8_t *bias = b->host - b->base;
+        uint8_t *host = b->host;
+        uint64_t base = b->base;
         EMU_EACH_LANE(l, mask)
-            a->p[l] = bias + a->addr[l];
+            a->p[l] = host + (a->addr[l] - base);
         return;
     }
     EMU_EACH_LANE(l, mask) {
