@@ -140,6 +140,36 @@ static void sendmsg(struct emu_wave *w, const struct emu_op *op)
     emu_fault(w, 0, "message %u is for graphics or the driver", id);
 }
 
+/* gfx11: messages that answer. Nothing here has a doorbell or a trap handler; time is instructions.
+ */
+static uint64_t answer(struct emu_wave *w, const struct emu_op *op)
+{
+    enum { GET_DOORBELL = 128, GET_DDID, GET_TMA, GET_REALTIME, SAVE_WAVE, GET_TBA };
+    unsigned id = (unsigned)op->imm & 0xff;
+
+    switch (id) {
+    case GET_DOORBELL:
+    case GET_DDID:
+    case GET_TMA:
+    case GET_TBA:
+        return 0;
+    case GET_REALTIME:
+        return w->executed;
+    default:
+        emu_fault(w, 0, "message %u is for the driver", id);
+    }
+}
+
+static void sendmsg_rtn32(struct emu_wave *w, const struct emu_op *op)
+{
+    w->s[op->d[0]] = (uint32_t)answer(w, op);
+}
+
+static void sendmsg_rtn64(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_set_s64(w, op->d[0], answer(w, op));
+}
+
 void emu_set_mode(struct emu_wave *w, uint32_t mode)
 {
     w->mode = mode;
@@ -326,6 +356,8 @@ const struct emu_sem emu_sem_flow[] = {
     R(s_trap, trap, 0, MESSAGE),
     R(s_sethalt, halt, 0, MESSAGE),
     R(s_sendmsg, sendmsg, EMU_E_READ_M0, MESSAGE),
+    R(s_sendmsg_rtn_b32, sendmsg_rtn32, 0, MESSAGE),
+    R(s_sendmsg_rtn_b64, sendmsg_rtn64, 0, MESSAGE),
     NOTHING(s_nop),
     NOTHING(s_sleep),
     NOTHING(s_setprio),

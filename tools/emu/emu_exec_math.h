@@ -709,8 +709,11 @@ EMU_INLINE int32_t exponent_f32(float x)
     return (int32_t)(f32_bits(x) >> 23 & 0xff);
 }
 
-/* S0 is the denominator S1 or the numerator S2; scaled by 2^64 where the quotient's steps would
- * fail. */
+/*
+ * S0 is the denominator S1 or the numerator S2; scaled by 2^64 where the quotient's steps would
+ * fail. Where both 1/S1 and S2/S1 are denormal the manual scales the denominator up; only down
+ * makes the division come out right, which hardware does.
+ */
 EMU_INLINE float div_scale_f32(float s0, float s1, float s2, bool *carry)
 {
     double q = fabs((double)s2 / (double)s1), inverse = fabs(1.0 / (double)s1);
@@ -723,7 +726,7 @@ EMU_INLINE float div_scale_f32(float s0, float s1, float s2, bool *carry)
 
     r = q_tiny ? (is_num ? up : s0) : r;
     r = inv_tiny ? down : r;
-    r = inv_tiny && q_tiny ? (is_den ? up : s0) : r;
+    r = inv_tiny && q_tiny ? (is_den ? down : s0) : r;
     r = den_tiny ? up : r;
     r = large ? (is_den ? up : s0) : r;
     *carry = !zero && (large || (!den_tiny && q_tiny));
@@ -733,7 +736,8 @@ EMU_INLINE float div_scale_f32(float s0, float s1, float s2, bool *carry)
 EMU_INLINE uint32_t div_fixup_f32(uint32_t s0, uint32_t s1, uint32_t s2)
 {
     uint32_t sign = (s1 ^ s2) & 0x80000000, a1 = s1 & 0x7fffffff, a2 = s2 & 0x7fffffff;
-    uint32_t r = sign | (s0 & 0x7fffffff);
+    /* v_fma made NaN of an estimate that overflowed */
+    uint32_t r = sign | (nan32(s0) ? 0x7f800000 : s0 & 0x7fffffff);
 
     r = (a1 >> 23) == 255 ? sign | 0x7f800000 : r;
     r = (int32_t)(a2 >> 23) - (int32_t)(a1 >> 23) < -150 ? sign : r;
@@ -769,7 +773,7 @@ EMU_INLINE double div_scale_f64(double s0, double s1, double s2, bool *carry)
 
     r = q_tiny ? (is_num ? up : s0) : r;
     r = inv_tiny ? down : r;
-    r = inv_tiny && q_tiny ? (is_den ? up : s0) : r;
+    r = inv_tiny && q_tiny ? (is_den ? down : s0) : r;
     r = den_tiny ? up : r;
     r = large ? (is_den ? up : s0) : r;
     *carry = !zero && (large || (!den_tiny && q_tiny));
@@ -779,7 +783,8 @@ EMU_INLINE double div_scale_f64(double s0, double s1, double s2, bool *carry)
 EMU_INLINE uint64_t div_fixup_f64(uint64_t s0, uint64_t s1, uint64_t s2)
 {
     uint64_t top = UINT64_C(1) << 63, inf = UINT64_C(0x7ff) << 52;
-    uint64_t sign = (s1 ^ s2) & top, a1 = s1 & ~top, a2 = s2 & ~top, r = sign | (s0 & ~top);
+    uint64_t sign = (s1 ^ s2) & top, a1 = s1 & ~top, a2 = s2 & ~top;
+    uint64_t r = sign | (nan64(s0) ? inf : s0 & ~top);
 
     r = (a1 >> 52) == 2047 ? sign | inf : r;
     r = (int32_t)(a2 >> 52) - (int32_t)(a1 >> 52) < -1075 ? sign : r;

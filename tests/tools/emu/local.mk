@@ -43,3 +43,14 @@ $(emu_test_objects): tests/tools/emu/emu_kernels.hip
 	$(DEVICE_CLANG) -x hip --offload-arch=$$gpu --offload-device-only --no-gpu-bundle-output \
 		-nogpuinc -nogpulib -O2 -gline-tables-only -o $@ \
 		$(top_srcdir)/tests/tools/emu/emu_kernels.hip
+
+# The execution core and strict mode, on kernels assembled from text.
+check_PROGRAMS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict
+tests_tools_emu_test_exec_SOURCES = tests/tools/emu/test_exec.c tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_LDADD = tools/emu/libemu.la
+tests_tools_emu_test_exec_strict_SOURCES = tests/tools/emu/test_exec_strict.c \
+	tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_strict_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_strict_LDADD = tools/emu/libemu.la
+TESTS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict

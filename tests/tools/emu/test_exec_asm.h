@@ -1,8 +1,9 @@
 /*
- * Assembles a kernel from text, runs it on the emulator and tells how it went. For tests of the execution core.
+ * Assembles a kernel from text, runs it on the emulator and tells how it went. For tests of the
+ * execution core.
  *
- * The kernel gets one pointer, out, already in s[2:3] when the text begins; v0 is the work-item, v5 four
- * times that (its byte offset in out). 64 registers, 1 KiB of LDS; a0 is row 32.
+ * The kernel gets one pointer, out, already in s[2:3] when the text begins; v0 is the work-item, v5
+ * four times that (its byte offset in out). 64 registers, 1 KiB of LDS; a0 is row 32.
  */
 #ifndef TEST_EXEC_ASM_H
 #define TEST_EXEC_ASM_H
@@ -48,22 +49,37 @@ static inline void asm_write(FILE *f, const char *gpu, const char *body)
 {
     bool wide = asm_is_wide(gpu);
 
-    fprintf(f, ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
-               "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_lshlrev_b32 v5, 2, v0\n"
-               "s_waitcnt lgkmcnt(0)\n%s\ns_endpgm\n.Lend:\n.size k, .Lend-k\n",
+    fprintf(f,
+            ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
+            "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_lshlrev_b32 v5, 2, v0\n"
+            "s_waitcnt lgkmcnt(0)\n%s\ns_endpgm\n.Lend:\n.size k, .Lend-k\n",
             body);
-    fprintf(f, ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
-               ".amdhsa_group_segment_fixed_size 1024\n.amdhsa_next_free_vgpr 64\n"
-               ".amdhsa_next_free_sgpr 64\n%s.end_amdhsa_kernel\n",
+    fprintf(f,
+            ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
+            ".amdhsa_group_segment_fixed_size 1024\n.amdhsa_next_free_vgpr 64\n"
+            ".amdhsa_next_free_sgpr 64\n.amdhsa_float_denorm_mode_32 3\n%s.end_amdhsa_kernel\n",
             wide ? ".amdhsa_accum_offset 32\n" : ".amdhsa_wavefront_size32 1\n");
-    fprintf(f, ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n"
-               "  - .name: k\n    .symbol: k.kd\n    .kernarg_segment_size: 8\n"
-               "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 1024\n"
-               "    .private_segment_fixed_size: 0\n    .wavefront_size: %d\n    .sgpr_count: 64\n"
-               "    .vgpr_count: 64\n    .max_flat_workgroup_size: 1024\n    .args:\n"
-               "      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
-               "...\n.end_amdgpu_metadata\n",
+    fprintf(f,
+            ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n"
+            "  - .name: k\n    .symbol: k.kd\n    .kernarg_segment_size: 8\n"
+            "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 1024\n"
+            "    .private_segment_fixed_size: 0\n    .wavefront_size: %d\n    .sgpr_count: 64\n"
+            "    .vgpr_count: 64\n    .max_flat_workgroup_size: 1024\n    .args:\n"
+            "      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
+            "...\n.end_amdgpu_metadata\n",
             wide ? 64 : 32);
+}
+
+/* Skips the whole test when the assembler or the linker is missing. */
+static inline void asm_need_tools(void)
+{
+    char command[512];
+
+    snprintf(command, sizeof command,
+             "%s --version >/dev/null 2>&1 && %s --version >/dev/null 2>&1",
+             asm_tool("LLVM_MC", "llvm-mc-19"), asm_tool("LD_LLD", "ld.lld-19"));
+    if (system(command))
+        tap_skip_all("llvm-mc or ld.lld (version 19) is missing");
 }
 
 /* The code object; the caller frees it. NULL when the tools fail. */
@@ -113,7 +129,8 @@ static inline unsigned asm_device(const char *gpu)
 }
 
 /* Runs body with one workgroup of `items`; a device fault becomes res->fault. */
-static inline bool asm_run(const char *gpu, const char *body, unsigned items, struct asm_result *res)
+static inline bool asm_run(const char *gpu, const char *body, unsigned items,
+                           struct asm_result *res)
 {
     char *image = asm_build(gpu, body);
     uint32_t words[ASM_WORDS];

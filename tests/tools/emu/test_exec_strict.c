@@ -1,5 +1,6 @@
 /*
- * Strict mode: every planted fault is reported with its cause, and the right version beside it runs.
+ * Strict mode: every planted fault is reported with its cause, and the right version beside it
+ * runs.
  */
 #include "test_exec_asm.h"
 
@@ -21,11 +22,13 @@ static const struct plant plants[] = {
     {"gfx942", 64, "stores a value", "v_add_u32 v1, v2, v0\n" STORE_V1},
     {"gfx942", 64, "stores a value", "v_mov_b32 v1, s40\n" STORE_V1},
     {"gfx942", 64, "address in v6", "v_mov_b32 v1, 0\nglobal_store_dword v6, v1, s[2:3]\n"},
-    {"gfx942", 64, "address depends on s40", "v_mov_b32 v1, 0\nglobal_store_dword v5, v1, s[40:41]\n"},
+    {"gfx942", 64, "address depends on s40",
+     "v_mov_b32 v1, 0\nglobal_store_dword v5, v1, s[40:41]\n"},
     {"gfx942", 64, "branch on SCC", "s_cbranch_scc0 .Lx\n.Lx:\n"},
     {"gfx942", 64, "branch on SCC", "s_cmp_eq_u32 s40, 0\ns_cbranch_scc0 .Lx\n.Lx:\n"},
     {"gfx1100", 32, "branch depends on vcc", "s_cbranch_vccz .Lx\n.Lx:\n"},
-    {"gfx942", 64, "branch depends on vcc", "v_cmp_eq_u32 vcc, v0, v7\ns_nop 4\ns_cbranch_vccz .Lx\n.Lx:\n"},
+    {"gfx942", 64, "branch depends on vcc",
+     "v_cmp_eq_u32 vcc, v0, v7\ns_nop 4\ns_cbranch_vccz .Lx\n.Lx:\n"},
     {"gfx942", 64, NULL, "v_cmp_eq_u32 vcc, v0, v5\ns_nop 4\ns_cbranch_vccz .Lx\n.Lx:\n"},
     {"gfx942", 64, "EXEC depends", "v_cmp_eq_u32 vcc, v0, v7\ns_and_saveexec_b64 s[10:11], vcc\n"},
     {"gfx1100", 32, "EXEC depends", "v_cmpx_eq_u32 v0, v7\n"},
@@ -34,64 +37,126 @@ static const struct plant plants[] = {
     /* ... known bits are known */
     {"gfx942", 64, NULL, "v_and_b32 v1, 0, v2\n" STORE_V1},
     {"gfx942", 64, "stores a value", "v_and_b32 v1, 1, v2\n" STORE_V1},
-    {"gfx942", 64, NULL, "v_mov_b32 v2, 1\nv_lshlrev_b32 v1, 31, v2\nv_lshrrev_b32 v1, 16, v1\n" STORE_V1},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v2, 1\nv_lshlrev_b32 v1, 31, v2\nv_lshrrev_b32 v1, 16, v1\n" STORE_V1},
     {"gfx942", 64, NULL, "v_lshlrev_b32 v1, 16, v2\nglobal_store_short v5, v1, s[2:3]\n"},
-    {"gfx942", 64, "stores a value", "v_lshlrev_b32 v1, 15, v2\nglobal_store_short v5, v1, s[2:3]\n"},
-    {"gfx942", 64, NULL, "v_cmp_ge_u32 vcc, v0, 0\ns_nop 1\nv_cndmask_b32 v1, v2, v0, vcc\n" STORE_V1},
-    {"gfx942", 64, "lanes 0", "v_cmp_lt_u32 vcc, 0, v0\ns_nop 1\nv_cndmask_b32 v1, v2, v0, vcc\n" STORE_V1},
+    {"gfx942", 64, "stores a value",
+     "v_lshlrev_b32 v1, 15, v2\nglobal_store_short v5, v1, s[2:3]\n"},
+    {"gfx942", 64, NULL,
+     "v_cmp_ge_u32 vcc, v0, 0\ns_nop 1\nv_cndmask_b32 v1, v2, v0, vcc\n" STORE_V1},
+    {"gfx942", 64, "lanes 0",
+     "v_cmp_lt_u32 vcc, 0, v0\ns_nop 1\nv_cndmask_b32 v1, v2, v0, vcc\n" STORE_V1},
     {"gfx1100", 32, "stores a value", "v_cvt_f16_f32 v1, v0\n" STORE_V1},
     {"gfx1100", 32, NULL, "v_cvt_f16_f32 v1, v0\nglobal_store_short v5, v1, s[2:3]\n"},
     {"gfx942", 64, NULL, "v_cvt_f16_f32 v1, v0\n" STORE_V1},
-    {"gfx942", 64, NULL, "v_mov_b32 v2, v0\ns_nop 1\nv_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0\n" STORE_V1},
-    {"gfx942", 64, "lanes 0\n", "v_mov_b32 v2, v0\ns_nop 1\nv_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf\n" STORE_V1},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v2, v0\ns_nop 1\nv_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf "
+     "bound_ctrl:0\n" STORE_V1},
+    {"gfx942", 64, "lanes 0\n",
+     "v_mov_b32 v2, v0\ns_nop 1\nv_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf "
+     "bank_mask:0xf\n" STORE_V1},
     {"gfx1100", 32, "stores a value", "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v4, v0\n" STORE_V1},
     {"gfx1100", 32, NULL, "v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v1, v0\n" STORE_V1},
     {"gfx942", 64, NULL, "v_readfirstlane_b32 s10, v0\ns_nop 1\nv_mov_b32 v1, s10\n" STORE_V1},
-    {"gfx942", 64, "stores a value", "v_readfirstlane_b32 s10, v2\ns_nop 1\nv_mov_b32 v1, s10\n" STORE_V1},
+    {"gfx942", 64, "stores a value",
+     "v_readfirstlane_b32 s10, v2\ns_nop 1\nv_mov_b32 v1, s10\n" STORE_V1},
     /* poison: memory */
     {"gfx942", 64, "stores a value", "ds_read_b32 v1, v5\n" WAIT_ALL STORE_V1},
     {"gfx942", 64, NULL, "ds_write_b32 v5, v0\nds_read_b32 v1, v5\n" WAIT_ALL STORE_V1},
     {"gfx942", 64, "stores a value", "ds_write_b32 v5, v2\nds_read_b32 v1, v5\n" WAIT_ALL STORE_V1},
     {"gfx942", 64, NULL, "global_load_dword v1, v5, s[2:3]\n" WAIT_ALL STORE_V1},
-    {"gfx942", 64, "", "global_load_dword v1, v5, s[2:3] offset:4095\n" WAIT_ALL "v_mov_b32 v6, 0x1000000\nglobal_load_dword v1, v6, s[2:3]\n"},
+    {"gfx942", 64, "",
+     "global_load_dword v1, v5, s[2:3] offset:4095\n" WAIT_ALL
+     "v_mov_b32 v6, 0x1000000\nglobal_load_dword v1, v6, s[2:3]\n"},
     /* waits */
     {"gfx942", 64, "missing s_waitcnt vmcnt", "global_load_dword v1, v5, s[2:3]\n" STORE_V1},
-    {"gfx942", 64, "v1 is written while a load", "global_load_dword v1, v5, s[2:3]\nv_mov_b32 v1, 0\n"},
-    {"gfx942", 64, "missing s_waitcnt vmcnt", "global_load_dword v1, v5, s[2:3]\nglobal_load_dword v2, v5, s[2:3]\ns_waitcnt vmcnt(1)\nv_add_u32 v1, v1, v2\n"},
-    {"gfx942", 64, NULL, "global_load_dword v1, v5, s[2:3]\nglobal_load_dword v2, v5, s[2:3]\ns_waitcnt vmcnt(1)\n" STORE_V1},
-    {"gfx1100", 32, "missing s_waitcnt lgkmcnt", "ds_store_b32 v5, v0\nds_load_b32 v1, v5\ns_waitcnt lgkmcnt(1)\n" STORE_V1},
-    {"gfx1100", 32, NULL, "ds_store_b32 v5, v0\nds_load_b32 v1, v5\nds_load_b32 v2, v5\ns_waitcnt lgkmcnt(1)\n" STORE_V1},
-    {"gfx942", 64, "missing s_waitcnt lgkmcnt(0)", "s_load_dword s10, s[2:3], 0x0\nv_mov_b32 v1, s10\n"},
-    {"gfx942", 64, "missing s_waitcnt lgkmcnt(0)", "s_load_dword s10, s[2:3], 0x0\ns_load_dword s11, s[2:3], 0x4\ns_waitcnt lgkmcnt(1)\ns_add_u32 s10, s10, 1\n"},
-    {"gfx1100", 32, NULL, "s_load_b32 s10, s[2:3], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, s10\n" STORE_V1},
-    {"gfx1100", 32, "missing s_waitcnt vmcnt", "global_load_b32 v1, v5, s[2:3]\ns_waitcnt_vscnt null, 0x0\n" STORE_V1},
+    {"gfx942", 64, "v1 is written while a load",
+     "global_load_dword v1, v5, s[2:3]\nv_mov_b32 v1, 0\n"},
+    {"gfx942", 64, "missing s_waitcnt vmcnt",
+     "global_load_dword v1, v5, s[2:3]\nglobal_load_dword v2, v5, s[2:3]\ns_waitcnt "
+     "vmcnt(1)\nv_add_u32 v1, v1, v2\n"},
+    {"gfx942", 64, NULL,
+     "global_load_dword v1, v5, s[2:3]\nglobal_load_dword v2, v5, s[2:3]\ns_waitcnt "
+     "vmcnt(1)\n" STORE_V1},
+    {"gfx1100", 32, "missing s_waitcnt lgkmcnt",
+     "ds_store_b32 v5, v0\nds_load_b32 v1, v5\ns_waitcnt lgkmcnt(1)\n" STORE_V1},
+    {"gfx1100", 32, NULL,
+     "ds_store_b32 v5, v0\nds_load_b32 v1, v5\nds_load_b32 v2, v5\ns_waitcnt "
+     "lgkmcnt(1)\n" STORE_V1},
+    {"gfx942", 64, "missing s_waitcnt lgkmcnt(0)",
+     "s_load_dword s10, s[2:3], 0x0\nv_mov_b32 v1, s10\n"},
+    {"gfx942", 64, "missing s_waitcnt lgkmcnt(0)",
+     "s_load_dword s10, s[2:3], 0x0\ns_load_dword s11, s[2:3], 0x4\ns_waitcnt "
+     "lgkmcnt(1)\ns_add_u32 s10, s10, 1\n"},
+    {"gfx1100", 32, NULL,
+     "s_load_b32 s10, s[2:3], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, s10\n" STORE_V1},
+    {"gfx1100", 32, "missing s_waitcnt vmcnt",
+     "global_load_b32 v1, v5, s[2:3]\ns_waitcnt_vscnt null, 0x0\n" STORE_V1},
     /* wait states */
-    {"gfx942", 64, "matrix result read", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[10:11], 0\nv_mov_b32 v1, v16\n"},
-    {"gfx942", 64, "6 wait states where 7 are needed", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[10:11], 0\ns_nop 5\nv_mov_b32 v1, v16\n"},
-    {"gfx942", 64, NULL, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[10:11], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
-    {"gfx90a", 64, "10 wait states where 11 are needed", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], 0\ns_nop 9\nv_mov_b32 v1, v16\n"},
-    {"gfx90a", 64, NULL, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], 0\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], v[16:19]\ns_nop 10\nv_mov_b32 v1, v16\n" STORE_V1},
-    {"gfx90a", 64, "VALU result read by a matrix instruction", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], 0\n"},
-    {"gfx90a", 64, "VALU result read through DPP", "v_mov_b32 v2, v0\nv_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\n"},
-    {"gfx942", 64, "SGPR written by VALU and read by VALU", "v_cmp_eq_u32 vcc, v0, v5\nv_cndmask_b32 v1, 0, 1, vcc\n"},
+    {"gfx942", 64, "matrix result read",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[10:11], 0\nv_mov_b32 v1, v16\n"},
+    {"gfx942", 64, "6 wait states where 7 are needed",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[10:11], 0\ns_nop 5\nv_mov_b32 v1, v16\n"},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[10:11], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"gfx90a", 64, "10 wait states where 11 are needed",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], "
+     "v[10:11], 0\ns_nop 9\nv_mov_b32 v1, v16\n"},
+    {"gfx90a", 64, NULL,
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], "
+     "v[10:11], 0\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], v[16:19]\ns_nop "
+     "10\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"gfx90a", 64, "VALU result read by a matrix instruction",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mfma_f32_16x16x16f16 v[16:19], v[10:11], v[10:11], "
+     "0\n"},
+    {"gfx90a", 64, "VALU result read through DPP",
+     "v_mov_b32 v2, v0\nv_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\n"},
+    {"gfx942", 64, "SGPR written by VALU and read by VALU",
+     "v_cmp_eq_u32 vcc, v0, v5\nv_cndmask_b32 v1, 0, 1, vcc\n"},
     {"gfx90a", 64, NULL, "v_cmp_eq_u32 vcc, v0, v5\nv_cndmask_b32 v1, 0, 1, vcc\n" STORE_V1},
-    {"gfx90a", 64, "read by a memory instruction", "v_readfirstlane_b32 s2, v0\nv_mov_b32 v1, 0\n" STORE_V1},
-    {"gfx942", 64, "transcendental result used", "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n"},
-    {"gfx1100", 32, NULL, "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n" STORE_V1},
+    {"gfx90a", 64, "read by a memory instruction",
+     "v_readfirstlane_b32 s2, v0\nv_mov_b32 v1, 0\n" STORE_V1},
+    {"gfx942", 64, "transcendental result used",
+     "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n"},
+    {"gfx1100", 32, NULL,
+     "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n" STORE_V1},
     /* matrix */
-    {"gfx942", 32, "inactive lanes", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[10:11], 0\n"},
-    {"gfx1100", 32, "must repeat each other", "v_mov_b32 v10, v0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\nv_mov_b32 v16, 0\nv_mov_b32 v17, 0\nv_wmma_f32_16x16x16_f16 v[24:31], v[10:17], v[10:17], v[24:31]\n"},
-    {"gfx942", 64, "stores a value", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[12:13], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"gfx942", 32, "inactive lanes",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[10:11], 0\n"},
+    {"gfx1100", 32, "must repeat each other",
+     "v_mov_b32 v10, v0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, "
+     "0\nv_mov_b32 v15, 0\nv_mov_b32 v16, 0\nv_mov_b32 v17, 0\nv_wmma_f32_16x16x16_f16 v[24:31], "
+     "v[10:17], v[10:17], v[24:31]\n"},
+    {"gfx942", 64, "stores a value",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[12:13], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
     /* one poisoned column of B poisons one column of D: lanes 3, 19, 35, 51 */
-    {"gfx942", 64, "lanes 3", "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop 3\nv_writelane_b32 v12, s40, 3\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[12:13], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
-    {"gfx942", 64, NULL, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop 3\nv_writelane_b32 v12, s40, 3\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[12:13], 0\ns_mov_b64 exec, 0xf0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"gfx942", 64, "lanes 3",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop "
+     "3\nv_writelane_b32 v12, s40, 3\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[12:13], 0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop "
+     "3\nv_writelane_b32 v12, s40, 3\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
+     "v[12:13], 0\ns_mov_b64 exec, 0xf0\ns_nop 6\nv_mov_b32 v1, v16\n" STORE_V1},
     /* races */
     {"gfx942", 128, "data race in LDS", "v_mov_b32 v6, 0\nds_write_b32 v6, v0\n"},
-    {"gfx942", 128, "data race in LDS", "ds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
-    {"gfx942", 128, "without waiting (lgkmcnt)", "ds_write_b32 v5, v0\ns_barrier\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
-    {"gfx942", 128, NULL, "ds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\ns_waitcnt lgkmcnt(0)\n" STORE_V1},
-    {"gfx1151", 64, "data race in LDS", "ds_store_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x80, v5\nds_load_b32 v1, v6\ns_waitcnt lgkmcnt(0)\nds_store_b32 v5, v1\n"},
-    {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_add_u32 v6, v0\n"},
+    {"gfx942", 128, "data race in LDS",
+     "ds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
+    {"gfx942", 128, "without waiting (lgkmcnt)",
+     "ds_write_b32 v5, v0\ns_barrier\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
+    {"gfx942", 128, NULL,
+     "ds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x100, v5\nds_read_b32 "
+     "v1, v6\ns_waitcnt lgkmcnt(0)\n" STORE_V1},
+    {"gfx1151", 64, "data race in LDS",
+     "ds_store_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x80, v5\nds_load_b32 "
+     "v1, v6\ns_waitcnt lgkmcnt(0)\nds_store_b32 v5, v1\n"},
+    {"gfx942", 128, NULL,
+     "v_mov_b32 v6, 0\nds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_add_u32 v6, v0\n"},
     /* the program itself */
     {"gfx942", 64, "outside of the code object", "s_mov_b64 s[10:11], 0\ns_setpc_b64 s[10:11]\n"},
     {"gfx942", 64, "s_trap 2", "s_trap 2\n"},
@@ -117,6 +182,7 @@ static void run(const struct plant *p)
 
 int main(void)
 {
+    asm_need_tools();
     setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
     setenv("AOTHIP_EMU_MODE", "strict", 1);
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++)
