@@ -21,9 +21,13 @@ static bool acc_bit(const struct emu_reader *r, unsigned bit)
 /* The gds bit is required, forbidden, or (gfx9) ignored. */
 static bool gds_legal(const struct emu_reader *r, bool gds)
 {
-    if (r->sig->gds_only) /* without data there is nothing to lie in an AGPR */
-        return gds && !(acc_bit(r, 25) && !r->sig->nsrc && !r->sig->ndst);
-    if (!r->sig->nsrc && !r->sig->ndst && emu_bits(r, 0, 16)) /* ds_nop */
+    bool bare = !r->sig->nsrc && !r->sig->ndst;
+
+    if (bare && acc_bit(r, 25)) /* nothing that could lie in an AGPR */
+        return false;
+    if (r->sig->gds_only)
+        return gds;
+    if (bare && emu_bits(r, 0, 16)) /* ds_nop */
         return false;
     return !gds || !r->sig->lds_only;
 }

@@ -195,7 +195,7 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         return;
     }
     if (o->kind == EMU_OPK_CONST && o->value == f64_values[8] &&
-        (emu_row_sig(in->row)->bare || (in->enc == EMU_MAI && o != &in->src[2]))) {
+        (emu_row_sig(in->row)->bare || (in->flags & EMU_F_MATRIX && o != &in->src[2]))) {
         emu_text_add(t, "%s", float_names[8]);
         return;
     }
@@ -219,7 +219,11 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         print_bits(t, type, o->value);
         break;
     case EMU_OPK_LITERAL:
-        if (o->type == EMU_T_F64)
+        /* LLVM forgets that a literal is a double when a destination (!) read it first. */
+        if (o->type == EMU_T_F64 && in->ndst && in->dst[0].kind == EMU_OPK_LITERAL &&
+            o != &in->dst[0])
+            emu_text_add(t, "0x0");
+        else if (o->type == EMU_T_F64)
             print_bits(t, o->type, (uint64_t)literal << 32);
         else
             print_bits(t, type, literal);
