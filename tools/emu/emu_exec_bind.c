@@ -409,6 +409,7 @@ static void bind_vopd(struct emu_builder *b, struct emu_op *op)
             half[2].fn = b->program->lanes->plain[EMU_SHAPE_ROWS];
             half[2].row = emu_bind("v_mov_b32", insn->wave).row->fn;
             half[2].nsplat = 0;
+            half[2].effects = 0; /* a move: MODE has been applied */
             half[0].d[0] = half[2].s[0] = (uint16_t)(b->program->row_temp + 2);
         }
     }

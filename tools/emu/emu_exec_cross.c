@@ -146,14 +146,16 @@ static void permlanex16(struct emu_wave *w, const struct emu_op *op)
     permlane(w, op, 16);
 }
 
-/* Swaps the halves of a wave64; in wave32 a move. */
+/* Swaps the halves of a wave64; nothing in wave32. */
 static void permlane64(struct emu_wave *w, const struct emu_op *op)
 {
     uint32_t *d = emu_row(w, op->d[0]), t[64];
     uint64_t m = emu_exec(w);
 
+    if (w->lanes == 32)
+        return;
     for (unsigned l = 0; l < w->lanes; l++)
-        t[l] = source(w, op, 0, l ^ (w->lanes & 32 ? 0 : 32));
+        t[l] = source(w, op, 0, l ^ 32);
     for (unsigned l = 0; l < w->lanes; l++)
         if (m >> l & 1)
             d[l] = t[l];
