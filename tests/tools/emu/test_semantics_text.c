@@ -117,12 +117,9 @@ static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i, bool
             " .amdhsa_kernarg_size 16\n"
             " .amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
             " .amdhsa_system_sgpr_workgroup_id_x 1\n"
-            " .amdhsa_next_free_vgpr 32\n"
+            " .amdhsa_next_free_vgpr %u\n"
             " .amdhsa_next_free_sgpr 96\n",
-            i, memory ? SEM_LDS : 0,
-            memory && !m->gfx11 && m->mask == G90A ? 0
-            : memory                               ? 64
-                                                   : 0);
+            i, memory ? SEM_LDS : 0, memory && m->mask != G90A ? 64 : 0, m->gfx11 ? 32 : 64);
     if (!m->gfx11)
         fputs(" .amdhsa_accum_offset 32\n", f);
     else
@@ -144,10 +141,11 @@ static void metadata(FILE *f, const struct oracle_machine *m, const struct sem_c
                 " - .name: k%zu\n   .symbol: k%zu.kd\n   .kernarg_segment_size: 16\n"
                 "   .kernarg_segment_align: 8\n   .group_segment_fixed_size: %u\n"
                 "   .private_segment_fixed_size: %u\n   .wavefront_size: %u\n   .sgpr_count: 96\n"
-                "   .vgpr_count: 32\n   .max_flat_workgroup_size: 64\n"
+                "   .vgpr_count: %u\n   .max_flat_workgroup_size: 64\n"
                 "   .args: [ { .offset: 0, .size: 8, .value_kind: global_buffer },"
                 " { .offset: 8, .size: 8, .value_kind: global_buffer } ]\n",
-                i, i, c[i].memory ? SEM_LDS : 0, c[i].memory && m->mask != G90A ? 64 : 0, m->lanes);
+                i, i, c[i].memory ? SEM_LDS : 0, c[i].memory && m->mask != G90A ? 64 : 0, m->lanes,
+                m->gfx11 ? 32 : 64);
     fputs(".end_amdgpu_metadata\n", f);
 }
 

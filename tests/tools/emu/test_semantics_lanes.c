@@ -1,0 +1,261 @@
+/*
+ * Semantics across lanes and register files: readlane and its kin, permlane, AGPR moves, indexed
+ * VGPRs, the two halves of a VOPD instruction.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "test_semantics.h"
+#include "tests/tap.h"
+
+static unsigned first_active(const struct oracle_wave *w)
+{
+    for (unsigned l = 0; l < 64; l++)
+        if (w->exec >> l & 1)
+            return l;
+    return 0; /* lane 0 when none is active */
+}
+
+enum { FIRST, READ, WRITE, SWAP64, PERM16, PERMX16, ACC, INDEX_SRC, INDEX_DST };
+
+/* arg: 0 what, 1 variant */
+static void run_lanes(const struct sem_case *c, const struct oracle_wave *before,
+                      struct oracle_wave *after, struct sem_memory *m)
+{
+    unsigned lanes = oracle_machines[before->target].lanes, lane = before->s[20] & (lanes - 1);
+    uint64_t choice = before->s[24] | (uint64_t)before->s[28] << 32;
+
+    (void)m;
+    *after = *before;
+    switch (c->arg[0]) {
+    case FIRST:
+        after->s[16] = before->v[0][first_active(before)];
+        break;
+    case READ:
+        after->s[16] = before->v[0][c->arg[1] ? c->arg[1] : lane];
+        break;
+    case WRITE:
+        after->v[8][c->arg[1] ? c->arg[1] : lane] = before->s[24];
+        break;
+    }
+    for (unsigned l = 0; l < lanes; l++) {
+        unsigned row = l & ~15u, from = choice >> 4 * (l & 15) & 15;
+
+        if (!(before->exec >> l & 1))
+            continue;
+        switch (c->arg[0]) {
+        case SWAP64: /* a no-op in wave32 */
+            if (lanes == 64)
+                after->v[8][l] = before->v[0][l ^ 32];
+            break;
+        case PERM16:
+        case PERMX16:
+            from += c->arg[0] == PERM16 ? row : row ^ 16;
+            if (before->exec >> from & 1 || c->arg[1] & 1) /* fetch inactive */
+                after->v[8][l] = before->v[0][from];
+            else if (c->arg[1] & 2) /* bound_ctrl: zero */
+                after->v[8][l] = 0;
+            break;
+        case ACC:
+            after->v[8][l] = before->v[0][l];
+            after->v[9][l] = before->v[1][l];
+            break;
+        case INDEX_SRC:
+            after->v[8][l] = before->v[before->s[20] & 7][l];
+            break;
+        case INDEX_DST:
+            after->v[8 + (before->s[20] & 7)][l] = before->v[0][l];
+            break;
+        }
+    }
+    if (c->arg[0] == INDEX_SRC || c->arg[0] == INDEX_DST)
+        after->m0 = (before->m0 & ~0xf0ffu) | (before->s[20] & 0xff) |
+                    (c->arg[0] == INDEX_SRC ? 1 : 8) << 12;
+    oracle_wave_strict(after);
+    /*
+     * permlane without either modifier and an inactive source lane: kept by the rule of DPP, or
+     * read all the same, as the pseudo-code has it.
+     */
+    if (c->arg[0] == PERM16 || c->arg[0] == PERMX16)
+        for (unsigned l = 0; l < lanes; l++)
+            if (before->exec >> l & 1) {
+                unsigned row = c->arg[0] == PERM16 ? l & ~15u : (l & ~15u) ^ 16;
+
+                after->v_alt[8][l] = before->v[0][row + (choice >> 4 * (l & 15) & 15)];
+            }
+}
+
+static void small_index(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m)
+{
+    (void)c;
+    (void)m;
+    w->s[20] = (uint32_t)sem_random() & 7;
+}
+
+static void add(struct sem_list *l, const char *group, unsigned what, unsigned variant,
+                const char *text)
+{
+    struct sem_case *c = sem_add(l);
+
+    c->group = group;
+    c->run = run_lanes;
+    c->arg[0] = what;
+    c->arg[1] = variant;
+    snprintf(c->text, sizeof c->text, "%s", text);
+    if (what == INDEX_SRC || what == INDEX_DST)
+        c->prepare = small_index;
+}
+
+static void add_lanes(struct sem_list *l, const struct oracle_machine *m)
+{
+    add(l, "v_readfirstlane_b32", FIRST, 0, "v_readfirstlane_b32 s16, v0");
+    add(l, "v_readlane_b32", READ, 0, "v_readlane_b32 s16, v0, s20");
+    add(l, "v_readlane_b32", READ, 17, "v_readlane_b32 s16, v0, 17");
+    add(l, "v_writelane_b32", WRITE, 0,
+        "s_mov_b32 m0, s20\n  v_writelane_b32 v8, s24, m0\n  s_mov_b32 m0, s77");
+    add(l, "v_writelane_b32", WRITE, 29, "v_writelane_b32 v8, s24, 29");
+    if (m->gfx11) {
+        add(l, "v_permlane64_b32", SWAP64, 0, "v_permlane64_b32 v8, v0");
+        add(l, "v_permlane16_b32", PERM16, 0, "v_permlane16_b32 v8, v0, s24, s28");
+        add(l, "v_permlane16_b32", PERM16, 1, "v_permlane16_b32 v8, v0, s24, s28 op_sel:[1,0]");
+        add(l, "v_permlane16_b32", PERM16, 2, "v_permlane16_b32 v8, v0, s24, s28 op_sel:[0,1]");
+        add(l, "v_permlanex16_b32", PERMX16, 0, "v_permlanex16_b32 v8, v0, s24, s28");
+        add(l, "v_permlanex16_b32", PERMX16, 1, "v_permlanex16_b32 v8, v0, s24, s28 op_sel:[1,0]");
+        add(l, "v_permlanex16_b32", PERMX16, 3, "v_permlanex16_b32 v8, v0, s24, s28 op_sel:[1,1]");
+        return;
+    }
+    add(l, "v_accvgpr_write_b32 and v_accvgpr_read_b32", ACC, 0,
+        "v_accvgpr_write_b32 a3, v0\n  v_accvgpr_write_b32 a31, v1\n  s_nop 4\n"
+        "  v_accvgpr_read_b32 v8, a3\n  v_accvgpr_read_b32 v9, a31");
+    add(l, "v_accvgpr_mov_b32", ACC, 0,
+        "v_accvgpr_write_b32 a3, v0\n  v_accvgpr_write_b32 a31, v1\n  s_nop 4\n"
+        "  v_accvgpr_mov_b32 a4, a3\n  v_accvgpr_mov_b32 a5, a31\n  s_nop 4\n"
+        "  v_accvgpr_read_b32 v8, a4\n  v_accvgpr_read_b32 v9, a5");
+    add(l, "s_set_gpr_idx", INDEX_SRC, 0,
+        "s_set_gpr_idx_on s20, 0x1\n  v_mov_b32_e32 v8, v0\n  s_set_gpr_idx_off");
+    add(l, "s_set_gpr_idx", INDEX_DST, 0,
+        "s_set_gpr_idx_on s20, 0x8\n  v_mov_b32_e32 v8, v0\n  s_set_gpr_idx_off");
+}
+
+/* ---- VOPD */
+
+static const struct {
+    const char *dual, *sem;
+    bool y_only;
+} duals[] = {{"fmac_f32", "v_fmac_f32", false},
+             {"mul_f32", "v_mul_f32", false},
+             {"add_f32", "v_add_f32", false},
+             {"sub_f32", "v_sub_f32", false},
+             {"subrev_f32", "v_subrev_f32", false},
+             {"mul_dx9_zero_f32", "v_mul_dx9_zero_f32", false},
+             {"mov_b32", "v_mov_b32", false},
+             {"cndmask_b32", "v_cndmask_b32", false},
+             {"max_f32", "v_max_f32", false},
+             {"min_f32", "v_min_f32", false},
+             {"dot2acc_f32_f16", "v_dot2c_f32_f16", false},
+             {"fmamk_f32", "v_fmamk_f32", false},
+             {"fmaak_f32", "v_fmaak_f32", false},
+             {"add_nc_u32", "v_add_u32", true},
+             {"lshlrev_b32", "v_lshlrev_b32", true},
+             {"and_b32", "v_and_b32", true}};
+
+enum { DUALS = sizeof duals / sizeof *duals };
+
+static const struct oracle_op *named(const char *sem)
+{
+    for (unsigned i = 0; i < oracle_valu_count; i++)
+        if (!strcmp(oracle_valu[i].sem, sem))
+            return &oracle_valu[i];
+    return NULL;
+}
+
+/* One half: sources s0 and s1, destination d; its text goes to text. */
+static void half(struct oracle_insn *i, const struct oracle_op *op, const char *name, unsigned d,
+                 unsigned s0, unsigned s1, char *text)
+{
+    const uint32_t k = 0x3fb8aa3b;
+    const char *types = strchr(op->sig, ':') + 1;
+
+    memset(i, 0, sizeof *i);
+    i->op = op;
+    i->d[0] = (struct oracle_operand){P_VGPR, d, 0};
+    i->s[0] = (struct oracle_operand){P_VGPR, s0, 0};
+    i->s[1] = (struct oracle_operand){P_VGPR, s1, 0};
+    i->dst_sel = i->sel[0] = i->sel[1] = DWORD;
+    if (op->kind == MK) {
+        i->s[2] = i->s[1];
+        i->s[1] = (struct oracle_operand){P_CONST, 0, k};
+        sprintf(text, "v_dual_%s v%u, v%u, %#x, v%u", name, d, s0, k, s1);
+    } else if (op->kind == AK) {
+        i->s[2] = (struct oracle_operand){P_CONST, 0, k};
+        sprintf(text, "v_dual_%s v%u, v%u, v%u, %#x", name, d, s0, s1, k);
+    } else if (strlen(types) == 1) {
+        sprintf(text, "v_dual_%s v%u, v%u", name, d, s0);
+    } else {
+        i->s[2] = (struct oracle_operand){P_VCC, 0, 0};
+        sprintf(text, "v_dual_%s v%u, v%u, v%u", name, d, s0, s1);
+    }
+}
+
+/* Both halves read before either writes. */
+static void run_dual(const struct sem_case *c, const struct oracle_wave *before,
+                     struct oracle_wave *after, struct sem_memory *m)
+{
+    const struct oracle_insn *y = c->row;
+    static struct oracle_wave second;
+    unsigned d = y->d[0].reg;
+
+    (void)m;
+    oracle_run_valu(&c->insn, before, after);
+    oracle_run_valu(y, before, &second);
+    memcpy(after->v[d], second.v[d], sizeof second.v[d]);
+    memcpy(after->v_alt[d], second.v_alt[d], sizeof second.v_alt[d]);
+    memcpy(after->v_mask[d], second.v_mask[d], sizeof second.v_mask[d]);
+}
+
+static void add_duals(struct sem_list *l)
+{
+    static struct oracle_insn seconds[DUALS * DUALS * 2];
+    unsigned n = 0;
+
+    for (unsigned x = 0; x < DUALS; x++)
+        for (unsigned y = 0; y < DUALS; y++)
+            for (unsigned crossed = 0; crossed < 2; crossed++) {
+                const struct oracle_op *a = named(duals[x].sem), *b = named(duals[y].sem);
+                struct sem_case *c;
+                char first[80], second[80];
+
+                if (duals[x].y_only || !a || !b || (crossed && (x + y) % 5))
+                    continue;
+                c = sem_add(l);
+                c->group = duals[x].dual;
+                c->run = run_dual;
+                c->row = &seconds[n];
+                /* crossed: each half overwrites a source of the other */
+                half(&c->insn, a, duals[x].dual, crossed ? 4 : 8, 0, 2, first);
+                half(&seconds[n++], b, duals[y].dual, crossed ? 3 : 13, 5, crossed ? 3 : 7, second);
+                if (crossed) {
+                    half(&c->insn, a, duals[x].dual, 6, 1, 3, first);
+                    half(&seconds[n - 1], b, duals[y].dual, 1, 6, 8, second);
+                }
+                for (unsigned r = 0; r < 16; r++)
+                    c->vtype[r] = x % 3 == 0 || y % 5 ? 'f' : 'Y';
+                snprintf(c->text, sizeof c->text, "%s :: %s", first, second);
+            }
+}
+
+int main(void)
+{
+    sem_begin("lanes and pairs");
+    for (int t = 0; t < ORACLE_TARGETS; t++) {
+        const struct oracle_machine *m = &oracle_machines[t];
+        struct sem_list l = {0};
+
+        add_lanes(&l, m);
+        if (m->gfx11 && m->lanes == 32)
+            add_duals(&l);
+        sem_run((enum oracle_target)t, &l);
+        sem_free(&l);
+    }
+    return tap_done();
+}
