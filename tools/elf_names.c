@@ -78,12 +78,14 @@ static int read_dynamic(const struct file *f, const Elf64_Ehdr *header, const El
     return 0;
 }
 
-static int read_names(const struct file *f, struct elf_names *names)
+int elf_parse_names(const void *bytes, size_t size, struct elf_names *names)
 {
+    const struct file *f = &(struct file){bytes, size};
     Elf64_Ehdr header;
     Elf64_Phdr s;
     int i;
 
+    memset(names, 0, sizeof(*names));
     if (get(f, 0, &header, sizeof(header)) || memcmp(header.e_ident, ELFMAG, SELFMAG) ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
         header.e_phentsize != sizeof(s) || header.e_phoff > f->size)
@@ -99,7 +101,6 @@ static int read_names(const struct file *f, struct elf_names *names)
 
 int elf_read_names(const char *path, struct elf_names *names)
 {
-    struct file f = {NULL, 0};
     struct stat st;
     void *bytes;
     int result, fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -115,9 +116,7 @@ int elf_read_names(const char *path, struct elf_names *names)
     close(fd);
     if (bytes == MAP_FAILED)
         return -1;
-    f.bytes = bytes;
-    f.size = (uint64_t)st.st_size;
-    result = read_names(&f, names);
-    munmap(bytes, f.size);
+    result = elf_parse_names(bytes, (size_t)st.st_size, names);
+    munmap(bytes, (size_t)st.st_size);
     return result;
 }

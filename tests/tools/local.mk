@@ -38,3 +38,22 @@ check-real: all
 	$(PYTHON3) $(srcdir)/tests/real/minilm.py --build=.
 PYTHON3 = python3
 .PHONY: check-real
+
+# The readers of foreign files under mutation; make fuzz drives them with libFuzzer.
+check_PROGRAMS += tests/tools/fuzz_npy
+tests_tools_fuzz_npy_SOURCES = tests/tools/fuzz_npy.c tools/elf_names.c tools/elf_names.h
+tests_tools_fuzz_npy_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+tests_tools_fuzz_npy_LDADD = tools/libnpy.la
+TESTS += tests/tools/fuzz_npy
+fuzz: fuzz-npy
+fuzz-npy:
+	$(MKDIR_P) tests/tools/npy_corpus
+	$(FUZZ_CC) -std=gnu11 -g -O1 -DFUZZ_ENGINE -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -I$(srcdir)/tools -I$(srcdir)/tests \
+	    $(srcdir)/tests/tools/fuzz_npy.c $(srcdir)/tools/npy.c $(srcdir)/tools/elf_names.c \
+	    -o tests/tools/fuzz_npy_engine
+	tests/tools/fuzz_npy_engine -max_total_time=$(FUZZ_SECONDS) -max_len=4096 tests/tools/npy_corpus
+clean-fuzz-npy:
+	rm -rf tests/tools/npy_corpus tests/tools/fuzz_npy_engine
+CLEAN_LOCAL += clean-fuzz-npy
+.PHONY: fuzz-npy
