@@ -175,15 +175,31 @@ static void read_dynamic(const struct emu_object *o, const Elf64_Phdr *dyn, stru
         Elf64_Dyn e;
         memcpy(&e, o->image + dyn->p_offset + at, sizeof e);
         switch (e.d_tag) {
-        case DT_NULL: return;
-        case DT_SYMTAB: d->symtab = e.d_un.d_ptr, d->has_symtab = true; break;
-        case DT_STRTAB: d->strtab = e.d_un.d_ptr, d->has_strtab = true; break;
-        case DT_STRSZ: d->strsz = e.d_un.d_val; break;
-        case DT_HASH: d->hash = e.d_un.d_ptr, d->has_hash = true; break;
-        case DT_GNU_HASH: d->gnu_hash = e.d_un.d_ptr, d->has_gnu_hash = true; break;
-        case DT_RELA: d->rela = e.d_un.d_ptr, d->has_rela = true; break;
-        case DT_RELASZ: d->relasz = e.d_un.d_val; break;
-        default: break;
+        case DT_NULL:
+            return;
+        case DT_SYMTAB:
+            d->symtab = e.d_un.d_ptr, d->has_symtab = true;
+            break;
+        case DT_STRTAB:
+            d->strtab = e.d_un.d_ptr, d->has_strtab = true;
+            break;
+        case DT_STRSZ:
+            d->strsz = e.d_un.d_val;
+            break;
+        case DT_HASH:
+            d->hash = e.d_un.d_ptr, d->has_hash = true;
+            break;
+        case DT_GNU_HASH:
+            d->gnu_hash = e.d_un.d_ptr, d->has_gnu_hash = true;
+            break;
+        case DT_RELA:
+            d->rela = e.d_un.d_ptr, d->has_rela = true;
+            break;
+        case DT_RELASZ:
+            d->relasz = e.d_un.d_val;
+            break;
+        default:
+            break;
         }
     }
 }
@@ -282,9 +298,8 @@ static bool read_relocs(struct emu_object *o, const struct dynamic_info *d, char
         if (sym >= o->nsymbols)
             return fail(err, errlen, "code object: relocation %" PRIu64 " names symbol %" PRIu64, i,
                         sym);
-        o->relocs[o->nrelocs++] = (struct emu_reloc){r.r_offset, r.r_addend,
-                                                     (uint32_t)ELF64_R_TYPE(r.r_info),
-                                                     (uint32_t)sym};
+        o->relocs[o->nrelocs++] = (struct emu_reloc){
+            r.r_offset, r.r_addend, (uint32_t)ELF64_R_TYPE(r.r_info), (uint32_t)sym};
     }
     return true;
 }
@@ -339,8 +354,9 @@ static bool read_descriptor(struct emu_object *o, struct emu_kernel_meta *k, cha
         mapped = (o->segments[i].flags & PF_X) && k->entry >= o->segments[i].vaddr &&
                  inside(k->entry - o->segments[i].vaddr, 4, o->segments[i].filesz);
     if (!mapped || (k->entry & 3))
-        return fail(err, errlen, "code object: kernel %s: the entry point 0x%" PRIx64
-                                 " is not in an executable segment",
+        return fail(err, errlen,
+                    "code object: kernel %s: the entry point 0x%" PRIx64
+                    " is not in an executable segment",
                     k->name, k->entry);
     for (size_t i = 0; i < o->nsymbols; i++)
         if (o->symbols[i].type == STT_FUNC && o->symbols[i].value == k->entry)

@@ -75,8 +75,8 @@ struct emu_kernel_meta {
     uint32_t reqd_workgroup_size[3]; /* 0 when not stated */
     bool uniform_work_group_size, uses_dynamic_stack;
     struct emu_kd kd;
-    uint64_t kd_addr, entry;   /* virtual addresses inside the object */
-    uint64_t code_size;        /* bytes of the kernel's STT_FUNC symbol; 0 if it has none */
+    uint64_t kd_addr, entry; /* virtual addresses inside the object */
+    uint64_t code_size;      /* bytes of the kernel's STT_FUNC symbol; 0 if it has none */
 };
 
 struct emu_segment {
@@ -87,7 +87,7 @@ struct emu_segment {
 struct emu_symbol {
     const char *name; /* inside the image */
     uint64_t value, size;
-    uint8_t type;    /* STT_OBJECT 1, STT_FUNC 2 */
+    uint8_t type; /* STT_OBJECT 1, STT_FUNC 2 */
     bool defined;
 };
 
@@ -142,7 +142,8 @@ void emu_note_free(struct emu_object *o);
 struct emu_line_table *emu_line_open(const uint8_t *image, size_t size);
 void emu_line_close(struct emu_line_table *t);
 /* File and line of the code at virtual address `vaddr`; the text lives as long as the table. */
-bool emu_line_find(const struct emu_line_table *t, uint64_t vaddr, const char **file, unsigned *line);
+bool emu_line_find(const struct emu_line_table *t, uint64_t vaddr, const char **file,
+                   unsigned *line);
 
 /* Bundles (emu_elf_bundle.c). */
 

@@ -120,8 +120,7 @@ static const char *feature_text(enum emu_feature f, const char *on, const char *
 
 void emu_target_print(const struct emu_target *t, char out[64])
 {
-    snprintf(out, 64, "%s%s%s", t->processor,
-             feature_text(t->sramecc, ":sramecc+", ":sramecc-"),
+    snprintf(out, 64, "%s%s%s", t->processor, feature_text(t->sramecc, ":sramecc+", ":sramecc-"),
              feature_text(t->xnack, ":xnack+", ":xnack-"));
 }
 
@@ -169,7 +168,8 @@ bool emu_bundle_entry(const void *data, size_t size, uint64_t i, struct emu_bund
     for (uint64_t e = 0; e <= i; e++) {
         uint64_t field[3]; /* offset, size, length of the ID */
         if (size - at < sizeof field)
-            return fail(err, errlen, "offload bundle: entry %llu is cut off", (unsigned long long)e);
+            return fail(err, errlen, "offload bundle: entry %llu is cut off",
+                        (unsigned long long)e);
         memcpy(field, p + at, sizeof field);
         at += sizeof field;
         if (field[2] > MAX_ID || field[2] > size - at)
@@ -184,7 +184,8 @@ bool emu_bundle_entry(const void *data, size_t size, uint64_t i, struct emu_bund
     return true;
 }
 
-/* The target part of "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+"; NULL for host and other entries. */
+/* The target part of "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+"; NULL for host and other entries.
+ */
 static const char *entry_target(const struct emu_bundle_entry *e, size_t *len)
 {
     static const char *const kinds[] = {"hip-", "hipv4-", "openmp-", "linker-"};
@@ -261,8 +262,9 @@ bool emu_code_select(const void *data, size_t size, const struct emu_target *dev
     if (!err || !errlen)
         err = scratch, errlen = sizeof scratch;
     if (size >= 4 && memcmp(data, compressed_magic, 4) == 0)
-        return fail(err, errlen, "code object: a compressed offload bundle (CCOB); rebuild with "
-                                 "-no-offload-compress or unbundle it first");
+        return fail(err, errlen,
+                    "code object: a compressed offload bundle (CCOB); rebuild with "
+                    "-no-offload-compress or unbundle it first");
     if (size >= 4 && memcmp(data, ELFMAG, SELFMAG) == 0) {
         *elf = data;
         *elf_size = size == SIZE_MAX ? elf_extent(data) : size;

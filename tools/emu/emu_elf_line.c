@@ -147,15 +147,27 @@ static const char *string_at(struct reader *r, const struct section *s, uint64_t
 static uint64_t take_form(struct reader *r, uint64_t form, const char **text)
 {
     switch (form) {
-    case FORM_STRING: *text = take_string(r); return 0;
-    case FORM_LINE_STRP: *text = string_at(r, &r->line_str, take(r, 4)); return 0;
-    case FORM_STRP: *text = string_at(r, &r->str, take(r, 4)); return 0;
-    case FORM_UDATA: return take_uleb(r);
-    case FORM_DATA1: return take(r, 1);
-    case FORM_DATA2: return take(r, 2);
-    case FORM_DATA4: return take(r, 4);
-    case FORM_DATA8: return take(r, 8);
-    case FORM_DATA16: return take(r, 16);
+    case FORM_STRING:
+        *text = take_string(r);
+        return 0;
+    case FORM_LINE_STRP:
+        *text = string_at(r, &r->line_str, take(r, 4));
+        return 0;
+    case FORM_STRP:
+        *text = string_at(r, &r->str, take(r, 4));
+        return 0;
+    case FORM_UDATA:
+        return take_uleb(r);
+    case FORM_DATA1:
+        return take(r, 1);
+    case FORM_DATA2:
+        return take(r, 2);
+    case FORM_DATA4:
+        return take(r, 4);
+    case FORM_DATA8:
+        return take(r, 8);
+    case FORM_DATA16:
+        return take(r, 16);
     case FORM_BLOCK: {
         uint64_t n = take_uleb(r);
         if (n > (uint64_t)(r->end - r->p))
@@ -164,7 +176,9 @@ static uint64_t take_form(struct reader *r, uint64_t form, const char **text)
             r->p += n;
         return 0;
     }
-    default: r->bad = true; return 0;
+    default:
+        r->bad = true;
+        return 0;
     }
 }
 
@@ -289,12 +303,24 @@ static bool run_program(struct reader *r, struct emu_line_table *t, const struct
             r->p = next;
         } else {
             switch (op) {
-            case 1: emit = true; break;
-            case 2: addr += take_uleb(r) * u->min_length; break;
-            case 3: line += take_sleb(r); break;
-            case 4: file = take_uleb(r); break;
-            case 8: addr += (255 - u->opcode_base) / u->line_range * u->min_length; break;
-            case 9: addr += take(r, 2); break;
+            case 1:
+                emit = true;
+                break;
+            case 2:
+                addr += take_uleb(r) * u->min_length;
+                break;
+            case 3:
+                line += take_sleb(r);
+                break;
+            case 4:
+                file = take_uleb(r);
+                break;
+            case 8:
+                addr += (255 - u->opcode_base) / u->line_range * u->min_length;
+                break;
+            case 9:
+                addr += take(r, 2);
+                break;
             default:
                 for (unsigned i = 0; i < u->lengths[op]; i++)
                     take_uleb(r);
@@ -336,9 +362,9 @@ static bool read_unit(struct reader *all, struct emu_line_table *t, const char *
     for (unsigned i = 1; i < u.opcode_base; i++)
         u.lengths[i] = (uint8_t)take(&r, 1);
     size_t ndirs = 0;
-    bool ok = version == 5 ? read_list5(&r, t, dirs, &ndirs, false) &&
-                                 read_list5(&r, t, dirs, &ndirs, true)
-                           : read_lists4(&r, t, dirs, &ndirs);
+    bool ok = version == 5
+                  ? read_list5(&r, t, dirs, &ndirs, false) && read_list5(&r, t, dirs, &ndirs, true)
+                  : read_lists4(&r, t, dirs, &ndirs);
     r.p = code;
     return ok && run_program(&r, t, &u);
 }

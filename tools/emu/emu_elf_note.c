@@ -80,30 +80,49 @@ static bool next(struct reader *r, struct item *it)
         *it = (struct item){OTHER, c, NULL};
     else
         switch (c) {
-        case 0xc0: it->kind = NIL; break;
+        case 0xc0:
+            it->kind = NIL;
+            break;
         case 0xc2:
-        case 0xc3: *it = (struct item){BOOL, c & 1, NULL}; break;
+        case 0xc3:
+            *it = (struct item){BOOL, c & 1, NULL};
+            break;
         case 0xc4:
         case 0xc5:
-        case 0xc6: return take_bytes(r, take_be(r, 1u << (c - 0xc4)), it, OTHER);
-        case 0xca: take_be(r, 4); break;
-        case 0xcb: take_be(r, 8); break;
+        case 0xc6:
+            return take_bytes(r, take_be(r, 1u << (c - 0xc4)), it, OTHER);
+        case 0xca:
+            take_be(r, 4);
+            break;
+        case 0xcb:
+            take_be(r, 8);
+            break;
         case 0xcc:
         case 0xcd:
         case 0xce:
-        case 0xcf: *it = (struct item){UINT, take_be(r, 1u << (c - 0xcc)), NULL}; break;
+        case 0xcf:
+            *it = (struct item){UINT, take_be(r, 1u << (c - 0xcc)), NULL};
+            break;
         case 0xd0:
         case 0xd1:
         case 0xd2:
-        case 0xd3: take_be(r, 1u << (c - 0xd0)); break;
+        case 0xd3:
+            take_be(r, 1u << (c - 0xd0));
+            break;
         case 0xd9:
         case 0xda:
-        case 0xdb: return take_bytes(r, take_be(r, 1u << (c - 0xd9)), it, STR);
-        case 0xdc: return take_count(r, take_be(r, 2), it, ARRAY);
-        case 0xdd: return take_count(r, take_be(r, 4), it, ARRAY);
-        case 0xde: return take_count(r, take_be(r, 2), it, MAP);
-        case 0xdf: return take_count(r, take_be(r, 4), it, MAP);
-        default: return fail(r, "an extension type no compiler writes");
+        case 0xdb:
+            return take_bytes(r, take_be(r, 1u << (c - 0xd9)), it, STR);
+        case 0xdc:
+            return take_count(r, take_be(r, 2), it, ARRAY);
+        case 0xdd:
+            return take_count(r, take_be(r, 4), it, ARRAY);
+        case 0xde:
+            return take_count(r, take_be(r, 2), it, MAP);
+        case 0xdf:
+            return take_count(r, take_be(r, 4), it, MAP);
+        default:
+            return fail(r, "an extension type no compiler writes");
         }
     return !r->bad;
 }
@@ -153,12 +172,12 @@ static bool read_arg(struct reader *r, const struct item *map, struct emu_arg *a
         struct item k, v;
         if (!next(r, &k) || !next(r, &v))
             return false;
-        bool ok = key_is(&k, ".offset")           ? take_u32(r, &v, &a->offset)
-                  : key_is(&k, ".size")           ? take_u32(r, &v, &a->size)
-                  : key_is(&k, ".value_kind")     ? take_string(r, &v, &a->kind)
-                  : key_is(&k, ".name")           ? take_string(r, &v, &a->name)
-                  : key_is(&k, ".address_space")  ? take_string(r, &v, &a->address_space)
-                                                  : skip_rest(r, &v, 0);
+        bool ok = key_is(&k, ".offset")          ? take_u32(r, &v, &a->offset)
+                  : key_is(&k, ".size")          ? take_u32(r, &v, &a->size)
+                  : key_is(&k, ".value_kind")    ? take_string(r, &v, &a->kind)
+                  : key_is(&k, ".name")          ? take_string(r, &v, &a->name)
+                  : key_is(&k, ".address_space") ? take_string(r, &v, &a->address_space)
+                                                 : skip_rest(r, &v, 0);
         if (!ok)
             return false;
     }

@@ -29,13 +29,13 @@ struct emu_device {
     char arch[64]; /* gcnArchName, a full target ID */
     const char *name;
     enum emu_family family;
-    unsigned wave;      /* warpSize */
-    unsigned units;     /* multiProcessorCount: compute units, on gfx11 work-group processors */
+    unsigned wave;  /* warpSize */
+    unsigned units; /* multiProcessorCount: compute units, on gfx11 work-group processors */
     unsigned clock_khz, memory_khz, bus_bits, l2_bytes;
     bool integrated;
-    atomic_uint peers;                  /* devices whose memory this one may touch */
-    atomic_uint_fast64_t instructions;  /* emulated clock: wave-instructions so far */
-    pthread_mutex_t order;              /* held while an operation of a blocking stream runs */
+    atomic_uint peers;                 /* devices whose memory this one may touch */
+    atomic_uint_fast64_t instructions; /* emulated clock: wave-instructions so far */
+    pthread_mutex_t order;             /* held while an operation of a blocking stream runs */
     struct ihipStream_t *null_stream;
 };
 
@@ -61,7 +61,8 @@ hipError_t emu_hip_set_current(int index);
 /* Sets the calling thread's last error (not on success) and returns it. */
 hipError_t emu_hip_result(hipError_t e);
 /* The same, and keeps a text for emu_last_text(). */
-hipError_t emu_hip_fail(hipError_t e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hipError_t emu_hip_fail(hipError_t e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Every entry point of the API begins with this. */
 #define EMU_BEGIN()                                                                                \
@@ -127,6 +128,9 @@ void emu_module_close(struct emu_module *m);
 /* hipErrorNotFound when there is no such kernel. */
 hipError_t emu_module_function(struct emu_module *m, const char *name,
                                struct ihipModuleSymbol_t **out);
+
+/* The kernel of a compiled-in code object that a host-side stub stands for (emu_hip_fat.c). */
+hipError_t emu_fat_function(const void *host, struct ihipModuleSymbol_t **f);
 
 /* A launch with its argument bytes, as a stream or a graph node holds it. */
 struct emu_packet {

@@ -26,8 +26,9 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
     const struct emu_counters *c = &l->counters;
     fprintf(f, "{\"kernel\": ");
     write_string(f, l->kernel->name);
-    fprintf(f, ", \"device\": %d, \"target\": \"%s\", \"grid\": [%u, %u, %u], "
-               "\"block\": [%u, %u, %u], \"lds\": %u,\n  \"instructions\": {",
+    fprintf(f,
+            ", \"device\": %d, \"target\": \"%s\", \"grid\": [%u, %u, %u], "
+            "\"block\": [%u, %u, %u], \"lds\": %u,\n  \"instructions\": {",
             d->index, d->arch, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
             l->block[2], l->lds_bytes);
     for (int i = 0; i < EMU_CLASSES; i++)
@@ -38,14 +39,10 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
         const char *name;
         uint64_t value;
     } rest[] = {
-        {"matrix_passes", c->matrix_passes},
-        {"lds_conflict_cycles", c->lds_conflict_cycles},
-        {"lds_bytes", c->lds_bytes},
-        {"vmem_transactions", c->vmem_transactions},
-        {"bytes_loaded", c->bytes_loaded},
-        {"bytes_stored", c->bytes_stored},
-        {"barriers", c->barriers},
-        {"waves", c->waves},
+        {"matrix_passes", c->matrix_passes}, {"lds_conflict_cycles", c->lds_conflict_cycles},
+        {"lds_bytes", c->lds_bytes},         {"vmem_transactions", c->vmem_transactions},
+        {"bytes_loaded", c->bytes_loaded},   {"bytes_stored", c->bytes_stored},
+        {"barriers", c->barriers},           {"waves", c->waves},
         {"workgroups", c->workgroups},
     };
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)

@@ -85,10 +85,9 @@
 static const struct {
     hipError_t code;
     const char *name, *text;
-} errors[] = {
-    {hipSuccess, "hipSuccess", "no error"},
+} errors[] = {{hipSuccess, "hipSuccess", "no error"},
 #define ROW(name, text) {hipError##name, "hipError" #name, text},
-    ERRORS(ROW)
+              ERRORS(ROW)
 #undef ROW
 };
 

@@ -1,4 +1,5 @@
-/* Stream capture and graphs: a graph is the list of its operations in the order of their capture. */
+/* Stream capture and graphs: a graph is the list of its operations in the order of their capture.
+ */
 #include "emu_hip_newer.h"
 
 #include <stdlib.h>
@@ -282,8 +283,8 @@ hipError_t hipGraphAddMemsetNode(hipGraphNode_t *out, hipGraph_t graph,
     hipError_t e = new_node(out, graph, NODE_FILL, &n);
     if (e != hipSuccess)
         return e;
-    const uint64_t args[6] = {(uint64_t)(uintptr_t)p->dst, p->pitch,  p->value,
-                              p->elementSize,              p->width, p->height};
+    const uint64_t args[6] = {
+        (uint64_t)(uintptr_t)p->dst, p->pitch, p->value, p->elementSize, p->width, p->height};
     memcpy(n->args, args, sizeof args);
     return hipSuccess;
 }
@@ -396,10 +397,12 @@ static hipError_t run_node(const struct hipGraphNode *n)
         if (!emu_handle_live(n->launch.function, EMU_HANDLE_FUNCTION))
             return emu_hip_fail(hipErrorInvalidHandle, "graph: its module was unloaded");
         return emu_packet_run(&n->launch);
-    case NODE_COPY: return emu_copy_run(a[0], a[1], a[2], a[3], a[4], a[5]);
+    case NODE_COPY:
+        return emu_copy_run(a[0], a[1], a[2], a[3], a[4], a[5]);
     case NODE_FILL:
         return emu_fill_run(a[0], a[1], (uint32_t)a[2], (unsigned)a[3], a[4], a[5]);
-    default: return hipSuccess;
+    default:
+        return hipSuccess;
     }
 }
 

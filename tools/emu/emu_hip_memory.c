@@ -205,8 +205,8 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
         return emu_hip_fail(hipErrorInvalidValue, "%p is not in a live allocation", ptr);
     bool host = b.device == EMU_ANY_DEVICE;
     memset(attributes, 0, sizeof *attributes);
-    attributes->memoryType = host && b.kind != EMU_BLOCK_MANAGED ? hipMemoryTypeHost
-                                                                  : hipMemoryTypeDevice;
+    attributes->memoryType =
+        host && b.kind != EMU_BLOCK_MANAGED ? hipMemoryTypeHost : hipMemoryTypeDevice;
     attributes->device = host ? emu_hip_current()->index : b.device;
     attributes->devicePointer = (void *)(uintptr_t)ptr;
     attributes->hostPointer = host ? (void *)(uintptr_t)ptr : NULL;

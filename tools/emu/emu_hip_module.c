@@ -298,9 +298,13 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *dptr, size_t *bytes, hipModule_t h
     return hipSuccess;
 }
 
+/* A function of a module, or the host-side stub of a compiled-in kernel. */
 static struct ihipModuleSymbol_t *live_function(const void *f)
 {
-    return emu_handle_live(f, EMU_HANDLE_FUNCTION) ? (struct ihipModuleSymbol_t *)f : NULL;
+    struct ihipModuleSymbol_t *symbol;
+    if (emu_handle_live(f, EMU_HANDLE_FUNCTION))
+        return (struct ihipModuleSymbol_t *)f;
+    return f && emu_fat_function(f, &symbol) == hipSuccess ? symbol : NULL;
 }
 
 hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attrib, hipFunction_t hfunc)
@@ -313,20 +317,33 @@ hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attrib, hipFunc
     case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *value = (int)f->meta->max_flat_workgroup_size;
         break;
-    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)f->meta->group_segment; break;
-    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; break;
-    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)f->meta->private_segment; break;
+    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = (int)f->meta->group_segment;
+        break;
+    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+        *value = 0;
+        break;
+    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = (int)f->meta->private_segment;
+        break;
     case HIP_FUNC_ATTRIBUTE_NUM_REGS:
         *value = (int)(f->meta->vgpr_count + f->meta->agpr_count);
         break;
     case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
-    case HIP_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 30; break;
-    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+    case HIP_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = 30;
+        break;
+    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+        *value = 0;
+        break;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         *value = LDS_BYTES - (int)f->meta->group_segment;
         break;
-    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = 0; break;
-    default: return emu_hip_fail(hipErrorInvalidValue, "function attribute %d", (int)attrib);
+    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = 0;
+        break;
+    default:
+        return emu_hip_fail(hipErrorInvalidValue, "function attribute %d", (int)attrib);
     }
     return hipSuccess;
 }

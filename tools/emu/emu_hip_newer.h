@@ -69,4 +69,13 @@ EMU_EXPORT hipError_t hipDrvGetErrorName(hipError_t e, const char **text);
 EMU_EXPORT hipError_t hipDrvGetErrorString(hipError_t e, const char **text);
 EMU_EXPORT hipError_t hipDeviceGetUuid(hipUUID *uuid, hipDevice_t device);
 
+/* Called by what a HIP compiler generates; no header declares them. */
+EMU_EXPORT void **__hipRegisterFatBinary(const void *data);
+EMU_EXPORT void __hipUnregisterFatBinary(void **modules);
+EMU_EXPORT void __hipRegisterFunction(void **modules, const void *host, char *device_name,
+                                      const char *name, unsigned thread_limit, void *tid, void *bid,
+                                      dim3 *block, dim3 *grid, int *warp);
+EMU_EXPORT void __hipRegisterVar(void **modules, void *host, char *host_name, char *name,
+                                 int external, size_t size, int constant, int global);
+
 #endif

@@ -1,4 +1,5 @@
-/* HIP streams and events. Everything enqueued is done at once; what is left is order and capture. */
+/* HIP streams and events. Everything enqueued is done at once; what is left is order and capture.
+ */
 #include "emu_hip_newer.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@ struct ihipEvent_t {
     unsigned flags;
     struct emu_device *device;
     bool recorded;
-    uint64_t at; /* emulated clock of the device */
+    uint64_t at;             /* emulated clock of the device */
     struct ihipGraph *graph; /* recorded in a capture */
 };
 

@@ -1,4 +1,5 @@
-/* The table of matrix instructions, their checks, and the MFMA types that are not floats of 32 bits. */
+/* The table of matrix instructions, their checks, and the MFMA types that are not floats of 32
+ * bits. */
 #include "emu_matrix.h"
 
 #include <math.h>
@@ -136,8 +137,7 @@ void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_s
         unsigned block = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
         struct emu_place at = emu_matrix_place(s, 4, block, i);
         unsigned from = s->sparse ? 0 : emu_cbsz_block(op->insn, block);
-        c[e] = constant ? (uint32_t)src->value
-                        : emu_row(w, op->s[operand] + at.item)[at.lane + j];
+        c[e] = constant ? (uint32_t)src->value : emu_row(w, op->s[operand] + at.item)[at.lane + j];
         for (unsigned k = 0; k < s->k; k++)
             c[e] += (uint32_t)(a[(from * s->m + i) * s->k + k] * b[(block * s->k + k) * s->n + j]);
     }
@@ -153,8 +153,7 @@ static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_sh
     if (w->strict && emu_exec(w) != ~UINT64_C(0))
         emu_fault(w, ~emu_exec(w), "matrix instruction with inactive lanes");
     if (w->group->counters)
-        w->group->counters->matrix_passes +=
-            op->insn->family == EMU_GFX90A ? passes90a : passes942;
+        w->group->counters->matrix_passes += op->insn->family == EMU_GFX90A ? passes90a : passes942;
     if (s->a == EMU_EL_F64)
         emu_mfma_f64(w, op, s);
     else if (s->a == EMU_EL_I8)
@@ -182,11 +181,9 @@ static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_sh
 #define SMFMAC MFMA
 const struct emu_sem emu_sem_matrix[] = {
 #include "sem_matrix.def"
-    ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16)
-    ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)
-    ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16)
-    ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16)
-    ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8)
-    ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4) /* */
+    ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16) ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)
+        ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16) ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16)
+            ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8)
+                ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4) /* */
     {NULL, {NULL, NULL}, 0, 0},
 };

@@ -2,8 +2,8 @@
  * Matrix instructions: shapes, register layouts, and the arithmetic of a product in each mode.
  *
  * An MFMA of shape M x N x K with B blocks multiplies B independent pairs of matrices. Its operands
- * are gathered from the registers into plain row-major arrays, every block is one small product, and
- * the result goes back. This code is compiled for several levels of the host's vectors
+ * are gathered from the registers into plain row-major arrays, every block is one small product,
+ * and the result goes back. This code is compiled for several levels of the host's vectors
  * (emu_matrix_level.h); the handlers pick the best level the host has.
  */
 #ifndef EMU_MATRIX_H
@@ -73,14 +73,19 @@ emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmm
 static inline unsigned emu_blgp_lane(unsigned blgp, unsigned l)
 {
     switch (blgp) {
-    case 1: return l & 31;
-    case 2: return (l & 31) + 32;
-    case 3: return (l + 16) & 63;
+    case 1:
+        return l & 31;
+    case 2:
+        return (l & 31) + 32;
+    case 3:
+        return (l + 16) & 63;
     case 4:
     case 5:
     case 6:
-    case 7: return (l & 15) + 16 * (blgp - 4);
-    default: return l;
+    case 7:
+        return (l & 15) + 16 * (blgp - 4);
+    default:
+        return l;
     }
 }
 

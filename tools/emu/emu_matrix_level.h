@@ -1,6 +1,6 @@
 /*
- * Matrix products and their operands, the body that emu_matrix_*.c compile for their host level. They
- * define EMU_LEVEL, the name of the table they export, and EMU_TARGET, the host's features.
+ * Matrix products and their operands, the body that emu_matrix_*.c compile for their host level.
+ * They define EMU_LEVEL, the name of the table they export, and EMU_TARGET, the host's features.
  *
  * exact: the sum in double, rounded once. Products of two 16-bit floats are exact in double, and so
  * are sums of them within 2^29 of each other.
@@ -123,8 +123,7 @@ static void chain(const struct emu_dot *d, const float *a, const float *b, float
     for (unsigned i = 0; i < d->m; i++)
         for (unsigned p = 0; p < d->k; p++)
             for (unsigned j = 0; j < d->n; j++)
-                c[i * d->n + j] =
-                    __builtin_fmaf(a[p * d->m + i], b[p * d->n + j], c[i * d->n + j]);
+                c[i * d->n + j] = __builtin_fmaf(a[p * d->m + i], b[p * d->n + j], c[i * d->n + j]);
 }
 
 /*
@@ -336,18 +335,24 @@ FORCE unsigned elem_bits(enum emu_elem e)
 FORCE float element(uint32_t x, enum emu_elem type)
 {
     switch (type) {
-    case EMU_EL_F16: return half((uint16_t)x);
-    case EMU_EL_BF16: return from_bits(x << 16);
-    case EMU_EL_XF32: return from_bits(x & ~0x1fffu);
-    case EMU_EL_FP8: return emu_fp8_to_f32((uint8_t)x);
-    case EMU_EL_BF8: return emu_bf8_to_f32((uint8_t)x);
-    default: return from_bits(x);
+    case EMU_EL_F16:
+        return half((uint16_t)x);
+    case EMU_EL_BF16:
+        return from_bits(x << 16);
+    case EMU_EL_XF32:
+        return from_bits(x & ~0x1fffu);
+    case EMU_EL_FP8:
+        return emu_fp8_to_f32((uint8_t)x);
+    case EMU_EL_BF8:
+        return emu_bf8_to_f32((uint8_t)x);
+    default:
+        return from_bits(x);
     }
 }
 
 /*
- * A and B lie alike: m consecutive lanes (rows of A, columns of B) share `per` consecutive k. Group g
- * of m lanes belongs to block g % blocks and begins at k = per * (g / blocks). out[block][k][m].
+ * A and B lie alike: m consecutive lanes (rows of A, columns of B) share `per` consecutive k. Group
+ * g of m lanes belongs to block g % blocks and begins at k = per * (g / blocks). out[block][k][m].
  */
 FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned k, unsigned blocks,
                   float *out)
@@ -444,8 +449,8 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
     const uint32_t *rows_b = emu_row(w, op->s[1]);
     struct emu_dot d = rule_for(w, op, s);
     if (op->insn->blgp) {
-        permute_lanes(rows_b, s->k * s->n * s->blocks / 64 * elem_bits(s->b) / 32,
-                      op->insn->blgp, permuted);
+        permute_lanes(rows_b, s->k * s->n * s->blocks / 64 * elem_bits(s->b) / 32, op->insn->blgp,
+                      permuted);
         rows_b = permuted;
     }
     if (s->sparse)

@@ -1,9 +1,9 @@
 /*
  * WMMA of gfx11: 16 x 16 x 16 in wave32 and wave64.
  *
- * A: lane l has row l % 16, register r the columns 2r and 2r + 1 (16-bit), B likewise by columns; lanes
- * 16.. repeat lanes 0..15. C and D: element (i, j) in register i / rows, lane 16 (i % rows) + j,
- * where rows is 2 in wave32 and 4 in wave64.
+ * A: lane l has row l % 16, register r the columns 2r and 2r + 1 (16-bit), B likewise by columns;
+ * lanes 16.. repeat lanes 0..15. C and D: element (i, j) in register i / rows, lane 16 (i % rows) +
+ * j, where rows is 2 in wave32 and 4 in wave64.
  */
 #include <math.h>
 #include <string.h>
@@ -82,7 +82,11 @@ static void scatter_d(struct emu_wave *w, const struct emu_op *op, const uint32_
 static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
 {
     float a[N * N], b[N * N];
-    struct emu_dot d = {.m = N, .n = N, .k = N, .rule = EMU_RULE_ONCE, .group = N,
+    struct emu_dot d = {.m = N,
+                        .n = N,
+                        .k = N,
+                        .rule = EMU_RULE_ONCE,
+                        .group = N,
                         .mode = w->group->launch->matrix};
     if (d.mode == EMU_MATRIX_ADVERSARIAL)
         d.random = emu_random(w);
@@ -170,8 +174,8 @@ static void wmma_int(struct emu_wave *w, const struct emu_op *op, unsigned bits)
             for (unsigned k = 0; k < N; k++) {
                 uint32_t x = emu_row(w, op->s[s] + k / per)[l] >> k % per * bits;
                 x &= 2 * top - 1;
-                m[s][l][k] = op->insn->neg_lo >> s & 1 ? (int32_t)(x ^ top) - (int32_t)top
-                                                       : (int32_t)x;
+                m[s][l][k] =
+                    op->insn->neg_lo >> s & 1 ? (int32_t)(x ^ top) - (int32_t)top : (int32_t)x;
             }
     gather_c(w, op, c);
     for (unsigned i = 0; i < N * N; i++) {

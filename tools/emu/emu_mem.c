@@ -222,7 +222,9 @@ struct emu_block *emu_mem_alloc(enum emu_block_kind kind, int device, uint64_t s
     if (!b)
         return NULL;
     *b = (struct emu_block){
-        .size = size, .kind = kind, .flags = flags,
+        .size = size,
+        .kind = kind,
+        .flags = flags,
         .device = host_visible(kind) ? EMU_ANY_DEVICE : device,
     };
     atomic_init(&b->refs, 1);
@@ -250,7 +252,11 @@ struct emu_block *emu_mem_register(void *host, uint64_t size, unsigned flags)
     if (!b)
         return NULL;
     *b = (struct emu_block){
-        .base = base, .size = size, .host = host, .kind = EMU_BLOCK_REGISTERED, .flags = flags,
+        .base = base,
+        .size = size,
+        .host = host,
+        .kind = EMU_BLOCK_REGISTERED,
+        .flags = flags,
         .device = EMU_ANY_DEVICE,
     };
     atomic_init(&b->refs, 1);
@@ -304,9 +310,14 @@ bool emu_mem_query(uint64_t addr, struct emu_block *out)
     pthread_mutex_lock(&map.lock);
     const struct emu_block *b = block_at(map.current, addr);
     if (b) {
-        *out = (struct emu_block){.base = b->base, .size = b->size, .host = b->host,
-                                  .init = b->init, .device = b->device, .kind = b->kind,
-                                  .flags = b->flags, .serial = b->serial};
+        *out = (struct emu_block){.base = b->base,
+                                  .size = b->size,
+                                  .host = b->host,
+                                  .init = b->init,
+                                  .device = b->device,
+                                  .kind = b->kind,
+                                  .flags = b->flags,
+                                  .serial = b->serial};
     }
     pthread_mutex_unlock(&map.lock);
     return b != NULL;
@@ -334,8 +345,8 @@ struct emu_memory *emu_mem_view(int device, uint32_t access)
     struct emu_snapshot *s = map.current;
     if (s) {
         atomic_fetch_add(&s->refs, 1);
-        *m = (struct emu_memory){.snapshot = s, .blocks = s->blocks, .bases = s->bases,
-                                 .count = s->count};
+        *m = (struct emu_memory){
+            .snapshot = s, .blocks = s->blocks, .bases = s->bases, .count = s->count};
     }
     pthread_mutex_unlock(&map.lock);
     m->serial = atomic_fetch_add(&view_serial, 1);
@@ -375,8 +386,9 @@ static void print_block(char *buf, size_t len, const char *lead, uint64_t bytes,
     char owner[32] = "";
     if (b->device >= 0)
         snprintf(owner, sizeof owner, " of device %d", b->device);
-    snprintf(buf, len, "%s%" PRIu64 " bytes %s allocation #%" PRIu64 " (%s memory%s, 0x%" PRIx64
-                       ", %" PRIu64 " bytes)",
+    snprintf(buf, len,
+             "%s%" PRIu64 " bytes %s allocation #%" PRIu64 " (%s memory%s, 0x%" PRIx64 ", %" PRIu64
+             " bytes)",
              lead, bytes, how, b->serial, kind_names[b->kind], owner, b->base, b->size);
 }
 
@@ -388,8 +400,9 @@ static bool explain_freed(uint64_t addr, char *buf, size_t len)
         const struct freed *f = &map.freed[i];
         found = f->size && addr - f->base < f->size;
         if (found)
-            snprintf(buf, len, "inside allocation #%" PRIu64 " (0x%" PRIx64 ", %" PRIu64
-                               " bytes), which was freed",
+            snprintf(buf, len,
+                     "inside allocation #%" PRIu64 " (0x%" PRIx64 ", %" PRIu64
+                     " bytes), which was freed",
                      f->serial, f->base, f->size);
     }
     pthread_mutex_unlock(&map.lock);
@@ -422,7 +435,8 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
         snprintf(buf, len, "not near any allocation");
 }
 
-/* Where the bytes of a range lie; *init too when they are tracked. False when it leaves its block. */
+/* Where the bytes of a range lie; *init too when they are tracked. False when it leaves its block.
+ */
 static bool resolve(const struct emu_memory *m, uint64_t addr, uint64_t n, uint8_t **host,
                     uint8_t **init, const char *what, char *err, size_t errlen)
 {

@@ -153,67 +153,72 @@ static void mark_written(struct emu_where *a, unsigned bytes)
         emu_lane_set_poison(a, l, i, 4, 0);
 }
 
-/* Rows of the operands; global and buffer instructions keep both in one register group. */
+/* Rows of the operands. */
 struct operands {
     const uint32_t *a, *b;
     uint32_t *d;
 };
 
-static struct operands operands(const struct emu_wave *w, const struct emu_op *op, unsigned words,
-                                bool pair)
+/* Global and buffer instructions keep both data operands in one register group. */
+static struct operands global_operands(const struct emu_wave *w, const struct emu_op *op,
+                                       unsigned words, bool pair)
 {
-    struct operands o = {.a = op->s[1] == EMU_NO_ROW ? NULL : emu_row(w, op->s[1])};
-    o.b = pair ? o.a + words * w->lanes : op->s[2] == EMU_NO_ROW ? NULL : emu_row(w, op->s[2]);
-    o.d = op->d[0] == EMU_NO_ROW ? NULL : emu_row(w, op->d[0]);
-    return o;
+    const uint32_t *a = emu_row(w, op->s[1]);
+    return (struct operands){a, pair ? a + words * w->lanes : NULL,
+                             op->d[0] == EMU_NO_ROW ? NULL : emu_row(w, op->d[0])};
+}
+
+static struct operands lds_operands(const struct emu_wave *w, const struct emu_op *op)
+{
+    return (struct operands){emu_row(w, op->s[1]),
+                             op->s[2] == EMU_NO_ROW ? NULL : emu_row(w, op->s[2]),
+                             op->d[0] == EMU_NO_ROW ? NULL : emu_row(w, op->d[0])};
 }
 
 EMU_DEVICE_DATA static void run32(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
-                                  bool pair, bool replaces, op32 *fn)
+                                  const struct operands *o, bool replaces, op32 *fn)
 {
-    struct operands o = operands(w, op, 1, pair);
     check_atomic(w, op, a, 4, replaces);
     EMU_EACH_LANE(l, a->mask)
     {
         uint32_t *p = (uint32_t *)a->p[l];
-        uint32_t x = o.a[l], y = o.b ? o.b[l] : 0;
+        uint32_t x = o->a[l], y = o->b ? o->b[l] : 0;
         uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(p, &old, fn(old, x, y), false, __ATOMIC_SEQ_CST,
                                             __ATOMIC_RELAXED))
             ;
-        if (o.d)
-            o.d[l] = old;
+        if (o->d)
+            o->d[l] = old;
     }
     EMU_EACH_LANE(l, a->zero)
-    if (o.d)
-        o.d[l] = 0;
+    if (o->d)
+        o->d[l] = 0;
     if (w->strict)
         mark_written(a, 4);
 }
 
 EMU_DEVICE_DATA static void run64(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
-                                  bool pair, bool replaces, op64 *fn)
+                                  const struct operands *o, bool replaces, op64 *fn)
 {
-    struct operands o = operands(w, op, 2, pair);
     const unsigned n = w->lanes;
     check_atomic(w, op, a, 8, replaces);
     EMU_EACH_LANE(l, a->mask)
     {
         uint64_t *p = (uint64_t *)a->p[l];
-        uint64_t x = o.a[l] | (uint64_t)o.a[n + l] << 32;
-        uint64_t y = o.b ? o.b[l] | (uint64_t)o.b[n + l] << 32 : 0;
+        uint64_t x = o->a[l] | (uint64_t)o->a[n + l] << 32;
+        uint64_t y = o->b ? o->b[l] | (uint64_t)o->b[n + l] << 32 : 0;
         uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(p, &old, fn(old, x, y), false, __ATOMIC_SEQ_CST,
                                             __ATOMIC_RELAXED))
             ;
-        if (o.d) {
-            o.d[l] = (uint32_t)old;
-            o.d[n + l] = (uint32_t)(old >> 32);
+        if (o->d) {
+            o->d[l] = (uint32_t)old;
+            o->d[n + l] = (uint32_t)(old >> 32);
         }
     }
     EMU_EACH_LANE(l, a->zero)
-    if (o.d)
-        o.d[l] = o.d[n + l] = 0;
+    if (o->d)
+        o->d[l] = o->d[n + l] = 0;
     if (w->strict)
         mark_written(a, 8);
 }
@@ -252,14 +257,16 @@ static bool is_cmpswap(const char *name)
     {                                                                                              \
         struct emu_where a;                                                                        \
         where(w, op, &a, bits / 8, EMU_RMW);                                                       \
-        run##bits(w, op, &a, is_cmpswap(#name), is_swap(#name), name##_op);                        \
+        struct operands o = global_operands(w, op, bits / 32, is_cmpswap(#name));                  \
+        run##bits(w, op, &a, &o, is_swap(#name), name##_op);                                       \
     }
 #define DS_ATOMIC_FN(fn, op_, base, bits)                                                          \
     void EMU_DO(fn)(struct emu_wave * w, const struct emu_op *op)                                  \
     {                                                                                              \
         struct emu_where a;                                                                        \
         emu_where_lds(w, op, &a, (unsigned)op->insn->offset, bits / 8, EMU_RMW);                   \
-        run##bits(w, op, &a, false, is_swap(#op_), base##_op);                                     \
+        struct operands o = lds_operands(w, op);                                                   \
+        run##bits(w, op, &a, &o, is_swap(#op_), base##_op);                                        \
     }
 #define GLOBAL_ATOMICS(name, bits)                                                                 \
     ATOMIC_FN(global_atomic_##name, emu_where_global, name, bits)                                  \
@@ -278,19 +285,23 @@ static bool is_cmpswap(const char *name)
 /* Two exchanges in one instruction; offsets count elements, or 64 elements. */
 static void exchange2(struct emu_wave *w, const struct emu_op *op, unsigned bits, unsigned stride)
 {
-    const unsigned bytes = bits / 8, offset[2] = {op->insn->offset0, op->insn->offset1};
+    const unsigned bytes = bits / 8, words = bits / 32;
+    const unsigned offset[2] = {op->insn->offset0, op->insn->offset1};
+    uint32_t second[2 * 64]; /* the first result may overwrite the second operand */
     struct emu_where a[2];
-    struct emu_op half[2] = {*op, *op};
-    half[1].d[0] = (uint16_t)(op->d[0] + bytes / 4);
-    half[1].s[1] = op->s[2];
+    memcpy(second, emu_row(w, op->s[2]), words * w->lanes * sizeof *second);
     for (int i = 0; i < 2; i++)
         emu_where_lds(w, op, &a[i], offset[i] * stride * bytes, bytes, EMU_RMW);
     for (int i = 0; i < 2; i++) {
-        half[i].s[2] = EMU_NO_ROW;
+        struct emu_op half = *op;
+        half.d[0] = (uint16_t)(op->d[0] + (unsigned)i * words);
+        struct operands o = lds_operands(w, &half);
+        o.a = i ? second : o.a;
+        o.b = NULL;
         if (bits == 32)
-            run32(w, &half[i], &a[i], false, true, swap_op);
+            run32(w, &half, &a[i], &o, true, swap_op);
         else
-            run64(w, &half[i], &a[i], false, true, swap_x2_op);
+            run64(w, &half, &a[i], &o, true, swap_x2_op);
     }
 }
 

@@ -95,7 +95,8 @@ static void range_check(struct emu_wave *w, const struct emu_op *op, struct emu_
 {
     const struct resource r = read_resource(w, op);
     uint64_t exec = a->mask;
-    EMU_EACH_LANE(l, exec) {
+    EMU_EACH_LANE(l, exec)
+    {
         uint32_t index = (index_row ? index_row[l] : 0) + (r.add_tid ? l : 0);
         uint32_t offset = (uint32_t)op->insn->offset + (offset_row ? offset_row[l] : 0);
         unsigned n = bytes_in_range(&r, index, offset, bytes);
@@ -135,7 +136,7 @@ void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_wh
     if (whole)
         emu_locate_global(w, a, whole, bytes, access);
     EMU_EACH_LANE(l, a->partial)
-        emu_locate_global(w, a, UINT64_C(1) << l, a->valid[l], access);
+    emu_locate_global(w, a, UINT64_C(1) << l, a->valid[l], access);
     emu_idle_lanes(w, a);
     if (w->group->launch->count_memory)
         emu_count_global(w, a, bytes, access);

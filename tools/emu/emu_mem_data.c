@@ -155,7 +155,7 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     X(scratch_##name, emu_where_scratch, name##_body, __VA_ARGS__)
 
 #define LOAD_FN(fn, where, body, bytes, words)                                                     \
-    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave *w, const struct emu_op *op)                    \
+    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave * w, const struct emu_op *op)                  \
     {                                                                                              \
         struct emu_where a;                                                                        \
         where(w, op, &a, bytes, EMU_READ);                                                         \
@@ -163,7 +163,7 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     }
 /* A gfx9 buffer load with the LDS bit writes LDS instead of registers. */
 #define BUFFER_LOAD_FN(name, bytes, words)                                                         \
-    EMU_DEVICE_DATA void EMU_DO(buffer_##name)(struct emu_wave *w, const struct emu_op *op)         \
+    EMU_DEVICE_DATA void EMU_DO(buffer_##name)(struct emu_wave * w, const struct emu_op *op)       \
     {                                                                                              \
         struct emu_where a;                                                                        \
         emu_where_buffer(w, op, &a, bytes, EMU_READ);                                              \
@@ -175,14 +175,14 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
 #define LOAD(name, bytes, words, ...)                                                              \
     SPACES(LOAD_FN, name, bytes, words) BUFFER_LOAD_FN(name, bytes, words)
 #define DS_LOAD(name, bytes, words, ...)                                                           \
-    EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave *w, const struct emu_op *op)                  \
+    EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                \
     {                                                                                              \
         struct emu_where a;                                                                        \
         emu_where_lds(w, op, &a, (unsigned)op->insn->offset, bytes, EMU_READ);                     \
         run_load(w, op, &a, bytes, words, name##_body);                                            \
     }
 #define STORE_FN(fn, where, body, bytes, words)                                                    \
-    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave *w, const struct emu_op *op)                    \
+    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave * w, const struct emu_op *op)                  \
     {                                                                                              \
         struct emu_where a;                                                                        \
         where(w, op, &a, bytes, EMU_WRITE);                                                        \
@@ -192,7 +192,7 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     SPACES(STORE_FN, name, bytes, words)                                                           \
     STORE_FN(buffer_##name, emu_where_buffer, name##_body, bytes, words)
 #define DS_STORE(name, bytes, words, ...)                                                          \
-    EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave *w, const struct emu_op *op)                  \
+    EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                \
     {                                                                                              \
         struct emu_where a;                                                                        \
         emu_where_lds(w, op, &a, (unsigned)op->insn->offset, bytes, EMU_WRITE);                    \
@@ -228,12 +228,12 @@ EMU_DEVICE_DATA static void write2(struct emu_wave *w, const struct emu_op *op, 
 }
 
 #define READ2(name, bytes, stride, body)                                                           \
-    void EMU_DO(name)(struct emu_wave *w, const struct emu_op *op)                                  \
+    void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                                \
     {                                                                                              \
         read2(w, op, bytes, stride, body);                                                         \
     }
 #define WRITE2(name, bytes, stride, body)                                                          \
-    void EMU_DO(name)(struct emu_wave *w, const struct emu_op *op)                                  \
+    void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                                \
     {                                                                                              \
         write2(w, op, bytes, stride, body);                                                        \
     }
@@ -274,8 +274,8 @@ void EMU_DO(ds_write_addtid_b32)(struct emu_wave *w, const struct emu_op *op)
 static void addtid_global(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                           enum emu_access access)
 {
-    uint64_t base = (op->s[2] == EMU_NO_ROW ? 0 : emu_s64(w, op->s[2])) +
-                    (uint64_t)(int64_t)op->insn->offset;
+    uint64_t base =
+        (op->s[2] == EMU_NO_ROW ? 0 : emu_s64(w, op->s[2])) + (uint64_t)(int64_t)op->insn->offset;
     a->mask = emu_exec(w);
     a->zero = a->partial = 0;
     for (unsigned l = 0; l < w->lanes; l++)

@@ -92,7 +92,8 @@
     X(s_memrealtime, 0, EMU_C_SMEM)
 
 #define LOAD(name, ...)                                                                            \
-    emu_fn EMU_DO(global_##name), EMU_DO(flat_##name), EMU_DO(scratch_##name), EMU_DO(buffer_##name);
+    emu_fn EMU_DO(global_##name), EMU_DO(flat_##name), EMU_DO(scratch_##name),                     \
+        EMU_DO(buffer_##name);
 #define STORE LOAD
 #define DS_LOAD(name, ...) emu_fn EMU_DO(name);
 #define DS_STORE DS_LOAD
@@ -106,7 +107,8 @@
 EMU_MEM_SPECIAL(DECLARE)
 #undef DECLARE
 
-/* Ends a load whose result goes to LDS: M0[15:0] + instruction offset + 4 * lane, one dword each. */
+/* Ends a load whose result goes to LDS: M0[15:0] + instruction offset + 4 * lane, one dword each.
+ */
 void emu_lds_dma(struct emu_wave *w, const struct emu_op *op, struct emu_where *from,
                  unsigned bytes, void (*body)(uint32_t *d, size_t stride, const uint8_t *p));
 

@@ -61,8 +61,8 @@ void emu_where_global_at(struct emu_wave *w, struct emu_where *a, unsigned bytes
                          enum emu_access access);
 
 /* Host bytes of a device range for a scalar access; faults when not allowed. */
-uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes,
-                          enum emu_access access, uint8_t **init);
+uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes, enum emu_access access,
+                          uint8_t **init);
 
 /* Poison bits of n <= 4 bytes at byte `at` behind lane l's address. */
 static inline uint32_t emu_lane_poison(const struct emu_where *a, unsigned l, unsigned at,
@@ -105,7 +105,8 @@ static inline uint32_t emu_scalar(const struct emu_wave *w, const struct emu_op 
     return op->s[i] == EMU_NO_ROW ? 0 : w->s[op->s[i]];
 }
 
-/* Counters (emu_mem_count.c): memory transactions and LDS bank conflicts from the lane addresses. */
+/* Counters (emu_mem_count.c): memory transactions and LDS bank conflicts from the lane addresses.
+ */
 void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
                       enum emu_access access);
 void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes);

@@ -40,6 +40,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_hip_counters.c \
 	tools/emu/emu_hip_device.c \
 	tools/emu/emu_hip_error.c \
+	tools/emu/emu_hip_fat.c \
 	tools/emu/emu_hip_graph.c \
 	tools/emu/emu_hip_memory.c \
 	tools/emu/emu_hip_module.c \
