@@ -33,9 +33,8 @@ lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
 
 # libaotriton_v2.so: the C++ names of one AOTriton release over the C API. Its file name, its SONAME
-# and config.h carry that release's version; libtool's numbering cannot express that.
-AOTRITON_VERSION = 0.11.2
-aotriton_library = libaotriton_v2.so.$(AOTRITON_VERSION)
+# and config.h carry that release's version, $(AOTRITON_VERSION); libtool's numbering cannot express
+# that. The other releases that were asked for lie in lib/aotriton-abi/VERSION.
 aotriton_headers = \
 	include/aotriton/cpp_tune.h \
 	include/aotriton/dtypes.h \
@@ -50,6 +49,8 @@ aotriton_sources = \
 	lib/shim/shim_tensor.cc \
 	lib/shim/shim_v2.cc \
 	lib/shim/shim_v3.cc
+aotriton_inputs = $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map $(aotriton_headers) \
+	$(aotriton_v2_headers) include/aothip/aothip.h lib/libaothip.la
 EXTRA_DIST += include/aotriton/config.h.in $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map
 
 aotritonincludedir = $(includedir)/aotriton
@@ -59,33 +60,58 @@ aotritonv2includedir = $(includedir)/aotriton/v2
 aotritonv2include_HEADERS = $(aotriton_v2_headers)
 CLEANFILES += include/aotriton/config.h
 
-include/aotriton/config.h: include/aotriton/config.h.in lib/local.mk
-	$(AM_V_GEN)$(MKDIR_P) include/aotriton && \
-	set -- `echo $(AOTRITON_VERSION) | tr . ' '` && \
+# $(call aotriton_config,VERSION,FILE)
+aotriton_config = $(MKDIR_P) `dirname $(2)` && set -- `echo $(1) | tr . ' '` && \
 	sed -e "s/@AOTRITON_MAJOR@/$$1/" -e "s/@AOTRITON_MINOR@/$$2/" -e "s/@AOTRITON_PATCH@/$$3/" \
 		-e 's/@AOTRITON_ENABLE_SUFFIX@/0/' -e 's/@AOTRITON_NAME_SUFFIX@//' \
-		$(srcdir)/include/aotriton/config.h.in > $@.tmp && mv $@.tmp $@
+		$(srcdir)/include/aotriton/config.h.in > $(2).tmp && mv $(2).tmp $(2)
 
-# One command compiles and links: the sources are few and small. It lies beside libaothip.so as it
-# will when installed, so that RUNPATH finds that in both places.
+# $(call aotriton_link,VERSION,INCLUDE-DIRECTORY-OF-CONFIG.H,DIRECTORY,RUNPATH): one command compiles
+# and links, the sources are few and small.
+aotriton_link = $(CXX) -I$(2) -I$(top_srcdir)/include $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) \
+	$(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) $(aotriton_sources:%=$(srcdir)/%) \
+	-o $(3)/libaotriton_v2.so.$(1) -Wl,--version-script=$(srcdir)/lib/shim/aotriton.map \
+	-Wl,-soname,libaotriton_v2.so.$(1) -Wl,-z,defs '-Wl,-rpath,$(4)' -Llib/.libs -laothip && \
+	$(LN_S) -f libaotriton_v2.so.$(1) $(3)/libaotriton_v2.so
+
+include/aotriton/config.h: include/aotriton/config.h.in config.status
+	$(AM_V_GEN)$(call aotriton_config,$(AOTRITON_VERSION),$@)
+
+# It lies beside libaothip.so as it will when installed, so that RUNPATH finds that in both places.
 ALL_LOCAL += lib/.libs/libaotriton_v2.so
 MOSTLYCLEANFILES += lib/.libs/libaotriton_v2.so*
-lib/.libs/libaotriton_v2.so: lib/.libs/$(aotriton_library)
-	$(AM_V_at)$(LN_S) -f $(aotriton_library) $@
-lib/.libs/$(aotriton_library): $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map \
-		$(aotriton_headers) $(aotriton_v2_headers) include/aotriton/config.h \
-		include/aothip/aothip.h lib/libaothip.la
-	$(AM_V_GEN)$(CXX) -Daotriton_v2_EXPORTS -I$(top_builddir)/include \
-		-I$(top_srcdir)/include $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
-		$(aotriton_sources:%=$(srcdir)/%) -o $@ \
-		-Wl,--version-script=$(srcdir)/lib/shim/aotriton.map -Wl,-soname,$(aotriton_library) \
-		-Wl,-z,defs '-Wl,-rpath,$$ORIGIN' -Llib/.libs -laothip
+lib/.libs/libaotriton_v2.so: $(aotriton_inputs) include/aotriton/config.h
+	$(AM_V_GEN)$(call aotriton_link,$(AOTRITON_VERSION),include,lib/.libs,$$ORIGIN)
 
+# The others: library and config.h of each in a directory by itself.
+ALL_LOCAL += $(AOTRITON_OTHERS:%=lib/.libs/aotriton-abi/%/libaotriton_v2.so)
+lib/.libs/aotriton-abi/%/libaotriton_v2.so: $(aotriton_inputs) include/aotriton/config.h.in
+	$(AM_V_at)$(call aotriton_config,$*,lib/.libs/aotriton-abi/$*/include/aotriton/config.h)
+	$(AM_V_GEN)$(call aotriton_link,$*,lib/.libs/aotriton-abi/$*/include,lib/.libs/aotriton-abi/$*,$$ORIGIN/../..)
+clean-aotriton-abi:
+	rm -rf lib/.libs/aotriton-abi
+CLEAN_LOCAL += clean-aotriton-abi
+
+# $(call aotriton_install,FROM,TO,VERSION)
+aotriton_install = $(MKDIR_P) $(2) && \
+	$(INSTALL_PROGRAM) $(1)/libaotriton_v2.so.$(3) $(2)/libaotriton_v2.so.$(3) && \
+	(cd $(2) && $(LN_S) -f libaotriton_v2.so.$(3) libaotriton_v2.so)
 INSTALL_DATA_LOCAL += install-aotriton
-install-aotriton: lib/.libs/$(aotriton_library)
-	$(MKDIR_P) '$(DESTDIR)$(libdir)'
-	$(INSTALL_PROGRAM) lib/.libs/$(aotriton_library) '$(DESTDIR)$(libdir)/$(aotriton_library)'
-	cd '$(DESTDIR)$(libdir)' && $(LN_S) -f $(aotriton_library) libaotriton_v2.so
+install-aotriton: lib/.libs/libaotriton_v2.so \
+		$(AOTRITON_OTHERS:%=lib/.libs/aotriton-abi/%/libaotriton_v2.so)
+	$(call aotriton_install,lib/.libs,'$(DESTDIR)$(libdir)',$(AOTRITON_VERSION))
+	@for version in $(AOTRITON_OTHERS); do \
+	    from=lib/.libs/aotriton-abi/$$version to='$(DESTDIR)$(libdir)'/aotriton-abi/$$version; \
+	    $(call aotriton_install,$$from,"$$to",$$version) && \
+	    $(MKDIR_P) "$$to/include/aotriton/v2" && \
+	    $(INSTALL_DATA) $(aotriton_headers:%=$(srcdir)/%) $$from/include/aotriton/config.h \
+	        "$$to/include/aotriton" && \
+	    $(INSTALL_DATA) $(aotriton_v2_headers:%=$(srcdir)/%) "$$to/include/aotriton/v2" || exit 1; \
+	done
 UNINSTALL_LOCAL += uninstall-aotriton
 uninstall-aotriton:
-	rm -f '$(DESTDIR)$(libdir)/$(aotriton_library)' '$(DESTDIR)$(libdir)/libaotriton_v2.so'
+	rm -f '$(DESTDIR)$(libdir)/libaotriton_v2.so.$(AOTRITON_VERSION)' \
+	    '$(DESTDIR)$(libdir)/libaotriton_v2.so'
+	@for version in $(AOTRITON_OTHERS); do \
+	    rm -rf '$(DESTDIR)$(libdir)'/aotriton-abi/$$version; done
+	-rmdir '$(DESTDIR)$(libdir)/aotriton-abi' 2>/dev/null

@@ -41,10 +41,16 @@ struct VarlenType {
     static constexpr std::int8_t None = 0;
     static constexpr std::int8_t CompactVarlen = 1;
     static constexpr std::int8_t PaddedVarlen = 2;
+#if AOTRITON_VERSION_MINOR >= 12
+    static constexpr std::int8_t StridedVarlen = 3;
+#endif
 };
 
 struct AOTRITON_API attn_options {
     int force_backend_index = -1; /* a hint of no effect */
+#if AOTRITON_VERSION_MINOR >= 12
+    bool deterministic = false; /* of the backward pass; results always are */
+#endif
 };
 
 struct AOTRITON_API attn_fwd_params {
@@ -60,6 +66,10 @@ struct AOTRITON_API attn_fwd_params {
     T1 cu_seqlens_k;
     std::int32_t Max_seqlen_q = 0;
     std::int32_t Max_seqlen_k = 0;
+#if AOTRITON_VERSION_MINOR >= 12
+    T1 seq_strides_q; /* not null: where each sequence starts */
+    T1 seq_strides_k;
+#endif
     float dropout_p;
     T0 philox_seed_ptr;
     T0 philox_offset1;
@@ -73,7 +83,11 @@ struct AOTRITON_API attn_fwd_params {
     std::int32_t window_left;
     std::int32_t window_right;
 
+#if AOTRITON_VERSION_MINOR >= 12
+    static constexpr std::int32_t kVersion = 3;
+#else
     static constexpr std::int32_t kVersion = 1;
+#endif
     attn_fwd_params();
 };
 
@@ -98,6 +112,10 @@ struct AOTRITON_API attn_bwd_params {
     T1 cu_seqlens_k;
     std::int32_t Max_seqlen_q = 0;
     std::int32_t Max_seqlen_k = 0;
+#if AOTRITON_VERSION_MINOR >= 12
+    T1 seq_strides_q; /* not null: where each sequence starts */
+    T1 seq_strides_k;
+#endif
     float dropout_p;
     T0 philox_seed_ptr;
     T0 philox_offset1;
@@ -108,16 +126,22 @@ struct AOTRITON_API attn_bwd_params {
     std::int32_t window_right;
     mutable LT4 DQ_ACC; /* scratch */
 
+#if AOTRITON_VERSION_MINOR >= 12
+    static constexpr std::int32_t kVersion = 6;
+#else
     static constexpr std::int32_t kVersion = 3;
+#endif
     attn_bwd_params();
 };
 
 hipError_t AOTRITON_API attn_bwd(const attn_bwd_params &params, std::int32_t params_version,
                                  AOTRITON_NS::Stream stream, const attn_options *options = nullptr);
 
+#if AOTRITON_VERSION_MINOR < 12
 hipError_t AOTRITON_API aiter_bwd(const attn_bwd_params &params, std::int32_t params_version,
                                   AOTRITON_NS::Stream stream,
                                   const attn_options *options = nullptr);
+#endif
 
 } // namespace AOTRITON_NS::v3::flash
 

@@ -203,9 +203,31 @@ extern template class TensorView<4>;
 #endif
 
 /*
- * A tensor that the caller allocates when it is asked for: acquire(cookie) gives it,
- * dispose(cookie) ends its use. All three members null means none.
+ * A tensor that the caller allocates when it is asked for: acquire gives it, dispose ends its use.
+ * All members null means none.
  */
+#if AOTRITON_VERSION_MINOR >= 12
+template <int Rank> struct LazyTensor {
+    void *cookie = nullptr;
+    TensorView<Rank> (*acquire)(LazyTensor<Rank> *self) = nullptr;
+    void (*dispose)(LazyTensor<Rank> *self) = nullptr;
+    TensorView<Rank> eager; /* if not null, what acquire would give */
+
+    operator bool() const
+    {
+        return cookie || acquire || dispose || eager;
+    }
+
+    /* Ends the use once. */
+    void free()
+    {
+        if (dispose && cookie) {
+            dispose(this);
+            cookie = nullptr;
+        }
+    }
+};
+#else
 template <int Rank> struct LazyTensor {
     void *cookie = nullptr;
     TensorView<Rank> (*acquire)(void *cookie) = nullptr;
@@ -225,6 +247,7 @@ template <int Rank> struct LazyTensor {
         }
     }
 };
+#endif
 
 /* The GPU of the stream; GPU_ARCH_UNKNOWN if HIP cannot tell. */
 AOTRITON_API Gpu getGpuFromStream(hipStream_t stream);
@@ -234,6 +257,11 @@ AOTRITON_API int getMultiProcessorCount(hipStream_t stream);
 
 /* Whether the user must opt in to using this GPU: no. */
 AOTRITON_API bool isArchExperimentallySupported(hipStream_t stream);
+
+#if AOTRITON_VERSION_MINOR * 100 + AOTRITON_VERSION_PATCH >= 1201
+/* Whether support of this GPU is a preview: no. */
+AOTRITON_API bool isArchTechPreview(hipStream_t stream);
+#endif
 
 } // namespace AOTRITON_NS
 

@@ -69,4 +69,11 @@ bool isArchExperimentallySupported(hipStream_t)
     return false;
 }
 
+#if AOTRITON_VERSION_MINOR * 100 + AOTRITON_VERSION_PATCH >= 1201
+bool isArchTechPreview(hipStream_t)
+{
+    return false;
+}
+#endif
+
 } // namespace AOTRITON_NS

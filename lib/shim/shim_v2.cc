@@ -4,22 +4,24 @@
 namespace AOTRITON_NS::v2::flash
 {
 
-using T4 = TensorView<4>;
-using T2 = TensorView<2>;
-using T1 = TensorView<1>;
-using T0 = TensorView<0>;
-using v3::flash::WindowValue;
+using v3::flash::T0;
+using v3::flash::T1;
+using v3::flash::T2;
+using v3::flash::T4;
 
+#if AOTRITON_VERSION_MINOR <= 12
 /* v2 knows one mask: query m sees the keys n <= m. */
 static shim::window causal(bool is_causal)
 {
-    return {is_causal, WindowValue::TopLeftAligned, WindowValue::TopLeftAligned};
+    return {is_causal, v3::flash::WindowValue::TopLeftAligned,
+            v3::flash::WindowValue::TopLeftAligned};
 }
 
 static hipError_t no_backward()
 {
     return shim::refuse(AOTHIP_E_UNSUPPORTED, "there is no backward kernel");
 }
+#endif
 
 hipError_t check_gpu(Stream stream)
 {
@@ -28,6 +30,7 @@ hipError_t check_gpu(Stream stream)
     return images ? shim::to_hip(aothip_check_stream(images, stream.native())) : error;
 }
 
+#if AOTRITON_VERSION_MINOR <= 12
 hipError_t attn_fwd(T4 q, T4 k, T4 v, T4 b, float sm_scale, T2 softmax_lse, T4 out, float dropout_p,
                     T0, T0, std::int64_t, T0, T0, T4 encoded_softmax, bool is_causal, T0,
                     Stream stream, FwdExtraArguments *)
@@ -65,6 +68,8 @@ hipError_t attn_bwd_compact_varlen(T4, T4, T4, T1, T1, std::int32_t, std::int32_
 {
     return no_backward();
 }
+
+#endif
 
 hipError_t debug_simulate_encoded_softmax(T4, float, T0, T0, std::uint64_t, Stream)
 {

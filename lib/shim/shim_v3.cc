@@ -48,10 +48,12 @@ hipError_t attn_bwd(const attn_bwd_params &, std::int32_t params_version, Stream
     return shim::refuse(AOTHIP_E_UNSUPPORTED, "there is no backward kernel");
 }
 
+#if AOTRITON_VERSION_MINOR < 12
 hipError_t aiter_bwd(const attn_bwd_params &params, std::int32_t params_version, Stream stream,
                      const attn_options *options)
 {
     return attn_bwd(params, params_version, stream, options);
 }
+#endif
 
 } // namespace AOTRITON_NS::v3::flash

@@ -19,7 +19,7 @@ empty "$work/diff" 'libaothip.so exports them and nothing else'
 $NM -D --defined-only $c | grep ' [A-Z] aothip_' | grep -v '@@AOTHIP_' >"$work/unversioned"
 empty "$work/unversioned" 'each with a version'
 
-version=`sed -n 's/^AOTRITON_VERSION = //p' "$srcdir/lib/local.mk"`
+version=`sed -n "s,^#define AOTRITON_VERSION_[A-Z]* \([0-9]*\)u,\1,p" include/aotriton/config.h | paste -s -d .`
 $NM -D --defined-only $cxx | sed 's/^[0-9a-f]* //' | LC_ALL=C sort >"$work/exported"
 LC_ALL=C sort "$srcdir/tests/lib/exports_$version.txt" >"$work/wanted"
 diff "$work/wanted" "$work/exported" >"$work/diff"

@@ -1,5 +1,5 @@
 /*
- * Attention, the entry points with positional arguments.
+ * Attention, the entry points with positional arguments; from 0.13 on only what is not attention.
  *
  * q (B, Hq, Sq, D), k (B, Hk, Sk, D), v (B, Hk, Sk, Dv), out (B, Hq, Sq, Dv) in one dtype, with any
  * strides but 1 on the last axis; softmax_lse (B * Hq, Sq) fp32 natural logarithm, null to leave it
@@ -31,6 +31,8 @@ struct AOTRITON_API FusedBwdExtraArguments : public CppTune {
 
 /* hipSuccess if attention runs on the stream's GPU, hipErrorNoBinaryForGpu if it does not. */
 hipError_t AOTRITON_API check_gpu(AOTRITON_NS::Stream stream);
+
+#if AOTRITON_VERSION_MINOR <= 12
 
 hipError_t AOTRITON_API attn_fwd(TensorView<4> q, TensorView<4> k, TensorView<4> v, TensorView<4> b,
                                  float sm_scale, TensorView<2> softmax_lse, TensorView<4> out,
@@ -74,6 +76,8 @@ hipError_t AOTRITON_API attn_bwd_compact_varlen(
     TensorView<2> delta, float dropout_p, TensorView<0> philox_seed, TensorView<0> philox_offset1,
     std::int64_t philox_offset2, bool is_causal, AOTRITON_NS::Stream stream,
     BwdExtraArguments *extargs = nullptr);
+
+#endif
 
 /* Fills r with +0.5 where dropout keeps an element and -0.5 where it drops it. */
 hipError_t AOTRITON_API debug_simulate_encoded_softmax(TensorView<4> r, float dropout_p,
