@@ -25,6 +25,16 @@ skip() { # NAME REASON
     echo "ok $count - $1 # SKIP $2"
 }
 
+release_names() { # VERSION: the lines of `nm -D --defined-only` of that AOTriton, without addresses
+    case $1 in
+    0.11.*) cat "$srcdir/tests/lib/exports_0.11.2.txt" ;;
+    0.12.*) cat "$srcdir/tests/lib/exports_0.12.0.txt" ;;
+    *) cat "$srcdir/tests/lib/exports_$1.txt" ;;
+    esac
+    # the one name that came with a point release
+    [ "$1" != 0.12.1 ] || echo 'T _ZN8aotriton17isArchTechPreviewEP12ihipStream_t'
+}
+
 plan() { # at the end
     echo "1..$count"
     exit $failed

@@ -87,10 +87,11 @@ tests_lib_test_shim_DEPENDENCIES = lib/.libs/libaotriton_v2.so lib/libaothip.la 
 	tests/lib/libtestlib.la
 
 # Rules that need no program: exports, headers, folders.
-test_lib_scripts = tests/lib/relocate.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
+test_lib_scripts = tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
 dist_check_SCRIPTS += $(test_lib_scripts)
 TESTS += $(test_lib_scripts)
-EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.11.2.txt
+EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \
+	tests/lib/exports_0.13.0.txt
 
 # make bench: the host path, on images of its own and on the built ones.
 EXTRA_PROGRAMS += tests/lib/bench_host
@@ -106,6 +107,21 @@ bench-host: tests/lib/bench_host$(EXEEXT)
 bench: bench-host
 CLEANFILES += tests/lib/bench_host$(EXEEXT)
 .PHONY: bench bench-host
+
+# The same for each other release: make tests/lib/abi/0.12.1/test_shim.
+tests/lib/abi/%/test_shim: tests/lib/test_shim.cc tests/lib/shim_world.h tests/lib/test_shim$(EXEEXT) \
+		lib/.libs/aotriton-abi/%/libaotriton_v2.so
+	$(AM_V_GEN)$(MKDIR_P) tests/lib/abi/$* && \
+	$(CXX) -Ilib/.libs/aotriton-abi/$*/include -I$(top_srcdir)/include -I$(top_srcdir)/tests \
+	    -I$(top_srcdir)/tests/lib $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) \
+	    $(AM_LDFLAGS) $(LDFLAGS) -rdynamic -o $@ $(srcdir)/tests/lib/test_shim.cc \
+	    tests/lib/test_shim-shim_world.o tests/lib/test_shim-fake_hip.o \
+	    -Llib/.libs/aotriton-abi/$* -laotriton_v2 -Llib/.libs -laothip \
+	    tests/lib/.libs/libtestlib.a $(ZSTD_LIBS) $(LIBS) \
+	    '-Wl,-rpath,$(abs_top_builddir)/lib/.libs/aotriton-abi/$*:$(abs_top_builddir)/lib/.libs'
+clean-abi-tests:
+	rm -rf tests/lib/abi
+CLEAN_LOCAL += clean-abi-tests
 
 # The built images on the emulator.
 test_lib_programs += tests/lib/test_end_to_end
