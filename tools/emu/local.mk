@@ -70,6 +70,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_run_wave.c \
 	tools/emu/emu_strict.c tools/emu/emu_strict.h \
 	tools/emu/emu_strict_build.c \
+	tools/emu/emu_strict_global.c \
 	tools/emu/emu_strict_hazard.c \
 	tools/emu/emu_strict_matrix.c \
 	tools/emu/emu_strict_race.c \
@@ -85,7 +86,7 @@ tools_emu_libhipemu_la_LIBADD = tools/emu/libemu.la
 tools_emu_libhipemu_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version \
 	-Wl,--version-script=$(srcdir)/tools/emu/hipemu.map -Wl,-z,defs
 tools_emu_libhipemu_la_DEPENDENCIES = tools/emu/libemu.la tools/emu/hipemu.map
-EXTRA_DIST += tools/emu/hipemu.map
+EXTRA_DIST += tools/emu/hipemu.map tools/emu/README.md
 
 # A program linked against libamdhip64 runs on the emulator with this directory on LD_LIBRARY_PATH.
 EMU_SONAMES = libamdhip64.so.5 libamdhip64.so.6 libamdhip64.so.7
