@@ -188,8 +188,8 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         type = EMU_T_B32;
     if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
         type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
-    /* LLVM takes the accumulator of a WMMA for a double. */
-    if (in->enc == EMU_VOP3P && in->flags & EMU_F_MATRIX && o == &in->src[2] &&
+    /* LLVM takes the accumulator of a WMMA in wave32 for a double. */
+    if (in->enc == EMU_VOP3P && in->wave == 32 && in->flags & EMU_F_MATRIX && o == &in->src[2] &&
         o->kind == EMU_OPK_CONST && o->value == f32_values[8]) {
         print_64(t, f64_values[8], true);
         return;
