@@ -54,3 +54,13 @@ tests_tools_emu_test_exec_strict_SOURCES = tests/tools/emu/test_exec_strict.c \
 tests_tools_emu_test_exec_strict_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_tools_emu_test_exec_strict_LDADD = tools/emu/libemu.la
 TESTS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict
+
+check_PROGRAMS += tests/tools/emu/test_mem tests/tools/emu/test_elf
+tests_tools_emu_test_mem_SOURCES = tests/tools/emu/test_mem.c
+tests_tools_emu_test_mem_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_mem_LDADD = tools/emu/libemu.la
+tests_tools_emu_test_elf_SOURCES = tests/tools/emu/test_elf.c
+tests_tools_emu_test_elf_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_elf_LDADD = tools/emu/libemu.la
+EXTRA_tests_tools_emu_test_elf_DEPENDENCIES = $(emu_test_objects)
+TESTS += tests/tools/emu/test_mem tests/tools/emu/test_elf
