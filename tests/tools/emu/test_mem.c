@@ -64,9 +64,10 @@ static void owners(void)
     ok(!emu_mem_register(host - 32, 64, 0), "on either side");
     emu_mem_unview(alone);
     emu_mem_unview(peers);
+    uint64_t gone = mine->base;
     emu_mem_reset(0);
     struct emu_block copy;
-    ok(!emu_mem_query(mine->base, &copy), "reset frees the device's memory");
+    ok(!emu_mem_query(gone, &copy), "reset frees the device's memory");
     ok(emu_mem_query(theirs->base, &copy), "and no other's");
     ok(emu_mem_free(theirs->base, ~0u) && emu_mem_free(pinned->base, ~0u) &&
            emu_mem_free((uintptr_t)host, ~0u),
