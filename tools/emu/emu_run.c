@@ -24,7 +24,8 @@ struct run {
     unsigned waves;
     atomic_uint_fast64_t next;
     atomic_bool stop;
-    pthread_mutex_t lock; /* guards launch->counters */
+    struct emu_strict_global *global; /* strict mode */
+    pthread_mutex_t lock;             /* guards launch->counters */
 };
 
 /* One thread's storage. */
@@ -150,6 +151,7 @@ static bool make_worker(struct worker *t, struct run *r)
         t->group.lds_poison = carve(&at, s.lds);
         t->strict.writes = carve(&at, s.lds_writes);
         t->strict.reads = carve(&at, s.lds_reads);
+        t->strict.global = r->global;
         t->group.strict = &t->strict;
     }
     return true;
@@ -162,9 +164,33 @@ static void free_worker(struct worker *t)
     free(t->arena);
 }
 
+/*
+ * Adversarial mode: the hardware promises v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 to one last
+ * place, so each active lane's result moves by at most that. Powers of two, which come out exact,
+ * and specials stay.
+ */
+static void move_results(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *d = emu_row(w, op->d[0]);
+    uint64_t exec = emu_exec(w);
+
+    for (unsigned l = 0; l < w->lanes; l++) {
+        uint32_t exponent = d[l] & 0x7f800000;
+
+        if (exec >> l & 1 && exponent && exponent != 0x7f800000 && d[l] & 0x7fffff)
+            d[l] += (uint32_t)(emu_random(w) % 3) - 1;
+    }
+}
+
 /* One op with something unusual switched on. */
 static void run_slow(struct emu_wave *w, const struct emu_op *op)
 {
+    if (w->attention & EMU_A_ADVERSARIAL && op->cls == EMU_C_TRANS &&
+        op->insn->dst[0].type == EMU_T_F32) {
+        op->fn(w, op);
+        move_results(w, op);
+        return;
+    }
     if (w->attention & EMU_A_GPR_IDX && op->flags & EMU_B_VECTOR)
         emu_program_of(w)->lanes->gpr_idx(w, op);
     else if (w->attention & EMU_A_MODE && op->flags & EMU_B_MODE)
@@ -361,32 +387,15 @@ static bool refuse(struct emu_launch *l, const char *why)
     return false;
 }
 
-bool emu_run(struct emu_launch *l)
+/* Makes the workers, runs them and frees them. */
+static bool run_workers(struct run *r)
 {
-    struct run r = {.launch = l, .lock = PTHREAD_MUTEX_INITIALIZER};
-    uint64_t items = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    struct worker *workers;
-    unsigned n, made = 0, started = 1;
+    unsigned n = thread_count(r), made = 0, started = 1;
+    struct worker *workers = calloc(n, sizeof *workers);
 
-    memset(&l->counters, 0, sizeof l->counters);
-    memset(&l->fault, 0, sizeof l->fault);
-    if (!l->kernel->program)
-        return refuse(l, "kernel is not prepared");
-    if (l->strict && !emu_strict_prepare(l->kernel))
-        return refuse(l, "out of memory");
-    r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
-    if (!items || r.waves > EMU_MAX_WAVES)
-        return refuse(l, "a workgroup has 1 to 1024 work-items");
-    if (!r.groups)
-        return true;
-    for (r.stride = r.groups / 2 + 1 + l->seed % r.groups; gcd(r.stride, r.groups) != 1;)
-        r.stride++;
-    n = thread_count(&r);
-    workers = calloc(n, sizeof *workers);
     if (!workers)
-        return refuse(l, "out of memory");
-    while (made < n && make_worker(&workers[made], &r))
+        return refuse(r->launch, "out of memory");
+    while (made < n && make_worker(&workers[made], r))
         made++;
     if (made == n) {
         while (started < n &&
@@ -399,9 +408,39 @@ bool emu_run(struct emu_launch *l)
     for (unsigned i = 0; i < n; i++)
         free_worker(&workers[i]);
     free(workers);
-    if (made < n)
-        return refuse(l, "out of memory");
-    return !l->fault.text[0];
+    return made == n || refuse(r->launch, "out of memory");
+}
+
+/* What strict mode needs beside the workers' own state. */
+static bool prepare_strict(struct run *r)
+{
+    if (!r->launch->strict)
+        return true;
+    r->global = emu_strict_global_new(r->groups * r->waves);
+    return r->global && emu_strict_prepare(r->launch->kernel);
+}
+
+bool emu_run(struct emu_launch *l)
+{
+    struct run r = {.launch = l, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t items = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    bool ok;
+
+    memset(&l->counters, 0, sizeof l->counters);
+    memset(&l->fault, 0, sizeof l->fault);
+    if (!l->kernel->program)
+        return refuse(l, "kernel is not prepared");
+    r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
+    if (!items || r.waves > EMU_MAX_WAVES)
+        return refuse(l, "a workgroup has 1 to 1024 work-items");
+    if (!r.groups)
+        return true;
+    for (r.stride = r.groups / 2 + 1 + l->seed % r.groups; gcd(r.stride, r.groups) != 1;)
+        r.stride++;
+    ok = prepare_strict(&r) ? run_workers(&r) : refuse(l, "out of memory");
+    emu_strict_global_free(r.global);
+    return ok && !l->fault.text[0];
 }
 
 void emu_write_sgprs(struct emu_wave *w, unsigned i, const uint32_t *x, unsigned n)

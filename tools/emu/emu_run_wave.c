@@ -111,7 +111,7 @@ void emu_init_wave(struct emu_wave *w)
     w->ip = p->ops + k->entry / 4;
     w->op = w->ip;
     w->scc = 0;
-    w->attention = 0;
+    w->attention = l->matrix == EMU_MATRIX_ADVERSARIAL ? EMU_A_ADVERSARIAL : 0;
     w->trapsts = w->status = 0;
     w->gpr_idx_mode = 0;
     w->state = EMU_RUNNING;

@@ -112,9 +112,12 @@ struct emu_lds_read {
     uint8_t reader, bytes;
 };
 
+struct emu_strict_global; /* last writes of the launch to device memory */
+
 struct emu_strict {
     struct emu_lds_write *writes;
     struct emu_lds_read *reads;
+    struct emu_strict_global *global;
 };
 
 /* Builds program->strict once. Thread-safe. False when out of memory. */
@@ -139,6 +142,12 @@ void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
                              const struct emu_op *op);
 void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
                               const struct emu_op *op);
+/* waves: of the whole launch. NULL when out of memory. Any thread may use one. */
+struct emu_strict_global *emu_strict_global_new(uint64_t waves);
+void emu_strict_global_free(struct emu_strict_global *g);
+void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int lane,
+                              uint64_t address, unsigned bytes);
+
 void emu_strict_at_barrier(struct emu_wave *w);
 
 #endif

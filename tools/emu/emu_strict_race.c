@@ -152,7 +152,9 @@ void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access
     struct emu_strict *s = w->group->strict;
     uint64_t end = address + bytes;
 
-    if (space != EMU_SPACE_LDS || !s || end > w->group->lds_size)
+    if (space == EMU_SPACE_GLOBAL)
+        emu_strict_global_access(w, access, lane, address, bytes);
+    if (space != EMU_SPACE_LDS || end > w->group->lds_size)
         return;
     if (access == EMU_READ && !((address | bytes) & 3)) {
         if (!repeats(w, lane, address))

@@ -213,8 +213,9 @@ enum emu_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED };
 enum emu_attention {
     EMU_A_STOP = 1, /* state is no longer RUNNING */
     EMU_A_GPR_IDX =
-        2,         /* s_set_gpr_idx_on: every vector operation goes through the indexing wrapper */
-    EMU_A_MODE = 4 /* rounding, denormals or IEEE differ from RNE / all denormals / on */
+        2, /* s_set_gpr_idx_on: every vector operation goes through the indexing wrapper */
+    EMU_A_ADVERSARIAL = 8, /* transcendentals are off by up to one last place */
+    EMU_A_MODE = 4         /* rounding, denormals or IEEE differ from RNE / all denormals / on */
 };
 
 struct emu_wave {

@@ -157,6 +157,15 @@ static const struct plant plants[] = {
      "v1, v6\ns_waitcnt lgkmcnt(0)\nds_store_b32 v5, v1\n"},
     {"gfx942", 128, NULL,
      "v_mov_b32 v6, 0\nds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_add_u32 v6, v0\n"},
+    {"gfx942", 128, "data race in device memory",
+     "v_mov_b32 v6, 0\nglobal_store_dword v6, v0, s[2:3]\n"},
+    {"gfx942", 128, "data race in device memory",
+     "global_store_dword v5, v0, s[2:3]\nv_xor_b32 v6, 0x100, v5\n"
+     "global_load_dword v1, v6, s[2:3]\n"},
+    {"gfx942", 128, NULL,
+     "global_store_dword v5, v0, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x100, v5\n"
+     "global_load_dword v1, v6, s[2:3]\n"},
+    {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nglobal_atomic_add v6, v0, s[2:3]\n"},
     /* the program itself */
     {"gfx942", 64, "outside of the code object", "s_mov_b64 s[10:11], 0\ns_setpc_b64 s[10:11]\n"},
     {"gfx942", 64, "s_trap 2", "s_trap 2\n"},
