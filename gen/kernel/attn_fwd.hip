@@ -162,6 +162,7 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q)
 /* O^T += V^T P^T */
 DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
 {
+    const u32 half = pack_half();
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group++) {
         /* Operands of one group at a time; those of all of them exceed the registers. */
@@ -172,7 +173,7 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
         block_frag b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
-            b[column] = pack_p(p[column][group / per_block], group % per_block);
+            b[column] = pack_p(p[column][group / per_block], group % per_block, half);
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++) {
             block_frag a = vt_tile_frag(vt_tile, block, group);
@@ -348,7 +349,8 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
         for (; fast > 1; fast--, left--, tile++) {
             next_k.first += k.pitch * KERNEL_TILE_K;
             next_v.first += v.pitch * KERNEL_TILE_K;
-            if (!step<STEP_FAST>(p, courier, factor, nullptr, 0, k, next_k, v, next_v))
+            if (!step<STEP_FAST>(p, courier, factor, nullptr, 0, k, {next_k.first, KERNEL_TILE_K},
+                                 v, {next_v.first, KERNEL_TILE_K}))
                 break;
         }
     }

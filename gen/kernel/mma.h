@@ -16,8 +16,8 @@
  * The order of the sixteen k is free as long as A and B agree on it. For S^T it is the order in
  * memory. For O^T it is the order in which S^T leaves P in the registers, so that
  *
- *     pack_p()     turns a block of P^T, f32 in C layout, into B fragments without a round trip
- *                  through LDS,
+ *     pack_p()     turns a block of P^T, f32 in C layout after begin_round(), into B fragments
+ *                  without a round trip through LDS,
  *
  * and V^T lies in LDS in that order. The order of the rows of A is free too: row i of a block of
  * V^T is the channel row_channel(i), chosen such that a lane ends up with ACC consecutive
@@ -40,8 +40,12 @@
 #define LOWER_HALVES 0x05040100u
 #define UPPER_HALVES 0x07060302u
 
-/* Two f32 to 16 bits each, to nearest; halves exact ties upwards in bf16. Not for NaN in f16. */
-DEVICE u32 round_pair_p(float low, float high);
+/*
+ * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes an
+ * operand. f16 rounds towards 0; bf16 to nearest, ties away from 0. P is never negative.
+ */
+DEVICE float begin_round(float p);
+DEVICE u32 end_round_pair(float low, float high);
 
 /* Two f32 to 16 bits each, to nearest even. */
 DEVICE u32 round_pair_even(float low, float high);
@@ -50,7 +54,12 @@ DEVICE u32 round_pair_even(float low, float high);
 
 typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
 
-DEVICE u32 round_pair_p(float low, float high)
+DEVICE float begin_round(float p)
+{
+    return p;
+}
+
+DEVICE u32 end_round_pair(float low, float high)
 {
     return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(low, high));
 }
@@ -63,10 +72,15 @@ DEVICE u32 round_pair_even(float low, float high)
 
 #elif KERNEL_DTYPE == MMA_BF16
 
-DEVICE u32 round_pair_p(float low, float high)
+DEVICE float begin_round(float p)
 {
-    u32 x = __builtin_bit_cast(u32, low) + 0x8000, y = __builtin_bit_cast(u32, high) + 0x8000;
-    return __builtin_amdgcn_perm(y, x, UPPER_HALVES);
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, p) + 0x8000);
+}
+
+DEVICE u32 end_round_pair(float low, float high)
+{
+    return __builtin_amdgcn_perm(__builtin_bit_cast(u32, high), __builtin_bit_cast(u32, low),
+                                 UPPER_HALVES);
 }
 
 DEVICE u32 round_even(float value)

@@ -85,13 +85,19 @@ DEVICE float other_half(float x)
                               __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
 }
 
+/* What pack_p() wants to know of the lane: here, nothing. */
+DEVICE u32 pack_half()
+{
+    return 0;
+}
+
 /* Keys 16 * group .. + 15 of a block of P^T as a B fragment. */
-DEVICE block_frag pack_p(const block_acc &p, int group)
+DEVICE block_frag pack_p(const block_acc &p, int group, u32)
 {
     block_frag b;
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        b[i] = round_pair_p(p[8 * group + 2 * i], p[8 * group + 2 * i + 1]);
+        b[i] = end_round_pair(p[8 * group + 2 * i], p[8 * group + 2 * i + 1]);
     return b;
 }
 

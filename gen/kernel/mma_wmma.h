@@ -93,16 +93,25 @@ DEVICE float other_half(float x)
     return __builtin_bit_cast(float, exchange_halves(__builtin_bit_cast(u32, x), 0));
 }
 
-/* A block of P^T as a B fragment; it has the one group 0. */
-DEVICE block_frag pack_p(const block_acc &p, int)
+/*
+ * The lane's half, for the selections of pack_p(). The empty statement makes the comparison with it
+ * belong to the step, so that its result can be in VCC, where selections go in pairs.
+ */
+DEVICE u32 pack_half()
 {
-    block_frag b;
     u32 half = lane_half();
     asm volatile("" : "+v"(half));
+    return half;
+}
+
+/* A block of P^T as a B fragment; it has the one group 0. */
+DEVICE block_frag pack_p(const block_acc &p, int, u32 half)
+{
+    block_frag b;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float low = p[2 * i], high = p[2 * i + 1];
-        u32 own = round_pair_p(low, high);
+        u32 own = end_round_pair(low, high);
         u32 other = exchange_halves(own, __builtin_bit_cast(u32, low));
         b[2 * i] = half ? other : own;
         b[2 * i + 1] = half ? own : other;

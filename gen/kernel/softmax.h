@@ -144,8 +144,8 @@ DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KE
             pair.x = __builtin_amdgcn_exp2f(pair.x);
             pair.y = __builtin_amdgcn_exp2f(pair.y);
             add_pair(sum, pair);
-            s[block][i] = pair.x;
-            s[block][i + 1] = pair.y;
+            s[block][i] = begin_round(pair.x);
+            s[block][i + 1] = begin_round(pair.y);
         }
     return sum;
 }
