@@ -64,3 +64,66 @@ tests_tools_emu_test_elf_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_elf_LDADD = tools/emu/libemu.la
 EXTRA_tests_tools_emu_test_elf_DEPENDENCIES = $(emu_test_objects)
 TESTS += tests/tools/emu/test_mem tests/tools/emu/test_elf
+
+# Semantics: a second implementation from the manuals (oracle*), with exact arithmetic (softfloat*), against
+# single-instruction kernels run on the emulator. llvm-mc and ld.lld of version 19 assemble them; LLVM_MC and
+# LD_LLD name others.
+check_LTLIBRARIES += tests/tools/emu/liboracle.la
+tests_tools_emu_liboracle_la_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_liboracle_la_LIBADD = -lm
+tests_tools_emu_liboracle_la_SOURCES = \
+	tests/tools/emu/oracle.h \
+	tests/tools/emu/oracle_compare.c \
+	tests/tools/emu/oracle_matrix.c tests/tools/emu/oracle_matrix.h \
+	tests/tools/emu/oracle_memory.c tests/tools/emu/oracle_memory.h \
+	tests/tools/emu/oracle_salu.c tests/tools/emu/oracle_salu.h tests/tools/emu/oracle_salu.def \
+	tests/tools/emu/oracle_valu.c tests/tools/emu/oracle_valu.def \
+	tests/tools/emu/oracle_wave.c \
+	tests/tools/emu/softfloat.c tests/tools/emu/softfloat.h \
+	tests/tools/emu/softfloat_trans.c \
+	tests/tools/emu/test_semantics.h \
+	tests/tools/emu/test_semantics_forms.c tests/tools/emu/test_semantics_forms.h \
+	tests/tools/emu/test_semantics_run.c tests/tools/emu/test_semantics_run.h \
+	tests/tools/emu/test_semantics_text.c
+
+semantics_ldadd = tests/tools/emu/liboracle.la tools/emu/libhipemu.la
+semantics_tests = tests/tools/emu/test_semantics_scalar tests/tools/emu/test_semantics_vop1 \
+	tests/tools/emu/test_semantics_vop2 tests/tools/emu/test_semantics_vop3 \
+	tests/tools/emu/test_semantics_vop3p tests/tools/emu/test_semantics_vopc \
+	tests/tools/emu/test_semantics_lds tests/tools/emu/test_semantics_memory \
+	tests/tools/emu/test_semantics_lanes tests/tools/emu/test_semantics_matrix
+check_PROGRAMS += tests/tools/emu/test_softfloat $(semantics_tests)
+TESTS += tests/tools/emu/test_softfloat $(semantics_tests)
+tests_tools_emu_test_softfloat_SOURCES = tests/tools/emu/test_softfloat.c
+tests_tools_emu_test_softfloat_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_softfloat_LDADD = tests/tools/emu/liboracle.la
+tests_tools_emu_test_semantics_scalar_SOURCES = tests/tools/emu/test_semantics_scalar.c
+tests_tools_emu_test_semantics_scalar_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_scalar_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_vop1_SOURCES = tests/tools/emu/test_semantics_vector.c
+tests_tools_emu_test_semantics_vop1_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=1
+tests_tools_emu_test_semantics_vop1_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_vop2_SOURCES = tests/tools/emu/test_semantics_vector.c
+tests_tools_emu_test_semantics_vop2_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=2
+tests_tools_emu_test_semantics_vop2_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_vop3_SOURCES = tests/tools/emu/test_semantics_vector.c
+tests_tools_emu_test_semantics_vop3_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=3
+tests_tools_emu_test_semantics_vop3_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_vop3p_SOURCES = tests/tools/emu/test_semantics_vector.c
+tests_tools_emu_test_semantics_vop3p_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=4
+tests_tools_emu_test_semantics_vop3p_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_vopc_SOURCES = tests/tools/emu/test_semantics_vector.c
+tests_tools_emu_test_semantics_vopc_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=5
+tests_tools_emu_test_semantics_vopc_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_lds_SOURCES = tests/tools/emu/test_semantics_lds.c
+tests_tools_emu_test_semantics_lds_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_lds_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_memory_SOURCES = tests/tools/emu/test_semantics_memory.c
+tests_tools_emu_test_semantics_memory_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_memory_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_lanes_SOURCES = tests/tools/emu/test_semantics_lanes.c
+tests_tools_emu_test_semantics_lanes_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_lanes_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_matrix_SOURCES = tests/tools/emu/test_semantics_matrix.c
+tests_tools_emu_test_semantics_matrix_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_matrix_LDADD = $(semantics_ldadd)

@@ -9,18 +9,19 @@
 
 #include "oracle.h"
 
-enum { SEM_GROUPS = 16, SEM_MEMORY = 4096, SEM_LDS = 4096 };
+enum { SEM_GROUPS = 16, SEM_MEMORY = 4096, SEM_WINDOW = 16384, SEM_LDS = 4096 };
 
 /* One group's memory beside its registers: the kernel's private window of device memory, and LDS.
  */
 struct sem_memory {
     uint64_t address; /* of the window, on the device */
-    uint8_t window[SEM_MEMORY], lds[SEM_LDS];
+    uint8_t window[SEM_WINDOW], lds[SEM_LDS];
 };
 
 struct sem_case {
     const char *group; /* cases with the same group make one line of output */
     char text[320];
+    char *long_text; /* instead, when given; freed by sem_free */
     struct oracle_insn insn;
     /* What the instruction does; insn is for its use. */
     void (*run)(const struct sem_case *c, const struct oracle_wave *before,
@@ -32,7 +33,8 @@ struct sem_case {
     char vtype[ORACLE_VGPRS], stype[ORACLE_SGPRS];
     /* May adjust the state that the generator made: addresses, equal operands. */
     void (*prepare)(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m);
-    bool memory;  /* uses the window and LDS */
+    bool memory;  /* uses LDS and the first SEM_MEMORY bytes of the window */
+    bool matrix;  /* uses the whole window and 128 VGPRs, the same of AGPRs */
     bool numbers; /* no NaN */
     bool full_exec;
     bool keep_exec; /* cmpx and saveexec: EXEC is a result */

@@ -37,6 +37,8 @@ struct sem_case *sem_add(struct sem_list *l)
 
 void sem_free(struct sem_list *l)
 {
+    for (size_t i = 0; i < l->count; i++)
+        free(l->c[i].long_text);
     free(l->c);
     *l = (struct sem_list){0};
 }
@@ -340,7 +342,7 @@ void sem_begin(const char *test)
     atexit(clean_up);
     states_in = malloc(SEM_GROUPS * SEM_STATE_BYTES);
     states_out = malloc(SEM_GROUPS * SEM_STATE_BYTES);
-    windows = malloc(SEM_GROUPS * SEM_MEMORY);
+    windows = malloc(SEM_GROUPS * SEM_WINDOW);
     if (!states_in || !states_out || !windows || hipInit(0) != hipSuccess) {
         ok(0, "memory and the emulator");
         exit(tap_done());
@@ -369,6 +371,11 @@ static void to_memory(const struct oracle_wave *w, const struct sem_memory *m, u
 
 static const struct sem_case *comparing;
 static unsigned shown;
+
+static unsigned window_size(const struct sem_case *c)
+{
+    return c->matrix ? SEM_WINDOW : SEM_MEMORY;
+}
 
 static bool differs(const char *what, unsigned index, unsigned lane, uint32_t got, uint32_t want,
                     uint32_t alt, uint32_t mask, const struct oracle_wave *b)
@@ -429,7 +436,7 @@ static bool compare(const struct oracle_wave *b, const struct oracle_wave *w,
             memcpy(&want, m->lds + i, 4);
             bad += differs("lds+", i, 0, got, want, want, ~0u, b);
         }
-        for (unsigned i = 0; i < SEM_MEMORY && bad < 4; i += 4) {
+        for (unsigned i = 0; i < window_size(comparing) && bad < 4; i += 4) {
             uint32_t got, want;
 
             memcpy(&got, window + i, 4);
@@ -452,7 +459,7 @@ static bool launch(hipFunction_t fn, unsigned lanes, bool memory)
     if (hipMemcpy(device_in, states_in, SEM_GROUPS * SEM_STATE_BYTES, hipMemcpyHostToDevice) ||
         hipMemset(device_out, 0, SEM_GROUPS * SEM_STATE_BYTES) ||
         (memory &&
-         hipMemcpy(device_windows, windows, SEM_GROUPS * SEM_MEMORY, hipMemcpyHostToDevice)))
+         hipMemcpy(device_windows, windows, SEM_GROUPS * SEM_WINDOW, hipMemcpyHostToDevice)))
         return false;
     e = hipModuleLaunchKernel(fn, SEM_GROUPS, 1, 1, lanes, 1, 1, 0, NULL, NULL, extra);
     if (!e)
@@ -460,7 +467,7 @@ static bool launch(hipFunction_t fn, unsigned lanes, bool memory)
     if (!e)
         e = hipMemcpy(states_out, device_out, SEM_GROUPS * SEM_STATE_BYTES, hipMemcpyDeviceToHost);
     if (!e && memory)
-        e = hipMemcpy(windows, device_windows, SEM_GROUPS * SEM_MEMORY, hipMemcpyDeviceToHost);
+        e = hipMemcpy(windows, device_windows, SEM_GROUPS * SEM_WINDOW, hipMemcpyDeviceToHost);
     if (e && shown++ < SHOWN)
         tap_diag("%s: launch failed: %s", comparing->text, hipGetErrorString(e));
     return !e;
@@ -487,20 +494,20 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
     comparing = c;
     for (unsigned g = 0; g < SEM_GROUPS; g++) {
         make_state(c, t, &before[g], g);
-        memory[g].address = (uint64_t)(uintptr_t)device_windows + g * SEM_MEMORY;
+        memory[g].address = (uint64_t)(uintptr_t)device_windows + g * SEM_WINDOW;
         if (c->memory)
             fill_memory(&memory[g], c->arg[5] ? (char)c->arg[5] : 'b', c->numbers);
         if (c->prepare)
             c->prepare(c, &before[g], &memory[g]);
         to_memory(&before[g], &memory[g], states_in + g * SEM_STATE_BYTES);
-        memcpy(windows + g * SEM_MEMORY, memory[g].window, SEM_MEMORY);
+        memcpy(windows + g * SEM_WINDOW, memory[g].window, window_size(c));
     }
     if (!launch(fn, oracle_machines[t].lanes, c->memory))
         return false;
     for (unsigned g = 0; g < SEM_GROUPS && good; g++) {
         c->run(c, &before[g], &after, &memory[g]);
         good = compare(&before[g], &after, &memory[g], states_out + g * SEM_STATE_BYTES,
-                       windows + g * SEM_MEMORY);
+                       windows + g * SEM_WINDOW);
     }
     return good;
 }
@@ -512,7 +519,7 @@ static bool allocate(enum oracle_target t)
     return hipSetDevice(device) == hipSuccess &&
            hipMalloc(&device_in, SEM_GROUPS * SEM_STATE_BYTES) == hipSuccess &&
            hipMalloc(&device_out, SEM_GROUPS * SEM_STATE_BYTES) == hipSuccess &&
-           hipMalloc(&device_windows, SEM_GROUPS * SEM_MEMORY) == hipSuccess;
+           hipMalloc(&device_windows, SEM_GROUPS * SEM_WINDOW) == hipSuccess;
 }
 
 void sem_run(enum oracle_target t, struct sem_list *l)

@@ -108,7 +108,13 @@ static void move_lds(FILE *f, const struct oracle_machine *m, bool in)
                     at, at);
 }
 
-static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i, bool memory)
+static unsigned registers(const struct sem_case *c)
+{
+    return c->matrix ? 128 : 32;
+}
+
+static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i,
+                       const struct sem_case *c)
 {
     fprintf(f,
             ".amdhsa_kernel k%u\n"
@@ -119,12 +125,13 @@ static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i, bool
             " .amdhsa_system_sgpr_workgroup_id_x 1\n"
             " .amdhsa_next_free_vgpr %u\n"
             " .amdhsa_next_free_sgpr 96\n",
-            i, memory ? SEM_LDS : 0, memory && m->mask != G90A ? 64 : 0, m->gfx11 ? 32 : 64);
+            i, c->memory ? SEM_LDS : 0, c->memory && m->mask != G90A ? 64 : 0,
+            registers(c) * (m->gfx11 ? 1 : 2));
     if (!m->gfx11)
-        fputs(" .amdhsa_accum_offset 32\n", f);
+        fprintf(f, " .amdhsa_accum_offset %u\n", registers(c));
     else
         fprintf(f, " .amdhsa_wavefront_size32 %d\n", m->lanes == 32);
-    if (memory && m->mask != G90A)
+    if (c->memory && m->mask != G90A)
         fputs(" .amdhsa_enable_private_segment 1\n", f);
     fputs(".end_amdhsa_kernel\n", f);
 }
@@ -145,7 +152,7 @@ static void metadata(FILE *f, const struct oracle_machine *m, const struct sem_c
                 "   .args: [ { .offset: 0, .size: 8, .value_kind: global_buffer },"
                 " { .offset: 8, .size: 8, .value_kind: global_buffer } ]\n",
                 i, i, c[i].memory ? SEM_LDS : 0, c[i].memory && m->mask != G90A ? 64 : 0, m->lanes,
-                m->gfx11 ? 32 : 64);
+                registers(&c[i]) * (m->gfx11 ? 1 : 2));
     fputs(".end_amdgpu_metadata\n", f);
 }
 
@@ -172,11 +179,11 @@ void sem_write_text(FILE *f, const struct oracle_machine *m, const struct sem_ca
                 "  s_waitcnt vmcnt(0) lgkmcnt(0)\n%s"
                 "  s_nop 7\n  s_nop 7\n"
                 "  s_branch epilogue%s\n.Lend%zu:\n.size k%zu, .Lend%zu-k%zu\n",
-                i, i, i, c[i].memory ? "_memory" : "", c[i].text,
+                i, i, i, c[i].memory ? "_memory" : "", c[i].long_text ? c[i].long_text : c[i].text,
                 m->gfx11 ? "  s_waitcnt_vscnt null, 0x0\n" : "", c[i].memory ? "_memory" : "", i, i,
                 i, i);
     fputs(".section .rodata\n.p2align 6\n", f);
     for (size_t i = 0; i < count; i++)
-        descriptor(f, m, (unsigned)i, c[i].memory);
+        descriptor(f, m, (unsigned)i, &c[i]);
     metadata(f, m, c, count);
 }

@@ -1,0 +1,30 @@
+/*
+ * Matrix products of the oracle: which lane and register holds an element, and the arithmetic.
+ */
+#ifndef AOTHIP_TEST_ORACLE_MATRIX_H
+#define AOTHIP_TEST_ORACLE_MATRIX_H
+
+#include "oracle.h"
+
+enum oracle_element { M_F16, M_BF16, M_F32, M_F64, M_I8, M_I4, M_FP8, M_BF8, M_I32 };
+
+struct oracle_product {
+    unsigned m, n, k, blocks;
+    enum oracle_element a, b, d; /* a and b differ in the fp8 forms only */
+    unsigned cbsz, abid, blgp;
+    bool a_signed, b_signed; /* integers */
+};
+
+unsigned oracle_element_bits(enum oracle_element e);
+
+/*
+ * MFMA. The operands are columns of registers: word r of lane l is x[r * 64 + l]. d may be c.
+ */
+void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
+                 const uint32_t *b, const uint32_t *c, uint32_t *d);
+
+/* WMMA 16x16x16; hi: the half of the accumulator registers that 16-bit results use. */
+void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, const uint32_t *a,
+                 const uint32_t *b, const uint32_t *c, uint32_t *d);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * Matrix semantics: every MFMA and WMMA shape and type, broadcast and lane patterns, operands in
+ * VGPRs and in AGPRs.
+ *
+ * Operands lie in the window: A at 0, B at 2048, C at 4096, each register 256 bytes; D replaces C.
+ * Most elements are small whole numbers, so that every order of summation gives the same bits and a
+ * wrong layout shows; f32 and, on gfx90a, f16 and bf16 also run on random fractions, where the
+ * order counts.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle_matrix.h"
+#include "test_semantics.h"
+#include "tests/tap.h"
+
+enum { A_AT = 0, B_AT = 2048, C_AT = 4096 };
+
+struct row {
+    const char *name[2]; /* gfx90a, gfx942; WMMA: null, its name */
+    unsigned m, n, k, blocks;
+    enum oracle_element a, b, d;
+};
+
+static const struct row mfmas[] = {
+    {{"f32_32x32x1f32", "f32_32x32x1_2b_f32"}, 32, 32, 1, 2, M_F32, M_F32, M_F32},
+    {{"f32_16x16x1f32", "f32_16x16x1_4b_f32"}, 16, 16, 1, 4, M_F32, M_F32, M_F32},
+    {{"f32_4x4x1f32", "f32_4x4x1_16b_f32"}, 4, 4, 1, 16, M_F32, M_F32, M_F32},
+    {{"f32_32x32x2f32", "f32_32x32x2_f32"}, 32, 32, 2, 1, M_F32, M_F32, M_F32},
+    {{"f32_16x16x4f32", "f32_16x16x4_f32"}, 16, 16, 4, 1, M_F32, M_F32, M_F32},
+    {{"f32_32x32x4f16", "f32_32x32x4_2b_f16"}, 32, 32, 4, 2, M_F16, M_F16, M_F32},
+    {{"f32_16x16x4f16", "f32_16x16x4_4b_f16"}, 16, 16, 4, 4, M_F16, M_F16, M_F32},
+    {{"f32_4x4x4f16", "f32_4x4x4_16b_f16"}, 4, 4, 4, 16, M_F16, M_F16, M_F32},
+    {{"f32_32x32x8f16", "f32_32x32x8_f16"}, 32, 32, 8, 1, M_F16, M_F16, M_F32},
+    {{"f32_16x16x16f16", "f32_16x16x16_f16"}, 16, 16, 16, 1, M_F16, M_F16, M_F32},
+    {{"i32_32x32x4i8", "i32_32x32x4_2b_i8"}, 32, 32, 4, 2, M_I8, M_I8, M_I32},
+    {{"i32_16x16x4i8", "i32_16x16x4_4b_i8"}, 16, 16, 4, 4, M_I8, M_I8, M_I32},
+    {{"i32_4x4x4i8", "i32_4x4x4_16b_i8"}, 4, 4, 4, 16, M_I8, M_I8, M_I32},
+    {{"i32_32x32x8i8", NULL}, 32, 32, 8, 1, M_I8, M_I8, M_I32},
+    {{"i32_16x16x16i8", NULL}, 16, 16, 16, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_32x32x16_i8"}, 32, 32, 16, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_16x16x32_i8"}, 16, 16, 32, 1, M_I8, M_I8, M_I32},
+    {{"f32_32x32x2bf16", NULL}, 32, 32, 2, 2, M_BF16, M_BF16, M_F32},
+    {{"f32_16x16x2bf16", NULL}, 16, 16, 2, 4, M_BF16, M_BF16, M_F32},
+    {{"f32_4x4x2bf16", NULL}, 4, 4, 2, 16, M_BF16, M_BF16, M_F32},
+    {{"f32_32x32x4bf16", NULL}, 32, 32, 4, 1, M_BF16, M_BF16, M_F32},
+    {{"f32_16x16x8bf16", NULL}, 16, 16, 8, 1, M_BF16, M_BF16, M_F32},
+    {{"f32_32x32x4bf16_1k", "f32_32x32x4_2b_bf16"}, 32, 32, 4, 2, M_BF16, M_BF16, M_F32},
+    {{"f32_16x16x4bf16_1k", "f32_16x16x4_4b_bf16"}, 16, 16, 4, 4, M_BF16, M_BF16, M_F32},
+    {{"f32_4x4x4bf16_1k", "f32_4x4x4_16b_bf16"}, 4, 4, 4, 16, M_BF16, M_BF16, M_F32},
+    {{"f32_32x32x8bf16_1k", "f32_32x32x8_bf16"}, 32, 32, 8, 1, M_BF16, M_BF16, M_F32},
+    {{"f32_16x16x16bf16_1k", "f32_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_F32},
+    {{"f64_16x16x4f64", "f64_16x16x4_f64"}, 16, 16, 4, 1, M_F64, M_F64, M_F64},
+    {{"f64_4x4x4f64", "f64_4x4x4_4b_f64"}, 4, 4, 4, 4, M_F64, M_F64, M_F64},
+    {{NULL, "f32_16x16x8_xf32"}, 16, 16, 8, 1, M_F32, M_F32, M_F32},
+    {{NULL, "f32_32x32x4_xf32"}, 32, 32, 4, 1, M_F32, M_F32, M_F32},
+    {{NULL, "f32_16x16x32_fp8_fp8"}, 16, 16, 32, 1, M_FP8, M_FP8, M_F32},
+    {{NULL, "f32_16x16x32_fp8_bf8"}, 16, 16, 32, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_16x16x32_bf8_fp8"}, 16, 16, 32, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_16x16x32_bf8_bf8"}, 16, 16, 32, 1, M_BF8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x16_fp8_fp8"}, 32, 32, 16, 1, M_FP8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x16_fp8_bf8"}, 32, 32, 16, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x16_bf8_fp8"}, 32, 32, 16, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x16_bf8_bf8"}, 32, 32, 16, 1, M_BF8, M_BF8, M_F32},
+};
+
+static const struct row wmmas[] = {
+    {{NULL, "f32_16x16x16_f16"}, 16, 16, 16, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "f16_16x16x16_f16"}, 16, 16, 16, 1, M_F16, M_F16, M_F16},
+    {{NULL, "bf16_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_BF16},
+    {{NULL, "i32_16x16x16_iu8"}, 16, 16, 16, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_16x16x16_iu4"}, 16, 16, 16, 1, M_I4, M_I4, M_I32},
+};
+
+/* What a case needs beyond its row; lives as long as the list. */
+struct plan {
+    struct oracle_product p;
+    bool wmma, fractions, hi;
+    unsigned a_regs, b_regs, d_regs;
+};
+
+static uint64_t element(enum oracle_element e, bool fraction)
+{
+    static const struct sf_format *const formats[] = {&sf_f16, &sf_bf16, &sf_f32, &sf_f64, NULL,
+                                                      NULL,    &sf_fp8,  &sf_bf8, NULL};
+    const struct sf_env env = {SF_NEAREST, true, true};
+    int64_t n = (int64_t)(sem_random() % 5) - 2;
+
+    if (!formats[e])
+        return sem_random();
+    if (fraction)
+        return sem_value(e == M_F16 ? 'H' : e == M_BF16 ? 'G' : 'n', true);
+    if (formats[e]->fnuz)
+        return sf_pack8(formats[e], sf_from_int(n), false);
+    return sf_pack(formats[e], sf_from_int(n), &env);
+}
+
+static void fill(uint8_t *at, unsigned regs, enum oracle_element e, bool fraction)
+{
+    unsigned bits = oracle_element_bits(e);
+
+    for (unsigned r = 0; r < regs; r += bits == 64 ? 2 : 1)
+        for (unsigned l = 0; l < 64; l++) {
+            uint64_t word = 0;
+
+            for (unsigned b = 0; b < 64; b += bits)
+                word |=
+                    (element(e, fraction) & (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1))
+                    << b;
+            memcpy(at + r * 256 + l * 4, &word, 4);
+            word >>= 32;
+            if (bits == 64)
+                memcpy(at + (r + 1) * 256 + l * 4, &word, 4);
+        }
+}
+
+/* WMMA needs A and B again in every 16 lanes. */
+static void replicate(uint8_t *at, unsigned regs)
+{
+    for (unsigned r = 0; r < regs; r++)
+        for (unsigned l = 16; l < 64; l += 16)
+            memcpy(at + r * 256 + l * 4, at + r * 256, 64);
+}
+
+static void prepare(const struct sem_case *c, struct oracle_wave *w,
+                    const struct sem_memory *memory)
+{
+    const struct plan *p = c->row;
+    uint8_t *window = ((struct sem_memory *)(uintptr_t)memory)->window;
+
+    fill(window + A_AT, p->a_regs, p->p.a, p->fractions);
+    fill(window + B_AT, p->b_regs, p->p.b, p->fractions);
+    fill(window + C_AT, p->d_regs, p->p.d, p->fractions);
+    if (p->wmma) {
+        replicate(window + A_AT, p->a_regs);
+        replicate(window + B_AT, p->b_regs);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t at = memory->address + i * 4096;
+
+        w->s[20 + 2 * i] = (uint32_t)at;
+        w->s[21 + 2 * i] = (uint32_t)(at >> 32);
+    }
+    w->mode = MODE_DEFAULT; /* the matrix core does not read it */
+}
+
+static void run(const struct sem_case *c, const struct oracle_wave *before,
+                struct oracle_wave *after, struct sem_memory *m)
+{
+    const struct plan *p = c->row;
+    static uint32_t a[8 * 64], b[8 * 64], d[32 * 64];
+
+    *after = *before;
+    oracle_wave_strict(after);
+    memcpy(a, m->window + A_AT, sizeof a);
+    memcpy(b, m->window + B_AT, sizeof b);
+    memcpy(d, m->window + C_AT, sizeof d);
+    if (p->wmma)
+        oracle_wmma(&p->p, before->target, p->hi, a, b, d, d);
+    else
+        oracle_mfma(&p->p, before->target, a, b, d, d);
+    memcpy(m->window + C_AT, d, p->d_regs * 256);
+}
+
+static struct {
+    char *text;
+    size_t size, room;
+} out;
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (out.room - out.size < 256) {
+        out.room += 4096;
+        out.text = realloc(out.text, out.room);
+        if (!out.text)
+            abort();
+    }
+    va_start(ap, fmt);
+    out.size += (size_t)vsnprintf(out.text + out.size, out.room - out.size, fmt, ap);
+    va_end(ap);
+}
+
+static void move(const char *what, char file, unsigned reg, unsigned count, unsigned at)
+{
+    for (unsigned r = 0; r < count; r++) {
+        unsigned byte = at + r * 256, base = 20 + byte / 4096 * 2;
+
+        if (*what == 'l')
+            say("  global_load_dword %c%u, v24, s[%u:%u] offset:%u\n", file, reg + r, base,
+                base + 1, byte % 4096);
+        else
+            say("  global_store_dword v24, %c%u, s[%u:%u] offset:%u\n", file, reg + r, base,
+                base + 1, byte % 4096);
+    }
+}
+
+static const char *span(char file, unsigned reg, unsigned count)
+{
+    static char text[4][32];
+    static unsigned turn;
+    char *p = text[turn++ % 4];
+
+    if (count == 1)
+        snprintf(p, sizeof *text, "%c%u", file, reg);
+    else
+        snprintf(p, sizeof *text, "%c[%u:%u]", file, reg, reg + count - 1);
+    return p;
+}
+
+/* abc and cd: register file of A and B, and of C and D; tail: modifiers. */
+static void add(struct sem_list *l, const struct plan *plan, const char *name, char ab, char cd,
+                const char *tail)
+{
+    struct sem_case *c = sem_add(l);
+    struct plan *p = malloc(sizeof *p);
+    const char *d = span(cd, 64, plan->d_regs);
+
+    if (!p)
+        abort();
+    *p = *plan;
+    out.text = NULL;
+    out.size = out.room = 0;
+    say("s_nop 0\n");
+    move("load", ab, 32, p->a_regs, A_AT);
+    move("load", ab, 48, p->b_regs, B_AT);
+    move("load", cd, 64, p->d_regs, C_AT);
+    say("  s_waitcnt vmcnt(0)\n  s_nop 7\n  v_%s %s, %s, %s, %s%s\n", name, d,
+        span(ab, 32, p->a_regs), span(ab, 48, p->b_regs), d, tail);
+    say("  s_nop 7\n  s_nop 7\n  s_nop 7\n");
+    move("store", cd, 64, p->d_regs, C_AT);
+    c->group = name;
+    c->row = p;
+    c->long_text = out.text;
+    snprintf(c->text, sizeof c->text, "%s %c%c%s%s", name, ab, cd, tail,
+             p->fractions ? " fractions" : "");
+    c->run = run;
+    c->prepare = prepare;
+    c->memory = c->matrix = c->full_exec = true;
+}
+
+static void add_mfma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
+{
+    unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
+    struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true}};
+    char name[64], tail[64];
+    bool ordered = r->a == M_F32 || (!g942 && (r->a == M_F16 || r->a == M_BF16));
+
+    if (!r->name[g942])
+        return;
+    snprintf(name, sizeof name, "mfma_%s", r->name[g942]);
+    p.a_regs = p.b_regs = r->m * r->k * r->blocks * bits / 64 / 32;
+    p.d_regs = r->m * r->n * r->blocks / 64 * (r->d == M_F64 ? 2 : 1);
+    add(l, &p, name, 'v', 'v', "");
+    l->c[l->count - 1].group = r->name[g942];
+    for (unsigned files = 1; files < 4; files++) {
+        add(l, &p, name, files & 1 ? 'a' : 'v', files & 2 ? 'a' : 'v', "");
+        l->c[l->count - 1].group = r->name[g942];
+    }
+    if (ordered && !strstr(name, "xf32")) {
+        p.fractions = true;
+        add(l, &p, name, 'v', 'v', "");
+        l->c[l->count - 1].group = r->name[g942];
+        p.fractions = false;
+    }
+    for (unsigned n = 1; n < 4 && r->blocks > 1 && r->d != M_F64; n++) {
+        p.p.cbsz = r->blocks == 2 ? 1 : r->blocks == 4 ? 1 + n % 2 : 1 + n;
+        p.p.abid = n % (1u << p.p.cbsz);
+        snprintf(tail, sizeof tail, " cbsz:%u abid:%u", p.p.cbsz, p.p.abid);
+        add(l, &p, name, 'v', 'v', tail);
+        l->c[l->count - 1].group = r->name[g942];
+    }
+    p.p.cbsz = p.p.abid = 0;
+    for (unsigned n = 1; n < 8 && !strstr(name, "8_fp8") && bits != 8 && !strstr(name, "xf32");
+         n++) {
+        p.p.blgp = n;
+        if (r->d == M_F64)
+            snprintf(tail, sizeof tail, g942 ? " neg:[%u,%u,%u]" : " blgp:%u", g942 ? n & 1 : n,
+                     n >> 1 & 1, n >> 2);
+        else
+            snprintf(tail, sizeof tail, " blgp:%u", n);
+        add(l, &p, name, 'v', 'v', tail);
+        l->c[l->count - 1].group = r->name[g942];
+    }
+}
+
+static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
+{
+    unsigned bits = oracle_element_bits(r->a);
+    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false}, .wmma = true};
+    char name[64], tail[64] = "";
+
+    snprintf(name, sizeof name, "wmma_%s", r->name[1]);
+    p.a_regs = p.b_regs = bits / 2;
+    p.d_regs = m->lanes == 32 ? 8 : 4;
+    for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 ? 1u : 2u); n++) {
+        if (bits < 16) {
+            p.p.a_signed = n & 1;
+            p.p.b_signed = n >> 1;
+            snprintf(tail, sizeof tail, " neg_lo:[%u,%u,0]", n & 1, n >> 1);
+        } else if (n) {
+            p.hi = true;
+            snprintf(tail, sizeof tail, " op_sel:[0,0,1]");
+        }
+        add(l, &p, name, 'v', 'v', tail);
+        l->c[l->count - 1].group = r->name[1];
+    }
+}
+
+int main(void)
+{
+    setenv("AOTHIP_EMU_MATRIX", "hw", 1);
+    sem_begin("matrix");
+    for (int t = 0; t < ORACLE_TARGETS; t++) {
+        const struct oracle_machine *m = &oracle_machines[t];
+        struct sem_list l = {0};
+
+        if (m->gfx11)
+            for (size_t i = 0; i < sizeof wmmas / sizeof *wmmas; i++)
+                add_wmma(&l, &wmmas[i], m);
+        else
+            for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
+                add_mfma(&l, &mfmas[i], m);
+        sem_run((enum oracle_target)t, &l);
+        for (size_t i = 0; i < l.count; i++)
+            free((void *)(uintptr_t)l.c[i].row);
+        sem_free(&l);
+    }
+    return tap_done();
+}
