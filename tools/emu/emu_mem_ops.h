@@ -3,8 +3,8 @@
  *
  * Every handler works in two steps: emu_lanes_* checks the addresses of one instruction and finds
  * the bytes; a data function moves them. The device program may race with itself, and several
- * workers run one launch, so the data functions are exempt from ThreadSanitizer: races of device
- * code are the strict mode's business, not the host tool's.
+ * workers run one launch, so the functions that touch device data and its shadow are exempt from
+ * ThreadSanitizer: races of device code are the strict mode's business, not the host tool's.
  */
 #ifndef EMU_MEM_OPS_H
 #define EMU_MEM_OPS_H
@@ -65,8 +65,8 @@ uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes, enu
                           uint8_t **init);
 
 /* Poison bits of n <= 4 bytes at byte `at` behind lane l's address. */
-static inline uint32_t emu_lane_poison(const struct emu_where *a, unsigned l, unsigned at,
-                                       unsigned n)
+EMU_DEVICE_DATA static inline uint32_t emu_lane_poison(const struct emu_where *a, unsigned l,
+                                                       unsigned at, unsigned n)
 {
     uint32_t x = 0;
     if (!a->shadow[l])
@@ -77,7 +77,7 @@ static inline uint32_t emu_lane_poison(const struct emu_where *a, unsigned l, un
 }
 
 /* No poison in the n <= 16 bytes at lane l's address; the common case, in two words. */
-static inline bool emu_lane_clean(const struct emu_where *a, unsigned l, unsigned n)
+EMU_DEVICE_DATA static inline bool emu_lane_clean(const struct emu_where *a, unsigned l, unsigned n)
 {
     uint64_t x[2] = {0, 0}, clean = a->invert[l] * UINT64_C(0x0101010101010101);
     if (!a->shadow[l])
@@ -92,8 +92,8 @@ static inline bool emu_lane_clean(const struct emu_where *a, unsigned l, unsigne
     return true;
 }
 
-static inline void emu_lane_set_poison(struct emu_where *a, unsigned l, unsigned at, unsigned n,
-                                       uint32_t bits)
+EMU_DEVICE_DATA static inline void emu_lane_set_poison(struct emu_where *a, unsigned l, unsigned at,
+                                                       unsigned n, uint32_t bits)
 {
     for (unsigned i = 0; a->shadow[l] && i < n; i++)
         a->shadow[l][at + i] = (uint8_t)(bits >> (8 * i)) ^ a->invert[l];
