@@ -115,3 +115,23 @@ uninstall-aotriton:
 	@for version in $(AOTRITON_OTHERS); do \
 	    rm -rf '$(DESTDIR)$(libdir)'/aotriton-abi/$$version; done
 	-rmdir '$(DESTDIR)$(libdir)/aotriton-abi' 2>/dev/null
+
+# CMake packages. (A placeholder that configure knew would be replaced in this makefile.)
+cmake_files = lib/cmake/aotriton-config.cmake lib/cmake/aotriton-config-version.cmake \
+	lib/cmake/aothip-config.cmake lib/cmake/aothip-config-version.cmake
+aotritoncmakedir = $(libdir)/cmake/aotriton
+nodist_aotritoncmake_DATA = lib/cmake/aotriton-config.cmake lib/cmake/aotriton-config-version.cmake
+aothipcmakedir = $(libdir)/cmake/aothip
+nodist_aothipcmake_DATA = lib/cmake/aothip-config.cmake lib/cmake/aothip-config-version.cmake
+EXTRA_DIST += lib/cmake/aotriton-config.cmake.in lib/cmake/aothip-config.cmake.in \
+	lib/cmake/config-version.cmake.in
+CLEANFILES += $(cmake_files)
+lib/cmake/%-config.cmake: lib/cmake/%-config.cmake.in config.status
+	$(AM_V_GEN)$(MKDIR_P) lib/cmake && \
+	sed 's/@RELEASE@/$(AOTRITON_VERSION)/' $< > $@.tmp && mv $@.tmp $@
+lib/cmake/aotriton-config-version.cmake: lib/cmake/config-version.cmake.in config.status
+	$(AM_V_GEN)$(MKDIR_P) lib/cmake && \
+	sed 's/@RELEASE@/$(AOTRITON_VERSION)/' $(srcdir)/lib/cmake/config-version.cmake.in > $@
+lib/cmake/aothip-config-version.cmake: lib/cmake/config-version.cmake.in config.status
+	$(AM_V_GEN)$(MKDIR_P) lib/cmake && \
+	sed 's/@RELEASE@/$(PACKAGE_VERSION)/' $(srcdir)/lib/cmake/config-version.cmake.in > $@

@@ -38,7 +38,6 @@ for compiler in g++ clang++-19; do
     for standard in c++17 c++20; do
         compile "$compiler -std=$standard" $compiler -std=$standard aothip/aothip.h
         for header in config dtypes runtime util cpp_tune flash v2/flash; do
-            # -Wno-...: HIP's own headers are not pedantic, and only they use GNU extensions
             compile "$compiler -std=$standard" $compiler -std=$standard -D__HIP_PLATFORM_AMD__ \
                 aotriton/$header.h
         done

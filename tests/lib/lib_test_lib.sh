@@ -1,7 +1,11 @@
 # What the library's shell tests share. Run from the build directory; afterwards $work is a fresh
 # directory, removed at the end.
 set -u
-: "${srcdir:=.}" "${CC:=cc}" "${CXX:=c++}" "${NM:=nm}" "${HIP_CPPFLAGS:=-D__HIP_PLATFORM_AMD__=1}"
+configured() { # NAME: what the Makefile says
+    sed -n "s/^$1 = //p" Makefile
+}
+: "${srcdir:=.}" "${CC:=`configured CC`}" "${CXX:=`configured CXX`}" "${NM:=nm}"
+: "${SANITIZE_FLAGS=`configured SANITIZE_FLAGS`}"
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-lib.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP

@@ -87,7 +87,7 @@ tests_lib_test_shim_DEPENDENCIES = lib/.libs/libaotriton_v2.so lib/libaothip.la 
 	tests/lib/libtestlib.la
 
 # Rules that need no program: exports, headers, folders.
-test_lib_scripts = tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
+test_lib_scripts = tests/lib/cmake.sh tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
 dist_check_SCRIPTS += $(test_lib_scripts)
 TESTS += $(test_lib_scripts)
 EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \

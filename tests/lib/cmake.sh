@@ -1,0 +1,68 @@
+#!/bin/sh
+# find_package(aotriton) and find_package(aothip) from an installed tree that was moved.
+. "${srcdir:-.}/tests/lib/lib_test_lib.sh"
+if ! command -v cmake >/dev/null; then
+    echo '1..0 # SKIP there is no cmake'
+    exit 0
+fi
+src=`cd "$srcdir" && pwd`
+moved="$work/some where/prefix"
+mkdir -p "$moved/lib/cmake/aotriton" "$moved/lib/cmake/aothip" "$moved/include/aotriton"
+cp -P lib/.libs/libaothip.so* lib/.libs/libaotriton_v2.so* "$moved/lib"
+cp lib/cmake/aotriton-config*.cmake "$moved/lib/cmake/aotriton"
+cp lib/cmake/aothip-config*.cmake "$moved/lib/cmake/aothip"
+cp -R "$src/include/aotriton" "$src/include/aothip" "$moved/include"
+cp include/aotriton/config.h "$moved/include/aotriton"
+
+mkdir "$work/project"
+cat >"$work/project/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.16)
+project(consumer C CXX)
+set(CMAKE_CXX_STANDARD 17)
+# the consumer's find_package(hip), reduced to the two targets that it makes
+add_library(hip::host INTERFACE IMPORTED)
+set_target_properties(hip::host PROPERTIES INTERFACE_COMPILE_DEFINITIONS __HIP_PLATFORM_AMD__=1)
+add_library(hip::amdhip64 INTERFACE IMPORTED)
+find_package(aotriton 0.8 REQUIRED CONFIG)
+find_package(aothip REQUIRED CONFIG)
+find_package(aotriton 99 QUIET CONFIG)
+if(aotriton_FOUND)
+  message(FATAL_ERROR "a version from the future was found")
+endif()
+add_executable(cxx consumer.cc)
+target_link_libraries(cxx aotriton_v2 aothip::aothip)
+add_executable(c consumer.c)
+target_link_libraries(c aothip::aothip)
+EOF
+cat >"$work/project/consumer.cc" <<'EOF'
+#include <aotriton/flash.h>
+#include <aothip/aothip.h>
+#include <cstdio>
+int main()
+{
+    aotriton::v3::flash::attn_fwd_params params;
+    std::printf("%d %s\n", aotriton::v3::flash::attn_fwd(params, 99, nullptr), aothip_last_error());
+}
+EOF
+cat >"$work/project/consumer.c" <<'EOF'
+#include <aothip/aothip.h>
+#include <stdio.h>
+int main(void)
+{
+    puts(aothip_version());
+    return 0;
+}
+EOF
+cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$moved" -DCMAKE_C_COMPILER="${CC%% *}" \
+    -DCMAKE_CXX_COMPILER="${CXX%% *}" -DCMAKE_CXX_FLAGS="$SANITIZE_FLAGS" \
+    -DCMAKE_C_FLAGS="$SANITIZE_FLAGS" >"$work/messages" 2>&1 &&
+    cmake --build "$work/build" >>"$work/messages" 2>&1
+ok 'a project with both packages configures and builds'
+[ "$good" = ok ] || sed 's/^/# /' "$work/messages"
+"$work/build/cxx" >"$work/out" 2>&1
+grep -q "params_version" "$work/out"
+ok 'its C++ program runs'
+"$work/build/c" >"$work/out" 2>&1
+grep -q '^[0-9.]*$' "$work/out"
+ok 'its C program runs'
+plan
