@@ -174,6 +174,25 @@ static const char *const special_names[] = {"src_shared_base",
                                             "src_scc",
                                             "src_lds_direct"};
 
+/* LLVM takes the accumulator of a WMMA in wave32 for a double. */
+static bool is_double(const struct emu_insn *in, const struct emu_operand *o)
+{
+    return o->type == EMU_T_F64 ||
+           (in->enc == EMU_VOP3P && in->flags & EMU_F_MATRIX && in->wave == 32 && o == &in->src[2]);
+}
+
+/* LLVM forgets that a literal is a double when an operand of 32 bits read it first: words that no
+ * assembler makes, such as a literal as destination. */
+static bool literal_before(const struct emu_insn *in, const struct emu_operand *o)
+{
+    if (in->ndst && in->dst[0].kind == EMU_OPK_LITERAL && o != &in->dst[0])
+        return true;
+    for (const struct emu_operand *p = in->src; p < o && o < in->src + in->nsrc; p++)
+        if (p->kind == EMU_OPK_LITERAL && !is_double(in, p))
+            return true;
+    return false;
+}
+
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
 {
     uint32_t literal = in->word[in->size / 4 - 1];
@@ -188,9 +207,8 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         type = EMU_T_B32;
     if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
         type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
-    /* LLVM takes the accumulator of a WMMA in wave32 for a double. */
-    if (in->enc == EMU_VOP3P && in->wave == 32 && in->flags & EMU_F_MATRIX && o == &in->src[2] &&
-        o->kind == EMU_OPK_CONST && o->value == f32_values[8]) {
+    if (is_double(in, o) && o->type != EMU_T_F64 && o->kind == EMU_OPK_CONST &&
+        o->value == f32_values[8]) {
         print_64(t, f64_values[8], true);
         return;
     }
@@ -219,12 +237,10 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         print_bits(t, type, o->value);
         break;
     case EMU_OPK_LITERAL:
-        /* LLVM forgets that a literal is a double when a destination (!) read it first. */
-        if (o->type == EMU_T_F64 && in->ndst && in->dst[0].kind == EMU_OPK_LITERAL &&
-            o != &in->dst[0])
+        if (is_double(in, o) && literal_before(in, o))
             emu_text_add(t, "0x0");
-        else if (o->type == EMU_T_F64)
-            print_bits(t, o->type, (uint64_t)literal << 32);
+        else if (is_double(in, o))
+            print_bits(t, EMU_T_F64, (uint64_t)literal << 32);
         else
             print_bits(t, type, literal);
         break;

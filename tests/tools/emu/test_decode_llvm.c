@@ -165,6 +165,20 @@ static void put_opcode(const struct target *t, const struct emu_row *row, unsign
 #undef PUT
 }
 
+/* Largest opcode of a row's encoding; VOP3P shares its space with matrix rows. */
+static unsigned opcode_limit(const struct target *t, const struct emu_row *row)
+{
+    static const uint16_t limits[EMU_ENCODINGS] = {
+        [EMU_SOP1] = 0xff,    [EMU_SOP2] = 0x7f,  [EMU_SOPC] = 0x7f,  [EMU_SOPK] = 0x1f,
+        [EMU_SOPP] = 0x7f,    [EMU_SMEM] = 0xff,  [EMU_VOP1] = 0xff,  [EMU_VOP2] = 0x3f,
+        [EMU_VOPC] = 0xff,    [EMU_VOP3] = 0x3ff, [EMU_VOP3P] = 0x7f, [EMU_MAI] = 0x7f,
+        [EMU_VOPD] = 0x1f,    [EMU_DS] = 0xff,    [EMU_FLAT] = 0x7f,  [EMU_GLOBAL] = 0x7f,
+        [EMU_SCRATCH] = 0x7f, [EMU_MTBUF] = 0xf,
+    };
+
+    return row->enc == EMU_MUBUF ? (t->family >= EMU_GFX11 ? 0xff : 0x7f) : limits[row->enc];
+}
+
 static void shape_sources(const struct emu_row *row, uint32_t *w)
 {
     static const uint16_t escapes[] = {0xfa, 0xf9, 0xe9, 0xea, 0xff, 0x80, 0xf0, 0x7c};
@@ -207,7 +221,11 @@ static void make_words(const struct target *t, uint32_t *w)
     if (r >> 8 & 15) {
         const struct emu_row *row = &emu_rows[random32() % emu_row_count];
 
-        if (row->op[t->family] >= 0) {
+        /* One in eight has any opcode of the encoding: rows that the table lacks show up too. */
+        if ((r >> 16 & 7) == 0) {
+            put_opcode(t, row, opcode_limit(t, row) & random32(), w);
+            shape_sources(row, w);
+        } else if (row->op[t->family] >= 0) {
             put_opcode(t, row, (unsigned)row->op[t->family], w);
             shape_sources(row, w);
         }
