@@ -78,105 +78,65 @@ static uint32_t sparse(unsigned density)
     return x;
 }
 
-/* Puts opcode and encoding of a row into w[0]. */
-static void put_opcode(const struct target *t, const struct emu_row *row, unsigned op, uint32_t *w)
+/* Where an encoding keeps its opcode: [0] gfx9, [1] gfx11. */
+struct layout {
+    uint32_t fixed; /* mask of the bits that are the encoding's */
+    uint32_t bits[2];
+    uint8_t shift[2];
+    uint16_t max[2]; /* largest opcode */
+};
+
+static const struct layout layouts[EMU_ENCODINGS] = {
+    [EMU_SOP2] = {0xc0000000, {0x80000000, 0x80000000}, {23, 23}, {0x7f, 0x7f}},
+    [EMU_SOPK] = {0xf0000000, {0xb0000000, 0xb0000000}, {23, 23}, {0x1f, 0x1f}},
+    [EMU_SOP1] = {0xff800000, {0xbe800000, 0xbe800000}, {8, 8}, {0xff, 0xff}},
+    [EMU_SOPC] = {0xff800000, {0xbf000000, 0xbf000000}, {16, 16}, {0x7f, 0x7f}},
+    [EMU_SOPP] = {0xff800000, {0xbf800000, 0xbf800000}, {16, 16}, {0x7f, 0x7f}},
+    [EMU_SMEM] = {0xfc000000, {0xc0000000, 0xf4000000}, {18, 18}, {0xff, 0xff}},
+    [EMU_VOP2] = {0x80000000, {0, 0}, {25, 25}, {0x3f, 0x3f}},
+    [EMU_VOP1] = {0xfe000000, {0x7e000000, 0x7e000000}, {9, 9}, {0xff, 0xff}},
+    [EMU_VOPC] = {0xfe000000, {0x7c000000, 0x7c000000}, {17, 17}, {0xff, 0xff}},
+    [EMU_VOP3] = {0xfc000000, {0xd0000000, 0xd4000000}, {16, 16}, {0x3ff, 0x3ff}},
+    [EMU_VOP3P] = {0xff800000, {0xd3800000, 0xcc000000}, {16, 16}, {0x7f, 0x7f}},
+    [EMU_MAI] = {0xff800000, {0xd3800000, 0xcc000000}, {16, 16}, {0x7f, 0x7f}},
+    [EMU_VOPD] = {0xfc000000, {0xc8000000, 0xc8000000}, {22, 22}, {0xf, 0xf}},
+    [EMU_DS] = {0xfc000000, {0xd8000000, 0xd8000000}, {17, 18}, {0xff, 0xff}},
+    [EMU_FLAT] = {0xfc000000, {0xdc000000, 0xdc000000}, {18, 18}, {0x7f, 0x7f}},
+    [EMU_SCRATCH] = {0xfc000000, {0xdc004000, 0xdc010000}, {18, 18}, {0x7f, 0x7f}},
+    [EMU_GLOBAL] = {0xfc000000, {0xdc008000, 0xdc020000}, {18, 18}, {0x7f, 0x7f}},
+    [EMU_MUBUF] = {0xfc000000, {0xe0000000, 0xe0000000}, {18, 18}, {0x7f, 0xff}},
+    [EMU_MTBUF] = {0xfc000000, {0xe8000000, 0xe8000000}, {15, 15}, {0xf, 0xf}},
+    [EMU_MIMG] = {0xfc000000, {0xf0000000, 0xf0000000}, {18, 18}, {0x7f, 0xff}},
+    [EMU_EXP] = {0xfc000000, {0xf8000000, 0xf8000000}, {26, 26}, {0, 0}},
+    [EMU_VINTERP] = {0xff000000, {0xcd000000, 0xcd000000}, {16, 16}, {0x7f, 0x7f}},
+    [EMU_LDSDIR] = {0xff000000, {0xce000000, 0xce000000}, {20, 20}, {0x3, 0x3}},
+};
+
+static void put_bits(uint32_t *w, uint32_t mask, uint32_t bits)
 {
-    bool gfx11 = t->family >= EMU_GFX11;
-    uint32_t vop1 = gfx11 ? 0x180 : 0x140;
-
-#define PUT(mask, bits) w[0] = (w[0] & ~(uint32_t)(mask)) | (uint32_t)(bits)
-    switch (row->enc) {
-    case EMU_SOP2:
-        PUT(0xff800000, 0x80000000 | op << 23);
-        break;
-    case EMU_SOPK:
-        PUT(0xff800000, 0xb0000000 | op << 23);
-        break;
-    case EMU_SOP1:
-        PUT(0xff80ff00, 0xbe800000 | op << 8);
-        break;
-    case EMU_SOPC:
-        PUT(0xffff0000, 0xbf000000 | op << 16);
-        break;
-    case EMU_SOPP:
-        PUT(0xffff0000, 0xbf800000 | op << 16);
-        break;
-    case EMU_SMEM:
-        PUT(0xfffc0000, (gfx11 ? 0xf4000000 : 0xc0000000) | op << 18);
-        break;
-    case EMU_VOP2:
-        if (random32() & 1)
-            PUT(0xfe000000, op << 25);
-        else
-            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | (op + 0x100) << 16);
-        break;
-    case EMU_VOP1:
-        if (random32() & 1)
-            PUT(0xfe01fe00, 0x7e000000 | op << 9);
-        else
-            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | (op + vop1) << 16);
-        break;
-    case EMU_VOPC:
-        if (random32() & 1)
-            PUT(0xfffe0000, 0x7c000000 | op << 17);
-        else
-            PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | op << 16);
-        break;
-    case EMU_VOP3:
-        PUT(0xffff0000, (gfx11 ? 0xd4000000 : 0xd0000000) | op << 16);
-        break;
-    case EMU_VOP3P:
-    case EMU_MAI:
-        PUT(0xffff0000, (gfx11 ? 0xcc000000 : 0xd3800000) | op << 16);
-        break;
-    case EMU_VOPD:
-        PUT(0xffc00000, 0xc8000000 | (op & 15) << 22);
-        if (op >= 16)
-            PUT(0xfffe0000, 0xc8000000 | (random32() & 15) << 22 | op << 17);
-        break;
-    case EMU_DS:
-        PUT(0xfc000000, 0xd8000000);
-        PUT(gfx11 ? 0x3fc0000 : 0x1fe0000, op << (gfx11 ? 18 : 17));
-        break;
-    case EMU_FLAT:
-    case EMU_GLOBAL:
-    case EMU_SCRATCH: {
-        uint32_t seg = row->enc == EMU_FLAT ? 0 : row->enc == EMU_GLOBAL ? 2 : 1;
-
-        PUT(0xfc000000, 0xdc000000);
-        PUT(0x1fc0000, op << 18);
-        PUT(gfx11 ? 0x30000 : 0xc000, seg << (gfx11 ? 16 : 14));
-        if (random32() & 1)
-            w[1] = (w[1] & ~0x7f0000u) | (gfx11 ? 0x7c0000 : row->enc ? 0x7f0000 : 0);
-        if (row->enc == EMU_FLAT && !gfx11 && random32() & 1)
-            w[1] &= ~0x7f0000u;
-        break;
-    }
-    case EMU_MUBUF:
-        PUT(0xfc000000, 0xe0000000);
-        PUT(gfx11 ? 0x3fc0000 : 0x1fc0000, op << 18);
-        break;
-    case EMU_MTBUF:
-        PUT(0xfc078000, 0xe8000000 | op << 15);
-        break;
-    default:
-        w[0] = random32();
-    }
-#undef PUT
+    *w = (*w & ~mask) | (bits & mask);
 }
 
-/* Largest opcode of a row's encoding; VOP3P shares its space with matrix rows. */
-static unsigned opcode_limit(const struct target *t, const struct emu_row *row)
+/* Puts an opcode of a row's encoding into w[0]; VOP1, VOP2 and VOPC every other time as VOP3. */
+static void put_opcode(const struct target *t, const struct emu_row *row, unsigned op, uint32_t *w)
 {
-    static const uint16_t limits[EMU_ENCODINGS] = {
-        [EMU_SOP1] = 0xff,    [EMU_SOP2] = 0x7f,  [EMU_SOPC] = 0x7f,  [EMU_SOPK] = 0x1f,
-        [EMU_SOPP] = 0x7f,    [EMU_SMEM] = 0xff,  [EMU_VOP1] = 0xff,  [EMU_VOP2] = 0x3f,
-        [EMU_VOPC] = 0xff,    [EMU_VOP3] = 0x3ff, [EMU_VOP3P] = 0x7f, [EMU_MAI] = 0x7f,
-        [EMU_VOPD] = 0x1f,    [EMU_DS] = 0xff,    [EMU_FLAT] = 0x7f,  [EMU_GLOBAL] = 0x7f,
-        [EMU_SCRATCH] = 0x7f, [EMU_MTBUF] = 0xf,
-    };
+    unsigned g = t->family >= EMU_GFX11, enc = row->enc;
+    bool flat = enc == EMU_FLAT || enc == EMU_SCRATCH || enc == EMU_GLOBAL;
+    const struct layout *l;
 
-    return row->enc == EMU_MUBUF ? (t->family >= EMU_GFX11 ? 0xff : 0x7f) : limits[row->enc];
+    if ((enc == EMU_VOP1 || enc == EMU_VOP2 || enc == EMU_VOPC) && random32() & 1) {
+        op += enc == EMU_VOPC ? 0 : enc == EMU_VOP2 ? 0x100 : g ? 0x180 : 0x140;
+        enc = EMU_VOP3;
+    }
+    l = &layouts[enc];
+    put_bits(w, l->fixed, l->bits[g]);
+    put_bits(w, (uint32_t)l->max[g] << l->shift[g], op << l->shift[g]);
+    if (enc == EMU_VOPD && op > 15) /* only second halves have these */
+        put_bits(w, 0x3e0000, op << 17);
+    if (flat)
+        put_bits(w, g ? 0x30000 : 0xc000, l->bits[g]);
+    if (flat && random32() & 1) /* no scalar address, as each family writes it */
+        put_bits(&w[1], 0x7f0000, g ? 0x7c0000 : enc == EMU_FLAT ? 0 : 0x7f0000);
 }
 
 static void shape_sources(const struct emu_row *row, uint32_t *w)
@@ -223,7 +183,7 @@ static void make_words(const struct target *t, uint32_t *w)
 
         /* One in eight has any opcode of the encoding: rows that the table lacks show up too. */
         if ((r >> 16 & 7) == 0) {
-            put_opcode(t, row, opcode_limit(t, row) & random32(), w);
+            put_opcode(t, row, layouts[row->enc].max[t->family >= EMU_GFX11] & random32(), w);
             shape_sources(row, w);
         } else if (row->op[t->family] >= 0) {
             put_opcode(t, row, (unsigned)row->op[t->family], w);
