@@ -127,3 +127,16 @@ tests_tools_emu_test_semantics_lanes_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_matrix_SOURCES = tests/tools/emu/test_semantics_matrix.c
 tests_tools_emu_test_semantics_matrix_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_matrix_LDADD = $(semantics_ldadd)
+
+# Speed on the attention kernels; never a test.
+EXTRA_PROGRAMS += tests/tools/emu/bench_exec
+tests_tools_emu_bench_exec_SOURCES = tests/tools/emu/bench_exec.c
+tests_tools_emu_bench_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_tools_emu_bench_exec_LDADD = tools/libprogram.la lib/libaothip.la -lm
+.PHONY: bench-emu
+bench-emu: all tests/tools/emu/bench_exec$(EXEEXT)
+	@for mode in plain strict; do echo "emulator, $$mode mode:"; \
+	  AOTHIP_EMU_MODE=$$mode AOTHIP_EMU_THREADS=1 AOTHIP_IMAGES=images/aotriton.images \
+	    tests/tools/emu/bench_exec$(EXEEXT) || exit 1; done
+bench: bench-emu
+CLEANFILES += tests/tools/emu/bench_exec$(EXEEXT)

@@ -1,0 +1,111 @@
+/*
+ * Speed of the emulator on forward attention: wave-instructions a second and a core, for each GPU
+ * and type. No test: times depend on the machine. `make bench` runs it in plain and in strict mode.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aothip/aothip.h"
+#include "attn.h"
+
+enum { HEADS = 2, SEQ_Q = 512, SEQ_K = 2048 };
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Numbers of about one: the halves 0x3a00 to 0x3bff (f16) or 0x3f00 to 0x3fff (bf16), both signs.
+ */
+static void fill(uint16_t *x, size_t n, int dtype)
+{
+    uint32_t state = 12345;
+
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525 + 1013904223;
+        x[i] = (uint16_t)((dtype == AOTHIP_F16 ? 0x3a00 | (state >> 22 & 0x1ff)
+                                               : 0x3f00 | (state >> 22 & 0xff)) |
+                          (state >> 31) << 15);
+    }
+}
+
+static uint64_t instructions(const char *file)
+{
+    void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    void *symbol = library ? dlsym(library, "emu_instructions") : NULL;
+    uint64_t (*count)(void);
+
+    if (!symbol)
+        return 0;
+    memcpy(&count, &symbol, sizeof count);
+    return count();
+}
+
+static int run(const struct device *d, struct aothip_context *context, const char *gpu, int dtype,
+               int64_t dim, struct status *why)
+{
+    const int64_t q_size[4] = {1, HEADS, SEQ_Q, dim}, k_size[4] = {1, HEADS, SEQ_K, dim};
+    size_t nq = HEADS * SEQ_Q * (size_t)dim, nk = HEADS * SEQ_K * (size_t)dim;
+    uint16_t *data = malloc((2 * nq + 2 * nk) * sizeof *data);
+    struct aothip_attn_fwd_params p = {
+        .struct_size = sizeof p, .scale = 0.1f, .mask = AOTHIP_MASK_NONE};
+    uint64_t before;
+    double t, n;
+
+    if (!data)
+        return -1;
+    fill(data, 2 * nq + 2 * nk, dtype);
+    p.q = attn_view(ATTN_BHSD, data, dtype, q_size);
+    p.o = attn_view(ATTN_BHSD, data + nq, dtype, q_size);
+    p.k = attn_view(ATTN_BHSD, data + 2 * nq, dtype, k_size);
+    p.v = attn_view(ATTN_BHSD, data + 2 * nq + nk, dtype, k_size);
+    if (attn_fwd(d, context, &p, why)) { /* once for loading and preparing */
+        free(data);
+        return -1;
+    }
+    before = instructions(d->runtime->file);
+    t = cpu_seconds();
+    if (attn_fwd(d, context, &p, why)) {
+        free(data);
+        return -1;
+    }
+    t = cpu_seconds() - t;
+    n = (double)(instructions(d->runtime->file) - before);
+    printf("%-8s %-4s head dim %3d  %9.0f wave-instructions  %5.1f million a second and core\n",
+           gpu, dtype == AOTHIP_F16 ? "f16" : "bf16", (int)dim, n, n / t * 1e-6);
+    free(data);
+    return 0;
+}
+
+int main(void)
+{
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
+    struct device_runtime runtime;
+    struct aothip_context *context = NULL;
+    struct status why;
+    int failed;
+
+    status_clear(&why);
+    failed = device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
+             device_open_runtime(&runtime, &why) || aothip_open(NULL, &context);
+    for (int g = 0; g < 4 && !failed; g++) {
+        struct device device = {0};
+
+        failed = device_open(&runtime, g, &device, &why);
+        for (int i = 0; i < 4 && !failed; i++)
+            failed = run(&device, context, gpus[g], i & 1 ? AOTHIP_BF16 : AOTHIP_F16,
+                         i & 2 ? 128 : 64, &why);
+        device_close(&device);
+    }
+    if (failed)
+        fprintf(stderr, "bench_exec: %s\n", failed ? why.text : "");
+    aothip_close(context);
+    return failed ? 1 : 0;
+}
