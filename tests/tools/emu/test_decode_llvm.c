@@ -131,6 +131,8 @@ static void put_opcode(const struct target *t, const struct emu_row *row, unsign
     l = &layouts[enc];
     put_bits(w, l->fixed, l->bits[g]);
     put_bits(w, (uint32_t)l->max[g] << l->shift[g], op << l->shift[g]);
+    if (enc == EMU_DS && (random32() & 15) == 0) /* what has no operands wants zeros */
+        w[1] = 0, put_bits(w, 0x200ffff, 0);
     if (enc == EMU_VOPD && op > 15) /* only second halves have these */
         put_bits(w, 0x3e0000, op << 17);
     if (flat)
@@ -282,7 +284,8 @@ static void compare(const struct target *t, void *dc, const uint32_t *w, unsigne
     }
     same = mine == other && !strcmp(ours, theirs);
     if (mine && same)
-        progress->decoded++, progress->seen[in.row] = 1;
+        progress->decoded++,
+            progress->seen[in.row] = progress->seen[in.enc == EMU_VOPD ? in.row_y : in.row] = 1;
     if (!mine && same)
         progress->refused++;
     if (!same && (verbose || progress->differ < 5))
@@ -364,6 +367,21 @@ static void run(const struct target *t, const struct input *input, const char *w
        t->mcpu, t->features, what, (unsigned long long)progress->decoded, rows,
        (unsigned long long)progress->refused, (unsigned long long)progress->differ,
        (unsigned long long)progress->crashed);
+}
+
+/* So many words that each row of the table must have come up. */
+enum { WORDS_FOR_ALL_ROWS = 1000000 };
+
+static void check_all_seen(const struct target *t)
+{
+    unsigned never = 0;
+
+    for (unsigned i = 0; i < emu_row_count; i++)
+        if (!progress->seen[i] && emu_rows[i].op[t->family] >= 0) {
+            tap_diag("%s: never made: %s", t->mcpu, emu_rows[i].name);
+            never++;
+        }
+    ok(!never, "%s: the words contained every instruction of the table", t->mcpu);
 }
 
 static bool load_llvm(void)
@@ -468,6 +486,8 @@ int main(int argc, char **argv)
             &(struct input){seed + i * UINT64_C(1000000007), t->whole ? words : words / 20, NULL,
                             0},
             "random words");
+        if (t->whole && words >= WORDS_FOR_ALL_ROWS)
+            check_all_seen(t);
     }
     for (int i = optind; i < argc; i++)
         run_object(argv[i]);
