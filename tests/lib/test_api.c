@@ -1,6 +1,7 @@
 /* The C API over a fake HIP runtime: what is launched, loaded, refused and counted. */
 #include "aothip/aothip.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -234,6 +235,52 @@ static void test_no_fit(void)
     free(image.bytes);
 }
 
+/* What a good and a bad call print at a level of AOTHIP_LOG; "" at none. */
+static const char *logged(const char *level, char text[4096])
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    const int saved = dup(STDERR_FILENO);
+    FILE *file = tmpfile();
+    size_t size;
+    aothip_close(context);
+    if (level)
+        setenv("AOTHIP_LOG", level, 1);
+    else
+        unsetenv("AOTHIP_LOG");
+    dup2(fileno(file), STDERR_FILENO);
+    aothip_open(directory, &context);
+    aothip_attn_fwd(context, &p, fake_hip_stream(4));
+    p.scale = INFINITY;
+    aothip_attn_fwd(context, &p, fake_hip_stream(4));
+    aothip_set_error(AOTHIP_E_UNSUPPORTED, "from above");
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    unsetenv("AOTHIP_LOG");
+    rewind(file);
+    size = fread(text, 1, 4095, file);
+    text[size] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void test_log(void)
+{
+    char text[4096];
+    restart();
+    is_str(logged(NULL, text), "", "nothing is printed unasked");
+    is_str(logged("0", text), "", "nor at AOTHIP_LOG=0");
+    is_str(logged("1", text),
+           "aothip: AOTHIP_E_ARGUMENT: scale is inf\naothip: AOTHIP_E_UNSUPPORTED: from above\n",
+           "AOTHIP_LOG=1 prints failures");
+    logged("2", text);
+    contains(text, "aothip: HIP runtime: this process\n", "AOTHIP_LOG=2 prints the runtime");
+    contains(text, "amd-gfx942/flash/attn_fwd.zst: 8 entries\n", "the image file");
+    contains(text, "aothip: device 4: loaded attn_fwd_f16_d64_fast, 4096 bytes\n", "each load");
+    contains(text, "device 4: launch attn_fwd_f16_d64_fast, grid 8 x 2 x 1 of 256 threads\n",
+             "each launch");
+    contains(text, "scale is inf", "and failures");
+}
+
 struct listing {
     int count, stop_at, bad;
     char last[64];
@@ -316,6 +363,7 @@ int main(void)
     test_refusals();
     test_damaged_image();
     test_no_fit();
+    test_log();
     test_list();
     test_threads();
     aothip_close(context);
