@@ -66,6 +66,11 @@ DEVICE u32 end_round_pair(float low, float high)
 
 DEVICE u32 round_pair_even(float low, float high)
 {
+    /*
+     * Or the rounding would be fused with the multiplication that made its operand, into
+     * v_fma_mixhi_f16, whose result gfx942 may not use in the very next instruction.
+     */
+    asm("" : "+v"(low), "+v"(high));
     f16x2 pair = {(_Float16)low, (_Float16)high};
     return __builtin_bit_cast(u32, pair);
 }
