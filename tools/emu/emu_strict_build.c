@@ -274,8 +274,10 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
     so->is_nop = strcmp(sem, "s_nop") == 0;
     so->is_dot = starts(sem, "v_dot");
     so->is_lds_dma = (insn->flags & EMU_F_LDS_DMA) != 0;
-    so->writes_half =
-        op->flags & EMU_B_VECTOR && (op->flags & EMU_B_DST_HI || insn->ext == EMU_EXT_SDWA);
+    /* The manual names OPSEL and SDWA; v_fma_mixhi_f16 has neither, and LLVM adds no wait for it.
+     */
+    so->writes_half = op->flags & EMU_B_VECTOR && !starts(sem, "v_fma_mixhi") &&
+                      (op->flags & EMU_B_DST_HI || insn->ext == EMU_EXT_SDWA);
     so->reads_lane = starts(sem, "v_readlane") || starts(sem, "v_readfirstlane");
     if ((starts(sem, "v_readlane") || starts(sem, "v_writelane")) &&
         insn->src[1].kind == EMU_OPK_SGPR)
