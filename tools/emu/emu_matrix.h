@@ -51,6 +51,8 @@ struct emu_dot {
 struct emu_matrix_level {
     void (*dot)(const struct emu_dot *d, const float *a, const float *b, float *c);
     void (*mfma)(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+    /* A or B of a WMMA from the first of its registers: out[k][row or column], 16 by 16 */
+    void (*wmma_operand)(float *out, const uint32_t *rows, unsigned lanes, bool bf16);
     /* n 16-bit floats to f32 and back (round to nearest even) */
     void (*f16_to_f32)(float *to, const uint16_t *from, unsigned n);
     void (*f32_to_f16)(uint16_t *to, const float *from, unsigned n);

@@ -1,9 +1,6 @@
 /*
  * Matrix products and their operands, the body that emu_matrix_*.c compile for their host level.
  * They define EMU_LEVEL, the name of the table they export, and EMU_TARGET, the host's features.
- *
- * exact: the sum in double, rounded once. Products of two 16-bit floats are exact in double, and so
- * are sums of them within 2^29 of each other.
  */
 #include <math.h>
 #include <string.h>
@@ -27,305 +24,7 @@ EMU_GCC_TARGET(EMU_TARGET)
 #endif
 #endif
 
-enum {
-    MAX_N = 32,
-    MAX_K = 64,
-    MAX_A = 2048, /* elements of A or B over all blocks */
-    MAX_C = 2048
-};
-
-#define FORCE static inline __attribute__((always_inline))
-
-/* V columns at a time: what one register of the level holds in double, or in float (2 V). */
-#define EMU_COLUMNS 4
-enum { V = EMU_COLUMNS, F = 2 * V };
-typedef double vd __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef float vf __attribute__((vector_size(4 * EMU_COLUMNS)));
-typedef int64_t vl __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef float wide __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef uint32_t wide_bits __attribute__((vector_size(8 * EMU_COLUMNS)));
-
-FORCE float half(uint16_t bits)
-{
-    _Float16 h;
-    memcpy(&h, &bits, 2);
-    return (float)h;
-}
-
-FORCE float from_bits(uint32_t x)
-{
-    float f;
-    memcpy(&f, &x, 4);
-    return f;
-}
-
-FORCE vd load_v(const float *p, unsigned n)
-{
-    vf x = {0};
-    memcpy(&x, p, n * sizeof *p);
-    return __builtin_convertvector(x, vd);
-}
-
-FORCE void store_v(float *p, vd x, unsigned n)
-{
-    vf y = __builtin_convertvector(x, vf);
-    memcpy(p, &y, n * sizeof *p);
-}
-
-FORCE vd splat(double x)
-{
-    return x - (vd){0};
-}
-
-static inline float flush(float x)
-{
-    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
-}
-
-/* Denormals to zero of their sign. */
-FORCE wide flush_v(wide x)
-{
-    wide_bits u = (wide_bits)x, magnitude = u & 0x7fffffff;
-    return (wide)(u & ((wide_bits)(magnitude >= 0x00800000) | 0x80000000));
-}
-
-FORCE wide load_wide(const float *p, unsigned n)
-{
-    wide x = {0};
-    memcpy(&x, p, n * sizeof *p);
-    return x;
-}
-
-/* Constant shapes let the compiler unroll and keep a row of C in registers. */
-FORCE void exact(unsigned m, unsigned n, unsigned k, const float *a, const float *b, float *c)
-{
-    const unsigned width = n < V ? n : V, cols = (n + V - 1) / V;
-    vd bv[MAX_K * MAX_N / V];
-    for (unsigned p = 0; p < k; p++)
-        for (unsigned q = 0; q < cols; q++)
-            bv[p * cols + q] = load_v(b + p * n + q * V, width);
-    for (unsigned i = 0; i < m; i++) {
-        vd row[MAX_N / V];
-        for (unsigned q = 0; q < cols; q++)
-            row[q] = load_v(c + i * n + q * V, width);
-        for (unsigned p = 0; p < k; p++) {
-            vd x = splat(a[p * m + i]);
-            for (unsigned q = 0; q < cols; q++)
-                row[q] += x * bv[p * cols + q];
-        }
-        for (unsigned q = 0; q < cols; q++)
-            store_v(c + i * n + q * V, row[q], width);
-    }
-}
-
-static void chain(const struct emu_dot *d, const float *a, const float *b, float *c)
-{
-    for (unsigned i = 0; i < d->m; i++)
-        for (unsigned p = 0; p < d->k; p++)
-            for (unsigned j = 0; j < d->n; j++)
-                c[i * d->n + j] = __builtin_fmaf(a[p * d->m + i], b[p * d->n + j], c[i * d->n + j]);
-}
-
-/*
- * gfx90a: (p0 + p1) + (p2 + p3) with every step rounded to f32 and flushed, then added to the
- * accumulator. Products of 16-bit floats are exact in f32 unless denormal.
- */
-FORCE void pairs(unsigned m, unsigned n, unsigned k, unsigned g, const float *a, const float *b,
-                 float *c)
-{
-    const unsigned width = n < F ? n : F;
-    for (unsigned i = 0; i < m; i++)
-        for (unsigned j = 0; j < n; j += F) {
-            wide acc = flush_v(load_wide(c + i * n + j, width));
-            for (unsigned p = 0; p < k; p += g) {
-                wide x[4] = {{0}};
-                for (unsigned q = 0; q < g; q++)
-                    x[q] = flush_v(a[(p + q) * m + i] * load_wide(b + (p + q) * n + j, width));
-                if (g >= 2)
-                    x[0] = flush_v(x[0] + x[1]);
-                if (g == 4)
-                    x[0] = flush_v(x[0] + flush_v(x[2] + x[3]));
-                acc = flush_v(acc + x[0]);
-            }
-            memcpy(c + i * n + j, &acc, width * sizeof *c);
-        }
-}
-
-/* Exponent e with 2^e <= |x| < 2^(e+1); for 0 a number below that of every product of floats. */
-enum { LOWEST = -900 };
-
-FORCE vl larger(vl x, vl y)
-{
-    vl m = x > y;
-    return (x & m) | (y & ~m);
-}
-
-FORCE vl exponent(vd x)
-{
-    vl e = ((vl)x >> 52 & 0x7ff) - 1023;
-    return larger(e, LOWEST - (vl){0});
-}
-
-FORCE vd pow2(vl e)
-{
-    return (vd)((e + 1023) << 52);
-}
-
-/* Toward minus infinity, for |x| < 2^51: round to an integer by adding a large number, correct. */
-FORCE vd floor_v(vd x)
-{
-    const vd large = splat(0x1.8p52);
-    vd r = x + large - large;
-    return r - (vd)((vl)(r > x) & (vl)splat(1.0));
-}
-
-/*
- * gfx942: exact products, aligned to the largest of the group and cut (toward minus infinity) to 24
- * fractional bits, summed; then that sum cut to 31 bits and the accumulator to 24 bits below the
- * larger of the two, added, and rounded once. For finite operands.
- */
-FORCE vd truncated_step(const float *x, unsigned m, const float *y, unsigned n, unsigned width,
-                        unsigned g, vd acc)
-{
-    vd p[16], sum = splat(0);
-    vl top = LOWEST - (vl){0};
-    for (unsigned q = 0; q < g; q++) {
-        p[q] = splat(x[q * m]) * load_v(y + q * n, width);
-        top = larger(exponent(p[q]), top);
-    }
-    vd scale = pow2(24 - top), back = pow2(top - 24);
-    for (unsigned q = 0; q < g; q++)
-        sum += floor_v(p[q] * scale) * back;
-    vl e = larger(exponent(acc), top);
-    return floor_v(sum * pow2(31 - e)) * pow2(e - 31) + floor_v(acc * pow2(24 - e)) * pow2(e - 24);
-}
-
-FORCE void truncate_rule(unsigned m, unsigned n, unsigned k, unsigned g, const float *a,
-                         const float *b, float *c)
-{
-    const unsigned width = n < V ? n : V;
-    for (unsigned i = 0; i < m; i++)
-        for (unsigned j = 0; j < n; j += V) {
-            vd acc = load_v(c + i * n + j, width);
-            for (unsigned p = 0; p < k; p += g) {
-                acc = truncated_step(a + p * m + i, m, b + p * n + j, n, width, g, acc);
-                /* one rounding per group */
-                acc = __builtin_convertvector(__builtin_convertvector(acc, vf), vd);
-            }
-            store_v(c + i * n + j, acc, width);
-        }
-}
-
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
-
-/* The float nearest to x, or the one on the other side of x: any rounding direction. */
-static float nudge(double x, uint64_t r)
-{
-    float f = (float)x;
-    if ((double)f == x || !isfinite(f))
-        return f;
-    return r & 1 ? nextafterf(f, (double)f < x ? INFINITY : -INFINITY) : f;
-}
-
-/* Any order of the products, every addition rounded up or down at random. */
-static void adversarial(const struct emu_dot *d, const float *a, const float *b, float *c)
-{
-    uint64_t r = d->random | 1;
-    unsigned order[MAX_K];
-    for (unsigned p = 0; p < d->k; p++) {
-        unsigned q = (unsigned)(next_random(&r) % (p + 1));
-        order[p] = order[q];
-        order[q] = p;
-    }
-    bool flushes = d->rule == EMU_RULE_PAIRS;
-    for (unsigned i = 0; i < d->m; i++)
-        for (unsigned j = 0; j < d->n; j++) {
-            float acc = c[i * d->n + j];
-            for (unsigned p = 0; p < d->k; p++) {
-                unsigned q = order[p];
-                double product = (double)a[q * d->m + i] * (double)b[q * d->n + j];
-                acc = nudge((double)acc + product, next_random(&r) >> 40);
-                acc = flushes ? flush(acc) : acc;
-            }
-            c[i * d->n + j] = acc;
-        }
-}
-
-/* gfx90a drops denormal 16-bit inputs before it multiplies. */
-static void flush_inputs(float *to, const float *from, unsigned n, float least)
-{
-    for (unsigned i = 0; i < n; i++)
-        to[i] = fabsf(from[i]) < least ? 0 : from[i];
-}
-
-static bool all_finite(const float *x, unsigned n)
-{
-    uint32_t bad = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t u;
-        memcpy(&u, &x[i], 4);
-        bad |= (u & 0x7f800000) == 0x7f800000;
-    }
-    return !bad;
-}
-
-static void exact_shape(const struct emu_dot *d, const float *a, const float *b, float *c)
-{
-    if (d->m == 32 && d->n == 32 && d->k == 8)
-        exact(32, 32, 8, a, b, c);
-    else if (d->m == 16 && d->n == 16 && d->k == 16)
-        exact(16, 16, 16, a, b, c);
-    else
-        exact(d->m, d->n, d->k, a, b, c);
-}
-
-static void dot_hw(const struct emu_dot *d, const float *a, const float *b, float *c)
-{
-    bool big = d->m == 32 && d->n == 32 && d->k == 8;
-    bool small = d->m == 16 && d->n == 16 && d->k == 16;
-    if (d->rule == EMU_RULE_CHAIN)
-        chain(d, a, b, c);
-    else if (d->rule == EMU_RULE_PAIRS && big && d->group == 4)
-        pairs(32, 32, 8, 4, a, b, c);
-    else if (d->rule == EMU_RULE_PAIRS && small && d->group == 4)
-        pairs(16, 16, 16, 4, a, b, c);
-    else if (d->rule == EMU_RULE_PAIRS)
-        pairs(d->m, d->n, d->k, d->group, a, b, c);
-    else if (!all_finite(a, d->m * d->k) || !all_finite(b, d->k * d->n) ||
-             !all_finite(c, d->m * d->n))
-        exact_shape(d, a, b, c); /* infinities and NaN go the ordinary way */
-    else if (big && d->group == 8)
-        truncate_rule(32, 32, 8, 8, a, b, c);
-    else if (small && d->group == 8)
-        truncate_rule(16, 16, 16, 8, a, b, c);
-    else
-        truncate_rule(d->m, d->n, d->k, d->group, a, b, c);
-}
-
-static void dot(const struct emu_dot *d, const float *a, const float *b, float *c)
-{
-    float fa[MAX_A], fb[MAX_A];
-    if (d->mode == EMU_MATRIX_EXACT || (d->mode == EMU_MATRIX_HW && d->rule == EMU_RULE_ONCE)) {
-        exact_shape(d, a, b, c);
-        return;
-    }
-    if (d->rule == EMU_RULE_PAIRS) {
-        flush_inputs(fa, a, d->m * d->k, d->least);
-        flush_inputs(fb, b, d->k * d->n, d->least);
-        a = fa;
-        b = fb;
-    }
-    if (d->mode == EMU_MATRIX_ADVERSARIAL)
-        adversarial(d, a, b, c);
-    else
-        dot_hw(d, a, b, c);
-}
+#include "emu_matrix_rules.h"
 
 FORCE unsigned elem_bits(enum emu_elem e)
 {
@@ -350,6 +49,23 @@ FORCE float element(uint32_t x, enum emu_elem type)
     }
 }
 
+typedef uint32_t words8 __attribute__((vector_size(32)));
+typedef uint16_t halves8 __attribute__((vector_size(16)));
+typedef _Float16 f16x8 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+
+/* One half of each of n dwords, n a multiple of 8. */
+FORCE void halves_to_f32(float *to, const uint32_t *from, unsigned shift, unsigned n)
+{
+    for (unsigned l = 0; l < n; l += 8) {
+        words8 x;
+        memcpy(&x, from + l, sizeof x);
+        halves8 h = __builtin_convertvector(x >> shift & 0xffff, halves8);
+        f32x8 f = __builtin_convertvector((f16x8)h, f32x8);
+        memcpy(to + l, &f, sizeof f);
+    }
+}
+
 /*
  * A and B lie alike: m consecutive lanes (rows of A, columns of B) share `per` consecutive k. Group
  * g of m lanes belongs to block g % blocks and begins at k = per * (g / blocks). out[block][k][m].
@@ -363,8 +79,11 @@ FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned
             float *to = out + (g % blocks * k + g / blocks * per + e) * m;
             const uint32_t *from = rows + e / in_dword * 64 + g * m;
             const unsigned shift = e % in_dword * bits;
-            for (unsigned l = 0; l < m; l++)
-                to[l] = element(from[l] >> shift, type);
+            if (type == EMU_EL_F16 && m % 8 == 0)
+                halves_to_f32(to, from, shift, m);
+            else
+                for (unsigned l = 0; l < m; l++)
+                    to[l] = element(from[l] >> shift, type);
         }
 }
 
@@ -485,6 +204,18 @@ static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_s
         mfma_shape(w, op, s);
 }
 
+/* A or B of WMMA from lanes 0..15 of eight registers: out[k][lane]. */
+static void wmma_operand(float *out, const uint32_t *rows, unsigned lanes, bool bf16)
+{
+    for (unsigned k = 0; k < 16; k++) {
+        const uint32_t *from = rows + k / 2 * lanes;
+        if (!bf16)
+            halves_to_f32(out + k * 16, from, k % 2 * 16, 16);
+        for (unsigned l = 0; bf16 && l < 16; l++)
+            out[k * 16 + l] = from_bits(k % 2 ? from[l] & 0xffff0000 : from[l] << 16);
+    }
+}
+
 static void f16_to_f32(float *to, const uint16_t *from, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -499,7 +230,7 @@ static void f32_to_f16(uint16_t *to, const float *from, unsigned n)
     }
 }
 
-const struct emu_matrix_level EMU_LEVEL = {dot, mfma, f16_to_f32, f32_to_f16};
+const struct emu_matrix_level EMU_LEVEL = {dot, mfma, wmma_operand, f16_to_f32, f32_to_f16};
 
 #if defined(__clang__) && defined(EMU_TARGET)
 #pragma clang attribute pop

@@ -37,24 +37,11 @@ static void check(struct emu_wave *w, const struct emu_op *op, unsigned register
 /* NEG_LO and NEG_HI negate the even and the odd columns of A and B. */
 static void gather(struct emu_wave *w, const struct emu_op *op, unsigned s, bool bf16, float *out)
 {
-    uint16_t raw[N * N]; /* [k][row of A or column of B] */
-    const uint16_t neg[2] = {op->insn->neg_lo >> s & 1 ? 0x8000 : 0,
-                             op->insn->neg_hi >> s & 1 ? 0x8000 : 0};
-    for (unsigned r = 0; r < N / 2; r++) {
-        const uint32_t *v = emu_row(w, op->s[s] + r);
-        for (unsigned l = 0; l < N; l++) {
-            raw[2 * r * N + l] = (uint16_t)v[l] ^ neg[0];
-            raw[(2 * r + 1) * N + l] = (uint16_t)(v[l] >> 16) ^ neg[1];
-        }
-    }
-    if (!bf16) {
-        emu_matrix_best()->f16_to_f32(out, raw, N * N);
-        return;
-    }
-    for (unsigned i = 0; i < N * N; i++) {
-        uint32_t u = (uint32_t)raw[i] << 16;
-        memcpy(&out[i], &u, 4);
-    }
+    const bool neg[2] = {op->insn->neg_lo >> s & 1, op->insn->neg_hi >> s & 1};
+    emu_matrix_best()->wmma_operand(out, emu_row(w, op->s[s]), w->lanes, bf16);
+    for (unsigned k = 0; (neg[0] || neg[1]) && k < N; k++)
+        for (unsigned l = 0; neg[k % 2] && l < N; l++)
+            out[k * N + l] = -out[k * N + l];
 }
 
 static bool is_constant(const struct emu_op *op)
@@ -62,21 +49,18 @@ static bool is_constant(const struct emu_op *op)
     return op->insn->src[2].kind == EMU_OPK_CONST || op->insn->src[2].kind == EMU_OPK_LITERAL;
 }
 
-/* Bits of C, element (i, j) at [i * 16 + j]. */
+/* Bits of C, element (i, j) at [i * 16 + j]: the registers one after the other. */
 static void gather_c(struct emu_wave *w, const struct emu_op *op, uint32_t *c)
 {
-    const unsigned rows = w->lanes / N;
-    for (unsigned i = 0; i < N; i++)
-        for (unsigned j = 0; j < N; j++)
-            c[i * N + j] = is_constant(op) ? (uint32_t)op->insn->src[2].value
-                                           : emu_row(w, op->s[2] + i / rows)[i % rows * N + j];
+    for (unsigned i = 0; is_constant(op) && i < N * N; i++)
+        c[i] = (uint32_t)op->insn->src[2].value;
+    if (!is_constant(op))
+        memcpy(c, emu_row(w, op->s[2]), N * N * sizeof *c);
 }
 
 static void scatter_d(struct emu_wave *w, const struct emu_op *op, const uint32_t *d)
 {
-    const unsigned rows = w->lanes / N;
-    for (unsigned i = 0; i < N; i++)
-        memcpy(emu_row(w, op->d[0] + i / rows) + i % rows * N, d + i * N, N * sizeof *d);
+    memcpy(emu_row(w, op->d[0]), d, N * N * sizeof *d);
 }
 
 static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
@@ -102,11 +86,9 @@ static void wmma_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
     check(w, op, 8);
     gather_c(w, op, bits);
     memcpy(c, bits, sizeof c);
-    for (unsigned i = 0; i < N * N; i++) {
-        if (op->insn->neg_hi & 4)
-            c[i] = fabsf(c[i]);
-        if (op->insn->neg_lo & 4)
-            c[i] = -c[i];
+    for (unsigned i = 0; (op->insn->neg_hi | op->insn->neg_lo) & 4 && i < N * N; i++) {
+        c[i] = op->insn->neg_hi & 4 ? fabsf(c[i]) : c[i];
+        c[i] = op->insn->neg_lo & 4 ? -c[i] : c[i];
     }
     product(w, op, bf16, c);
     memcpy(bits, c, sizeof c);
@@ -129,11 +111,11 @@ static void wmma_16(struct emu_wave *w, const struct emu_op *op, bool bf16)
     uint32_t bits[N * N], old[N * N];
     uint16_t c16[N * N];
     float c[N * N];
-    const unsigned shift = op->insn->op_sel & 4 ? 16 : 0, rows = w->lanes / N;
+    const unsigned shift = op->insn->op_sel & 4 ? 16 : 0;
     check(w, op, 8);
     gather_c(w, op, bits);
     for (unsigned i = 0; i < N * N; i++) {
-        old[i] = emu_row(w, op->d[0] + i / N / rows)[i / N % rows * N + i % N];
+        old[i] = emu_row(w, op->d[0])[i];
         c16[i] = (uint16_t)(is_constant(op) ? bits[i] : bits[i] >> shift);
         c16[i] &= op->insn->neg_hi & 4 ? 0x7fff : 0xffff;
         c16[i] ^= op->insn->neg_lo & 4 ? 0x8000 : 0;
