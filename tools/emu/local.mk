@@ -1,5 +1,5 @@
-# libhipemu.so: the HIP functions on an emulator of the instruction set. Decoder, execution core, loader
-# and HIP surface are files of one library; emu_insn.h and emu_wave.h are what they share.
+# libhipemu.so: the HIP functions on an emulator of the instruction set. Decoder, execution core,
+# loader and HIP surface are files of one library; they share emu_insn.h and emu_wave.h.
 noinst_LTLIBRARIES += tools/emu/libemu.la
 tools_emu_libemu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/emu
 # Results must not depend on what the compiler fuses, nor on errno or traps.
@@ -27,7 +27,8 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_cross.c \
 	tools/emu/emu_exec_dpp.c \
 	tools/emu/emu_exec_flow.c \
-	tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h tools/emu/emu_exec_modify.h \
+	tools/emu/emu_exec_div.h tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h \
+	tools/emu/emu_exec_modify.h tools/emu/emu_exec_trans.h \
 	tools/emu/emu_exec_prepare.c \
 	tools/emu/emu_exec_scalar.c \
 	tools/emu/emu_exec_table.c \
@@ -51,7 +52,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_isa.c \
 	tools/emu/emu_matrix.c tools/emu/emu_matrix.h \
 	tools/emu/emu_matrix_base.c \
-	tools/emu/emu_matrix_level.h \
+	tools/emu/emu_matrix_level.h tools/emu/emu_matrix_rules.h \
 	tools/emu/emu_matrix_v3.c \
 	tools/emu/emu_matrix_wmma.c \
 	tools/emu/emu_mem.c tools/emu/emu_mem.h tools/emu/emu_mem_handlers.h \
