@@ -167,7 +167,8 @@ static void free_worker(struct worker *t)
 /*
  * Adversarial mode: the hardware promises v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 to one last
  * place, so each active lane's result moves by at most that. Powers of two, which come out exact,
- * and specials stay.
+ * and specials stay. So does v_rcp_iflag_f32: compilers make integer divisions of it that are exact
+ * only while it is within one last place of the true quotient, not of the rounded one.
  */
 static void move_results(struct emu_wave *w, const struct emu_op *op)
 {
@@ -186,7 +187,8 @@ static void move_results(struct emu_wave *w, const struct emu_op *op)
 static void run_slow(struct emu_wave *w, const struct emu_op *op)
 {
     if (w->attention & EMU_A_ADVERSARIAL && op->cls == EMU_C_TRANS &&
-        op->insn->dst[0].type == EMU_T_F32) {
+        op->insn->dst[0].type == EMU_T_F32 &&
+        strcmp(emu_rows[op->insn->row].sem, "v_rcp_iflag_f32") != 0) {
         op->fn(w, op);
         move_results(w, op);
         return;
