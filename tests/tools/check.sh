@@ -117,6 +117,14 @@ grep -v '^images\|^HIP' out | awk 'length > 80' >wide
 [ ! -s wide ]
 ok 'the report fits into 80 columns'
 sed 's/^/# /' wide
+# Strictly: no race, no read of garbage, no missing wait; and however the matrix unit may round.
+for matrix in hw adversarial; do
+    AOTHIP_EMU_MODE=strict AOTHIP_EMU_MATRIX=$matrix exits 0 \
+        "every GPU in strict mode, $matrix arithmetic" "$check" --emulate all --quick
+    [ ! -s err ]
+    ok 'nothing to report'
+    sed 's/^/# /' err
+done
 exits 0 "$first alone, as JSON" "$check" --emulate "$first" --quick --json
 contains out '"ok": true' 'passes'
 contains out '"emulated": true' 'and says that it is emulated'
