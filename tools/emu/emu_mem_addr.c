@@ -50,8 +50,8 @@ static uint64_t bad_lanes(const struct emu_memory *m, const struct emu_where *a,
 {
     uint64_t bad = 0;
     EMU_EACH_LANE(l, mask)
-        if (!emu_mem_find(m, a->addr[l], bytes))
-            bad |= UINT64_C(1) << l;
+    if (!emu_mem_find(m, a->addr[l], bytes))
+        bad |= UINT64_C(1) << l;
     return bad;
 }
 
@@ -61,21 +61,23 @@ void emu_locate_global(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
     const struct emu_memory *m = w->group->launch->memory;
     uint64_t lo = UINT64_MAX, hi = 0;
     a->global = true;
-    EMU_EACH_LANE(l, mask) {
+    EMU_EACH_LANE(l, mask)
+    {
         lo = a->addr[l] < lo ? a->addr[l] : lo;
         hi = a->addr[l] > hi ? a->addr[l] : hi;
     }
     /* Nearly always all lanes stay in one block: one lookup, then plain additions. */
-    const struct emu_block *b = hi - lo < UINT64_C(1) << 40 ? emu_mem_find(m, lo, hi - lo + bytes)
-                                                            : NULL;
+    const struct emu_block *b =
+        hi - lo < UINT64_C(1) << 40 ? emu_mem_find(m, lo, hi - lo + bytes) : NULL;
     if (b && b->kind == EMU_BLOCK_DEVICE && !w->strict) {
         uint8_t *host = b->host;
         uint64_t base = b->base;
         EMU_EACH_LANE(l, mask)
-            a->p[l] = host + (a->addr[l] - base);
+        a->p[l] = host + (a->addr[l] - base);
         return;
     }
-    EMU_EACH_LANE(l, mask) {
+    EMU_EACH_LANE(l, mask)
+    {
         b = emu_mem_find(m, a->addr[l], bytes);
         if (!b)
             fault_lane(w, bad_lanes(m, a, mask, bytes), a->addr[l], bytes, access);
@@ -86,7 +88,8 @@ void emu_locate_global(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
 void emu_idle_lanes(struct emu_wave *w, struct emu_where *a)
 {
     uint64_t idle = emu_all_lanes(w) & ~a->mask;
-    EMU_EACH_LANE(l, idle) {
+    EMU_EACH_LANE(l, idle)
+    {
         a->p[l] = nowhere;
         a->shadow[l] = NULL;
         a->invert[l] = 0;
@@ -140,17 +143,20 @@ static void locate_lds(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
 {
     struct emu_group *g = w->group;
     uint64_t limit = g->lds_size >= bytes ? g->lds_size - bytes + 1 : 0, bad = 0;
-    EMU_EACH_LANE(l, mask) {
+    EMU_EACH_LANE(l, mask)
+    {
         if (a->addr[l] >= limit)
             bad |= UINT64_C(1) << l;
-        a->p[l] = g->lds + a->addr[l];
+        else
+            a->p[l] = g->lds + a->addr[l];
     }
     if (bad)
         emu_fault(w, bad, "LDS %s of %u bytes at offset %" PRIu64 ", the workgroup has %u bytes",
                   access_names[access], bytes, a->addr[__builtin_ctzll(bad)], g->lds_size);
     if (!w->strict)
         return;
-    EMU_EACH_LANE(l, mask) {
+    EMU_EACH_LANE(l, mask)
+    {
         a->shadow[l] = g->lds_poison ? g->lds_poison + a->addr[l] : NULL;
         a->invert[l] = 0;
         emu_strict_access(w, EMU_SPACE_LDS, access, (int)l, a->addr[l], bytes);
@@ -182,18 +188,22 @@ void emu_locate_scratch(struct emu_wave *w, struct emu_where *a, uint64_t mask, 
                         enum emu_access access)
 {
     uint64_t limit = w->scratch_lane >= bytes ? w->scratch_lane - bytes + 1 : 0, bad = 0;
-    EMU_EACH_LANE(l, mask) {
+    EMU_EACH_LANE(l, mask)
+    {
         if (a->addr[l] >= limit)
             bad |= UINT64_C(1) << l;
-        size_t at = (size_t)l * w->scratch_lane + (size_t)a->addr[l];
-        a->p[l] = w->scratch + at;
-        a->shadow[l] = w->scratch_poison ? w->scratch_poison + at : NULL;
-        a->invert[l] = 0;
     }
     if (bad)
         emu_fault(w, bad, "scratch %s of %u bytes at offset %" PRId64 ", a lane has %u bytes",
                   access_names[access], bytes, (int64_t)a->addr[__builtin_ctzll(bad)],
                   w->scratch_lane);
+    EMU_EACH_LANE(l, mask)
+    {
+        size_t at = (size_t)l * w->scratch_lane + (size_t)a->addr[l];
+        a->p[l] = w->scratch + at;
+        a->shadow[l] = w->scratch_poison ? w->scratch_poison + at : NULL;
+        a->invert[l] = 0;
+    }
 }
 
 void emu_where_scratch(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
@@ -219,7 +229,8 @@ void emu_where_flat(struct emu_wave *w, const struct emu_op *op, struct emu_wher
     a->mask = exec;
     a->zero = a->partial = 0;
     a->global = false;
-    EMU_EACH_LANE(l, exec) {
+    EMU_EACH_LANE(l, exec)
+    {
         uint32_t window = (uint32_t)(a->addr[l] >> 32);
         if (window == EMU_SHARED_APERTURE >> 32)
             lds |= UINT64_C(1) << l;
@@ -241,8 +252,8 @@ void emu_where_flat(struct emu_wave *w, const struct emu_op *op, struct emu_wher
         emu_count_global(w, a, bytes, access);
 }
 
-uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes,
-                          enum emu_access access, uint8_t **init)
+uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes, enum emu_access access,
+                          uint8_t **init)
 {
     const struct emu_block *b = emu_mem_find(w->group->launch->memory, addr, bytes);
     if (!b)
