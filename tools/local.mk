@@ -22,12 +22,12 @@ tools_aothip_check_SOURCES = tools/check.c tools/check_cases.c tools/check_cases
 	tools/check_env.c tools/check_env.h tools/check_variables.def tools/check_torch.c \
 	tools/elf_names.c tools/elf_names.h tools/check_print.c tools/check_report.h
 tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tools_aothip_check_LDFLAGS = $(PROGRAM_LDFLAGS)
+tools_aothip_check_LDFLAGS = $(program_ldflags)
 tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
 
 tools_aothip_run_SOURCES = tools/run.c
 tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tools_aothip_run_LDFLAGS = $(PROGRAM_LDFLAGS)
+tools_aothip_run_LDFLAGS = $(program_ldflags)
 tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm
 
 bin_PROGRAMS += tools/aothip-replay
@@ -35,7 +35,7 @@ dist_man_MANS += tools/aothip-replay.1
 
 tools_aothip_replay_SOURCES = tools/replay.c tools/replay_read.c tools/replay_read.h
 tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
-tools_aothip_replay_LDFLAGS = $(PROGRAM_LDFLAGS)
+tools_aothip_replay_LDFLAGS = $(program_ldflags)
 tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += tools/aothip-inspect
