@@ -3,9 +3,9 @@
  *
  *     Q (seq_q, dim_qk)   K (seq_k, dim_qk)   V (seq_k, dim_v)   O (seq_q, dim_v)
  *
- * A workgroup computes TILE_Q rows of O of one head; each of its waves owns COLUMNS = TILE_Q / WAVES
- * of them and walks over the keys in tiles of TILE_K, which the whole workgroup brings to LDS.
- * Everything is transposed, so that P never leaves the registers (see mma.h):
+ * A workgroup computes TILE_Q rows of O of one head; each of its waves owns COLUMNS = TILE_Q /
+ * WAVES of them and walks over the keys in tiles of TILE_K, which the whole workgroup brings to
+ * LDS. Everything is transposed, so that P never leaves the registers (see mma.h):
  *
  *     S^T[TILE_K, COLUMNS] = K Q^T             K from LDS, Q in registers (or LDS)
  *     P^T = exp2(S^T * factor - shift)         softmax.h
@@ -18,7 +18,7 @@
  *     S = K Q^T        V(t) arriving   K(t) is there, V(t-1) has been read by all; read K(t)
  *     softmax
  *     store V                          write V(t)
- *     load K, V        K, V(t+1) leave memory
+ *     load K, V        K, V(t+1) leave memory (V only at the end, where registers are short)
  *     barrier                          V(t) is there, K(t) has been read by all
  *     O += V^T P^T     arriving        read V(t)
  *     store K                          write K(t+1)
@@ -45,26 +45,31 @@
 enum {
     COLUMNS = KERNEL_TILE_Q / KERNEL_WAVES, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
-    QK_STEPS = KERNEL_DIM / 16,   /* of sixteen channels */
-    PV_GROUPS = KERNEL_TILE_K / 16, /* of sixteen keys */
+    QK_STEPS = KERNEL_DIM / 16,                 /* of sixteen channels */
+    PV_GROUPS = KERNEL_TILE_K / 16,             /* of sixteen keys */
     Q_LOADS = KERNEL_TILE_Q * CHUNKS / THREADS, /* chunks of Q per thread */
 };
 
 /*
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
- * does not fit into registers beside O, and V is loaded only after the last use of P.
+ * does not fit into registers beside O.
  */
 #define Q_IN_LDS (KERNEL_WAVE == 32)
+
+/* Loading V only after the last use of P saves the registers of one of them. */
+#define LATE_V (Q_IN_LDS || KERNEL_UNALIGNED)
+
+/* Unrolled, the compiler would load all operands first, more than there are registers for. */
 #if KERNEL_WAVE == 32 && KERNEL_UNALIGNED
-#define QK_UNROLL 1 /* or the compiler loads all operands first, more than there are registers for */
+#define QK_UNROLL 1
 #else
 #define QK_UNROLL 8
 #endif
-#define LATE_V (Q_IN_LDS || KERNEL_UNALIGNED)
 
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
 
-static_assert(Q_BLOCKS * BLOCK * KERNEL_WAVES == KERNEL_TILE_Q, "waves own whole blocks of queries");
+static_assert(Q_BLOCKS * BLOCK * KERNEL_WAVES == KERNEL_TILE_Q,
+              "waves own whole blocks of queries");
 static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % 64 == 0, "whole blocks");
 
 typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
@@ -282,8 +287,7 @@ DEVICE void finish(const struct progress &x, const key_interval *visible, const 
             }
         if (a.lse && lane_half() == 0 && (int)row < rows_of(job)) {
             float lse = log2_sum_exp(x.softmax[column], sum) * LN_2;
-            ((GLOBAL float *)a.lse)[lse_row + job.first_row + row] =
-                blind ? __builtin_inff() : lse;
+            ((GLOBAL float *)a.lse)[lse_row + job.first_row + row] = blind ? __builtin_inff() : lse;
         }
     }
 }
@@ -292,14 +296,15 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU)))
 void KERNEL_SYMBOL(struct attn_fwd_args a)
 {
-    int batch = (int)(__builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y +
-                      __builtin_amdgcn_workgroup_id_y());
+    u32 entry =
+        __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
     u32 tiles_q = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
 
-    if (batch >= a.batch)
+    if (entry >= (u32)a.batch)
         return;
 
+    const int batch = (int)entry;
     u32 tiles_before = uniform(x / (u32)a.heads_q);
     struct job job = job_of(a, (int)(x - tiles_before * (u32)a.heads_q),
                             (int)(tiles_q - 1 - tiles_before), batch);

@@ -2,11 +2,11 @@
  * Rows on their way between global memory and LDS, where every row begins at a multiple of 16 bytes
  * and dims are multiples of eight: a chunk of eight channels either exists whole or not at all.
  *
- * All memory is reached through buffer descriptors that span exactly the bytes from the view's first
- * row to the last channel of its last existing row. A lane whose channels lie beyond dim asks for an
- * offset outside of it: loads give 0 and stores do nothing, and no memory is touched. Descriptors
- * are rebased per tile with 64-bit scalar arithmetic, so offsets stay below 2^31 as long as
- * sequence strides do not exceed KERNARG_ALIGNED_STRIDE_MAX.
+ * All memory is reached through buffer descriptors that span exactly the bytes from the view's
+ * first row to the last channel of its last existing row. A lane whose channels lie beyond dim asks
+ * for an offset outside of it: loads give 0 and stores do nothing, and no memory is touched.
+ * Descriptors are rebased per tile with 64-bit scalar arithmetic, so offsets stay below 2^31 as
+ * long as sequence strides do not exceed KERNARG_ALIGNED_STRIDE_MAX.
  *
  * Each thread carries, per tile, K_LOADS chunks of K from rows KEYS_PER_LOAD apart, and of V one
  * chunk from each of four consecutive rows, which it transposes in registers.
@@ -63,9 +63,9 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
 }
 
 /*
- * The chunks at `offset` and 1, 2, ... times `step` rows below. The scalar part of an offset escapes
- * the descriptor's check, so rows may be added there only where all of them exist; elsewhere each
- * load has its own descriptor.
+ * The chunks at `offset` and 1, 2, ... times `step` rows below. The scalar part of an offset
+ * escapes the descriptor's check, so rows may be added there only where all of them exist;
+ * elsewhere each load has its own descriptor.
  */
 template <enum rows_exist exist, int count>
 DEVICE void load_chunks(u32x4 (&to)[count], struct tile_view view, const struct slice &x,
@@ -130,9 +130,8 @@ DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &
 #pragma unroll
     for (int i = 0; i < CHUNK; i++) {
         u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-        u32x2 quad = {
-            __builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
-            __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+        u32x2 quad = {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
+                      __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
         *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
     }
 }

@@ -2,11 +2,11 @@
  * Rows on their way between global memory and LDS, whatever their alignment, stride and dim: the
  * slower counterpart of cargo_aligned.h, with the same functions.
  *
- * A wave takes whole rows, TILE_K / WAVES of them, so that the 64-bit address of a row is scalar and
- * a lane adds no more than its channels. Each element is loaded by itself. Where a channel does not
- * exist, the last one that does is loaded in its place; it becomes 0 in K, and in V it only reaches
- * channels of O that do not exist either. Rows that do not exist are replaced by the last one that
- * does (by the view's first one if none is counted); their scores are masked.
+ * A wave takes whole rows, TILE_K / WAVES of them, so that the 64-bit address of a row is scalar
+ * and a lane adds no more than its channels. Each element is loaded by itself. Where a channel does
+ * not exist, the last one that does is loaded in its place; it becomes 0 in K, and in V it only
+ * reaches channels of O that do not exist either. Rows that do not exist are replaced by the last
+ * one that does (by the view's first one if none is counted); their scores are masked.
  */
 #ifndef AOTHIP_CARGO_ANY_H
 #define AOTHIP_CARGO_ANY_H
@@ -108,8 +108,8 @@ DEVICE void hire(struct courier &courier, const struct slice &k, const struct sl
 }
 
 template <enum rows_exist exist>
-DEVICE void load_rows(u32 (&to)[ROWS][CHANNELS], const u32 (&from)[CHANNELS],
-                      const struct slice &x, struct tile_view view)
+DEVICE void load_rows(u32 (&to)[ROWS][CHANNELS], const u32 (&from)[CHANNELS], const struct slice &x,
+                      struct tile_view view)
 {
     int row = (int)wave_id() * ROWS, last = view.rows - 1;
     if (exist == ROWS_SOME) {
@@ -150,7 +150,8 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
         for (int c = 0; c < CHANNELS; c += 2) {
             u32 channel = k_channel(c);
             *(u32 *)(tile + k_tile_at(wave_id() * ROWS + i, channel / CHUNK) +
-                     channel % CHUNK * 2) = (from.k[i][c] | from.k[i][c + 1] << 16) & courier.k_keep[c / 2];
+                     channel % CHUNK * 2) =
+                (from.k[i][c] | from.k[i][c + 1] << 16) & courier.k_keep[c / 2];
         }
 }
 
@@ -165,7 +166,8 @@ DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &
         for (int c = 0; c < CHANNELS; c++) {
             u32x2 quad = {from.v[i][c] | from.v[i + pair][c] << 16,
                           from.v[i + next][c] | from.v[i + 3][c] << 16};
-            *(u32x2 *)(tile + vt_tile_at(channel + c * KERNEL_WAVE, (wave_id() * ROWS + i) / 4)) = quad;
+            *(u32x2 *)(tile + vt_tile_at(channel + c * KERNEL_WAVE, (wave_id() * ROWS + i) / 4)) =
+                quad;
         }
 }
 

@@ -31,9 +31,10 @@ struct kernarg_strides {
 };
 
 /*
- * Kernels without FORMAT_FEATURE_UNALIGNED address a tile of up to 128 rows with 32-bit offsets: the
- * sequence strides of q, k, v and o must not exceed this. Beside that, they need 16-byte-aligned
- * tensors, outer strides that are multiples of 8 elements, and dims that are multiples of 8.
+ * Kernels without FORMAT_FEATURE_UNALIGNED address a tile of up to 128 rows with 32-bit offsets:
+ * the sequence strides of q, k, v and o must not exceed this. Beside that, they need
+ * 16-byte-aligned tensors, outer strides that are multiples of 8 elements, and dims that are
+ * multiples of 8.
  */
 #define KERNARG_ALIGNED_STRIDE_MAX (1 << 23) /* elements */
 

@@ -58,7 +58,8 @@ DEVICE bool sees(const struct key_interval &keys, u32 key)
     return key - keys.first < keys.count;
 }
 
-/* first, first + 1 .. end - 1, begin .. first - 1: `count` tiles, the first fast_count of them fast. */
+/* first, first + 1 .. end - 1, begin .. first - 1: `count` tiles, the first fast_count of them
+ * fast. */
 struct key_walk {
     int first, fast_count, count;
     int begin, end;

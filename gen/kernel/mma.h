@@ -41,8 +41,8 @@
 #define UPPER_HALVES 0x07060302u
 
 /*
- * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes an
- * operand. f16 rounds towards 0; bf16 to nearest, ties away from 0. P is never negative.
+ * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes
+ * an operand. f16 rounds towards 0; bf16 to nearest, ties away from 0. P is never negative.
  */
 DEVICE float begin_round(float p);
 DEVICE u32 end_round_pair(float low, float high);

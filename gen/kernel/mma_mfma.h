@@ -116,7 +116,7 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
     u32 lane_row = lane_column() * (KERNEL_DIM * 2);
     u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
     return *(const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
-                                   (block * BLOCK * KERNEL_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
+                            (block * BLOCK * KERNEL_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
 }
 
 /* V^T in LDS. */
@@ -166,8 +166,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
     u32 chunk = 2 * ((group % 4) ^ (block % 2)) + lane_half();
     u32 column = chunk ^ vt_column(channel);
     return *(const u32x4 *)(tile + (channel * (KERNEL_TILE_K * 2) + column * CHUNK_BYTES) +
-                                   (block * BLOCK * KERNEL_TILE_K * 2 +
-                                    group / 4 * 8 * CHUNK_BYTES));
+                            (block * BLOCK * KERNEL_TILE_K * 2 + group / 4 * 8 * CHUNK_BYTES));
 }
 
 #endif

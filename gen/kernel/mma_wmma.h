@@ -14,8 +14,8 @@
  * first, the order of the keys in B, and hence of V^T in LDS, is 0 2 1 3, 4 6 5 7, ...
  *
  * LDS has 32 banks of four bytes: eight lanes that load 16 bytes each, or sixteen that store eight
- * each, must hit all of the eight 16-byte columns of a 128-byte line. Both lane halves load the same
- * addresses.
+ * each, must hit all of the eight 16-byte columns of a 128-byte line. Both lane halves load the
+ * same addresses.
  *
  *     K, Q   row of DIM channels and 16 bytes of padding: an odd number of columns from row to
  *            row, so eight lanes with eight rows and one chunk differ. All addresses of a lane are
@@ -136,7 +136,7 @@ DEVICE u32 k_tile_at(u32 key, u32 chunk)
 DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 {
     const u32x4 *at = (const u32x4 *)(tile + lane_column() * K_ROW_BYTES +
-                                                    (block * BLOCK * K_ROW_BYTES + step * 32));
+                                      (block * BLOCK * K_ROW_BYTES + step * 32));
     return join_chunks(at[0], at[1]);
 }
 

@@ -9,13 +9,13 @@
  * Any shift gives the same O / sum, as long as P stays within range. So a step is tried with the
  * shift as it is. Only if the P of some lane then add up to more than LIMIT (a sum that is needed
  * anyway, while a maximum would cost an instruction for every two scores), which is rare after the
- * first tile, the step is done again in its general form: it moves the shift up such that the largest
- * P is 2^BIAS, and rescales O and sum. The wave decides as a whole.
+ * first tile, the step is done again in its general form: it moves the shift up such that the
+ * largest P is 2^BIAS, and rescales O and sum. The wave decides as a whole.
  *
  *     f16    P below 2^15, and the largest at least 2^8, so that what falls among the subnormals,
  *            which gfx90a takes for 0, is below 2^-22 of it
- *     bf16   P below 2^7: exponents near 0 are the most exact, and only values of V within 2^7 of the
- *            end of the range could overflow O
+ *     bf16   P below 2^7: exponents near 0 are the most exact, and only values of V within 2^7 of
+ * the end of the range could overflow O
  *
  * The scale's sign has been moved into Q (see attn_fwd.hip), so factor >= 0 and the largest S has
  * the largest exponent. NaN is seen neither by the maximum nor by the limit, and passes through P

@@ -66,7 +66,7 @@ DEVICE void lds_barrier()
 
 /* One (batch, head) matrix of a tensor. Uniform. */
 struct slice {
-    char *base;      /* row 0 */
+    char *base;        /* row 0 */
     kernarg_i64 pitch; /* bytes from row to row */
     int dim;
 };
