@@ -131,7 +131,8 @@ EMU_INLINE uint32_t f32_small(float x, unsigned mantissa, int32_t bias, bool sto
     int32_t e = (int32_t)(u >> 23 & 0xff) - 127, least = 1 - bias,
             last = (e > least ? e : least) - (int32_t)mantissa;
     double units = fabs((double)x) * as_f64((uint64_t)(uint32_t)(1023 - last) << 52);
-    double whole = stochastic ? floor(units + (double)(dither >> 12) * 0x1p-20) : rint(units);
+    double added = (double)(dither >> (9 + mantissa)) * (mantissa == 3 ? 0x1p-20 : 0x1p-21);
+    double whole = stochastic ? floor(units + added) : rint(units);
     uint32_t n = (uint32_t)(int32_t)(whole < 1024 ? whole : 1024), half = 1u << mantissa;
     uint32_t base = (uint32_t)((e > least ? e : least) + bias);
     uint32_t r = n < half ? n : ((base - 1) << mantissa) + n;

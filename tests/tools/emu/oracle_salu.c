@@ -123,7 +123,7 @@ static void like(struct oracle_scalar *x, const char *vector)
     op->lane(&l);
     x->alt = l.alt;
     x->has_alt = l.has_alt;
-    x->nan_open = op->flags & F_NAN;
+    x->nan_open = op->flags & F_NAN || l.any_nan;
     if (op->sig[0] == 'm')
         x->scc = l.carry;
     else

@@ -184,8 +184,11 @@ static uint64_t dx9_mad(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_t 
 {
     struct sf_env env = {round_of(x, &sf_f32), false, false};
 
-    if (sf_unpack(&sf_f32, a).denormal || sf_unpack(&sf_f32, b).denormal)
+    if (sf_unpack(&sf_f32, a).denormal || sf_unpack(&sf_f32, b).denormal ||
+        sf_unpack(&sf_f32, c).denormal)
         x->open = 1; /* is a flushed denormal a zero for the legacy rule? */
+    if (sf_is_nan_bits(&sf_f32, c) && !sf_is_quiet_bits(&sf_f32, c))
+        x->open = 1; /* does the addend pass as it is? */
     if (sf_load(&sf_f32, a, &env).cls == SF_IS_ZERO ||
         sf_load(&sf_f32, b, &env).cls == SF_IS_ZERO) {
         permit(x, sf_pack(&sf_f32, sf_add(sf_zero(false), sf_load(&sf_f32, c, &env), SF_NEAREST),
@@ -449,7 +452,8 @@ static uint64_t f32_to_8(struct oracle_lane *x, const struct sf_format *f, uint6
     return sf_pack8(f, load(x, &sf_f32, a), x->mode & MODE_FP16_OVFL);
 }
 
-/* Stochastic rounding: random bits are added below the last bit that stays, then truncation. */
+/* Stochastic rounding: random bits are added below the last bit that stays, then truncation. How many
+ * random bits take part is not documented: 20 of them may lose a sum of exactly one. */
 static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t random)
 {
     struct sf v = load(x, &sf_f32, a);
@@ -458,7 +462,7 @@ static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t 
 
     if (v.cls != SF_IS_FINITE)
         return sf_pack8(f, v, x->mode & MODE_FP16_OVFL);
-    if (v.denormal || v.exp + 23 < 1 - bias) { /* below the normal numbers: not documented */
+    if (v.denormal || v.exp + 23 < 1 - bias || round_of(x, &sf_f32)) { /* not documented */
         x->open = 1;
         return 0;
     }
@@ -647,8 +651,8 @@ static uint64_t turn(struct oracle_lane *x, const struct sf_format *f, uint64_t 
         permit(x, pack(x, f, sf_neg(r)));
     else if (v.denormal) /* flushed or not, to which zero */
         x->open = 1;
-    else if (f == &sf_f16)
-        permit(x, pack(x, f, r));
+    else if (f == &sf_f16 && round_of(x, f)) /* MODE rounding a table's value is not documented */
+        x->open = 1;
     return pack_as(f, r, SF_NEAREST, oracle_env(x->mode, f).denorm_out);
 }
 
@@ -979,8 +983,9 @@ static uint64_t dot2(struct oracle_lane *x, const struct sf_format *in, const st
     if (in == &sf_bf16 && (al.denormal || ah.denormal || bl.denormal || bh.denormal ||
                            !oracle_env(x->mode, in).denorm_in))
         x->open = 1; /* which field of MODE rules bf16 is not documented */
-    if (in == out && r != SF_NEAREST)
-        x->open = 1;
+    if (in == out && (r != SF_NEAREST || !oracle_env(x->mode, in).denorm_in ||
+                      !oracle_env(x->mode, in).denorm_out))
+        x->open = 1; /* where the steps round and flush */
     permit(x, pack(x, out, sf_add(pair, acc, r)));
     return pack(x, out, sf_fma(ah, bh, load(x, out, step), r));
 }

@@ -53,6 +53,8 @@ void sem_free(struct sem_list *l);
 void sem_begin(const char *test);
 /* Runs all cases on one target and prints one TAP line per group. */
 void sem_run(enum oracle_target t, struct sem_list *l);
+/* Ends the TAP output; the exit status of the test. */
+int sem_done(void);
 
 /* Random numbers of the test: seed fixed, printed by sem_begin. */
 uint64_t sem_random(void);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "test_semantics.h"
-#include "tests/tap.h"
 
 static unsigned first_active(const struct oracle_wave *w)
 {
@@ -257,5 +256,5 @@ int main(void)
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }

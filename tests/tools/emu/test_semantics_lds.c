@@ -10,7 +10,6 @@
 
 #include "oracle_memory.h"
 #include "test_semantics.h"
-#include "tests/tap.h"
 
 enum form {
     READ,
@@ -387,5 +386,5 @@ int main(void)
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }

@@ -14,7 +14,6 @@
 
 #include "oracle_matrix.h"
 #include "test_semantics.h"
-#include "tests/tap.h"
 
 enum { A_AT = 0, B_AT = 2048, C_AT = 4096 };
 
@@ -332,5 +331,5 @@ int main(void)
             free((void *)(uintptr_t)l.c[i].row);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }

@@ -10,7 +10,6 @@
 
 #include "oracle_memory.h"
 #include "test_semantics.h"
-#include "tests/tap.h"
 
 enum space { GLOBAL_V, GLOBAL_S, FLAT, FLAT_LDS, BUFFER, SCRATCH };
 enum form { LOAD, STORE, ATOMIC };
@@ -428,5 +427,5 @@ int main(void)
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }

@@ -567,3 +567,8 @@ void sem_run(enum oracle_target t, struct sem_list *l)
     hipFree(device_out);
     hipFree(device_windows);
 }
+
+int sem_done(void)
+{
+    return tap_done();
+}

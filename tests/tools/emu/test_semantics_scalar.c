@@ -7,7 +7,6 @@
 
 #include "oracle_salu.h"
 #include "test_semantics.h"
-#include "tests/tap.h"
 
 static void put_sgprs(struct oracle_wave *w, unsigned reg, uint64_t v, unsigned bits)
 {
@@ -385,5 +384,5 @@ int main(void)
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }

@@ -3,7 +3,6 @@
  * parallel: VECTOR_PART 1: VOP1; 2: VOP2; 3: VOP3; 4: VOP3P and literal forms; 5: comparisons.
  */
 #include "test_semantics_forms.h"
-#include "tests/tap.h"
 
 static int part_of(const struct oracle_op *op)
 {
@@ -41,5 +40,5 @@ int main(void)
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
-    return tap_done();
+    return sem_done();
 }
