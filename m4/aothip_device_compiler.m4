@@ -87,10 +87,3 @@ AS_CASE([$MAX_JOBS], [*@<:@!0-9@:>@*|0*],
 CONFIGURED_JOBS=$MAX_JOBS
 AC_SUBST([CONFIGURED_JOBS])
 ])
-
-dnl AOTHIP_PROG_EMU_COMPILER: the emulator's inner loops run several times faster when clang has
-dnl vectorised them, so they are built with clang where the host compiler is another one.
-AC_DEFUN([AOTHIP_PROG_EMU_COMPILER], [
-AC_ARG_VAR([EMU_CC], [C compiler for the emulator's inner loops @<:@the device clang@:>@])
-AS_IF([test -z "$EMU_CC"], [EMU_CC=$DEVICE_CLANG])
-])

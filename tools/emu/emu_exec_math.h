@@ -90,23 +90,27 @@ EMU_INLINE uint32_t f32_f16(float f)
     return u;
 }
 #else
-/* Adding a power of two whose last place is the f16's rounds by the host's mode, which follows
- * MODE. */
+/*
+ * Adding a power of two whose last place is the f16's rounds by the host's mode, which follows
+ * MODE. What is finite and too large counts as just below 2^16, so that it becomes infinity or the
+ * largest f16 as the mode says.
+ */
 EMU_INLINE uint32_t f32_f16(float f)
 {
     uint32_t u = f32_bits(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
-    uint32_t exponent = a & 0x7f800000;
+    uint32_t clamped = a >= 0x47800000 ? 0x477fffff : a;
+    uint32_t exponent = clamped & 0x7f800000;
     uint32_t scale = (exponent < 0x38800000 ? 0x38800000 : exponent) + (13u << 23);
     /* +-2^13 of the result's exponent: the sum's last place is that of the f16 */
     float big = as_f32(scale | (u & 0x80000000));
-    float rounded = (f + big) - big;
+    float rounded = (as_f32(clamped | (u & 0x80000000)) + big) - big;
     uint32_t r = f32_bits(rounded) & 0x7fffffff;
     uint32_t den = (uint32_t)(int32_t)(as_f32(r) * 0x1p24f);
     uint32_t nor = (r - 0x38000000) >> 13;
     uint32_t out = r < 0x38800000 ? den : nor;
 
     out = r >= 0x47800000 ? 0x7c00 : out;
-    out = a >= 0x47800000 ? 0x7c00 : out;
+    out = a == 0x7f800000 ? 0x7c00 : out;
     out = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : out;
     return out | sign;
 }
@@ -152,6 +156,18 @@ EMU_INLINE uint32_t fma_f16(uint32_t a, uint32_t b, uint32_t c)
     u = (err > 0 || err < 0) && !(u & 1) ? u + grow : u; /* not when it is infinite */
     return f64_f16(as_f64(u));
 }
+
+/*
+ * FN(x) for ceilf, floorf, truncf and rintf, whatever the compiler makes of them: the sign is that
+ * of x also for zero and under any rounding, and a NaN is quieted.
+ */
+EMU_INLINE float whole_f32(float x, float whole)
+{
+    uint32_t u = f32_bits(x), r = (f32_bits(whole) & 0x7fffffff) | (u & 0x80000000);
+
+    return as_f32((u & 0x7fffffff) > 0x7f800000 ? u | 0x400000 : r);
+}
+#define INTEGRAL(FN, X) whole_f32(X, FN(X))
 
 /* ---- classes of values ---- */
 

@@ -38,6 +38,13 @@ static uint32_t flush(uint32_t x, uint8_t type)
     return x & 0x7c00 ? x : x & ~UINT32_C(0x7fff);
 }
 
+static uint32_t quiet(uint32_t x, uint8_t type)
+{
+    if (type == EMU_T_F32)
+        return (x & 0x7fffffff) > 0x7f800000 ? x | 0x400000 : x;
+    return (x & 0x7fff) > 0x7c00 ? x | 0x200 : x;
+}
+
 /* SALU float: flushed copies of the sources stand in for them. */
 static void run_scalar(struct emu_wave *w, const struct emu_op *op)
 {
@@ -48,9 +55,15 @@ static void run_scalar(struct emu_wave *w, const struct emu_op *op)
         uint8_t type = insn->src[i].type;
         unsigned field = type == EMU_T_F32 ? 4 : 6;
 
-        if ((type != EMU_T_F32 && type != EMU_T_F16) || w->mode >> field & 1)
+        uint32_t x = w->s[op->s[i]];
+
+        if (type != EMU_T_F32 && type != EMU_T_F16)
             continue;
-        w->s[EMU_S_TRASH + 8 + i] = flush(w->s[op->s[i]], type);
+        if (!(w->mode >> field & 1))
+            x = flush(x, type);
+        if (!(w->mode >> 9 & 1)) /* IEEE off: signalling NaNs are as quiet ones */
+            x = quiet(x, type);
+        w->s[EMU_S_TRASH + 8 + i] = x;
         copy.s[i] = (uint16_t)(EMU_S_TRASH + 8 + i);
     }
     copy.fn(w, &copy);

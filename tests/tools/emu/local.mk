@@ -140,3 +140,10 @@ bench-emu: all tests/tools/emu/bench_exec$(EXEEXT)
 	    tests/tools/emu/bench_exec$(EXEEXT) || exit 1; done
 bench: bench-emu
 CLEANFILES += tests/tools/emu/bench_exec$(EXEEXT)
+
+# Breaks the emulator in one place after another and sees the semantics tests fail; takes minutes.
+dist_check_SCRIPTS += tests/tools/emu/mutation.sh
+.PHONY: check-mutations
+check-mutations: all
+	$(MAKE) check TESTS=
+	$(TESTS_ENVIRONMENT) MUTATIONS=all srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh

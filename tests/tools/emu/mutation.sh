@@ -1,0 +1,128 @@
+#!/bin/sh
+# Breaks the emulator in one place after another, on a copy of its sources, and requires that the semantics
+# tests notice. A few mutations by default, all of them with MUTATIONS=all.
+#
+# Run by make check from the top of the build tree, or by hand there with srcdir set to the source tree.
+set -eu
+srcdir=${srcdir:-.}
+CC=${DEVICE_CLANG:-clang-19}
+work=$(mktemp -d "${TMPDIR:-/tmp}/aothip-mutation-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+if ! "$CC" --version >/dev/null 2>&1; then
+	echo "1..0 # SKIP no $CC to build the mutants with"
+	exit 0
+fi
+mkdir -p "$work/src/tools" "$work/obj"
+cp -R "$srcdir/tools/emu" "$work/src/tools/emu"
+
+cat >"$work/Makefile" <<END
+SRC := \$(wildcard $work/src/tools/emu/*.c)
+OBJ := \$(patsubst $work/src/tools/emu/%.c,$work/obj/%.o,\$(SRC))
+FLAGS = -std=gnu11 -O0 -w -fPIC -pthread -ffp-contract=off -fno-math-errno -fno-trapping-math -D__HIP_PLATFORM_AMD__ \\
+	-I$work/src/tools/emu -I$srcdir/include -I$srcdir/lib $(echo "${HIP_CPPFLAGS:-}") -fvisibility=hidden
+$work/libhipemu.so: \$(OBJ)
+	$CC -shared -o \$@ \$(OBJ) -lm -lpthread -lzstd -Wl,--version-script=$work/src/tools/emu/hipemu.map
+$work/obj/%.o: $work/src/tools/emu/%.c
+	$CC \$(FLAGS) -MMD -c \$< -o \$@
+-include \$(wildcard $work/obj/*.d)
+END
+
+build() {
+	make -s -f "$work/Makefile" "$work/libhipemu.so" >"$work/log" 2>&1
+}
+
+# Runs one test, restricted to instructions whose text has a word, on the library in $work.
+try() {
+	program=tests/tools/emu/.libs/test_semantics_$1
+	[ -x "$program" ] || program=tests/tools/emu/test_semantics_$1
+	SEMANTICS_ONLY=$2 LD_LIBRARY_PATH=$work "$program" >"$work/out" 2>&1
+}
+
+count=0 failed=0
+ok() {
+	count=$((count + 1))
+	echo "ok $count - $1"
+}
+not_ok() {
+	count=$((count + 1))
+	failed=1
+	echo "not ok $count - $1"
+	sed 's/^/# /' "$work/log" | head -20
+}
+
+# mutate FILE TEST WORD SED: the test must pass before and fail after the edit.
+mutate() {
+	file=$work/src/tools/emu/$1
+	cp "$file" "$work/saved"
+	sed "$4" "$work/saved" >"$file"
+	if cmp -s "$work/saved" "$file"; then
+		echo "the pattern $4 is not in $1" >"$work/log"
+		not_ok "$1: $4"
+		return
+	fi
+	if ! build; then
+		not_ok "$1: $4: the mutant does not build"
+	elif try "$2" "$3"; then
+		echo "test_semantics_$2 passed for $3" >"$work/log"
+		not_ok "$1: $4"
+	else
+		ok "$1: $4"
+	fi
+	cp "$work/saved" "$file"
+}
+
+# every nth mutation unless all are wanted
+each=${MUTATION_STEP:-8} turn=0
+[ "${MUTATIONS:-}" = all ] && each=1
+
+if ! build; then
+	not_ok "the unchanged emulator builds"
+	echo "1..$count"
+	exit 1
+fi
+
+while IFS='|' read -r file test word edit; do
+	case $file in '' | '#'*) continue ;; esac
+	turn=$((turn + 1))
+	[ $((turn % each)) -eq 0 ] || continue
+	mutate "$file" "$test" "$word" "$edit"
+done <<'END'
+# ---- arithmetic
+sem_vector.def|vop2|v_add_f32_e|/^V(v_add_f32,/s/S0.f32 + S1.f32/S0.f32 - S1.f32/
+sem_vector.def|vop2|v_sub_u32_e|/^V(v_sub_u32,/s/S0.u32 - S1.u32/S1.u32 - S0.u32/
+sem_vector.def|vop2|v_lshlrev_b32_e|/^V(v_lshlrev_b32,/s/ & 31/ \& 15/
+sem_vector.def|vop3|v_bfi_b32 |/^V(v_bfi_b32,/s/~S0/S0/
+sem_vector.def|vop2|v_cndmask_b32_e|/^V(v_cndmask_b32,/s/S1.u32 : S0.u32/S0.u32 : S1.u32/
+sem_vector.def|vop3|v_mad_u32_u24 |/^V(v_mad_u32_u24,/s/+ S2/- S2/
+sem_vector.def|vop1|v_cvt_f32_ubyte2|/^V(v_cvt_f32_ubyte2,/s/, 2))*$/, 1))/
+sem_vector.def|vop2|v_add_co_u32|/^V(v_add_co_u32,/s/D.u32 < S0.u32/D.u32 <= S0.u32/
+emu_exec_math.h|vopc|v_cmp_class_f32|s/zero ? 5 : denormal ? 4 : 3/denormal ? 4 : zero ? 5 : 3/
+sem_scalar.def|scalar|s_addc_u32|/^S(s_addc_u32,/,/SCC = /s/ + SCC//
+sem_scalar.def|scalar|s_bfe_u32|/^S(s_bfe_u32,/,/SCC = /s/0x7f/0x1f/
+emu_exec_flow.c|scalar|s_cbranch_scc0|/^static void branch_scc0/,/^}/s/!w->scc/w->scc/
+# ---- opcodes
+isa_vop.def|vop2|v_sub_f32_e|s/^I(v_sub_f32, v_sub_f32,/I(v_sub_f32, v_subrev_f32,/
+isa_scalar.def|scalar|s_add_u32|s/^I(s_add_u32, s_add_u32,/I(s_add_u32, s_sub_u32,/
+isa_vop3.def|vop3|v_min3_i32|s/^I(v_min3_i32, v_min3_i32,/I(v_min3_i32, v_med3_i32,/
+# ---- EXEC, modifiers, DPP, MODE
+emu_exec_lanes.h|vop2|v_and_b32_e64|s/FOR_LANES d\[l\] = (x\[l\] & mask\[l\]) . (d\[l\] & ~mask\[l\]);/FOR_LANES d[l] = x[l];/
+emu_exec_modify.h|vopc|v_cmp_lt_f32_e64|s/^    m &= pack(t);/    m = pack(t);/
+emu_exec_modify.h|vop2|v_add_f32_e64|s/ && !(w->mode >> 9 & 1) ? factor/ ? factor/
+emu_exec_modify.h|vop2|v_add_u32_sdwa|s/x |= d\[l\] & ~field;/x |= 0;/
+emu_exec_modify.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return false;/
+emu_exec_dpp.c|vop1|row_shr:5|s/return in >= n ? (int)(l - n) : -1;/return (int)(row | ((in - n) \& 15));/
+emu_exec_dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
+emu_exec_cross.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
+# ---- memory
+sem_memory.def|lds|ds_inc|s/^DS_ATOMIC32(inc, u32, old >= a/DS_ATOMIC32(inc, u32, old > a/
+sem_memory.def|lds|ds_read_u8_d16_hi|/^DS_LOAD(ds_read_u8_d16_hi,/s/HIGH(D(0), U8(0))/U8(0) << 16/
+emu_mem_lds.c|lds|ds_swizzle|s/(offset >> 5 & 31)) ^ (offset >> 10/(offset >> 10 \& 31)) ^ (offset >> 5/
+sem_memory.def|memory|load_sbyte_d16_hi|/^LOAD(load_sbyte_d16_hi,/s/SEXT8(U8(0))/U8(0)/
+# ---- matrix layouts
+emu_matrix.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
+emu_matrix.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/
+END
+echo "1..$count"
+exit $failed
