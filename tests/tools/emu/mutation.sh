@@ -2,7 +2,7 @@
 # Breaks the emulator in one place after another, on a copy of its sources, and requires that the semantics
 # tests notice. A few mutations by default, all of them with MUTATIONS=all.
 #
-# Run by make check from the top of the build tree, or by hand there with srcdir set to the source tree.
+# Run by `make check-mutations`, or by hand at the top of a built tree with srcdir set to the source tree.
 set -eu
 srcdir=${srcdir:-.}
 CC=${DEVICE_CLANG:-clang-19}
