@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, NAME_ROOM = 32 };
+enum { PATH_ROOM = 4096, NAME_ROOM = 32, TARGET_ROOM = 128 };
 
 /* A stretch of device memory; tensors that overlap (packed QKV) share one. */
 struct buffer {
@@ -22,6 +22,7 @@ struct capture {
     const struct hip *hip;
     hipStream_t stream;
     struct capture_launch launch;
+    char target[TARGET_ROOM]; /* launch.target, which need not live as long */
     char directory[PATH_ROOM]; /* ends in ".partial" */
     struct buffer buffers[CAPTURE_MAX_TENSORS];
     unsigned buffer_count;
@@ -257,6 +258,8 @@ enum aothip_status capture_begin(const char *root, const struct hip *hip, hipStr
     made->hip = hip;
     made->stream = stream;
     made->launch = *launch;
+    snprintf(made->target, sizeof(made->target), "%s", launch->target);
+    made->launch.target = made->target;
     find_buffers(made);
     if (wait_for_stream(made, why) || make_directory(made, root, why) ||
         write_file(made, "code.co", launch->code, launch->code_size, why) ||

@@ -843,7 +843,7 @@ static uint64_t bfe_signed(uint64_t v, uint64_t from, uint64_t width)
 
     if (!width)
         return 0;
-    return (uint32_t)(field << (64 - width) >> (64 - width));
+    return (uint32_t)((int64_t)((uint64_t)field << (64 - width)) >> (64 - width));
 }
 
 static uint64_t lerp8(uint64_t a, uint64_t b, uint64_t c)
