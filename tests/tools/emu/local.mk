@@ -146,4 +146,4 @@ dist_check_SCRIPTS += tests/tools/emu/mutation.sh
 .PHONY: check-mutations
 check-mutations: all
 	$(MAKE) check TESTS=
-	$(TESTS_ENVIRONMENT) MUTATIONS=all srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh
+	$(AM_TESTS_ENVIRONMENT) MUTATIONS=all srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh

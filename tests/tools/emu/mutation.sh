@@ -62,6 +62,14 @@ mutate() {
 		not_ok "$1: $4"
 		return
 	fi
+	# A test that fails anyway, or runs nothing, would call every mutant caught.
+	sed "" "$work/saved" >"$file"
+	if ! build || ! try "$2" "$3" || ! grep -q '^ok' "$work/out"; then
+		cp "$work/out" "$work/log"
+		not_ok "$1: test_semantics_$2 passes for $3 before the change"
+		return
+	fi
+	sed "$4" "$work/saved" >"$file"
 	if ! build; then
 		not_ok "$1: $4: the mutant does not build"
 	elif try "$2" "$3"; then
