@@ -141,8 +141,7 @@ static void put_rules(FILE *out, const struct options *o)
     put_variable(out, "pack", o->pack);
     put_variable(out, "matrix", o->matrix);
     put_variable(out, "kernels", o->kernels);
-    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra%s%s\n", o->flags[0] ? " " : "",
-            o->flags);
+    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra%s%s\n", o->flags[0] ? " " : "", o->flags);
     fputs("rule object\n"
           "  command = $clang -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc "
           "-nogpulib -mcode-object-version=5 -Qn -fuse-cuid=none -ffile-prefix-map=$kernels=. "
@@ -160,9 +159,9 @@ static void put_rules(FILE *out, const struct options *o)
           "$targets -input=/dev/null $inputs -output=$out\n"
           "  description = bundle $gpu $symbol\n"
           "rule image\n"
-          "  command = $pack image --matrix=$matrix --gpu=$gpu --op=$op --objects=$objects "
+          "  command = $pack image --matrix=$matrix --gpu=$gpu --objects=$objects "
           "--output=$out\n"
-          "  description = pack $gpu $op\n"
+          "  description = pack $gpu\n"
           "rule signature\n"
           "  command = $pack signature --gpu=$gpu --output=$out -- $matrix $sources\n"
           "  description = sign $gpu\n\n",
@@ -199,29 +198,20 @@ static void put_kernel(FILE *out, const struct options *o, const struct matrix *
     fputc('\n', out);
 }
 
-static bool has_op(const struct matrix *m, int gpu, const struct matrix_op *op)
-{
-    for (int i = 0; i < m->kernel_count; i++)
-        if (m->kernels[i].gpu == gpu && m->kernels[i].op == op)
-            return true;
-    return false;
-}
-
-static void put_image(FILE *out, const struct options *o, const struct matrix *m, int g,
-                      const struct matrix_op *op)
+static void put_image(FILE *out, const struct options *o, const struct matrix *m, int g)
 {
     const char *gpu = m->gpus[g].name;
     fputs("build ", out);
     put_path(out, o->images);
-    fprintf(out, "/amd-%s/%s: image", gpu, op->file);
+    fprintf(out, "/amd-%s/" FORMAT_FILE ": image", gpu);
     for (int i = 0; i < m->kernel_count; i++)
-        if (m->kernels[i].gpu == g && m->kernels[i].op == op)
+        if (m->kernels[i].gpu == g)
             fprintf(out, " object/%s/%s.bundle", gpu, m->kernels[i].symbol);
     fputs(" | ", out);
     put_path(out, o->pack);
     fputc(' ', out);
     put_path(out, o->matrix);
-    fprintf(out, "\n  gpu = %s\n  op = %s\n  objects = object/%s\n", gpu, op->name, gpu);
+    fprintf(out, "\n  gpu = %s\n  objects = object/%s\n", gpu, gpu);
 }
 
 static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, int g,
@@ -231,9 +221,7 @@ static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, 
     for (int i = 0; i < m->kernel_count; i++)
         if (m->kernels[i].gpu == g)
             put_kernel(out, o, m, &m->kernels[i]);
-    for (const struct matrix_op *op = matrix_ops; op->name; op++)
-        if (has_op(m, g, op))
-            put_image(out, o, m, g, op);
+    put_image(out, o, m, g);
     fputs("build ", out);
     put_path(out, o->images);
     fprintf(out, "/amd-%s/__signature__: signature", gpu);
@@ -245,13 +233,9 @@ static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, 
     }
     fputc(' ', out);
     put_path(out, o->pack);
-    fputs(" ||", out);
-    for (const struct matrix_op *op = matrix_ops; op->name; op++)
-        if (has_op(m, g, op)) {
-            fputc(' ', out);
-            put_path(out, o->images);
-            fprintf(out, "/amd-%s/%s", gpu, op->file);
-        }
+    fputs(" || ", out);
+    put_path(out, o->images);
+    fprintf(out, "/amd-%s/" FORMAT_FILE, gpu);
     fprintf(out, "\n  gpu = %s\n  sources =", gpu);
     for (int i = 0; i < sources->count; i++) {
         fputc(' ', out);

@@ -18,9 +18,22 @@
 #include <string.h>
 
 const struct matrix_op matrix_ops[] = {
-    {"attn_fwd", "attn_fwd.hip", FORMAT_FILE_ATTN_FWD, FORMAT_OP_ATTN_FWD,
-     sizeof(struct attn_fwd_args)},
-    {NULL, NULL, NULL, 0, 0},
+    {"attn_fwd", "attn_fwd.hip", FORMAT_OP_ATTN_FWD, 1, sizeof(struct attn_fwd_args)},
+    {"attn_fwd_f32", "attn_fwd_f32.hip", FORMAT_OP_ATTN_FWD, 0, sizeof(struct attn_fwd_args)},
+    {"attn_split", "attn_split.hip", FORMAT_OP_ATTN_SPLIT, 0, sizeof(struct attn_split_args)},
+    {"attn_merge", "attn_merge.hip", FORMAT_OP_ATTN_MERGE, 0, sizeof(struct attn_split_args)},
+    {"attn_append", "attn_append.hip", FORMAT_OP_ATTN_APPEND, 0, sizeof(struct attn_append_args)},
+    {"attn_probs", "attn_probs.hip", FORMAT_OP_ATTN_PROBS, 0, sizeof(struct attn_probs_args)},
+    {"attn_bwd_delta", "attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0,
+     sizeof(struct attn_bwd_args)},
+    {"attn_bwd_dkdv", "attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0,
+     sizeof(struct attn_bwd_args)},
+    {"attn_bwd_dq", "attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0, sizeof(struct attn_bwd_args)},
+    {"attn_bwd_dbias", "attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0,
+     sizeof(struct attn_bwd_args)},
+    {"attn_bwd_dscalar", "attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
+     sizeof(struct attn_bwd_args)},
+    {NULL, NULL, 0, 0, 0},
 };
 
 /* A key of a kernel statement: where its value goes and which values it may have. */
@@ -42,13 +55,15 @@ static const struct kernel_key kernel_keys[] = {
     {"gpu", KEY_GPU, offsetof(struct matrix_kernel, gpu), 0, 0, 0, {NULL}, {0}},
     {WORD(dtype), {"f32", "f16", "bf16", NULL}, {AOTHIP_F32, AOTHIP_F16, AOTHIP_BF16}},
     {FIELD(dim), 16, 512, 16, {NULL}, {0}},
-    {WORD(mask), {"no", "yes", NULL}, {0, 1}},
     {WORD(unaligned), {"no", "yes", NULL}, {0, 1}},
+    {WORD(score), {"no", "yes", NULL}, {0, 1}},
+    {WORD(paged), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
     {FIELD(tile_k), 16, 1024, 16, {NULL}, {0}},
     {FIELD(waves), 1, 16, 1, {NULL}, {0}}, /* 16 waves of 64: the 1,024 threads of hardware */
     {FIELD(waves_per_eu), 1, 16, 1, {NULL}, {0}},
     {FIELD(registers), 8, 512, 1, {NULL}, {0}},
+    {FIELD(scratch), 0, 65536, 4, {NULL}, {0}},
 };
 #define KERNEL_KEYS ((int)(sizeof(kernel_keys) / sizeof(kernel_keys[0])))
 
@@ -321,8 +336,9 @@ static void add_kernel(struct parser *p, struct matrix_kernel k)
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)
         k.rank += p->m->kernels[i].gpu == k.gpu;
-    snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%d_t%dx%d%s%s", k.op->name, dtype_name(k.dtype),
-             k.dim, k.tile_q, k.tile_k, k.mask ? "_mask" : "", k.unaligned ? "_unaligned" : "");
+    snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%d_t%dx%d%s%s%s", k.op->name, dtype_name(k.dtype),
+             k.dim, k.tile_q, k.tile_k, k.unaligned ? "_unaligned" : "", k.score ? "_score" : "",
+             k.paged ? "_paged" : "");
     int wrong = matrix_check_kernel(p->m, &k, p->file, p->out);
     p->errors += wrong;
     if (wrong)
@@ -464,7 +480,8 @@ int matrix_threads(const struct matrix *m, const struct matrix_kernel *k)
 
 uint32_t matrix_features(const struct matrix_kernel *k)
 {
-    return (k->mask ? FORMAT_FEATURE_MASK : 0u) | (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u);
+    return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) | (k->score ? FORMAT_FEATURE_SCORE : 0u) |
+           (k->paged ? FORMAT_FEATURE_PAGED : 0u);
 }
 
 void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)
@@ -472,7 +489,8 @@ void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, 
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     fprintf(out, " -DKERNEL_SYMBOL=%s -DKERNEL_DTYPE=%d -DKERNEL_DIM=%d", k->symbol, k->dtype,
             k->dim);
-    fprintf(out, " -DKERNEL_MASK=%d -DKERNEL_UNALIGNED=%d", k->mask, k->unaligned);
+    fprintf(out, " -DKERNEL_UNALIGNED=%d -DKERNEL_SCORE=%d -DKERNEL_PAGED=%d", k->unaligned,
+            k->score, k->paged);
     fprintf(out, " -DKERNEL_TILE_Q=%d -DKERNEL_TILE_K=%d", k->tile_q, k->tile_k);
     fprintf(out, " -DKERNEL_WAVES=%d -DKERNEL_WAVES_PER_EU=%d", k->waves, k->waves_per_eu);
     fprintf(out, " -DKERNEL_WAVE=%d -DKERNEL_THREADS=%d -DKERNEL_REGISTERS=%d", gpu->wave,

@@ -28,13 +28,15 @@ struct matrix_kernel {
     int gpu;          /* index into matrix.gpus */
     int dtype;        /* enum aothip_dtype */
     int dim;          /* serves head dims 1..dim */
-    int mask;         /* 0 or 1 */
     int unaligned;    /* 0 or 1 */
+    int score;        /* 0 or 1 */
+    int paged;        /* 0 or 1 */
     int tile_q;       /* query rows of a workgroup */
     int tile_k;       /* keys of one step */
     int waves;        /* of a workgroup */
     int waves_per_eu; /* of a SIMD */
     int registers;    /* budget, vector + accumulation */
+    int scratch;      /* budget, bytes of scratch memory a lane */
     int rank;         /* position among the kernels of its GPU, from 0: lower is preferred */
     int line;         /* of its row */
     char symbol[64];  /* the kernel's name */
@@ -44,8 +46,8 @@ struct matrix_kernel {
 struct matrix_op {
     const char *name;   /* statement in the matrix and prefix of symbols */
     const char *source; /* file below gen/kernel */
-    const char *file;   /* image file below amd-gfxNNN/ */
     int format_op;      /* enum format_op */
+    int tiled; /* whether a workgroup holds tile_q x dim and tile_q x tile_k in registers */
     size_t kernarg_size;
 };
 

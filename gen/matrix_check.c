@@ -92,8 +92,9 @@ int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *error
 /* Does `a` serve every problem that `b` serves? */
 static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel *b)
 {
-    return a->gpu == b->gpu && a->op == b->op && a->dtype == b->dtype && a->dim >= b->dim &&
-           a->mask >= b->mask && a->unaligned >= b->unaligned;
+    return a->gpu == b->gpu && a->op->format_op == b->op->format_op && a->dtype == b->dtype &&
+           a->dim >= b->dim && a->unaligned >= b->unaligned && a->score >= b->score &&
+           a->paged >= b->paged;
 }
 
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
@@ -113,7 +114,7 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
              k->waves_per_eu, k->registers * k->waves_per_eu, gpu->name, gpu->register_pool);
     /* O is tile_q x dim and S is tile_q x tile_k, in f32, both in registers of the workgroup. */
     int needed = k->tile_q * (k->dim + k->tile_k) / threads;
-    if (needed > k->registers)
+    if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
              k->dim, k->tile_q, k->dim, k->tile_q, k->tile_k, needed, k->registers);
     if (strlen(k->symbol) == sizeof(k->symbol) - 1)

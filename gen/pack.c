@@ -21,14 +21,14 @@
 #include <xxhash.h>
 
 struct options {
-    const char *matrix, *gpu, *op, *objects, *output;
+    const char *matrix, *gpu, *objects, *output;
 };
 
 static const char usage[] =
-    "usage: aothip-pack image --matrix=FILE --gpu=NAME --op=NAME --objects=DIR --output=FILE\n"
-    "           packs DIR/SYMBOL.bundle of every row of the matrix for that GPU and operation;\n"
-    "           fails, and removes the output, if a kernel is not what its row says\n"
-    "       aothip-pack compare --matrix=FILE --gpu=NAME --op=NAME --objects=DIR\n"
+    "usage: aothip-pack image --matrix=FILE --gpu=NAME --objects=DIR --output=FILE\n"
+    "           packs DIR/SYMBOL.bundle of every row of the matrix for that GPU; fails, and\n"
+    "           removes the output, if a kernel is not what its row says\n"
+    "       aothip-pack compare --matrix=FILE --gpu=NAME --objects=DIR\n"
     "           prints size and time to first use of other ways to store the same kernels\n"
     "       aothip-pack signature --gpu=NAME --output=FILE -- SOURCE...\n"
     "           writes the __signature__ of an image directory\n";
@@ -72,11 +72,11 @@ static void check_object(struct check *c, const char *target, const struct objec
         fail(c, "is compiled for waves of %u lanes instead of %d", i->wave_size, gpu->wave);
     if (i->max_threads != threads)
         fail(c, "is compiled for workgroups of %u threads instead of %u", i->max_threads, threads);
-    if (i->vgpr_spills || i->sgpr_spills)
+    if ((i->vgpr_spills || i->sgpr_spills) && !k->scratch)
         fail(c, "spills %u vector and %u scalar registers", i->vgpr_spills, i->sgpr_spills);
-    if (i->scratch_size || i->dynamic_stack)
-        fail(c, "uses %u bytes of scratch memory a lane%s", i->scratch_size,
-             i->dynamic_stack ? " and a dynamic stack" : "");
+    if (i->scratch_size > (uint32_t)k->scratch || i->dynamic_stack)
+        fail(c, "uses %u bytes of scratch memory a lane%s; its budget is %d", i->scratch_size,
+             i->dynamic_stack ? " and a dynamic stack" : "", k->scratch);
     if (i->vgprs > (uint32_t)k->registers)
         fail(c, "needs %u registers (%u of them accumulation); its budget is %d", i->vgprs,
              i->agprs, k->registers);
@@ -174,14 +174,14 @@ static int read_kernels(const struct options *o, const struct matrix *m, struct 
     }
     for (int i = 0; i < m->kernel_count; i++) {
         struct check c = {o, m, &m->kernels[i], 0};
-        if (c.k->gpu != gpu || strcmp(c.k->op->name, o->op))
+        if (c.k->gpu != gpu)
             continue;
         read_kernel(&c, &list->kernel[list->count]);
         list->bundle_bytes += list->kernel[list->count++].bundle_size;
         errors += c.errors;
     }
     if (!list->count) {
-        fprintf(stderr, "aothip-pack: %s has no kernel of '%s' for %s\n", o->matrix, o->op, o->gpu);
+        fprintf(stderr, "aothip-pack: %s has no kernel for %s\n", o->matrix, o->gpu);
         return -1;
     }
     return errors ? -1 : 0;
@@ -198,7 +198,7 @@ static int write_image(const struct options *o, struct kernels *list)
     }
     int result = gen_file_write(o->output, bytes, size);
     if (!result)
-        printf("%s %s: %d kernels, %zu bytes of code in %zu\n", o->gpu, o->op, list->count,
+        printf("%s: %d kernels, %zu bytes of code in %zu\n", o->gpu, list->count,
                list->bundle_bytes, size);
     free(bytes);
     return result;
@@ -262,31 +262,27 @@ static int signature_command(const struct options *o, char **sources, int count)
 }
 
 static const struct option long_options[] = {
-    {"matrix", required_argument, NULL, 0},
-    {"gpu", required_argument, NULL, 1},
-    {"op", required_argument, NULL, 2},
-    {"objects", required_argument, NULL, 3},
-    {"output", required_argument, NULL, 4},
-    {"help", no_argument, NULL, 5},
-    {NULL, 0, NULL, 0},
+    {"matrix", required_argument, NULL, 0},  {"gpu", required_argument, NULL, 1},
+    {"objects", required_argument, NULL, 2}, {"output", required_argument, NULL, 3},
+    {"help", no_argument, NULL, 4},          {NULL, 0, NULL, 0},
 };
 
 int main(int argc, char **argv)
 {
-    struct options o = {NULL, NULL, NULL, NULL, NULL};
-    const char **const slots[] = {&o.matrix, &o.gpu, &o.op, &o.objects, &o.output};
+    struct options o = {NULL, NULL, NULL, NULL};
+    const char **const slots[] = {&o.matrix, &o.gpu, &o.objects, &o.output};
     const char *command = argc > 1 ? argv[1] : "";
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (c == 5)
+        if (c == 4)
             return fputs(usage, stdout) < 0;
-        if (c > 5)
+        if (c > 4)
             return 2;
         *slots[c] = optarg;
     }
     bool image = !strcmp(command, "image"), compare = !strcmp(command, "compare");
     int result = 1;
-    if ((image || compare) && o.matrix && o.gpu && o.op && o.objects && (compare || o.output))
+    if ((image || compare) && o.matrix && o.gpu && o.objects && (compare || o.output))
         result = image_command(&o, compare);
     else if (!strcmp(command, "signature") && o.gpu && o.output && optind + 1 < argc)
         result = signature_command(&o, argv + optind + 1, argc - optind - 1);

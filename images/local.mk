@@ -44,7 +44,7 @@ images-uninstall:
 compare-images: images-all
 	@for gpu in $(GPU_ARCHS); do \
 	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
-	        --op=attn_fwd --objects=images/object/$$gpu && echo || exit 1; done
+	        --objects=images/object/$$gpu && echo || exit 1; done
 
 # Keeps what this build needs and does as the table that tests/gen/counts.sh holds later ones against.
 update-counts: images-all tools/aothip-inspect$(EXEEXT)
@@ -52,7 +52,7 @@ update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	test "$$known" = '$(GPU_ARCHS) ' || { echo "update-counts needs a build for $$known"; exit 1; }
 	@{ sed -n '/^#/p' $(srcdir)/images/counts.txt | grep -v '^# clang '; \
 	  echo "# clang `'$(DEVICE_CLANG)' --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`"; \
-	  for gpu in $(GPU_ARCHS); do echo images/$(images_store)/amd-$$gpu/flash/attn_fwd.zst; done | \
+	  for gpu in $(GPU_ARCHS); do echo images/$(images_store)/amd-$$gpu/flash/attn.zst; done | \
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
 	mv images/counts.tmp $(srcdir)/images/counts.txt
 

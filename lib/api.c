@@ -142,7 +142,7 @@ static enum aothip_status refuse_unsupported(const struct module_device *device,
         [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
     return status_set(why, AOTHIP_E_UNSUPPORTED, "q, v: no kernel for %s, head dim %lld%s%s in %s",
                       names[need->dtype], (long long)need->dim,
-                      need->features & FORMAT_FEATURE_MASK ? ", masked" : "",
+                      need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
                       need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
                       device->images->path);
 }
@@ -169,9 +169,9 @@ static enum aothip_status begin_capture(const char *root, const struct launch *l
                                       {size[1] * size[2], size[2], 1, 1},
                                       AOTHIP_F32};
     const struct capture_tensor tensors[] = {
-        {"q", params->q, offsetof(struct attn_fwd_args, q), 0},
-        {"k", params->k, offsetof(struct attn_fwd_args, k), 0},
-        {"v", params->v, offsetof(struct attn_fwd_args, v), 0},
+        {"q", params->q, offsetof(struct attn_fwd_args, problem.q), 0},
+        {"k", params->k, offsetof(struct attn_fwd_args, problem.k), 0},
+        {"v", params->v, offsetof(struct attn_fwd_args, problem.v), 0},
         {"o", params->o, offsetof(struct attn_fwd_args, o), 1},
         {"lse", lse, offsetof(struct attn_fwd_args, lse), 1},
     };
@@ -257,6 +257,19 @@ enum aothip_status aothip_attn_fwd(struct aothip_context *context,
     return status_publish(&why, module_log(context));
 }
 
+static const char *const op_names[FORMAT_OP_END] = {
+    [FORMAT_OP_ATTN_FWD] = "attn_fwd",
+    [FORMAT_OP_ATTN_SPLIT] = "attn_split",
+    [FORMAT_OP_ATTN_MERGE] = "attn_merge",
+    [FORMAT_OP_ATTN_APPEND] = "attn_append",
+    [FORMAT_OP_ATTN_PROBS] = "attn_probs",
+    [FORMAT_OP_ATTN_BWD_DELTA] = "attn_bwd_delta",
+    [FORMAT_OP_ATTN_BWD_DKDV] = "attn_bwd_dkdv",
+    [FORMAT_OP_ATTN_BWD_DQ] = "attn_bwd_dq",
+    [FORMAT_OP_ATTN_BWD_DBIAS] = "attn_bwd_dbias",
+    [FORMAT_OP_ATTN_BWD_DSCALAR] = "attn_bwd_dscalar",
+};
+
 /* Visits the entries of one GPU; *stop is what the visitor returned last. */
 static enum aothip_status list_gpu(const struct aothip_context *context, const char *gpu,
                                    int (*visit)(const struct aothip_entry *entry, void *user),
@@ -275,10 +288,12 @@ static enum aothip_status list_gpu(const struct aothip_context *context, const c
             .gpu = store.header->gpu,
             .file = store.path,
             .symbol = from->symbol,
+            .op = op_names[from->op],
             .dtype = from->dtype,
             .dim_max = from->dim_max,
-            .masked = (from->features & FORMAT_FEATURE_MASK) != 0,
             .aligned = (from->features & FORMAT_FEATURE_UNALIGNED) == 0,
+            .score = (from->features & FORMAT_FEATURE_SCORE) != 0,
+            .paged = (from->features & FORMAT_FEATURE_PAGED) != 0,
             .tile_q = from->tile_q,
             .tile_k = from->tile_k,
             .threads = from->threads,

@@ -1,33 +1,8 @@
 /* Fills the kernel argument struct and the grid of a launch. Pure. */
 #include "args.h"
 
-/* The layout that every code object in the images was compiled with (FORMAT_KERNARG_VERSION 1). */
-_Static_assert(FORMAT_KERNARG_VERSION == 1, "the offsets below are those of version 1");
-#define AT(field, offset)                                                                          \
-    _Static_assert(offsetof(struct attn_fwd_args, field) == (offset), "kernarg: " #field);
-AT(q, 0)
-AT(k, 8)
-AT(v, 16)
-AT(o, 24)
-AT(lse, 32)
-AT(q_stride, 40)
-AT(k_stride, 64)
-AT(v_stride, 88)
-AT(o_stride, 112)
-AT(batch, 136)
-AT(heads_q, 140)
-AT(heads_k, 144)
-AT(group, 148)
-AT(seq_q, 152)
-AT(seq_k, 156)
-AT(dim_qk, 160)
-AT(dim_v, 164)
-AT(grid_y, 168)
-AT(scale, 172)
-AT(key_first, 176)
-AT(key_last, 180)
-_Static_assert(sizeof(struct attn_fwd_args) == 184, "kernarg size");
-#undef AT
+/* The layout that every code object in the images was compiled with. */
+_Static_assert(FORMAT_KERNARG_VERSION == 2, "args.c fills version 2");
 
 enum {
     UNBOUNDED = 1 << 30,
@@ -85,26 +60,37 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params,
     grid->z = batch <= MAX_GRID_YZ ? 1 : (batch + MAX_GRID_YZ - 1) / MAX_GRID_YZ;
     grid->threads = entry->threads;
 
-    args->q = (uintptr_t)params->q.data;
-    args->k = (uintptr_t)params->k.data;
-    args->v = (uintptr_t)params->v.data;
-    args->o = (uintptr_t)params->o.data;
-    args->lse = (uintptr_t)params->lse;
-    args->q_stride = strides(&params->q);
-    args->k_stride = strides(&params->k);
-    args->v_stride = strides(&params->v);
-    args->o_stride = strides(&params->o);
-    args->batch = (int32_t)batch;
-    args->heads_q = (int32_t)heads;
-    args->heads_k = (int32_t)params->k.size[1];
-    args->group = args->heads_q / args->heads_k;
-    args->seq_q = (int32_t)params->q.size[2];
-    args->seq_k = (int32_t)params->k.size[2];
-    args->dim_qk = (int32_t)params->q.size[3];
-    args->dim_v = (int32_t)params->v.size[3];
-    args->grid_y = (int32_t)grid->y;
-    args->scale = params->scale;
-    args->key_first = keys.first;
-    args->key_last = keys.last;
+    const struct kernarg_seqs q_seqs = {.max = (int32_t)params->q.size[2],
+                                        .rows = (int32_t)params->q.size[2]};
+    const struct kernarg_seqs k_seqs = {.max = (int32_t)params->k.size[2],
+                                        .rows = (int32_t)params->k.size[2]};
+    *args = (struct attn_fwd_args){
+        .problem = {.q = (uintptr_t)params->q.data,
+                    .k = (uintptr_t)params->k.data,
+                    .v = (uintptr_t)params->v.data,
+                    .q_stride = strides(&params->q),
+                    .k_stride = strides(&params->k),
+                    .v_stride = strides(&params->v),
+                    .batch = (int32_t)batch,
+                    .heads_q = (int32_t)heads,
+                    .heads_k = (int32_t)params->k.size[1],
+                    .group = (int32_t)(heads / (uint32_t)params->k.size[1]),
+                    .seq_q = (int32_t)params->q.size[2],
+                    .seq_k = (int32_t)params->k.size[2],
+                    .dim_qk = (int32_t)params->q.size[3],
+                    .dim_v = (int32_t)params->v.size[3],
+                    .grid_y = (int32_t)grid->y,
+                    .scale = params->scale,
+                    .key_first = keys.first,
+                    .key_last = keys.last,
+                    .lse_unit = 1,
+                    .q_seqs = q_seqs,
+                    .k_seqs = k_seqs,
+                    .lse_stride = {params->q.size[1] * params->q.size[2], params->q.size[2], 1},
+                    .lse_size = params->q.size[0] * params->q.size[1] * params->q.size[2]},
+        .o = (uintptr_t)params->o.data,
+        .o_stride = strides(&params->o),
+        .lse = (uintptr_t)params->lse,
+    };
     return AOTHIP_OK;
 }

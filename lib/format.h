@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define FORMAT_DIRECTORY "aotriton.images"
-#define FORMAT_FILE_ATTN_FWD "flash/attn_fwd.zst" /* below amd-gfxNNN/ */
+#define FORMAT_FILE "flash/attn.zst" /* below amd-gfxNNN/ */
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
@@ -51,12 +51,23 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 
 /* What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. */
 enum format_feature {
-    FORMAT_FEATURE_MASK = 1u << 0,      /* interval masks: causal */
-    FORMAT_FEATURE_UNALIGNED = 1u << 1, /* any strides and alignment, any head dim up to dim_max */
+    FORMAT_FEATURE_UNALIGNED = 1u << 0, /* any strides and alignment, any head dim up to dim_max */
+    FORMAT_FEATURE_SCORE = 1u << 1,     /* bias, boolean mask, ALiBi, soft-cap, dropout */
+    FORMAT_FEATURE_PAGED = 1u << 2,     /* block tables and batch indices */
 };
 
 enum format_op {
     FORMAT_OP_ATTN_FWD = 1,
+    FORMAT_OP_ATTN_SPLIT = 2,
+    FORMAT_OP_ATTN_MERGE = 3,
+    FORMAT_OP_ATTN_APPEND = 4,
+    FORMAT_OP_ATTN_PROBS = 5,
+    FORMAT_OP_ATTN_BWD_DELTA = 6,
+    FORMAT_OP_ATTN_BWD_DKDV = 7,
+    FORMAT_OP_ATTN_BWD_DQ = 8,
+    FORMAT_OP_ATTN_BWD_DBIAS = 9,
+    FORMAT_OP_ATTN_BWD_DSCALAR = 10,
+    FORMAT_OP_END
 };
 
 struct format_entry {

@@ -23,9 +23,6 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *par
     struct select_need need = {FORMAT_OP_ATTN_FWD, params->q.dtype, 0, params->q.size[3]};
     if (params->v.size[3] > need.dim)
         need.dim = params->v.size[3];
-    /* Row 0 sees the fewest keys: where it sees all, there is nothing to mask (decoding). */
-    if (args_visible_keys(params).last < params->k.size[2] - 1)
-        need.features |= FORMAT_FEATURE_MASK;
     if (!(is_aligned(&params->q) && is_aligned(&params->k) && is_aligned(&params->v) &&
           is_aligned(&params->o)))
         need.features |= FORMAT_FEATURE_UNALIGNED;

@@ -221,12 +221,26 @@ static enum aothip_status check_header(const struct store *store, const char *pa
     return AOTHIP_OK;
 }
 
+static const size_t kernarg_sizes[FORMAT_OP_END] = {
+    [FORMAT_OP_ATTN_FWD] = sizeof(struct attn_fwd_args),
+    [FORMAT_OP_ATTN_SPLIT] = sizeof(struct attn_split_args),
+    [FORMAT_OP_ATTN_MERGE] = sizeof(struct attn_split_args),
+    [FORMAT_OP_ATTN_APPEND] = sizeof(struct attn_append_args),
+    [FORMAT_OP_ATTN_PROBS] = sizeof(struct attn_probs_args),
+    [FORMAT_OP_ATTN_BWD_DELTA] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_BWD_DKDV] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_BWD_DQ] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_BWD_DBIAS] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_BWD_DSCALAR] = sizeof(struct attn_bwd_args),
+};
+
 /* What an entry says of its kernel. */
 static enum aothip_status check_entry_kernel(const char *path, const struct format_entry *entry,
                                              struct status *why)
 {
-    const uint32_t features = FORMAT_FEATURE_MASK | FORMAT_FEATURE_UNALIGNED;
-    if (entry->op != FORMAT_OP_ATTN_FWD)
+    const uint32_t features =
+        FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_SCORE | FORMAT_FEATURE_PAGED;
+    if (!entry->op || entry->op >= FORMAT_OP_END)
         return FORMAT_FAIL("%s: entry %s: op is %u", path, entry->symbol, entry->op);
     if (entry->dtype != AOTHIP_F32 && entry->dtype != AOTHIP_F16 && entry->dtype != AOTHIP_BF16)
         return FORMAT_FAIL("%s: entry %s: dtype is %u", path, entry->symbol, entry->dtype);
@@ -239,9 +253,9 @@ static enum aothip_status check_entry_kernel(const char *path, const struct form
         return FORMAT_FAIL("%s: entry %s: wave_size is %u", path, entry->symbol, entry->wave_size);
     if (!entry->threads || entry->threads > 1024 || entry->threads % entry->wave_size)
         return FORMAT_FAIL("%s: entry %s: threads is %u", path, entry->symbol, entry->threads);
-    if (entry->kernarg_size < sizeof(struct attn_fwd_args))
+    if (entry->kernarg_size < kernarg_sizes[entry->op])
         return FORMAT_FAIL("%s: entry %s: kernarg_size is %u, less than %zu", path, entry->symbol,
-                           entry->kernarg_size, sizeof(struct attn_fwd_args));
+                           entry->kernarg_size, kernarg_sizes[entry->op]);
     if (entry->lds_size > 160 * 1024)
         return FORMAT_FAIL("%s: entry %s: lds_size is %u", path, entry->symbol, entry->lds_size);
     if (!is_zero(entry->reserved, sizeof(entry->reserved)))
@@ -328,9 +342,9 @@ enum aothip_status store_check(struct store *store, const char *path, const uint
 enum aothip_status store_open(struct store *store, const char *directory, const char *gpu,
                               struct status *why)
 {
-    char name[16 + sizeof("amd-/" FORMAT_FILE_ATTN_FWD)];
+    char name[16 + sizeof("amd-/" FORMAT_FILE)];
     memset(store, 0, sizeof(*store));
-    snprintf(name, sizeof(name), "amd-%.15s/%s", gpu, FORMAT_FILE_ATTN_FWD);
+    snprintf(name, sizeof(name), "amd-%.15s/%s", gpu, FORMAT_FILE);
     store->path = join(directory, strlen(directory), name);
     if (!store->path)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the name of the images of %s", gpu);

@@ -29,7 +29,6 @@
  *     KERNEL_SYMBOL                    name of the kernel
  *     KERNEL_DTYPE                     2 f16, 3 bf16
  *     KERNEL_DIM                       64 or 128: serves dim_qk and dim_v from 1 to this
- *     KERNEL_MASK                      0: all keys are visible; 1: the interval of kernarg.h
  *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
@@ -81,15 +80,16 @@ static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS ? KERNEL_TILE_Q 
 
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
-    int batch, head, kv_head;
+    int head, kv_head;
     int first_row, last_row; /* of Q and O, both existing */
 };
 
-DEVICE struct job job_of(const struct attn_fwd_args &a, int head, int tile, int batch)
+DEVICE struct job job_of(const struct attn_problem &a, const struct sequence &sequence, int head,
+                         int tile)
 {
-    int first_row = tile * KERNEL_TILE_Q, left = a.seq_q - first_row;
-    return {batch, head, (int)uniform((u32)head / (u32)a.group), first_row,
-            left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : a.seq_q - 1};
+    int first_row = tile * KERNEL_TILE_Q, left = sequence.seq_q - first_row;
+    return {head, (int)uniform((u32)head / (u32)a.group), first_row,
+            left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : sequence.seq_q - 1};
 }
 
 /* How many of the tile's rows exist. */
@@ -99,9 +99,9 @@ DEVICE int rows_of(const struct job &job)
 }
 
 /* Tile `tile` of the keys. */
-DEVICE struct tile_view tile_at(const struct attn_fwd_args &a, const struct slice &x, int tile)
+DEVICE struct tile_view tile_at(const struct sequence &sequence, const struct slice &x, int tile)
 {
-    int left = a.seq_k - tile * KERNEL_TILE_K;
+    int left = sequence.seq_k - tile * KERNEL_TILE_K;
     return {row_at(x, (kernarg_i64)tile * KERNEL_TILE_K),
             left < KERNEL_TILE_K ? left : KERNEL_TILE_K};
 }
@@ -111,10 +111,12 @@ struct queries {
     block_frag frag[Q_IN_LDS ? 1 : QK_STEPS];
 };
 
-DEVICE void load_q(struct queries &q, const struct job &job, const struct attn_fwd_args &a)
+DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
+                   const struct attn_problem &a)
 {
     const u32 sign = a.scale < 0 ? 0x80008000u : 0;
-    const struct slice slice = slice_of(a.q, a.q_stride, job.batch, job.head, a.dim_qk);
+    const struct slice slice =
+        slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
 #if Q_IN_LDS
     (void)q;
@@ -260,11 +262,13 @@ DEVICE bool step(struct progress &x, const struct courier &courier, float factor
 
 /* Divides by the sum, rounds and stores O; then lse. */
 DEVICE void finish(const struct progress &x, const key_interval *visible, const struct job &job,
-                   const struct attn_fwd_args &a)
+                   const struct sequence &sequence, const struct attn_fwd_args &args)
 {
-    const struct slice slice = slice_of(a.o, a.o_stride, job.batch, job.head, a.dim_v);
+    const struct attn_problem &a = args.problem;
+    const struct slice slice =
+        slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
-    kernarg_i64 lse_row = ((kernarg_i64)job.batch * a.heads_q + job.head) * a.seq_q;
+    kernarg_i64 lse_row = sequence.number * a.lse_stride.batch + job.head * a.lse_stride.head;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         u32 row = wave_id() * COLUMNS + column * BLOCK + lane_column();
@@ -285,17 +289,19 @@ DEVICE void finish(const struct progress &x, const key_interval *visible, const 
                                                       x.o[column][block][i + 2 * j + 1] * inverse);
                 store_chunk(view, slice, row, channel, chunk);
             }
-        if (a.lse && lane_half() == 0 && (int)row < rows_of(job)) {
+        if (args.lse && lane_half() == 0 && (int)row < rows_of(job)) {
             float lse = log2_sum_exp(x.softmax[column], sum) * LN_2;
-            ((GLOBAL float *)a.lse)[lse_row + job.first_row + row] = blind ? __builtin_inff() : lse;
+            ((GLOBAL float *)args.lse)[lse_row + job.first_row + row] =
+                blind ? __builtin_inff() : lse;
         }
     }
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU)))
-void KERNEL_SYMBOL(struct attn_fwd_args a)
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+KERNEL_SYMBOL(struct attn_fwd_args args)
 {
+    const struct attn_problem &a = args.problem;
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
@@ -304,19 +310,24 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
     if (entry >= (u32)a.batch)
         return;
 
-    const int batch = (int)entry;
+    const struct sequence sequence = sequence_of(a, (int)entry);
     u32 tiles_before = uniform(x / (u32)a.heads_q);
-    struct job job = job_of(a, (int)(x - tiles_before * (u32)a.heads_q),
-                            (int)(tiles_q - 1 - tiles_before), batch);
+    struct job job = job_of(a, sequence, (int)(x - tiles_before * (u32)a.heads_q),
+                            (int)(tiles_q - 1 - tiles_before));
+    if (job.first_row > job.last_row)
+        return;
+
     float factor = softmax_factor(a.scale);
-    struct key_walk walk = plan_walk(a, job.first_row, job.last_row);
+    struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
     struct courier courier;
     struct progress p;
 
-    struct slice k = slice_of(a.k, a.k_stride, batch, job.kv_head, a.dim_qk);
-    struct slice v = slice_of(a.v, a.v_stride, batch, job.kv_head, a.dim_v);
+    struct slice k =
+        slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_qk);
+    struct slice v =
+        slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v);
     hire(courier, k, v);
-    load_q(p.q, job, a);
+    load_q(p.q, job, sequence, a);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         p.softmax[column] = softmax_start();
@@ -329,11 +340,12 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         int row = job.first_row + (int)(wave_id() * COLUMNS + column * BLOCK + lane_column());
-        visible[column] = visible_keys(a, row < job.last_row ? row : job.last_row);
+        visible[column] = visible_keys(sequence, row < job.last_row ? row : job.last_row);
     }
 
     if (walk.count > 0) {
-        struct tile_view tile_k = tile_at(a, k, walk.first), tile_v = tile_at(a, v, walk.first);
+        struct tile_view tile_k = tile_at(sequence, k, walk.first),
+                         tile_v = tile_at(sequence, v, walk.first);
         load_k<ROWS_SOME>(p.cargo, courier, k, tile_k);
         load_v<ROWS_SOME>(p.cargo, courier, v, tile_v);
         store_k(k_tile, p.cargo, courier);
@@ -344,7 +356,7 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
 #pragma unroll 1
     for (int left = walk.count; left > 0; left--, fast--) {
         int next = next_tile(walk, tile);
-        struct tile_view next_k = tile_at(a, k, next), next_v = tile_at(a, v, next);
+        struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
         if (left == 1)
             next_k.rows = next_v.rows = 0;
         step<STEP_GENERAL>(p, courier, factor, visible, (u32)tile * KERNEL_TILE_K, k, next_k, v,
@@ -359,5 +371,5 @@ void KERNEL_SYMBOL(struct attn_fwd_args a)
                 break;
         }
     }
-    finish(p, visible, job, a);
+    finish(p, visible, job, sequence, args);
 }

@@ -27,6 +27,7 @@
 #ifndef AOTHIP_MASK_H
 #define AOTHIP_MASK_H
 
+#include "sequence.h"
 #include "tile.h"
 
 /* Keys first .. first + count - 1. */
@@ -35,19 +36,19 @@ struct key_interval {
 };
 
 /* The interval's ends; it is empty where the first one exceeds the last one. */
-DEVICE int interval_first(const struct attn_fwd_args &a, int row)
+DEVICE int interval_first(const struct sequence &a, int row)
 {
-    int first = KERNEL_MASK ? __builtin_elementwise_add_sat(row, a.key_first) : 0;
+    int first = __builtin_elementwise_add_sat(row, a.key_first);
     return first > 0 ? first : 0;
 }
 
-DEVICE int interval_last(const struct attn_fwd_args &a, int row)
+DEVICE int interval_last(const struct sequence &a, int row)
 {
-    int last = KERNEL_MASK ? __builtin_elementwise_add_sat(row, a.key_last) : a.seq_k - 1;
+    int last = __builtin_elementwise_add_sat(row, a.key_last);
     return last < a.seq_k - 1 ? last : a.seq_k - 1;
 }
 
-DEVICE struct key_interval visible_keys(const struct attn_fwd_args &a, int row)
+DEVICE struct key_interval visible_keys(const struct sequence &a, int row)
 {
     int first = interval_first(a, row), last = interval_last(a, row);
     return {(u32)first, first <= last ? (u32)(last - first) + 1 : 0};
@@ -66,7 +67,7 @@ struct key_walk {
 };
 
 /* The walk of the rows first_row .. last_row, both of which exist. Uniform. */
-DEVICE struct key_walk plan_walk(const struct attn_fwd_args &a, int first_row, int last_row)
+DEVICE struct key_walk plan_walk(const struct sequence &a, int first_row, int last_row)
 {
     /* The ends of the interval only grow with the row, so these two rows bound all of them. */
     struct key_interval upper = visible_keys(a, first_row), lower = visible_keys(a, last_row);

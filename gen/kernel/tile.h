@@ -71,10 +71,12 @@ struct slice {
     int dim;
 };
 
+/* From row `start` on. */
 DEVICE struct slice slice_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
-                             int head, int dim)
+                             int start, int head, int dim)
 {
-    return {(char *)data + (batch * stride.batch + head * stride.head) * 2, stride.seq * 2, dim};
+    kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
+    return {(char *)data + first * 2, stride.seq * 2, dim};
 }
 
 DEVICE char *row_at(const struct slice &x, kernarg_i64 row)

@@ -64,16 +64,38 @@ enum aothip_status {
 
 /* Element types of tensors. Values are frozen. */
 enum aothip_dtype {
-    AOTHIP_F32 = 1, /* IEEE 754 binary32 */
-    AOTHIP_F16 = 2, /* IEEE 754 binary16 */
-    AOTHIP_BF16 = 3 /* upper half of a binary32 */
+    AOTHIP_F32 = 1,  /* IEEE 754 binary32 */
+    AOTHIP_F16 = 2,  /* IEEE 754 binary16 */
+    AOTHIP_BF16 = 3, /* upper half of a binary32 */
+    AOTHIP_BOOL = 4  /* one byte, 0 is false: boolean masks only */
 };
 
-/* Which keys a query sees. Query row m and key n count from 0 within their sequences. */
+/*
+ * Which keys a query sees: always an interval. Query row m and key n count from 0 within their
+ * sequences, seq_q and seq_k are the lengths of that sequence, L = window_left, R = window_right.
+ * Negative L and R are taken literally; AOTHIP_WINDOW_UNBOUNDED opens a side.
+ */
 enum aothip_mask {
-    AOTHIP_MASK_NONE = 0,               /* all keys */
-    AOTHIP_MASK_CAUSAL_TOP_LEFT = 1,    /* n <= m */
-    AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT = 2 /* n <= m + seq_k - seq_q */
+    AOTHIP_MASK_NONE = 0,                /* all keys */
+    AOTHIP_MASK_CAUSAL_TOP_LEFT = 1,     /* n <= m */
+    AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT = 2, /* n <= m + seq_k - seq_q */
+    AOTHIP_MASK_WINDOW_TOP_LEFT = 3,     /* m - L <= n <= m + R (AOTriton) */
+    AOTHIP_MASK_WINDOW_BOTTOM_RIGHT =
+        4,                       /* the same with m + seq_k - seq_q for m (flash-attention) */
+    AOTHIP_MASK_WINDOW_MIXED = 5 /* m - L <= n <= m + seq_k - seq_q + R */
+};
+#define AOTHIP_WINDOW_UNBOUNDED INT32_MAX
+
+/* Where the elements of lse lie. */
+enum aothip_lse_layout {
+    AOTHIP_LSE_ROWS = 0,  /* (batch, heads_q, max_seq_q): row m of its sequence */
+    AOTHIP_LSE_HEADS = 1, /* (heads_q, total_q), total_q = q.size[2]; packed q only: row of q */
+    AOTHIP_LSE_TOTAL = 2, /* (total_q, heads_q); packed q only */
+    /*
+     * As AOTHIP_LSE_HEADS, but with the pitch between heads read on the device: starts[sequences]
+     * if q_seqs.starts is given (which then needs one element more), else cumulative[sequences].
+     */
+    AOTHIP_LSE_HEADS_COMPACT = 3
 };
 
 /*
@@ -93,23 +115,62 @@ struct aothip_tensor {
 };
 
 /*
- * Arguments of aothip_attn_fwd(). Zero the struct, set struct_size = sizeof(struct ...), fill in
- * the rest. Fields are only ever appended, and a field beyond the caller's struct_size counts as
- * zero, so a program built with an older header keeps its meaning; one built with a newer header
- * works as long as the fields that this library does not know are zero.
+ * Where the sequences of one side lie (q and o; k and v), for batches of sequences of different
+ * length. All zero: every sequence is as long as the tensor. The arrays are in device memory, of
+ * int32_t, or of int64_t if index64 is set in the params. Sequence b
  *
- *   q    (batch, heads_q, seq_q, dim_qk)   F16 or BF16 (the images of this release)
+ *     has length  lengths[b] if given, else cumulative[b + 1] - cumulative[b], else the tensor's
+ *     starts at   starts[b] if given, else, if packed, cumulative[b], else 0
+ *
+ * packed: all sequences lie behind each other in one batch entry: the tensors' size[0] is 1, and
+ * row r of sequence b is row start + r. Otherwise sequence b is batch entry b, perhaps padded.
+ *
+ *     compact (flash-attention varlen)   packed = 1, cumulative
+ *     padded                             packed = 0, lengths or cumulative
+ *     strided (seqused_k)                packed = 1, starts, lengths (or cumulative for the
+ * lengths)
+ *
+ * What a sequence has beyond the end of the tensor does not exist: nothing outside the tensor is
+ * accessed, whatever the arrays hold. Rows that belong to no sequence are not touched.
+ */
+struct aothip_seqs {
+    const void *cumulative; /* (sequences + 1) or NULL */
+    const void *lengths;    /* (sequences) or NULL */
+    const void *starts;     /* (sequences), or one more: see AOTHIP_LSE_HEADS_COMPACT; or NULL */
+    int32_t packed;
+    int32_t
+        max; /* no sequence is longer; 0: no longer than the tensor. For q: rows that the launch */
+             /* covers; a longer sequence's other rows are not computed. For k: a hint */
+};
+
+/*
+ * Arguments of aothip_attn_fwd(). Zero the struct, set struct_size = sizeof(struct ...), fill in
+ * what applies; whatever is zero is absent. Fields are only ever appended, and a field beyond the
+ * caller's struct_size counts as zero, so a program built with an older header keeps its meaning;
+ * one built with a newer header works as long as the fields that this library does not know are
+ * zero.
+ *
+ *   q    (batch, heads_q, seq_q, dim_qk)   F16, BF16 or F32
  *   k    (batch, heads_k, seq_k, dim_qk)   type of q
  *   v    (batch, heads_k, seq_k, dim_v)    type of q
  *   o    (batch, heads_q, seq_q, dim_v)    type of q; written
- *   lse  (batch, heads_q, seq_q) F32, contiguous; written; may be NULL
+ *   lse  F32, layout by lse_layout, contiguous; written; may be NULL
  *
- * All sizes at most 2^30. dim_qk and dim_v from 1 to what the images hold, 128 in this release.
+ * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).
  * Where batch, heads_q or seq_q is 0 there is nothing to do. Where seq_k is 0 no row sees a key.
  * The data of a tensor without elements may be NULL.
  *
- * lse is the natural logarithm. A row that sees no key gets o = 0 and lse = +infinity.
+ * Score of row m and key n, the steps in this order:
+ *
+ *     s = scale * (q[m] . k[n])
+ *     s = softcap * tanh(s / softcap)                            if softcap > 0
+ *     s = s - alibi_slopes[h] * |m + seq_k - seq_q - n|          if alibi_slopes
+ *     s = s + bias[m, n]                                         if bias.data
+ *     s = -infinity                                              if masked, or keep[m, n] == 0
+ *
+ * (ALiBi: Press et al. 2022; soft-cap: Gemma 2, 2024.) A row that sees no key, or whose scores are
+ * all -infinity, gets o = 0 and lse = +infinity (with a sink: lse = the sink).
  * scale is used as it is: 0 and negative values work; NaN and infinities are refused.
  */
 struct aothip_attn_fwd_params {
@@ -118,6 +179,113 @@ struct aothip_attn_fwd_params {
     float *lse;
     float scale;
     int32_t mask; /* enum aothip_mask */
+
+    int32_t window_left, window_right; /* AOTHIP_MASK_WINDOW_* only */
+    int32_t lse_layout;                /* enum aothip_lse_layout */
+    int32_t lse_base2;                 /* 1: lse is the logarithm to base 2; 0: natural */
+    int64_t
+        lse_size; /* elements that lse has room for, none beyond is written; 0: as many as the */
+                  /* layout takes */
+
+    /* Sequences of different length. */
+    int32_t sequences; /* how many there are; 0: q.size[0] */
+    int32_t index64;   /* 1: the arrays in q_seqs and k_seqs are of int64_t */
+    struct aothip_seqs q_seqs, k_seqs;
+
+    /* What goes into the scores. */
+    struct aothip_tensor
+        bias; /* (batch, heads_q, max_seq_q, max_seq_k), type of q or F32; each of */
+              /* the sizes may also be 1; all strides are free, also stride[3] */
+    struct aothip_tensor keep; /* AOTHIP_BOOL, the same shape rules; 0 masks the key */
+    const float *alibi_slopes; /* (heads_q), or (batch, heads_q) with a batch stride; or NULL */
+    int64_t alibi_stride;      /* from batch entry to batch entry; 0: the same slopes for all */
+    float softcap;             /* 0: none; else positive */
+
+    /*
+     * Dropout: keeps each element of P with probability 1 - dropout_p and multiplies what it keeps
+     * by 1 / (1 - dropout_p). Element (b, h, m, n) of the mask is a word of Philox4x32-10 (Salmon
+     * et al. 2011) with key = seed and counter = offset + ((b * heads_q + h) * M + m) * W + n / 4,
+     * where M = max_seq_q, W = ceil(max_seq_k / 4); with packed sequences and k_seqs.max = 0,
+     * W = 2^28, so that forward and backward agree without knowing max_seq_k.
+     * seed and offset are the sum of the value and what the device pointer, if any, points at.
+     * With dropout_p = 0 nothing of all this is read or written.
+     */
+    float dropout_p; /* 0 .. 1 */
+    int32_t probs_dropped;
+    uint64_t dropout_seed, dropout_offset;
+    const uint64_t *dropout_seed_pointer, *dropout_offset_pointer; /* device; NULL counts as 0 */
+    uint64_t *dropout_seed_output, *dropout_offset_output;         /* device; the sums; or NULL */
+    /*
+     * (batch, heads_q, max_seq_q, max_seq_k), F16, BF16 or F32; written; no data: not wanted.
+     * +0.5 where the element is kept and -0.5 where it is dropped; with probs_dropped = 1
+     * P / (1 - dropout_p), negative where it is dropped (then lse must be given). Not for
+     * packed sequences longer than its sizes: what does not fit is left out.
+     */
+    struct aothip_tensor probs;
+
+    /* One float a query head that is added to the softmax's denominator as exp(sink); or NULL. */
+    const float *sinks;
+
+    /*
+     * Keys and values in pages: k and v are (pages, heads_k, page_size, dim), and row r of
+     * sequence b is row r % page_size of page block_table[b * block_table_stride + r / page_size].
+     * page_size is a power of two from 16 to 4096. seq_k is then k_seqs.max, or
+     * block_table_columns * page_size where that is 0; k_seqs.lengths gives the lengths.
+     */
+    const int32_t *block_table; /* device, (sequences, block_table_columns); or NULL */
+    int64_t block_table_stride;
+    int32_t block_table_columns;
+    /* Sequence b reads batch entry batch_index[b] of k and v; device, (sequences); or NULL. */
+    int32_t rotary_interleaved; /* pairs are channels (2i, 2i+1), else (i, i + rotary_dim / 2) */
+    const int32_t *batch_index;
+
+    /*
+     * A cache that grows: before attention, the rows of k_new and v_new, (sequences, heads_k,
+     * seq_new, dim), are written behind the k_seqs.lengths rows that sequence b has, into k and v,
+     * and count as keys. rotary_cos, rotary_sin: (positions, rotary_dim / 2), type of q, row stride
+     * rotary_stride: rotate q and k_new by rotary position embedding (Su et al. 2021); row m of q
+     * is at position lengths[b] + m, or lengths[b] where mask is NONE, k_new alike but always + m.
+     * With rotary, q that is rotated goes to the workspace.
+     */
+    struct aothip_tensor k_new, v_new; /* no data: none */
+    const void *rotary_cos, *rotary_sin;
+    int64_t rotary_stride;
+    int32_t rotary_dim;  /* even, at most dim_qk */
+    int32_t rotary_rows; /* positions; those beyond are not rotated */
+
+    /*
+     * Few queries and many keys (decoding): the keys can be shared out to `splits` workgroups; 0
+     * lets the library choose, 1 is none. Needs workspace; without enough of it there is one split.
+     */
+    int32_t splits;
+    int32_t reserved;      /* 0 */
+    void *workspace;       /* device, 16-byte aligned; contents irrelevant before and after */
+    size_t workspace_size; /* aothip_attn_fwd_workspace() says how much is of use */
+};
+
+/*
+ * Arguments of aothip_attn_bwd(): the gradients of sum(o * d_o) for the forward problem *fwd, of
+ * which o and lse are now inputs: what aothip_attn_fwd() has written there, lse not NULL. Fields of
+ * fwd that concern outputs or a cache (probs, dropout outputs, block_table, batch_index, k_new,
+ * rotary, splits) must be zero.
+ *
+ *   d_o        shape of o; any strides, stride[3] included (0 for an expanded gradient)
+ *   dq dk dv   shapes of q, k, v, type of q; written; each may be absent (no data). Rows of
+ *              sequences are overwritten, all other rows stay untouched
+ *   dbias      shape of fwd->bias with its sizes of 1 summed over, type of bias; may be absent
+ *   dsinks     (heads_q) F32, dalibi shape of alibi_slopes; may be NULL
+ *   delta      F32, as many elements as lse, in its layout: scratch; NULL: taken from workspace
+ *
+ * Results do not depend on the order in which workgroups run: no atomics.
+ */
+struct aothip_attn_bwd_params {
+    size_t struct_size;
+    const struct aothip_attn_fwd_params *fwd; /* its own struct_size counts */
+    struct aothip_tensor d_o, dq, dk, dv, dbias;
+    float *dsinks, *dalibi;
+    float *delta;
+    void *workspace;       /* device, 16-byte aligned; see aothip_attn_bwd_workspace() */
+    size_t workspace_size; /* bytes */
 };
 
 /* An opened image directory and what has been loaded from it. */
@@ -163,6 +331,36 @@ AOTHIP_API enum aothip_status aothip_attn_fwd(struct aothip_context *context,
                                               void *stream);
 
 /*
+ * How many bytes of workspace aothip_attn_fwd() can use for these arguments on the device of
+ * `stream`; 0 is frequent. workspace and workspace_size in the params are not looked at.
+ * Errors: as aothip_attn_fwd(), without those of loading kernels.
+ */
+AOTHIP_API enum aothip_status aothip_attn_fwd_workspace(struct aothip_context *context,
+                                                        const struct aothip_attn_fwd_params *params,
+                                                        void *stream, size_t *bytes);
+
+/*
+ * Backward attention on `stream`, on that stream's device. Deterministic. Errors: as
+ * aothip_attn_fwd(); ARGUMENT also where delta is NULL and the workspace too small.
+ */
+AOTHIP_API enum aothip_status aothip_attn_bwd(struct aothip_context *context,
+                                              const struct aothip_attn_bwd_params *params,
+                                              void *stream);
+
+/* How many bytes of workspace aothip_attn_bwd() needs where delta is NULL. Errors: ARGUMENT. */
+AOTHIP_API enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *context,
+                                                        const struct aothip_attn_bwd_params *params,
+                                                        void *stream, size_t *bytes);
+
+/*
+ * Writes params->probs alone (see there), without computing attention: of q and k only the sizes
+ * are used, unless probs_dropped is set. Errors: as aothip_attn_fwd().
+ */
+AOTHIP_API enum aothip_status aothip_attn_probs(struct aothip_context *context,
+                                                const struct aothip_attn_fwd_params *params,
+                                                void *stream);
+
+/*
  * Loads every kernel of the images onto the device of `stream` (a hipStream_t; NULL is the current
  * device's null stream), so that no later call there reads a file or loads a module: for programs
  * that must not stall, and before capturing a HIP graph. What is loaded already costs nothing.
@@ -195,10 +393,12 @@ struct aothip_entry {
     const char *gpu;    /* "gfx942" */
     const char *file;   /* full path of the image file */
     const char *symbol; /* the kernel's name */
+    const char *op;     /* "attn_fwd", "attn_bwd_dq", ... */
     int32_t dtype;      /* enum aothip_dtype */
     int32_t dim_max;    /* serves head dims up to this */
-    int32_t masked;     /* 1 if it can mask */
     int32_t aligned;    /* 1 if it needs 16-byte-aligned rows */
+    int32_t score;      /* 1 if it knows bias, boolean mask, ALiBi, soft-cap and dropout */
+    int32_t paged;      /* 1 if it knows block tables */
     int32_t tile_q, tile_k, threads;
     int32_t lds_bytes, vgprs, sgprs;
     uint64_t frame_bytes, code_bytes; /* compressed; inflated */

@@ -1,0 +1,68 @@
+/*
+ * The sequence that a workgroup works on: its lengths, where it lies, which keys its rows see. All
+ * of it is uniform and read once, with scalar loads. kernarg.h has the rules.
+ */
+#ifndef AOTHIP_SEQUENCE_H
+#define AOTHIP_SEQUENCE_H
+
+#include "kernarg.h"
+
+struct sequence {
+    int number;
+    int seq_q, seq_k;        /* rows, of which any may be 0 */
+    int start_q, start_k;    /* where row 0 lies along the tensors' sequence dimension */
+    int batch_q, batch_k;    /* and along the batch dimension (paged keys: not used) */
+    int key_first, key_last; /* row m sees m + key_first .. m + key_last within 0 .. seq_k - 1 */
+};
+
+static __attribute__((device)) inline __attribute__((always_inline)) kernarg_i64
+sequence_entry(kernarg_u64 array, kernarg_u32 flags, int i)
+{
+    typedef const __attribute__((address_space(4))) kernarg_i64 *const_i64;
+    typedef const __attribute__((address_space(4))) kernarg_i32 *const_i32;
+    return flags & KERNARG_INDEX64 ? ((const_i64)array)[i] : ((const_i32)array)[i];
+}
+
+struct sequence_place {
+    int start, length;
+};
+
+static __attribute__((device)) inline __attribute__((always_inline)) struct sequence_place
+sequence_place(const struct kernarg_seqs &s, kernarg_u32 flags, int number)
+{
+    kernarg_i64 start = 0, length = s.max;
+    if (s.cumulative) {
+        start = sequence_entry(s.cumulative, flags, number);
+        length = sequence_entry(s.cumulative, flags, number + 1) - start;
+        start = s.packed ? start : 0;
+    }
+    if (s.lengths)
+        length = sequence_entry(s.lengths, flags, number);
+    if (s.starts)
+        start = sequence_entry(s.starts, flags, number);
+    length += s.extra;
+    if (start < 0 || start > s.rows)
+        return {0, 0};
+    length = length < s.rows - start ? length : s.rows - start;
+    return {(int)start, (int)(length > 0 ? length : 0)};
+}
+
+static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
+sequence_of(const struct attn_problem &a, int number)
+{
+    struct sequence_place q = sequence_place(a.q_seqs, a.flags, number);
+    struct sequence_place k = sequence_place(a.k_seqs, a.flags, number);
+    int from_end = k.length - q.length;
+    return {
+        number,
+        q.length,
+        k.length,
+        q.start,
+        k.start,
+        a.q_seqs.packed ? 0 : number,
+        a.k_seqs.packed ? 0 : number,
+        __builtin_elementwise_add_sat(a.key_first, a.flags & KERNARG_FIRST_FROM_END ? from_end : 0),
+        __builtin_elementwise_add_sat(a.key_last, a.flags & KERNARG_LAST_FROM_END ? from_end : 0)};
+}
+
+#endif
