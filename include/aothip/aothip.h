@@ -80,8 +80,8 @@ enum aothip_mask {
     AOTHIP_MASK_CAUSAL_TOP_LEFT = 1,     /* n <= m */
     AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT = 2, /* n <= m + seq_k - seq_q */
     AOTHIP_MASK_WINDOW_TOP_LEFT = 3,     /* m - L <= n <= m + R (AOTriton) */
-    AOTHIP_MASK_WINDOW_BOTTOM_RIGHT =
-        4,                       /* the same with m + seq_k - seq_q for m (flash-attention) */
+    /* the same with m + seq_k - seq_q for m (flash-attention) */
+    AOTHIP_MASK_WINDOW_BOTTOM_RIGHT = 4,
     AOTHIP_MASK_WINDOW_MIXED = 5 /* m - L <= n <= m + seq_k - seq_q + R */
 };
 #define AOTHIP_WINDOW_UNBOUNDED INT32_MAX
@@ -127,8 +127,7 @@ struct aothip_tensor {
  *
  *     compact (flash-attention varlen)   packed = 1, cumulative
  *     padded                             packed = 0, lengths or cumulative
- *     strided (seqused_k)                packed = 1, starts, lengths (or cumulative for the
- * lengths)
+ *     strided (seqused_k)                packed = 1, starts and lengths (or cumulative for lengths)
  *
  * What a sequence has beyond the end of the tensor does not exist: nothing outside the tensor is
  * accessed, whatever the arrays hold. Rows that belong to no sequence are not touched.
@@ -137,10 +136,12 @@ struct aothip_seqs {
     const void *cumulative; /* (sequences + 1) or NULL */
     const void *lengths;    /* (sequences) or NULL */
     const void *starts;     /* (sequences), or one more: see AOTHIP_LSE_HEADS_COMPACT; or NULL */
-    int32_t packed;
-    int32_t
-        max; /* no sequence is longer; 0: no longer than the tensor. For q: rows that the launch */
-             /* covers; a longer sequence's other rows are not computed. For k: a hint */
+    int32_t packed;         /* 0 or 1 */
+    /*
+     * No sequence is longer; 0: no longer than the tensor. For q: rows that the launch covers; a
+     * longer sequence's other rows are not computed. For k: a hint, and the pitch of dropout.
+     */
+    int32_t max;
 };
 
 /*
@@ -183,9 +184,8 @@ struct aothip_attn_fwd_params {
     int32_t window_left, window_right; /* AOTHIP_MASK_WINDOW_* only */
     int32_t lse_layout;                /* enum aothip_lse_layout */
     int32_t lse_base2;                 /* 1: lse is the logarithm to base 2; 0: natural */
-    int64_t
-        lse_size; /* elements that lse has room for, none beyond is written; 0: as many as the */
-                  /* layout takes */
+    /* Elements that lse has room for: none beyond is accessed. 0: as many as the layout takes. */
+    int64_t lse_size;
 
     /* Sequences of different length. */
     int32_t sequences; /* how many there are; 0: q.size[0] */
@@ -193,12 +193,14 @@ struct aothip_attn_fwd_params {
     struct aothip_seqs q_seqs, k_seqs;
 
     /* What goes into the scores. */
-    struct aothip_tensor
-        bias; /* (batch, heads_q, max_seq_q, max_seq_k), type of q or F32; each of */
-              /* the sizes may also be 1; all strides are free, also stride[3] */
-    struct aothip_tensor keep; /* AOTHIP_BOOL, the same shape rules; 0 masks the key */
+    /*
+     * bias is (batch, heads_q, max_seq_q, max_seq_k), type of q or F32. keep has the same shape
+     * and is AOTHIP_BOOL; 0 masks the key. Each of the sizes may also be 1, which stands for all;
+     * all strides are free from 0 to 2^48, also stride[3]. No data: none.
+     */
+    struct aothip_tensor bias, keep;
     const float *alibi_slopes; /* (heads_q), or (batch, heads_q) with a batch stride; or NULL */
-    int64_t alibi_stride;      /* from batch entry to batch entry; 0: the same slopes for all */
+    int64_t alibi_stride;      /* from sequence to sequence; 0: the same slopes for all */
     float softcap;             /* 0: none; else positive */
 
     /*
@@ -210,16 +212,17 @@ struct aothip_attn_fwd_params {
      * seed and offset are the sum of the value and what the device pointer, if any, points at.
      * With dropout_p = 0 nothing of all this is read or written.
      */
-    float dropout_p; /* 0 .. 1 */
-    int32_t probs_dropped;
+    float dropout_p;       /* 0 .. 1 */
+    int32_t probs_dropped; /* what probs gets, see there */
     uint64_t dropout_seed, dropout_offset;
     const uint64_t *dropout_seed_pointer, *dropout_offset_pointer; /* device; NULL counts as 0 */
     uint64_t *dropout_seed_output, *dropout_offset_output;         /* device; the sums; or NULL */
     /*
      * (batch, heads_q, max_seq_q, max_seq_k), F16, BF16 or F32; written; no data: not wanted.
      * +0.5 where the element is kept and -0.5 where it is dropped; with probs_dropped = 1
-     * P / (1 - dropout_p), negative where it is dropped (then lse must be given). Not for
-     * packed sequences longer than its sizes: what does not fit is left out.
+     * P / (1 - dropout_p), negative where it is dropped (then lse must be given). All strides are
+     * free. Sizes 2 and 3 may be smaller or larger than the longest sequence: what does not fit is
+     * left out, and what belongs to no sequence is not touched.
      */
     struct aothip_tensor probs;
 
@@ -235,19 +238,24 @@ struct aothip_attn_fwd_params {
     const int32_t *block_table; /* device, (sequences, block_table_columns); or NULL */
     int64_t block_table_stride;
     int32_t block_table_columns;
-    /* Sequence b reads batch entry batch_index[b] of k and v; device, (sequences); or NULL. */
     int32_t rotary_interleaved; /* pairs are channels (2i, 2i+1), else (i, i + rotary_dim / 2) */
+    /* Sequence b reads batch entry batch_index[b] of k and v; device, (sequences); or NULL. */
     const int32_t *batch_index;
 
     /*
      * A cache that grows: before attention, the rows of k_new and v_new, (sequences, heads_k,
-     * seq_new, dim), are written behind the k_seqs.lengths rows that sequence b has, into k and v,
-     * and count as keys. rotary_cos, rotary_sin: (positions, rotary_dim / 2), type of q, row stride
-     * rotary_stride: rotate q and k_new by rotary position embedding (Su et al. 2021); row m of q
-     * is at position lengths[b] + m, or lengths[b] where mask is NONE, k_new alike but always + m.
-     * With rotary, q that is rotated goes to the workspace.
+     * seq_new, dim), are written behind the rows that sequence b has by k_seqs.lengths (or
+     * cumulative; one of them must be given, and packed must not), into k and v, and count as keys.
+     * Rows that do not fit the cache are dropped. No data: none.
      */
-    struct aothip_tensor k_new, v_new; /* no data: none */
+    struct aothip_tensor k_new, v_new;
+    /*
+     * (rotary_rows, rotary_dim / 2), type of q, row stride rotary_stride; both or neither: rotate q
+     * and k_new by rotary position embedding (Su et al. 2021). With old the rows that the sequence
+     * has before this call, row m of k_new is at position old + m, and row m of q too, or all of
+     * q's at position old where mask is NONE. What is rotated of q goes to the workspace, which
+     * must be given; not with q_seqs.packed or q_seqs.starts.
+     */
     const void *rotary_cos, *rotary_sin;
     int64_t rotary_stride;
     int32_t rotary_dim;  /* even, at most dim_qk */
