@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
 files=
 for gpu in $GPU_ARCHS; do
-    files="$files images/aotriton.images/amd-$gpu/flash/attn_fwd.zst"
+    files="$files images/aotriton.images/amd-$gpu/flash/attn.zst"
 done
 if ! tools/aothip-inspect $files >"$work/built"; then
     echo 'Bail out! aothip-inspect failed'

@@ -63,7 +63,7 @@ while [ ! -e object/gfx90a/attn_fwd_bf16_d64_t64x64.0.co ] && [ $tries -lt 200 ]
 done
 kill -TERM $ninja
 wait $ninja 2>/dev/null
-[ $? -ne 0 ] && [ ! -e aotriton.images/amd-gfx90a/flash/attn_fwd.zst ]
+[ $? -ne 0 ] && [ ! -e aotriton.images/amd-gfx90a/flash/attn.zst ]
 ok "interrupted: no image is there"
 [ -z "`find . -name '*.tmp*'`" ]
 ok "interrupted: no temporary file is left"

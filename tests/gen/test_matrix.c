@@ -11,8 +11,8 @@
 #define GPUS                                                                                       \
     "gpu gfx942 targets=gfx942 wave=64 registers=512 register_pool=512 lds=65536\n"                \
     "gpu gfx1100 targets=gfx1100 wave=32 registers=256 register_pool=1536 lds=65536\n"
-#define ROW_END " tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256\n"
-#define ROW(gpu) "attn_fwd gpu=" gpu " dtype=f16 dim=128 mask=no unaligned=no" ROW_END
+#define ROW_END " tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n"
+#define ROW(gpu) "attn_fwd gpu=" gpu " dtype=f16 dim=128 unaligned=no score=no paged=no" ROW_END
 #define GOOD GPUS ROW("gfx942") ROW("gfx1100")
 
 /* Parses and returns what was printed; the caller frees it. */
@@ -53,25 +53,26 @@ static void test_good(void)
 static void test_axes(void)
 {
     static const char text[] =
-        GPUS "attn_fwd gpu=gfx942,gfx1100 dtype=bf16,f16 mask=no,yes \\\n  dim=64 unaligned=no \\\n"
-             "  tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256\n"
+        GPUS "attn_fwd gpu=gfx942,gfx1100 dtype=bf16,f16 score=no,yes \\\n  dim=64 unaligned=no "
+             "paged=no \\\n"
+             "  tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n"
              "# the general kernel\n"
-             "attn_fwd gpu=gfx942 dtype=f16 mask=yes dim=128 unaligned=yes" ROW_END;
+             "attn_fwd gpu=gfx942 dtype=f16 score=yes dim=128 unaligned=yes paged=yes" ROW_END;
     static const struct {
         const char *gpu, *symbol;
         int rank, line;
         uint32_t features;
     } want[] = {
         {"gfx942", "attn_fwd_bf16_d64_t128x64", 0, 3, 0},
-        {"gfx942", "attn_fwd_bf16_d64_t128x64_mask", 1, 3, FORMAT_FEATURE_MASK},
+        {"gfx942", "attn_fwd_bf16_d64_t128x64_score", 1, 3, FORMAT_FEATURE_SCORE},
         {"gfx942", "attn_fwd_f16_d64_t128x64", 2, 3, 0},
-        {"gfx942", "attn_fwd_f16_d64_t128x64_mask", 3, 3, FORMAT_FEATURE_MASK},
+        {"gfx942", "attn_fwd_f16_d64_t128x64_score", 3, 3, FORMAT_FEATURE_SCORE},
         {"gfx1100", "attn_fwd_bf16_d64_t128x64", 0, 3, 0},
-        {"gfx1100", "attn_fwd_bf16_d64_t128x64_mask", 1, 3, FORMAT_FEATURE_MASK},
+        {"gfx1100", "attn_fwd_bf16_d64_t128x64_score", 1, 3, FORMAT_FEATURE_SCORE},
         {"gfx1100", "attn_fwd_f16_d64_t128x64", 2, 3, 0},
-        {"gfx1100", "attn_fwd_f16_d64_t128x64_mask", 3, 3, FORMAT_FEATURE_MASK},
-        {"gfx942", "attn_fwd_f16_d128_t128x64_mask_unaligned", 4, 7,
-         FORMAT_FEATURE_MASK | FORMAT_FEATURE_UNALIGNED},
+        {"gfx1100", "attn_fwd_f16_d64_t128x64_score", 3, 3, FORMAT_FEATURE_SCORE},
+        {"gfx942", "attn_fwd_f16_d128_t128x64_unaligned_score_paged", 4, 7,
+         FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_PAGED},
     };
     struct matrix m;
     int errors, count = sizeof(want) / sizeof(want[0]);
@@ -102,7 +103,8 @@ static void test_macros(void)
     fclose(out);
     is_str(text,
            " -DKERNEL_SYMBOL=attn_fwd_f16_d128_t128x64 -DKERNEL_DTYPE=2 -DKERNEL_DIM=128"
-           " -DKERNEL_MASK=0 -DKERNEL_UNALIGNED=0 -DKERNEL_TILE_Q=128 -DKERNEL_TILE_K=64"
+           " -DKERNEL_UNALIGNED=0 -DKERNEL_SCORE=0 -DKERNEL_PAGED=0 -DKERNEL_TILE_Q=128"
+           " -DKERNEL_TILE_K=64"
            " -DKERNEL_WAVES=4 -DKERNEL_WAVES_PER_EU=2 -DKERNEL_WAVE=32 -DKERNEL_THREADS=128"
            " -DKERNEL_REGISTERS=256",
            "macros of a row");
@@ -111,9 +113,10 @@ static void test_macros(void)
 }
 
 #define A(key_values) GPUS "attn_fwd " key_values "\n" ROW("gfx1100")
-#define FULL(gpu, dtype, dim, mask, tile_q, tile_k, waves, per_eu, registers)                      \
-    A("gpu=" gpu " dtype=" dtype " dim=" dim " mask=" mask " unaligned=no tile_q=" tile_q          \
-      " tile_k=" tile_k " waves=" waves " waves_per_eu=" per_eu " registers=" registers)
+#define FULL(gpu, dtype, dim, score, tile_q, tile_k, waves, per_eu, registers)                     \
+    A("gpu=" gpu " dtype=" dtype " dim=" dim " score=" score                                       \
+      " unaligned=no paged=no tile_q=" tile_q " scratch=0 tile_k=" tile_k " waves=" waves          \
+      " waves_per_eu=" per_eu " registers=" registers)
 #define GPU(keys) "gpu " keys "\n" ROW("gfx90a")
 #define GPU90 " wave=64 registers=512 register_pool=512 lds=65536"
 
@@ -125,11 +128,11 @@ static const struct {
     {"misspelt statement", GPUS "atn_fwd gpu=gfx942\n",
      "m.def:3: unknown statement 'atn_fwd'; did you mean 'attn_fwd'?"},
     {"unknown statement", GPUS "convolution gpu=gfx942\n",
-     "m.def:3: unknown statement 'convolution'; known are: gpu attn_fwd"},
-    {"misspelt key", A("gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no tile_g=64"),
+     "m.def:3: unknown statement 'convolution'; known are: gpu attn_fwd attn_fwd_f32 attn_split"},
+    {"misspelt key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_g=64"),
      "m.def:3: unknown key 'tile_g'; did you mean 'tile_q'?"},
-    {"missing key", A("gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no tile_q=64"),
-     "m.def:3: 'attn_fwd' lacks: tile_k waves waves_per_eu registers"},
+    {"missing key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_q=64"),
+     "m.def:3: 'attn_fwd' lacks: tile_k waves waves_per_eu registers scratch"},
     {"key given twice", A("gpu=gfx942 gpu=gfx1100"), "m.def:3: key 'gpu' is given twice"},
     {"no value", A("gpu="), "m.def:3: 'gpu=' is not of the form key=value"},
     {"only commas", FULL("gfx942", ",", "64", "no", "128", "64", "4", "2", "256"),
@@ -140,7 +143,7 @@ static const struct {
     {"unknown dtype", FULL("gfx942", "f8", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: unknown dtype 'f8'; known are: f32 f16 bf16"},
     {"unknown feature value", FULL("gfx942", "f16", "64", "maybe", "128", "64", "4", "2", "256"),
-     "m.def:3: unknown mask 'maybe'; known are: no yes"},
+     "m.def:3: unknown score 'maybe'; known are: no yes"},
     {"value twice", FULL("gfx942", "f16,f16", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: dtype has 'f16' twice"},
     {"not a number", FULL("gfx942", "f16", "64x", "no", "128", "64", "4", "2", "256"),
@@ -165,8 +168,8 @@ static const struct {
     {"duplicate", GPUS ROW("gfx942") ROW("gfx1100") ROW("gfx942"),
      "m.def:5: attn_fwd_f16_d128_t128x64 for gfx942 is already in line 3"},
     {"shadowed",
-     GPUS ROW("gfx942")
-         ROW("gfx1100") "attn_fwd gpu=gfx942 dtype=f16 dim=64 mask=no unaligned=no" ROW_END,
+     GPUS ROW("gfx942") ROW(
+         "gfx1100") "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no" ROW_END,
      "m.def:5: attn_fwd_f16_d64_t128x64 for gfx942 would never be taken: "
      "attn_fwd_f16_d128_t128x64 of line 3 comes first"},
     {"GPU twice", GOOD GPUS, "m.def:5: gfx942 is already declared in line 1"},
@@ -191,7 +194,7 @@ static const struct {
     {"odd wave", GPU("gfx90a targets=gfx90a wave=48 registers=512 register_pool=512 lds=65536"),
      "m.def:1: wave=48 is not a multiple of 32"},
     {"continued to the end", GPUS ROW("gfx942") "attn_fwd \\\n gpu=gfx942 \\",
-     "m.def:4: 'attn_fwd' lacks: dtype dim mask"},
+     "m.def:4: 'attn_fwd' lacks: dtype dim unaligned"},
 };
 
 static void test_faults(void)
@@ -218,23 +221,29 @@ static void test_several(void)
     free(printed);
 }
 
+/* The general kernels of an operation: any head dim, any alignment, every feature. */
+static int is_general(const struct matrix_kernel *k, int dim, int paged)
+{
+    return k->dim >= dim && k->unaligned && k->score && k->paged >= paged;
+}
+
 /* Every legal problem finds a kernel on every GPU: see the limits in aothip.h. */
 static void test_shipped(const char *file)
 {
     struct matrix m;
-    int missing = 0;
     is_int(matrix_read(&m, file, stderr), 0, "images/matrix.def has no errors");
     for (int g = 0; g < m.gpu_count; g++)
-        for (int dtype = AOTHIP_F16; dtype <= AOTHIP_BF16; dtype++) {
-            int served = 0;
-            for (int i = 0; i < m.kernel_count; i++) {
-                const struct matrix_kernel *k = &m.kernels[i];
-                served |=
-                    k->gpu == g && k->dtype == dtype && k->dim >= 128 && k->mask && k->unaligned;
+        for (int op = FORMAT_OP_ATTN_FWD; op < FORMAT_OP_END; op++)
+            for (int dtype = AOTHIP_F32; dtype <= AOTHIP_BF16; dtype++) {
+                int served = 0, paged = op <= FORMAT_OP_ATTN_PROBS;
+                for (int i = 0; i < m.kernel_count; i++) {
+                    const struct matrix_kernel *k = &m.kernels[i];
+                    served |= k->gpu == g && k->op->format_op == op && k->dtype == dtype &&
+                              is_general(k, 512, paged);
+                }
+                ok(served, "images/matrix.def serves every problem: %s, operation %d, dtype %d",
+                   m.gpus[g].name, op, dtype);
             }
-            missing += !served;
-        }
-    is_int(missing, 0, "images/matrix.def serves every legal problem");
     ok(m.gpu_count >= 4, "images/matrix.def knows the four GPUs");
     matrix_free(&m);
 }

@@ -64,5 +64,5 @@ SYMBOL(struct attn_fwd_args a)
 #endif
 {
     int lane = __builtin_amdgcn_workitem_id_x();
-    ((float *)a.o)[lane] = many((const float *)a.q, lane) * a.scale * KERNEL_DIM;
+    ((float *)a.o)[lane] = many((const float *)a.problem.q, lane) * a.problem.scale * KERNEL_DIM;
 }
