@@ -163,8 +163,8 @@ static bool read_word(const char *name, const char *const *words, unsigned *out)
 static bool read_environment(void)
 {
     static const char *const modes[] = {"plain", "strict", NULL};
-    static const char *const matrix[] = {"exact", "hw", "adversarial", NULL};
-    static const enum emu_matrix_mode kinds[] = {EMU_MATRIX_EXACT, EMU_MATRIX_HW,
+    static const char *const matrix[] = {"f32", "exact", "hw", "adversarial", NULL};
+    static const enum emu_matrix_mode kinds[] = {EMU_MATRIX_F32, EMU_MATRIX_EXACT, EMU_MATRIX_HW,
                                                  EMU_MATRIX_ADVERSARIAL};
     const char *gpus = getenv("AOTHIP_EMU_GPU");
     unsigned mode, kind;

@@ -57,7 +57,7 @@ struct emu_matrix_level {
     void (*f16_to_f32)(float *to, const uint16_t *from, unsigned n);
     void (*f32_to_f16)(uint16_t *to, const float *from, unsigned n);
 };
-extern const struct emu_matrix_level emu_matrix_base, emu_matrix_v3;
+extern const struct emu_matrix_level emu_matrix_base, emu_matrix_v3, emu_matrix_v4;
 const struct emu_matrix_level *emu_matrix_best(void);
 
 float emu_fp8_to_f32(uint8_t x); /* e4m3, bias 8: no infinity, 0x80 is NaN */

@@ -1,11 +1,15 @@
 /*
  * Matrix products and their operands, the body that emu_matrix_*.c compile for their host level.
- * They define EMU_LEVEL, the name of the table they export, and EMU_TARGET, the host's features.
+ * They define EMU_LEVEL, the name of the table they export, and EMU_TARGET, the host's features,
+ * with EMU_AVX2 or EMU_AVX512 to say which vectors those have.
  */
 #include <math.h>
 #include <string.h>
 
 #include "emu_matrix.h"
+#ifdef EMU_TARGET
+#include <immintrin.h>
+#endif
 
 /* Fused or not makes no difference here: every product that is added is exact. */
 #if defined(__clang__)
@@ -24,6 +28,8 @@ EMU_GCC_TARGET(EMU_TARGET)
 #endif
 #endif
 
+#include "emu_matrix_types.h"
+#include "emu_matrix_fused.h"
 #include "emu_matrix_rules.h"
 
 FORCE unsigned elem_bits(enum emu_elem e)
@@ -49,23 +55,6 @@ FORCE float element(uint32_t x, enum emu_elem type)
     }
 }
 
-typedef uint32_t words8 __attribute__((vector_size(32)));
-typedef uint16_t halves8 __attribute__((vector_size(16)));
-typedef _Float16 f16x8 __attribute__((vector_size(16)));
-typedef float f32x8 __attribute__((vector_size(32)));
-
-/* One half of each of n dwords, n a multiple of 8. */
-FORCE void halves_to_f32(float *to, const uint32_t *from, unsigned shift, unsigned n)
-{
-    for (unsigned l = 0; l < n; l += 8) {
-        words8 x;
-        memcpy(&x, from + l, sizeof x);
-        halves8 h = __builtin_convertvector(x >> shift & 0xffff, halves8);
-        f32x8 f = __builtin_convertvector((f16x8)h, f32x8);
-        memcpy(to + l, &f, sizeof f);
-    }
-}
-
 /*
  * A and B lie alike: m consecutive lanes (rows of A, columns of B) share `per` consecutive k. Group
  * g of m lanes belongs to block g % blocks and begins at k = per * (g / blocks). out[block][k][m].
@@ -79,8 +68,10 @@ FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned
             float *to = out + (g % blocks * k + g / blocks * per + e) * m;
             const uint32_t *from = rows + e / in_dword * 64 + g * m;
             const unsigned shift = e % in_dword * bits;
-            if (type == EMU_EL_F16 && m % 8 == 0)
-                halves_to_f32(to, from, shift, m);
+            if (type == EMU_EL_F16 && m % 16 == 0)
+                f16_halves(to, from, shift, m);
+            else if (type == EMU_EL_BF16 && m % 16 == 0)
+                bf16_halves(to, from, shift, m);
             else
                 for (unsigned l = 0; l < m; l++)
                     to[l] = element(from[l] >> shift, type);
@@ -185,6 +176,38 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
     scatter_d(w, op, s, c);
 }
 
+/* The sum over the other rows would not see what it has written. */
+static bool overlaps_itself(const struct emu_op *op, const struct emu_shape *s)
+{
+    const unsigned rows = s->m * s->n / 64, c = op->s[2], d = op->d[0];
+    return c != d && c < d + rows && d < c + rows;
+}
+
+/* f32 mode, shapes of one block of 16-bit floats: C and D stay where they are. */
+FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+{
+    float a[MAX_A], b[MAX_A], *d = (float *)emu_row(w, op->d[0]);
+    const struct emu_operand *c = &op->insn->src[2];
+    gather(emu_row(w, op->s[0]), s->a, s->m, s->k, 1, a);
+    gather(emu_row(w, op->s[1]), s->b, s->n, s->k, 1, b);
+    if (c->kind == EMU_OPK_CONST || c->kind == EMU_OPK_LITERAL) {
+        float row[MAX_N];
+        for (unsigned j = 0; j < s->n; j++)
+            row[j] = from_bits((uint32_t)c->value);
+        fused(s, a, b, row, ONE_ROW, d, IN_REGISTERS);
+    } else {
+        fused(s, a, b, (const float *)emu_row(w, op->s[2]), IN_REGISTERS, d, IN_REGISTERS);
+    }
+}
+
+FORCE void mfma_common(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+{
+    if (w->group->launch->matrix != EMU_MATRIX_F32 || op->insn->blgp || overlaps_itself(op, s))
+        mfma_shape(w, op, s);
+    else
+        mfma_fused(w, op, s);
+}
+
 static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
 {
     static const struct emu_shape big16 = {32, 32, 8, 1, EMU_EL_F16, EMU_EL_F16, false};
@@ -193,13 +216,13 @@ static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_s
     static const struct emu_shape small_b16 = {16, 16, 16, 1, EMU_EL_BF16, EMU_EL_BF16, false};
     /* The four shapes of attention kernels, with everything known at compile time. */
     if (!s->sparse && s->blocks == 1 && s->m == 32 && s->k == 8 && s->a == EMU_EL_F16)
-        mfma_shape(w, op, &big16);
+        mfma_common(w, op, &big16);
     else if (!s->sparse && s->blocks == 1 && s->m == 32 && s->k == 8 && s->a == EMU_EL_BF16)
-        mfma_shape(w, op, &big_b16);
+        mfma_common(w, op, &big_b16);
     else if (!s->sparse && s->blocks == 1 && s->m == 16 && s->k == 16 && s->a == EMU_EL_F16)
-        mfma_shape(w, op, &small16);
+        mfma_common(w, op, &small16);
     else if (!s->sparse && s->blocks == 1 && s->m == 16 && s->k == 16 && s->a == EMU_EL_BF16)
-        mfma_shape(w, op, &small_b16);
+        mfma_common(w, op, &small_b16);
     else
         mfma_shape(w, op, s);
 }
@@ -209,10 +232,10 @@ static void wmma_operand(float *out, const uint32_t *rows, unsigned lanes, bool 
 {
     for (unsigned k = 0; k < 16; k++) {
         const uint32_t *from = rows + k / 2 * lanes;
-        if (!bf16)
-            halves_to_f32(out + k * 16, from, k % 2 * 16, 16);
-        for (unsigned l = 0; bf16 && l < 16; l++)
-            out[k * 16 + l] = from_bits(k % 2 ? from[l] & 0xffff0000 : from[l] << 16);
+        if (bf16)
+            bf16_halves(out + k * 16, from, k % 2 * 16, 16);
+        else
+            f16_halves(out + k * 16, from, k % 2 * 16, 16);
     }
 }
 

@@ -2,59 +2,10 @@
  * The arithmetic of one product in each mode. A part of emu_matrix_level.h, which sets the host
  * level.
  *
- * exact: the sum in double, rounded once. Products of two 16-bit floats are exact in double, and so
- * are sums of them within 2^29 of each other.
+ * f32: the accumulator plus one product after the other, in the order of k, each step fused and
+ * rounded to f32. exact: the sum in double, rounded once. Products of two 16-bit floats are exact
+ * in double, and so are sums of them within 2^29 of each other.
  */
-enum {
-    MAX_N = 32,
-    MAX_K = 64,
-    MAX_A = 2048, /* elements of A or B over all blocks */
-    MAX_C = 2048
-};
-
-#define FORCE static inline __attribute__((always_inline))
-
-/* V columns at a time: what one register of the level holds in double, or in float (2 V). */
-#define EMU_COLUMNS 4
-enum { V = EMU_COLUMNS, F = 2 * V };
-typedef double vd __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef float vf __attribute__((vector_size(4 * EMU_COLUMNS)));
-typedef int64_t vl __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef float wide __attribute__((vector_size(8 * EMU_COLUMNS)));
-typedef uint32_t wide_bits __attribute__((vector_size(8 * EMU_COLUMNS)));
-
-FORCE float half(uint16_t bits)
-{
-    _Float16 h;
-    memcpy(&h, &bits, 2);
-    return (float)h;
-}
-
-FORCE float from_bits(uint32_t x)
-{
-    float f;
-    memcpy(&f, &x, 4);
-    return f;
-}
-
-FORCE vd load_v(const float *p, unsigned n)
-{
-    vf x = {0};
-    memcpy(&x, p, n * sizeof *p);
-    return __builtin_convertvector(x, vd);
-}
-
-FORCE void store_v(float *p, vd x, unsigned n)
-{
-    vf y = __builtin_convertvector(x, vf);
-    memcpy(p, &y, n * sizeof *p);
-}
-
-FORCE vd splat(double x)
-{
-    return x - (vd){0};
-}
-
 static inline float flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -65,13 +16,6 @@ FORCE wide flush_v(wide x)
 {
     wide_bits u = (wide_bits)x, magnitude = u & 0x7fffffff;
     return (wide)(u & ((wide_bits)(magnitude >= 0x00800000) | 0x80000000));
-}
-
-FORCE wide load_wide(const float *p, unsigned n)
-{
-    wide x = {0};
-    memcpy(&x, p, n * sizeof *p);
-    return x;
 }
 
 /*
@@ -264,6 +208,19 @@ static bool all_finite(const float *x, unsigned n)
     return !bad;
 }
 
+static void fused_shape(const struct emu_dot *d, const float *a, const float *b, float *c)
+{
+    static const struct emu_shape big = {.m = 32, .n = 32, .k = 8, .blocks = 1};
+    static const struct emu_shape small = {.m = 16, .n = 16, .k = 16, .blocks = 1};
+    const struct emu_shape s = {.m = d->m, .n = d->n, .k = d->k, .blocks = 1};
+    if (s.m == 32 && s.n == 32 && s.k == 8)
+        fused(&big, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+    else if (s.m == 16 && s.n == 16 && s.k == 16)
+        fused(&small, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+    else
+        fused(&s, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+}
+
 static void exact_shape(const struct emu_dot *d, const float *a, const float *b, float *c)
 {
     if (d->m == 32 && d->n == 32 && d->k == 8)
@@ -302,6 +259,13 @@ static void dot(const struct emu_dot *d, const float *a, const float *b, float *
     float fa[MAX_A], fb[MAX_A];
     if (d->mode == EMU_MATRIX_EXACT || (d->mode == EMU_MATRIX_HW && d->rule == EMU_RULE_ONCE)) {
         exact_shape(d, a, b, c);
+        return;
+    }
+    if (d->mode == EMU_MATRIX_F32) {
+        if (d->rule == EMU_RULE_CHAIN)
+            chain(d, a, b, c);
+        else
+            fused_shape(d, a, b, c);
         return;
     }
     if (d->rule == EMU_RULE_PAIRS) {

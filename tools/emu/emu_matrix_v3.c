@@ -2,5 +2,6 @@
 #if defined(__x86_64__)
 #define EMU_LEVEL emu_matrix_v3
 #define EMU_TARGET "avx2,fma,f16c"
+#define EMU_AVX2 1
 #include "emu_matrix_level.h"
 #endif

@@ -81,18 +81,22 @@ static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, floa
 
 static void wmma_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
 {
+    const unsigned modify = (op->insn->neg_hi | op->insn->neg_lo) & 4;
     uint32_t bits[N * N];
     float c[N * N];
     check(w, op, 8);
-    gather_c(w, op, bits);
-    memcpy(c, bits, sizeof c);
-    for (unsigned i = 0; (op->insn->neg_hi | op->insn->neg_lo) & 4 && i < N * N; i++) {
+    if (is_constant(op)) {
+        gather_c(w, op, bits);
+        memcpy(c, bits, sizeof c);
+    } else {
+        memcpy(c, emu_row(w, op->s[2]), sizeof c);
+    }
+    for (unsigned i = 0; modify && i < N * N; i++) {
         c[i] = op->insn->neg_hi & 4 ? fabsf(c[i]) : c[i];
         c[i] = op->insn->neg_lo & 4 ? -c[i] : c[i];
     }
     product(w, op, bf16, c);
-    memcpy(bits, c, sizeof c);
-    scatter_d(w, op, bits);
+    memcpy(emu_row(w, op->d[0]), c, sizeof c);
 }
 
 void emu_wmma_f32_f16(struct emu_wave *w, const struct emu_op *op)

@@ -122,7 +122,12 @@ struct emu_op {
     uint32_t effects;
 };
 
-enum emu_matrix_mode { EMU_MATRIX_HW, EMU_MATRIX_EXACT, EMU_MATRIX_ADVERSARIAL };
+enum emu_matrix_mode {
+    EMU_MATRIX_HW,
+    EMU_MATRIX_EXACT,
+    EMU_MATRIX_ADVERSARIAL,
+    EMU_MATRIX_F32
+};
 
 /*
  * A kernel of a loaded module. The loader fills the first part from ELF, notes and descriptor and
@@ -136,6 +141,7 @@ struct emu_kernel {
     const uint8_t *code;   /* bytes of the function (host copy) */
     size_t code_size;      /* of the whole text from `code` on: calls leave the kernel's function */
     size_t entry;          /* byte offset of the kernel's first instruction in code */
+    size_t start;          /* where waves begin: entry, or behind the prologue of preloading */
     uint64_t code_address; /* device address of code[0]: s_getpc, s_load from text */
     unsigned vgprs;        /* allocated rows: 1..512 unified, 1..256 on gfx11 */
     unsigned accum_offset; /* gfx90a/gfx942; else 0 */

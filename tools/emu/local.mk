@@ -52,8 +52,9 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_isa.c \
 	tools/emu/emu_matrix.c tools/emu/emu_matrix.h \
 	tools/emu/emu_matrix_base.c \
-	tools/emu/emu_matrix_level.h tools/emu/emu_matrix_rules.h \
-	tools/emu/emu_matrix_v3.c \
+	tools/emu/emu_matrix_fused.h tools/emu/emu_matrix_level.h \
+	tools/emu/emu_matrix_rules.h tools/emu/emu_matrix_types.h \
+	tools/emu/emu_matrix_v3.c tools/emu/emu_matrix_v4.c \
 	tools/emu/emu_matrix_wmma.c \
 	tools/emu/emu_mem.c tools/emu/emu_mem.h tools/emu/emu_mem_handlers.h \
 	tools/emu/emu_mem_addr.c \

@@ -12,7 +12,7 @@
 #include "aothip/aothip.h"
 #include "attn.h"
 
-enum { HEADS = 2, SEQ_Q = 512, SEQ_K = 2048 };
+enum { HEADS = 2, SEQ_Q = 512, SEQ_K = 2048, RUNS = 5 };
 
 static double cpu_seconds(void)
 {
@@ -57,7 +57,7 @@ static int run(const struct device *d, struct aothip_context *context, const cha
     struct aothip_attn_fwd_params p = {
         .struct_size = sizeof p, .scale = 0.1f, .mask = AOTHIP_MASK_NONE};
     uint64_t before;
-    double t, n;
+    double t = 0, n;
 
     if (!data)
         return -1;
@@ -71,13 +71,17 @@ static int run(const struct device *d, struct aothip_context *context, const cha
         return -1;
     }
     before = instructions(d->runtime->file);
-    t = cpu_seconds();
-    if (attn_fwd(d, context, &p, why)) {
-        free(data);
-        return -1;
+    for (int i = 0; i < RUNS; i++) { /* the best: other programs may be running */
+        double start = cpu_seconds();
+
+        if (attn_fwd(d, context, &p, why)) {
+            free(data);
+            return -1;
+        }
+        start = cpu_seconds() - start;
+        t = i == 0 || start < t ? start : t;
     }
-    t = cpu_seconds() - t;
-    n = (double)(instructions(d->runtime->file) - before);
+    n = (double)(instructions(d->runtime->file) - before) / RUNS;
     printf("%-8s %-4s head dim %3d  %9.0f wave-instructions  %5.1f million a second and core\n",
            gpu, dtype == AOTHIP_F16 ? "f16" : "bf16", (int)dim, n, n / t * 1e-6);
     free(data);

@@ -65,6 +65,14 @@ tests_tools_emu_test_elf_LDADD = tools/emu/libemu.la
 EXTRA_tests_tools_emu_test_elf_DEPENDENCIES = $(emu_test_objects)
 TESTS += tests/tools/emu/test_mem tests/tools/emu/test_elf
 
+# Kernels that Triton compiles; skipped where the Python of TRITON_PYTHON cannot import it.
+check_PROGRAMS += tests/tools/emu/test_triton
+tests_tools_emu_test_triton_SOURCES = tests/tools/emu/test_triton.c
+tests_tools_emu_test_triton_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_triton_LDADD = tools/emu/libhipemu.la -lm
+EXTRA_DIST += tests/tools/emu/triton_kernels.py
+TESTS += tests/tools/emu/test_triton
+
 # Semantics: a second implementation from the manuals (oracle*), with exact arithmetic (softfloat*), against
 # single-instruction kernels run on the emulator. llvm-mc and ld.lld of version 19 assemble them; LLVM_MC and
 # LD_LLD name others.
@@ -91,7 +99,8 @@ semantics_tests = tests/tools/emu/test_semantics_scalar tests/tools/emu/test_sem
 	tests/tools/emu/test_semantics_vop2 tests/tools/emu/test_semantics_vop3 \
 	tests/tools/emu/test_semantics_vop3p tests/tools/emu/test_semantics_vopc \
 	tests/tools/emu/test_semantics_lds tests/tools/emu/test_semantics_memory \
-	tests/tools/emu/test_semantics_lanes tests/tools/emu/test_semantics_matrix
+	tests/tools/emu/test_semantics_lanes tests/tools/emu/test_semantics_matrix \
+	tests/tools/emu/test_semantics_matrix_f32
 check_PROGRAMS += tests/tools/emu/test_softfloat $(semantics_tests)
 TESTS += tests/tools/emu/test_softfloat $(semantics_tests)
 tests_tools_emu_test_softfloat_SOURCES = tests/tools/emu/test_softfloat.c
@@ -127,6 +136,10 @@ tests_tools_emu_test_semantics_lanes_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_matrix_SOURCES = tests/tools/emu/test_semantics_matrix.c
 tests_tools_emu_test_semantics_matrix_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_matrix_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_matrix_f32_SOURCES = tests/tools/emu/test_semantics_matrix.c
+tests_tools_emu_test_semantics_matrix_f32_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) \
+	-DMATRIX_MODE='"f32"'
+tests_tools_emu_test_semantics_matrix_f32_LDADD = $(semantics_ldadd)
 
 # Speed on the attention kernels; never a test.
 EXTRA_PROGRAMS += tests/tools/emu/bench_exec

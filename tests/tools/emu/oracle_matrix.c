@@ -9,7 +9,8 @@
  *
  * Arithmetic: f32, f64 and integers accumulate in the order of k, each step fused and rounded. On
  * gfx90a f16 and bf16 products are added four at a time, pairwise, and then to the sum, each step
- * rounded to f32. Elsewhere the inputs of the test make every order exact.
+ * rounded to f32; in f32 mode these, too, accumulate in the order of k. Elsewhere the inputs of the
+ * test make every order exact.
  */
 #include "oracle_matrix.h"
 
@@ -57,7 +58,7 @@ static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
                           uint64_t c)
 {
     struct sf acc = sf_unpack(f, c), s[4];
-    bool grouped = t == T_GFX90A && (p->a == M_F16 || p->a == M_BF16);
+    bool grouped = !p->chain && t == T_GFX90A && (p->a == M_F16 || p->a == M_BF16);
     unsigned kl = p->k / (64 / (p->m * p->blocks)), group = grouped ? kl < 4 ? kl : 4 : 1;
 
     for (unsigned k = 0; k < p->k; k += group) {

@@ -241,7 +241,7 @@ static unsigned compare(const struct shape *s)
 
 static void one_shape(const struct emu_row *row, enum emu_family family)
 {
-    static const char *const modes[] = {"hw", "exact", "adversarial"};
+    static const char *const modes[] = {"hw", "exact", "adversarial", "f32"};
     const struct emu_sem *sem = find(row->sem);
     struct shape s;
     if (!ok(sem && parse(row, &s), "%s has a handler and a name that tells its shape", row->name))
@@ -249,7 +249,7 @@ static void one_shape(const struct emu_row *row, enum emu_family family)
     memset(&insn, 0, sizeof insn);
     insn.family = (uint8_t)family;
     insn.row = (uint16_t)(row - emu_rows);
-    for (unsigned mode = 0; mode < 3; mode++) {
+    for (unsigned mode = 0; mode < 4; mode++) {
         unsigned cd = s.f64 ? 64 : 32;
         launch.matrix = (enum emu_matrix_mode)mode;
         insn.cbsz = !s.sparse && s.blocks > 1 && mode ? 1 : 0;
@@ -337,6 +337,8 @@ static void arithmetic(void)
        "gfx90a, hw: pairs are rounded to f32 one by one");
     ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_EXACT, 32, split, scale, 4, 0) == 1 + 0x1p-23f,
        "gfx90a, exact: the sum is rounded once");
+    ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_F32, 32, split, scale, 4, 0) == 1,
+       "gfx90a, f32: the sum is rounded at each product");
     /* Four at a time: (2^-24 + 2^-24) + ... the pair survives when it stands by itself. */
     const double apart[4] = {1, 0, 0x1p-12, 0x1p-12}, with[4] = {1, 0, 0x1p-12, 0x1p-12};
     ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, apart, with, 4, 0) == 1 + 0x1p-23f,
@@ -472,7 +474,7 @@ static void wmma_integer(unsigned bits, unsigned lanes, unsigned sign)
 static void wmma_all(void)
 {
     for (unsigned lanes = 32; lanes <= 64; lanes += 32) {
-        for (unsigned mode = 0; mode < 3; mode++) {
+        for (unsigned mode = 0; mode < 4; mode++) {
             launch.matrix = (enum emu_matrix_mode)mode;
             wmma_float("f32", "f16", lanes, 0);
             wmma_float("f32", "bf16", lanes, 0);
@@ -489,6 +491,72 @@ static void wmma_all(void)
     }
 }
 
+/* ---- host levels */
+
+/* Bits of a finite float that a 16-bit float holds; bf16 reaches into overflow and denormals. */
+static float operand(bool bf16)
+{
+    uint32_t bits = pick(1u << 16);
+    float f;
+    if (bf16) {
+        bits = (bits & 0x7f80) == 0x7f80 ? 0 : bits << 16;
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+    return ldexpf((float)(int)(bits % 4095) - 2047, (int)(bits >> 12) - 24);
+}
+
+static bool supported(const struct emu_matrix_level *level)
+{
+#if defined(__x86_64__)
+    if (level == &emu_matrix_v3)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c");
+    if (level == &emu_matrix_v4)
+        return emu_matrix_best() == &emu_matrix_v4;
+#endif
+    return level == &emu_matrix_base;
+}
+
+static void compare_level(const struct emu_matrix_level *level, const char *name)
+{
+    static float x[2048], y[2048], want[1024], got[1024];
+    struct emu_dot d = {.rule = EMU_RULE_TRUNCATE};
+    unsigned bad = 0;
+    for (unsigned round = 0; round < 240; round++) {
+        unsigned shape = round % 3;
+        d.mode = round & 8 ? EMU_MATRIX_EXACT : EMU_MATRIX_F32;
+        d.m = d.n = shape == 0 ? 32 : shape == 1 ? 16 : 4;
+        d.k = shape == 0 ? 8 : shape == 1 ? 16 : 4;
+        for (unsigned i = 0; i < d.m * d.k; i++) {
+            x[i] = operand(round & 16);
+            y[i] = operand(round & 16);
+        }
+        for (unsigned i = 0; i < d.m * d.n; i++)
+            want[i] = got[i] = operand(true) * 0x1.000002p0f;
+        emu_matrix_base.dot(&d, x, y, want);
+        level->dot(&d, x, y, got);
+        for (unsigned i = 0; i < d.m * d.n; i++)
+            bad += memcmp(&want[i], &got[i], 4) != 0 && !(isnan(want[i]) && isnan(got[i]));
+    }
+    is_int(bad, 0, name);
+}
+
+static void host_levels(void)
+{
+#if defined(__x86_64__)
+    if (supported(&emu_matrix_v3))
+        compare_level(&emu_matrix_v3, "AVX2 gives the bits of the portable code");
+    else
+        tap_diag("this host lacks AVX2");
+    if (supported(&emu_matrix_v4))
+        compare_level(&emu_matrix_v4, "AVX-512 gives the bits of the portable code");
+    else
+        tap_diag("this host lacks AVX-512");
+#endif
+    ok(supported(emu_matrix_best()), "the level in use is one of this host");
+}
+
 int main(void)
 {
     wave.group = &group;
@@ -499,6 +567,7 @@ int main(void)
     all_shapes();
     arithmetic();
     wmma_all();
+    host_levels();
     free(wave.v);
     return tap_done();
 }

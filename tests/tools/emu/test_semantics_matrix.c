@@ -4,8 +4,9 @@
  *
  * Operands lie in the window: A at 0, B at 2048, C at 4096, each register 256 bytes; D replaces C.
  * Most elements are small whole numbers, so that every order of summation gives the same bits and a
- * wrong layout shows; f32 and, on gfx90a, f16 and bf16 also run on random fractions, where the
- * order counts.
+ * wrong layout shows; where the arithmetic is known they also run on random fractions, where the
+ * order counts: in "hw" mode f32 and, on gfx90a, f16 and bf16, in "f32" mode these everywhere.
+ * MATRIX_MODE is the mode of this program.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,10 @@
 
 #include "oracle_matrix.h"
 #include "test_semantics.h"
+
+#ifndef MATRIX_MODE
+#define MATRIX_MODE "hw"
+#endif
 
 enum { A_AT = 0, B_AT = 2048, C_AT = 4096 };
 
@@ -80,6 +85,11 @@ struct plan {
     bool wmma, fractions, hi;
     unsigned a_regs, b_regs, d_regs;
 };
+
+static bool f32_mode(void)
+{
+    return strcmp(MATRIX_MODE, "f32") == 0;
+}
 
 static uint64_t element(enum oracle_element e, bool fraction)
 {
@@ -249,10 +259,11 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
     unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
     struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true}};
     char name[64], tail[64];
-    bool ordered = r->a == M_F32 || (!g942 && (r->a == M_F16 || r->a == M_BF16));
+    bool ordered = r->a == M_F32 || ((!g942 || f32_mode()) && (r->a == M_F16 || r->a == M_BF16));
 
     if (!r->name[g942])
         return;
+    p.p.chain = f32_mode();
     snprintf(name, sizeof name, "mfma_%s", r->name[g942]);
     p.a_regs = p.b_regs = r->m * r->k * r->blocks * bits / 64 / 32;
     p.d_regs = r->m * r->n * r->blocks / 64 * (r->d == M_F64 ? 2 : 1);
@@ -298,6 +309,7 @@ static void add_wmma(struct sem_list *l, const struct row *r, const struct oracl
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
     p.a_regs = p.b_regs = bits / 2;
     p.d_regs = m->lanes == 32 ? 8 : 4;
+    p.p.chain = p.fractions = f32_mode() && r->d == M_F32;
     for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 ? 1u : 2u); n++) {
         if (bits < 16) {
             p.p.a_signed = n & 1;
@@ -314,7 +326,7 @@ static void add_wmma(struct sem_list *l, const struct row *r, const struct oracl
 
 int main(void)
 {
-    setenv("AOTHIP_EMU_MATRIX", "hw", 1);
+    setenv("AOTHIP_EMU_MATRIX", MATRIX_MODE, 1);
     sem_begin("matrix");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
         const struct oracle_machine *m = &oracle_machines[t];
