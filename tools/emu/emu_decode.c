@@ -332,7 +332,7 @@ void emu_add_implicit(struct emu_reader *r)
 
     if (sig->acc) {
         in->src[in->nsrc] = in->dst[0];
-        in->src[in->nsrc++].flags = EMU_OPF_IMPLICIT;
+        in->src[in->nsrc++].flags = EMU_OPF_IMPLICIT | (r->newer ? in->dst[0].flags : 0);
     }
     if (sig->div_fmas)
         emu_set_sreg(r, &in->src[in->nsrc++], EMU_S_VCC, true);
@@ -470,10 +470,10 @@ static bool decode_body(struct emu_reader *r, bool vop3_form)
     }
 }
 
-unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
-                    uint32_t offset, struct emu_insn *out)
+static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                       uint32_t offset, bool newer, struct emu_insn *out)
 {
-    struct emu_reader r = {.in = out, .gfx11 = family >= EMU_GFX11};
+    struct emu_reader r = {.in = out, .gfx11 = family >= EMU_GFX11, .newer = newer};
     struct place p;
     int row;
 
@@ -507,4 +507,16 @@ unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, 
     for (unsigned i = out->size / 4; i < 3; i++)
         out->word[i] = 0;
     return out->size;
+}
+
+unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                    uint32_t offset, struct emu_insn *out)
+{
+    return decode(family, wave, text, avail, offset, false, out);
+}
+
+unsigned emu_decode_newer(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                          uint32_t offset, struct emu_insn *out)
+{
+    return decode(family, wave, text, avail, offset, family >= EMU_GFX11, out);
 }

@@ -82,6 +82,7 @@ struct emu_reader {
     const struct emu_sig *sig;
     unsigned avail; /* dwords that may be read, at most 3 */
     bool gfx11;     /* family is gfx11 or gfx11.5 */
+    bool newer;     /* emu_decode_newer: halves everywhere, unused fields filled */
     bool literal;   /* in->word[in->size / 4 - 1] is the literal */
 };
 

@@ -9,6 +9,12 @@ static bool half_limit(const struct emu_reader *r, unsigned vgpr, unsigned type)
     return r->gfx11 && emu_type_is_16bit(type) && vgpr > 127;
 }
 
+/* May the register field of this operand choose a half? */
+static bool has_halves(const struct emu_reader *r, struct emu_slot slot)
+{
+    return r->gfx11 && (r->sig->true16 || (r->newer && emu_type_is_16bit(slot.type)));
+}
+
 static bool read_dst(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -22,7 +28,7 @@ static bool read_dst(struct emu_reader *r)
             emu_set_sreg(r, &in->dst[i], EMU_S_VCC, true);
         else if (slot.kind == EMU_SLOT_S)
             ok = emu_read_src(r, vdst, slot, &in->dst[i]);
-        else if (i == 0 && (r->sig->true16 && r->gfx11))
+        else if (i == 0 && has_halves(r, slot))
             ok = emu_read_half(r, vdst, slot, &in->dst[i]);
         else if (i == 0)
             ok = !half_limit(r, vdst, slot.type) &&
@@ -52,12 +58,14 @@ static bool read_sources(struct emu_reader *r, unsigned src0)
             emu_set_sreg(r, o, EMU_S_VCC, true);
         else if (slot.kind == EMU_SLOT_K)
             ok = emu_read_literal(r, slot, o);
-        else if (field++ == 0 && r->sig->true16 && r->gfx11 && src0 >= 256)
+        else if (field++ == 0 && has_halves(r, slot) && src0 >= 256)
             ok = emu_read_half(r, src0 - 256, slot, o);
         else if (field == 1)
             ok = emu_read_src(r, src0, slot, o);
         else if (r->sig->swap)
             ok = emu_read_vgpr(r, in->word[0] >> 17 & 0xff, false, slot, o);
+        else if (has_halves(r, slot))
+            ok = emu_read_half(r, vsrc1, slot, o);
         else
             ok = !(r->sig->half_src1 && r->gfx11 && vsrc1 > 127) &&
                  emu_read_vgpr(r, vsrc1, false, slot, o);

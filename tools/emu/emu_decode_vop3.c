@@ -10,7 +10,10 @@ static bool extended(const struct emu_reader *r, unsigned src0)
            (src0 == 0xfa || src0 == 0xe9 || src0 == 0xea);
 }
 
-/* The three 9-bit source fields, in order of the signature; a field without a source is zero. */
+/* The three 9-bit source fields, in order of the signature; a field without a source is zero, or
+ * with newer assemblers the inline constant. */
+enum { INLINE_ZERO = 0x80 };
+
 static bool read_sources(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -27,7 +30,7 @@ static bool read_sources(struct emu_reader *r)
         unsigned value = i ? emu_bits(r, 32 + 9 * i, 9) : src0;
 
         if (i >= n) {
-            if (value)
+            if (value && !(r->newer && value == INLINE_ZERO))
                 return false;
         } else if (!emu_read_src(r, value, r->sig->src[i], &in->src[i])) {
             return false;
@@ -93,17 +96,19 @@ static bool set_op_sel(struct emu_reader *r)
     struct emu_insn *in = r->in;
     unsigned bits = emu_bits(r, 11, 4) & (r->sig->two_sel ? 3 : r->sig->dot16 ? 12 : 15);
 
-    if (!(r->row->flags & EMU_D_OPSEL))
+    if (!(r->row->flags & EMU_D_OPSEL) && !r->newer)
         return true;
     for (unsigned i = 0; i < 3; i++) {
-        if (i >= r->sig->nsrc && bits >> i & 1 && !r->sig->stochastic)
+        if (i >= r->sig->nsrc && bits >> i & 1 && !r->sig->stochastic &&
+            r->row->flags & EMU_D_OPSEL)
             return false;
         if (i < r->sig->nsrc && bits >> i & 1 && emu_type_is_16bit(in->src[i].type))
             in->src[i].flags |= EMU_OPF_HI;
     }
     if (bits & 8 && emu_type_is_16bit(in->dst[0].type))
         in->dst[0].flags |= EMU_OPF_HI;
-    in->op_sel = (uint8_t)bits;
+    if (r->row->flags & EMU_D_OPSEL)
+        in->op_sel = (uint8_t)bits;
     return true;
 }
 

@@ -132,6 +132,12 @@ static void print_half(struct emu_text *t, const struct emu_insn *in, const stru
         emu_print_operand(t, in, o);
 }
 
+/* Only emu_decode_newer makes these without an op_sel that would be printed. */
+static bool high_half(const struct emu_insn *in, const struct emu_operand *o)
+{
+    return emu_is_gfx11(in) && o->flags & EMU_OPF_HI && !in->op_sel;
+}
+
 static void print_operands(struct emu_text *t, const struct emu_insn *in, bool *first)
 {
     const struct emu_sig *sig = emu_row_sig(in->row);
@@ -141,7 +147,7 @@ static void print_operands(struct emu_text *t, const struct emu_insn *in, bool *
         if (hidden(in, &in->dst[i]))
             continue;
         separate(t, first);
-        if (true16)
+        if (true16 || high_half(in, &in->dst[i]))
             print_half(t, in, &in->dst[i]);
         else
             emu_print_operand(t, in, &in->dst[i]);
@@ -152,7 +158,7 @@ static void print_operands(struct emu_text *t, const struct emu_insn *in, bool *
         if (hidden(in, &in->src[i]))
             continue;
         separate(t, first);
-        if (true16)
+        if (true16 || high_half(in, &in->src[i]))
             print_half(t, in, &in->src[i]);
         else if (i < sig->nsrc && sig->src[i].kind == EMU_SLOT_K)
             emu_print_k(t, in);

@@ -348,6 +348,13 @@ static bool read_descriptor(struct emu_object *o, struct emu_kernel_meta *k, cha
     memcpy(&k->kd.rsrc2, raw + 52, 4);
     memcpy(&k->kd.properties, raw + 56, 2);
     memcpy(&k->kd.kernarg_preload, raw + 58, 2);
+    if (((k->kd.kernarg_preload & 127u) + (k->kd.kernarg_preload >> 7)) * 4 > k->kernarg_size ||
+        (k->kd.kernarg_preload & 127) > 16)
+        return fail(err, errlen,
+                    "code object: kernel %s: %u dwords from %u of its arguments are preloaded; it "
+                    "has %u bytes of them, and a wave 16 registers",
+                    k->name, k->kd.kernarg_preload & 127u, k->kd.kernarg_preload >> 7,
+                    k->kernarg_size);
     k->entry = k->kd_addr + (uint64_t)k->kd.entry_offset;
     bool mapped = false;
     for (size_t i = 0; i < o->nsegments && !mapped; i++)

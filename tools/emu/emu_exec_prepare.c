@@ -97,7 +97,7 @@ static bool decode_all(struct emu_builder *b)
         unsigned size;
 
         memset(insn, 0, sizeof *insn);
-        size = emu_decode(k->family, k->wave, k->code, k->code_size - at, at, insn);
+        size = emu_decode_newer(k->family, k->wave, k->code, k->code_size - at, at, insn);
         if (size) {
             p->ninsns++;
             emu_bind_op(b, &p->ops[at / 4], insn);
@@ -125,8 +125,8 @@ bool emu_kernel_prepare(struct emu_kernel *k, char *err, size_t size)
 
     if (k->program)
         return true;
-    if (k->code_size % 4 || k->entry >= k->code_size || k->code_size / 4 >= INT32_MAX) {
-        snprintf(err, size, "%s: text of %zu bytes, entry at %zu", k->name, k->code_size, k->entry);
+    if (k->code_size % 4 || k->start >= k->code_size || k->code_size / 4 >= INT32_MAX) {
+        snprintf(err, size, "%s: text of %zu bytes, start at %zu", k->name, k->code_size, k->start);
         return false;
     }
     p = calloc(1, sizeof *p);

@@ -118,6 +118,12 @@ static bool source_line(const struct emu_kernel *k, size_t offset, char *buf, si
     return true;
 }
 
+/*
+ * Bytes at the entry of a kernel with preloaded arguments that load them for firmware which cannot.
+ * Firmware that can starts the wave behind them; so does this emulator.
+ */
+enum { PRELOAD_PROLOGUE = 256 };
+
 static void fill_kernel(struct emu_module *m, const struct emu_kernel_meta *meta,
                         struct emu_kernel *k)
 {
@@ -144,13 +150,14 @@ static void fill_kernel(struct emu_module *m, const struct emu_kernel_meta *meta
         .rsrc2 = kd->rsrc2,
         .rsrc3 = kd->rsrc3,
         .properties = kd->properties,
-        .preload = kd->kernarg_preload,
+        .preload = cdna ? kd->kernarg_preload : 0,
         .lds_static = kd->group_segment,
         .scratch_lane = kd->private_segment,
         .kernarg_size = meta->kernarg_size,
         .source_line = source_line,
         .loader = m,
     };
+    k->start = k->entry + (k->preload & 127 ? PRELOAD_PROLOGUE : 0);
     /* A dynamic stack (recursion, calls through pointers) has no size of its own; 16 KiB a lane is
      * what the HIP runtime grants at first. */
     if (meta->uses_dynamic_stack)

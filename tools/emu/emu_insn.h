@@ -266,6 +266,15 @@ unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, 
                     uint32_t offset, struct emu_insn *out);
 
 /*
+ * As emu_decode, and also takes what gfx11 hardware runs but LLVM 19 does not print: register
+ * halves (v3.h) as operands of all 16-bit instructions, by bit 7 of the 32-bit forms' fields and by
+ * op_sel of the others; and the inline constant 0 that newer assemblers write into unused source
+ * fields. For programs that are to be run.
+ */
+unsigned emu_decode_newer(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                          uint32_t offset, struct emu_insn *out);
+
+/*
  * Prints in LLVM 19's syntax (no leading tab), NUL-terminated and cut at size. Returns the full
  * length. Pure.
  */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu_exec.h"
+#include "emu_mem.h"
 
 /* kernel_code_properties and rsrc2, as the code object's kernel descriptor has them. */
 enum {
@@ -25,15 +26,18 @@ static unsigned put64(struct emu_wave *w, unsigned i, uint64_t x)
     return i + 2;
 }
 
-/* Kernel arguments that the descriptor asks to have in registers. */
+/* Kernel arguments that the descriptor asks to have in registers; the loader has checked that they
+ * lie inside the argument segment. */
 static unsigned preload(struct emu_wave *w, unsigned i)
 {
     const struct emu_launch *l = w->group->launch;
-    unsigned n = l->kernel->preload & 127, from = l->kernel->preload >> 7;
+    unsigned n = l->kernel->preload & 127;
+    uint64_t at = l->kernarg + 4 * (l->kernel->preload >> 7);
+    const struct emu_block *b = n ? emu_mem_find(l->memory, at, 4 * (uint64_t)n) : NULL;
 
-    for (unsigned j = 0; j < n && i < EMU_S_VCC; j++, i++)
-        memcpy(&w->s[i], (const char *)(uintptr_t)l->kernarg + 4 * (from + j), 4);
-    return i;
+    if (b)
+        memcpy(&w->s[i], b->host + (at - b->base), 4 * (size_t)n);
+    return b ? i + n : i;
 }
 
 static void user_sgprs(struct emu_wave *w)
@@ -108,7 +112,7 @@ void emu_init_wave(struct emu_wave *w)
     for (unsigned i = 0; i < EMU_S_VCC; i++)
         w->s[i] = 0x7fc0dead;
     memset(w->s + EMU_S_VCC, 0, (EMU_S_CONST - EMU_S_VCC) * sizeof *w->s);
-    w->ip = p->ops + k->entry / 4;
+    w->ip = p->ops + k->start / 4;
     w->op = w->ip;
     w->scc = 0;
     w->attention = l->matrix == EMU_MATRIX_ADVERSARIAL ? EMU_A_ADVERSARIAL : 0;
