@@ -24,11 +24,7 @@ struct aothip_tensor attn_view(enum attn_layout layout, void *data, int dtype,
 
 size_t attn_span(const struct aothip_tensor *t)
 {
-    int64_t last = 0;
-    int i;
-    for (i = 0; i < 4; i++)
-        last += (t->size[i] - 1) * t->stride[i];
-    return (size_t)last + 1;
+    return (size_t)ref_span(t);
 }
 
 /* One tensor on its way: where it lies on the host and on the device. */

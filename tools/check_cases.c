@@ -86,48 +86,24 @@ static int fill_tensor(struct aothip_tensor *t, enum content content, uint64_t *
     t->data = malloc(span * size);
     if (!t->data)
         return -1;
-    memset(t->data, 0xff, span * size);
+    memset(t->data, REF_POISON, span * size);
     for (i = 0; content == NOISE && i < span; i++)
         ref_store(t->data, (int64_t)i, t->dtype, noise(seed));
     return 0;
 }
 
-/* Elements of the span that belong to no row and are not poison any more. */
-static int64_t count_stray(const struct aothip_tensor *o)
-{
-    size_t span = attn_span(o), size = ref_dtype_size(o->dtype), i;
-    const unsigned char *bytes = o->data;
-    int64_t stray = 0, b, h, s;
-
-    for (b = 0; b < o->size[0]; b++)
-        for (h = 0; h < o->size[1]; h++)
-            for (s = 0; s < o->size[2]; s++) {
-                int64_t at = b * o->stride[0] + h * o->stride[1] + s * o->stride[2];
-                memset((char *)o->data + (size_t)at * size, 0xff, (size_t)o->size[3] * size);
-            }
-    for (i = 0; i < span * size; i += size)
-        stray += bytes[i] != 0xff || bytes[i + 1] != 0xff;
-    return stray;
-}
-
 static void judge(const struct aothip_attn_fwd_params *p, const char *target,
                   struct check_result *r)
 {
-    struct ref_problem problem = {.q = p->q,
-                                  .k = p->k,
-                                  .v = p->v,
-                                  .scale = (double)p->scale,
-                                  .mask = p->mask,
-                                  .subnormals = ref_subnormals_of(target)};
     struct ref_fwd answer;
 
-    if (ref_attn_fwd(&problem, &answer)) {
+    if (ref_attn_fwd(p, ref_subnormals_of(target), &answer)) {
         status_set(&r->why, AOTHIP_E_MEMORY, "no memory for the reference");
         return;
     }
     r->o = ref_judge_o(&answer, &p->o);
     r->lse = ref_judge_lse(&answer, p->lse);
-    r->stray = count_stray(&p->o);
+    r->stray = ref_strays_o(&answer, &p->o);
     r->passed = !r->o.wrong && !r->lse.wrong && !r->stray;
     ref_free(&answer);
 }
@@ -151,7 +127,7 @@ void check_run(const struct check_case *c, const struct device *device,
         fill_tensor(&p.v, NOISE, &seed) || fill_tensor(&p.o, POISON, &seed)) {
         status_set(&result->why, AOTHIP_E_MEMORY, "no memory for the tensors");
     } else {
-        memset(p.lse, 0xff, rows * sizeof(float));
+        memset(p.lse, REF_POISON, rows * sizeof(float));
         if (!attn_fwd(device, context, &p, &result->why))
             judge(&p, device->properties.target, result);
     }

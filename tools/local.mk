@@ -1,6 +1,7 @@
 # The reference, for the tools and for every test that needs an arbiter.
 noinst_LTLIBRARIES += tools/libref.la
-tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_judge.c tools/half.h
+tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_dtype.c tools/ref_head.c \
+	tools/ref_judge.c tools/ref_problem.c tools/ref_problem.h tools/half.h
 tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_libref_la_LIBADD = -lm
 

@@ -1,349 +1,266 @@
-/* Naive attention in double precision, the plain 16-bit one, and the tolerance between them. */
-#include "ref.h"
+/* Forward attention in double precision, the plain one, and the tolerance between them. */
+#include "ref_problem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of the significand, the hidden one included, and the exponent of the smallest normal. */
-static int significand_bits(int dtype)
+/* Called with every row of a problem, in order. `row` counts the rows of o: (batch, head, row). */
+typedef void visit_row(const struct ref_problem *p, struct ref_head *h, int64_t m, int64_t row,
+                       void *user);
+
+static int visit_rows(const struct ref_problem *p, visit_row *visit, void *user)
 {
-    return dtype == AOTHIP_F16 ? 11 : dtype == AOTHIP_BF16 ? 8 : 24;
-}
-
-static int smallest_exponent(int dtype)
-{
-    return dtype == AOTHIP_F16 ? -14 : -126;
-}
-
-/* Half a unit in the last place of dtype at this magnitude: the largest error of one rounding. */
-static double half_ulp(double value, int dtype)
-{
-    int exponent;
-    if (value == 0 || isinf(value))
-        return ldexp(1, smallest_exponent(dtype) - significand_bits(dtype));
-    frexp(value, &exponent);
-    exponent--;
-    if (exponent < smallest_exponent(dtype))
-        exponent = smallest_exponent(dtype);
-    return ldexp(1, exponent - significand_bits(dtype));
-}
-
-/*
- * Masks:              seq_q = 3, seq_k = 5            seq_q = 5, seq_k = 3
- *   top left          # . . . .                       # . .
- *                     # # . . .                       # # .
- *                     # # # . .                       # # #   (and below)
- *   bottom right      # # # . .                       . . .
- *                     # # # # .                       . . .
- *                     # # # # #                       # . .   and so on
- */
-struct ref_interval ref_visible(int mask, int64_t m, int64_t seq_q, int64_t seq_k)
-{
-    struct ref_interval seen = {0, seq_k};
-    if (mask == AOTHIP_MASK_CAUSAL_TOP_LEFT)
-        seen.hi = m + 1;
-    else if (mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT)
-        seen.hi = m + 1 + seq_k - seq_q;
-    if (seen.hi > seq_k)
-        seen.hi = seq_k;
-    if (seen.hi < seen.lo)
-        seen.hi = seen.lo;
-    return seen;
-}
-
-/* Problem sizes in the words of aothip.h. */
-struct shape {
-    int64_t batch, heads_q, heads_k, seq_q, seq_k, dim_qk, dim_v;
-};
-
-static int read_shape(const struct ref_problem *p, struct shape *s)
-{
-    const int64_t *q = p->q.size, *k = p->k.size, *v = p->v.size;
-    int i;
-
-    *s = (struct shape){q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
-    for (i = 0; i < 4; i++)
-        if (q[i] < 1 || k[i] < 1 || v[i] < 1)
-            return -1;
-    if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || q[1] % k[1] || v[2] != k[2] || k[3] != q[3])
-        return -1;
-    if (p->q.dtype != p->k.dtype || p->q.dtype != p->v.dtype || !ref_dtype_size(p->q.dtype))
-        return -1;
-    return 0;
-}
-
-/* Where element (b, h, s, 0) lies. */
-static int64_t row_offset(const struct aothip_tensor *t, int64_t b, int64_t h, int64_t s)
-{
-    return b * t->stride[0] + h * t->stride[1] + s * t->stride[2];
-}
-
-/* One (batch, head) slice as doubles, (rows, channels) or, transposed, (channels, rows). */
-enum slice_order { SLICE_ROWS, SLICE_TRANSPOSED };
-
-static void read_slice(const struct aothip_tensor *t, int64_t b, int64_t h, enum slice_order order,
-                       double *out)
-{
-    int64_t rows = t->size[2], dims = t->size[3], s, d;
-    for (s = 0; s < rows; s++) {
-        int64_t from = row_offset(t, b, h, s);
-        for (d = 0; d < dims; d++) {
-            int64_t to = order == SLICE_ROWS ? s * dims + d : d * rows + s;
-            out[to] = ref_load(t->data, from + d * (dims > 1 ? t->stride[3] : 0), t->dtype);
-        }
-    }
-}
-
-/*
- * What one head needs at hand. K lies transposed so that the loop over keys is the inner one, which
- * a compiler can vectorise without reordering any sum.
- */
-struct head {
-    double *q, *kt, *v; /* (seq_q, dim_qk), (dim_qk, seq_k), (seq_k, dim_v) */
-    double *p;          /* (seq_k): S, then P of one row */
-    double *spread;     /* (dim_v): sum of (p v)^2 of one row */
-};
-
-static void free_head(struct head *h)
-{
-    free(h->q);
-    free(h->kt);
-    free(h->v);
-    free(h->p);
-    free(h->spread);
-}
-
-static double *new_doubles(int64_t a, int64_t b)
-{
-    if (a > (int64_t)(PTRDIFF_MAX / sizeof(double)) / b)
-        return NULL;
-    return malloc((size_t)(a * b) * sizeof(double));
-}
-
-static int new_head(const struct shape *s, struct head *h)
-{
-    h->q = new_doubles(s->seq_q, s->dim_qk);
-    h->kt = new_doubles(s->dim_qk, s->seq_k);
-    h->v = new_doubles(s->seq_k, s->dim_v);
-    h->p = new_doubles(s->seq_k, 1);
-    h->spread = new_doubles(s->dim_v, 1);
-    if (h->q && h->kt && h->v && h->p && h->spread)
-        return 0;
-    free_head(h);
-    return -1;
-}
-
-static void read_head(const struct ref_problem *p, const struct shape *s, int64_t b, int64_t hq,
-                      struct head *h)
-{
-    int64_t hk = hq / (s->heads_q / s->heads_k);
-    read_slice(&p->q, b, hq, SLICE_ROWS, h->q);
-    read_slice(&p->k, b, hk, SLICE_TRANSPOSED, h->kt);
-    read_slice(&p->v, b, hk, SLICE_ROWS, h->v);
-}
-
-/* The answer for one query row. Returns the row's largest score, which bounds the error of lse. */
-static double exact_row(const struct ref_problem *p, const struct shape *s, struct head *h,
-                        int64_t m, double *o, double *lse)
-{
-    struct ref_interval seen = ref_visible(p->mask, m, s->seq_q, s->seq_k);
-    double max = -INFINITY, sum = 0;
-    int64_t n, d;
-
-    memset(o, 0, (size_t)s->dim_v * sizeof(*o));
-    memset(h->spread, 0, (size_t)s->dim_v * sizeof(*h->spread));
-    *lse = INFINITY;
-    if (seen.lo == seen.hi)
-        return 0;
-    for (n = seen.lo; n < seen.hi; n++)
-        h->p[n] = 0;
-    for (d = 0; d < s->dim_qk; d++)
-        for (n = seen.lo; n < seen.hi; n++)
-            h->p[n] += h->q[m * s->dim_qk + d] * h->kt[d * s->seq_k + n];
-    for (n = seen.lo; n < seen.hi; n++)
-        max = fmax(max, h->p[n] *= p->scale);
-    for (n = seen.lo; n < seen.hi; n++)
-        sum += h->p[n] = exp(h->p[n] - max);
-    for (n = seen.lo; n < seen.hi; n++) {
-        double weight = h->p[n] / sum;
-        for (d = 0; d < s->dim_v; d++) {
-            double part = weight * h->v[n * s->dim_v + d];
-            o[d] += part;
-            h->spread[d] += part * part;
-        }
-    }
-    *lse = max + log(sum);
-    return max;
-}
-
-/* The same row as a straightforward implementation of the I/O type computes it. */
-struct plain {
-    float *q, *kt, *v, *p, *o; /* shapes as in struct head; o (dim_v) */
-};
-
-static float flush(float value, const struct ref_problem *p)
-{
-    int gone = p->subnormals == REF_SUBNORMALS_FLUSHED && p->q.dtype == AOTHIP_F16 &&
-               fabsf(value) < 0x1p-14F;
-    return gone ? 0 : value;
-}
-
-static void plain_row(const struct ref_problem *p, const struct shape *s, struct plain *f,
-                      int64_t m, double *o, double *lse)
-{
-    struct ref_interval seen = ref_visible(p->mask, m, s->seq_q, s->seq_k);
-    float max = -INFINITY, sum = 0;
-    int64_t n, d;
-
-    memset(f->o, 0, (size_t)s->dim_v * sizeof(*f->o));
-    for (n = seen.lo; n < seen.hi; n++)
-        f->p[n] = 0;
-    for (d = 0; d < s->dim_qk; d++)
-        for (n = seen.lo; n < seen.hi; n++)
-            f->p[n] += f->q[m * s->dim_qk + d] * f->kt[d * s->seq_k + n];
-    for (n = seen.lo; n < seen.hi; n++)
-        max = fmaxf(max, f->p[n] *= (float)p->scale);
-    for (n = seen.lo; n < seen.hi; n++)
-        sum += f->p[n] = expf(f->p[n] - max);
-    for (n = seen.lo; n < seen.hi; n++) {
-        float weight = flush((float)ref_round(f->p[n], p->q.dtype), p);
-        for (d = 0; d < s->dim_v; d++)
-            f->o[d] += weight * f->v[n * s->dim_v + d];
-    }
-    for (d = 0; d < s->dim_v; d++)
-        o[d] = seen.lo < seen.hi ? ref_round(f->o[d] / sum, p->q.dtype) : 0;
-    if (lse)
-        *lse = seen.lo < seen.hi ? max + logf(sum) : INFINITY;
-}
-
-static void narrow(const struct ref_problem *p, const double *from, int64_t count, float *to)
-{
-    int64_t i;
-    for (i = 0; i < count; i++)
-        to[i] = flush((float)from[i], p);
-}
-
-static void free_plain(struct plain *f)
-{
-    free(f->q);
-    free(f->kt);
-    free(f->v);
-    free(f->p);
-    free(f->o);
-}
-
-/* Sizes were proved to fit by new_head(). */
-static int new_plain(const struct shape *s, struct plain *f)
-{
-    f->q = malloc((size_t)(s->seq_q * s->dim_qk) * sizeof(float));
-    f->kt = malloc((size_t)(s->seq_k * s->dim_qk) * sizeof(float));
-    f->v = malloc((size_t)(s->seq_k * s->dim_v) * sizeof(float));
-    f->p = malloc((size_t)s->seq_k * sizeof(float));
-    f->o = malloc((size_t)s->dim_v * sizeof(float));
-    if (f->q && f->kt && f->v && f->p && f->o)
-        return 0;
-    free_plain(f);
-    return -1;
-}
-
-int ref_plain_fwd(const struct ref_problem *problem, double *o, double *lse)
-{
-    struct shape s;
-    struct head h;
-    struct plain f;
+    const int64_t *size = p->params->q.size;
+    struct ref_seq seq;
+    struct ref_head h;
     int64_t b, hq, m;
 
-    if (read_shape(problem, &s) || new_head(&s, &h))
+    if (ref_head_new(p, &h))
         return -1;
-    if (new_plain(&s, &f)) {
-        free_head(&h);
-        return -1;
-    }
-    for (b = 0; b < s.batch; b++)
-        for (hq = 0; hq < s.heads_q; hq++) {
-            int64_t row = (b * s.heads_q + hq) * s.seq_q;
-            read_head(problem, &s, b, hq, &h);
-            narrow(problem, h.q, s.seq_q * s.dim_qk, f.q);
-            narrow(problem, h.kt, s.seq_k * s.dim_qk, f.kt);
-            narrow(problem, h.v, s.seq_k * s.dim_v, f.v);
-            for (m = 0; m < s.seq_q; m++)
-                plain_row(problem, &s, &f, m, o + (row + m) * s.dim_v, lse ? lse + row + m : NULL);
+    for (b = 0; b < p->batch; b++) {
+        ref_problem_seq(p, b, &seq);
+        for (hq = 0; hq < p->heads_q && seq.rows; hq++) {
+            int64_t first = (seq.q_entry * size[1] + hq) * size[2] + seq.q_start;
+            ref_head_read(p, &seq, hq, &h);
+            for (m = 0; m < seq.rows; m++) {
+                ref_head_row(p, &h, m);
+                visit(p, &h, m, first + m, user);
+            }
         }
-    free_plain(&f);
-    free_head(&h);
+    }
+    ref_head_free(&h);
     return 0;
 }
 
-/* Rows are grouped by the power of two of the number of keys they see; -1: none. */
-enum { GROUPS = 64 };
-
-static int row_group(int64_t visible)
+/*
+ * Rounding makes two kinds of independent errors in the weights: P is off by up to half a unit of
+ * the I/O type, a uniform error with the standard deviation u / sqrt(3), u = 2^-bits, of which this
+ * is twice; and, relevant in float only, so are the scores, see allow().
+ */
+static double weight_error(const struct ref_problem *p, const struct ref_head *h)
 {
-    int group = -1;
-    for (; visible > 0; visible >>= 1)
-        group++;
-    return group;
+    return 2 / sqrt(3) * ref_half_ulp(1, p->params->q.dtype) +
+           ref_problem_score_units(p) * ref_half_ulp(h->scale, AOTHIP_F32);
+}
+
+/* What a channel of v does to a row where it is not finite; see ref.h. */
+static enum ref_kind channel_kind(const struct ref_problem *p, const struct ref_head *h, int64_t d)
+{
+    enum ref_kind kind = REF_FINITE;
+    int64_t n;
+
+    for (n = 0; n < h->seq.seq_k; n++) {
+        double v = h->v[n * p->dim_v + d];
+        int seen = n >= h->lo && n < h->hi && h->s[n] > -INFINITY && h->kept[n];
+        if (isfinite(v))
+            continue;
+        if (isnan(v) && seen && h->p[n] > 1e-3)
+            return REF_NAN;
+        kind = REF_INFINITE;
+    }
+    return kind;
+}
+
+static void settle(enum ref_kind kind, double *value, double *allowed)
+{
+    if (kind == REF_NAN) {
+        *value = NAN;
+        *allowed = 0;
+    } else if (kind == REF_INFINITE) {
+        *allowed = INFINITY;
+    }
+}
+
+/* Where NaN and infinity are about, errors mean nothing. */
+static void settle_row(const struct ref_problem *p, const struct ref_head *h, double *o,
+                       double *o_allowed, double *lse, double *lse_allowed)
+{
+    int64_t n, d;
+    int dirty = 0;
+
+    for (n = 0; n < h->seq.seq_k; n++)
+        dirty |= h->v_kind[n];
+    for (d = 0; d < p->dim_v; d++)
+        settle(h->kind || !dirty ? h->kind : channel_kind(p, h, d), &o[d], &o_allowed[d]);
+    settle(h->kind, lse, lse_allowed);
+}
+
+/* While the answer is made. */
+struct making {
+    struct ref_fwd *answer;
+    double *spread;         /* (dim_v): sum of (p v)^2 of a row */
+    signed char *group;     /* of each row */
+    unsigned char *special; /* of each row: NaN or infinity may be about */
+};
+
+static double lse_unit(const struct ref_problem *p)
+{
+    return p->params->lse_base2 ? 1 / log(2) : 1;
+}
+
+static void exact_row(const struct ref_problem *p, struct ref_head *h, int64_t m, int64_t row,
+                      void *user)
+{
+    struct making *making = user;
+    struct ref_fwd *a = making->answer;
+    double *o = a->o + row * p->dim_v, *allowed = a->o_allowed + row * p->dim_v;
+    double factor = ref_dropout_scale(p), error = weight_error(p, h);
+    int64_t n, d;
+
+    memset(o, 0, (size_t)p->dim_v * sizeof(*o));
+    memset(making->spread, 0, (size_t)p->dim_v * sizeof(double));
+    for (n = h->lo; n < h->hi && h->seen; n++) {
+        double weight = h->p[n] / h->sum * factor;
+        if (!h->kept[n] || h->s[n] == -INFINITY)
+            continue;
+        for (d = 0; d < p->dim_v; d++) {
+            double part = weight * h->v[n * p->dim_v + d];
+            o[d] += part;
+            making->spread[d] += part * part;
+        }
+    }
+    for (d = 0; d < p->dim_v; d++)
+        allowed[d] = error * sqrt(making->spread[d]);
+    a->lse[row] = h->lse * lse_unit(p);
+    a->lse_allowed[row] = h->scale;
+    a->lse_at[row] = ref_problem_lse_at(p, &h->seq, h->h, m);
+    making->group[row] = (signed char)ref_group(h->seen);
+    for (n = 0; n < h->seq.seq_k; n++)
+        making->special[row] |= h->v_kind[n];
+    making->special[row] |= h->kind;
+    if (making->special[row])
+        settle_row(p, h, o, allowed, &a->lse[row], &a->lse_allowed[row]);
+}
+
+struct plain {
+    double *o, *lse;
+};
+
+static void plain_row(const struct ref_problem *p, struct ref_head *h, int64_t m, int64_t row,
+                      void *user)
+{
+    const struct plain *plain = user;
+    double factor = ref_dropout_scale(p);
+    int dtype = p->params->q.dtype;
+    int64_t n, d;
+
+    (void)m;
+    if (plain->lse)
+        plain->lse[row] = ref_narrow(p, h->lse * lse_unit(p));
+    if (!plain->o)
+        return;
+    for (d = 0; d < p->dim_v; d++) {
+        const double *v = h->vt + d * h->seq.seq_k;
+        double o = 0;
+        for (n = h->lo; n < h->hi && h->seen; n++)
+            if (h->kept[n] && h->s[n] > -INFINITY)
+                o = ref_narrow(p, o + ref_narrow(p, ref_problem_operand(p, h->p[n]) * v[n]));
+        if (h->seen)
+            o = ref_narrow(p, ref_narrow(p, o / h->sum) * factor);
+        plain->o[row * p->dim_v + d] = ref_round(o, dtype);
+    }
+}
+
+int ref_plain_fwd(const struct aothip_attn_fwd_params *params, enum ref_subnormals subnormals,
+                  double *o, double *lse)
+{
+    struct plain plain = {o, lse};
+    struct ref_problem p;
+
+    if (ref_problem_open(params, REF_PLAIN, subnormals, &p))
+        return -1;
+    return visit_rows(&p, plain_row, &plain);
 }
 
 /*
  * Fills in the allowances. On entry o_allowed holds, per element, two standard deviations of the
- * error that rounding P makes (each p is off by a uniform error of up to half a unit in the last
- * place), and lse_allowed the magnitude that lse is computed at. The former is a floor under the
- * plain attention's own error, which may be small by luck where a tensor has few elements. The
- * latter grants lse eight units in the last place of a float: a GPU takes the way over log2, where
- * magnitudes are 1.44 times larger, its log2 and exp2 are off by one unit each, two products and a
- * sum are rounded, and so is the sum whose logarithm it is. The scores, too, may be summed up in
- * any order and truncated instead of rounded: sqrt(dim_qk) halves of a unit more.
+ * error that rounding the weights makes, and lse_allowed the magnitude that scores and lse are
+ * computed at. The former is a floor under the plain attention's own error, which may be small by
+ * luck where a tensor has few elements. The latter grants lse eight units in the last place of a
+ * float: a GPU takes the way over log2, where magnitudes are 1.44 times larger, its log2 and exp2
+ * are off by one unit each, two products and a sum are rounded, and so is the sum whose logarithm
+ * it is. The scores, too, may be summed up in any order and truncated instead of rounded:
+ * sqrt(dim_qk) halves of a unit more.
  */
-static void allow(const struct ref_problem *p, const struct shape *s, struct ref_fwd *a,
-                  const double *plain_o, const double *plain_lse)
+static void allow(const struct ref_problem *p, const struct making *making, const double *plain_o,
+                  const double *plain_lse)
 {
-    int64_t rows = s->batch * s->heads_q * s->seq_q, row, d;
-    double worst_o[GROUPS] = {0}, worst_lse[GROUPS] = {0};
+    struct ref_fwd *a = making->answer;
+    int64_t rows = a->size[0] * a->size[1] * a->size[2], row, d;
+    double worst_o[REF_GROUPS] = {0}, worst_lse[REF_GROUPS] = {0};
     int pass;
 
     for (pass = 0; pass < 2; pass++)
         for (row = 0; row < rows; row++) {
-            struct ref_interval seen = ref_visible(p->mask, row % s->seq_q, s->seq_q, s->seq_k);
-            int group = row_group(seen.hi - seen.lo);
+            int group = making->group[row];
+            double floor_lse = ref_problem_score_units(p) * lse_unit(p) *
+                               ref_half_ulp(a->lse_allowed[row], AOTHIP_F32);
+            if (making->special[row] || a->lse_allowed[row] < 0)
+                continue;
             if (group < 0) {
-                memset(a->o_allowed + row * s->dim_v, 0, (size_t)s->dim_v * sizeof(double));
-                a->lse_allowed[row] = 0;
+                a->lse_allowed[row] = isinf(a->lse[row]) ? 0 : floor_lse;
                 continue;
             }
-            for (d = row * s->dim_v; d < (row + 1) * s->dim_v; d++)
+            for (d = row * p->dim_v; d < (row + 1) * p->dim_v; d++)
                 if (pass == 0)
                     worst_o[group] =
                         fmax(worst_o[group], fmax(a->o_allowed[d], fabs(plain_o[d] - a->o[d])));
                 else
-                    a->o_allowed[d] = 2 * worst_o[group] + half_ulp(a->o[d], p->q.dtype);
+                    a->o_allowed[d] =
+                        2 * worst_o[group] + ref_half_ulp(a->o[d], p->params->q.dtype);
             if (pass == 0)
                 worst_lse[group] = fmax(worst_lse[group], fabs(plain_lse[row] - a->lse[row]));
             else
-                a->lse_allowed[row] =
-                    2 * worst_lse[group] +
-                    (16 + sqrt((double)s->dim_qk)) * half_ulp(a->lse_allowed[row], AOTHIP_F32);
+                a->lse_allowed[row] = 2 * worst_lse[group] + floor_lse;
         }
 }
 
-/* Doubles of the arrays of an answer: o and o_allowed, lse and lse_allowed. */
-static int new_answer(const struct shape *s, struct ref_fwd *a)
+/*
+ * Rows with NaN or infinity about do not take part in the above, and have allowances of their own:
+ * those of exact_row() for what stays finite there, so widened that any correct sum passes.
+ */
+static void allow_special(const struct ref_problem *p, const struct making *making)
 {
-    int64_t rows;
-    *a = (struct ref_fwd){.size = {s->batch, s->heads_q, s->seq_q, s->dim_v}};
-    if (s->batch > INT32_MAX || s->heads_q > INT32_MAX || s->batch * s->heads_q > INT32_MAX ||
-        s->seq_q > INT32_MAX)
+    struct ref_fwd *a = making->answer;
+    int64_t rows = a->size[0] * a->size[1] * a->size[2], row, d;
+
+    for (row = 0; row < rows; row++) {
+        if (!making->special[row])
+            continue;
+        for (d = row * p->dim_v; d < (row + 1) * p->dim_v; d++)
+            a->o_allowed[d] = 4 * a->o_allowed[d] + 2 * ref_half_ulp(a->o[d], p->params->q.dtype);
+        a->lse_allowed[row] *= 4 * ref_problem_score_units(p) * ref_half_ulp(1, AOTHIP_F32);
+    }
+}
+
+static int new_answer(const struct ref_problem *p, struct making *making)
+{
+    const int64_t *size = p->params->q.size;
+    struct ref_fwd *a = making->answer;
+    int64_t rows = size[0] * size[1] * size[2], i;
+
+    *a = (struct ref_fwd){.size = {size[0], size[1], size[2], p->dim_v}};
+    if (size[0] * size[1] > INT32_MAX)
         return -1;
-    rows = s->batch * s->heads_q * s->seq_q;
-    a->o = new_doubles(rows, s->dim_v);
-    a->o_allowed = new_doubles(rows, s->dim_v);
-    a->lse = new_doubles(rows, 1);
-    a->lse_allowed = new_doubles(rows, 1);
-    if (a->o && a->o_allowed && a->lse && a->lse_allowed)
-        return 0;
-    ref_free(a);
-    return -1;
+    a->o = ref_new_doubles(rows, p->dim_v);
+    a->o_allowed = ref_new_doubles(rows, p->dim_v);
+    a->lse = ref_new_doubles(rows, 1);
+    a->lse_allowed = ref_new_doubles(rows, 1);
+    a->lse_at = (int64_t *)ref_new_doubles(rows, 1);
+    making->spread = ref_new_doubles(p->dim_v, 1);
+    making->group = malloc((size_t)rows + 1);
+    making->special = calloc((size_t)rows + 1, 1);
+    if (!a->o || !a->o_allowed || !a->lse || !a->lse_allowed || !a->lse_at || !making->spread ||
+        !making->group || !making->special)
+        return -1;
+    for (i = 0; i < rows; i++) {
+        a->lse_allowed[i] = -1;
+        a->lse_at[i] = -1;
+    }
+    for (i = 0; i < rows * p->dim_v; i++)
+        a->o_allowed[i] = -1;
+    return 0;
 }
 
 void ref_free(struct ref_fwd *answer)
@@ -352,48 +269,39 @@ void ref_free(struct ref_fwd *answer)
     free(answer->lse);
     free(answer->o_allowed);
     free(answer->lse_allowed);
+    free(answer->lse_at);
     memset(answer, 0, sizeof(*answer));
 }
 
-int ref_attn_fwd(const struct ref_problem *problem, struct ref_fwd *answer)
+int ref_attn_fwd(const struct aothip_attn_fwd_params *params, enum ref_subnormals subnormals,
+                 struct ref_fwd *answer)
 {
-    /* A uniform error on [-u, u] has the standard deviation u / sqrt(3); u = 2^-bits. */
-    double unit = 2 / sqrt(3) * ldexp(1, -significand_bits(problem->q.dtype));
-    struct shape s;
-    struct head h;
-    int64_t b, hq, m, d;
-    double *o, *lse;
+    struct making making = {.answer = answer};
+    struct ref_problem p;
+    double *o = NULL, *lse = NULL;
+    int64_t rows;
     int failed;
 
     memset(answer, 0, sizeof(*answer));
-    if (read_shape(problem, &s) || new_answer(&s, answer))
+    if (ref_problem_open(params, REF_EXACT, REF_SUBNORMALS_KEPT, &p))
         return -1;
-    if (new_head(&s, &h)) {
-        ref_free(answer);
-        return -1;
+    failed = new_answer(&p, &making) || visit_rows(&p, exact_row, &making);
+    if (!failed) {
+        rows = answer->size[0] * answer->size[1] * answer->size[2];
+        o = ref_new_doubles(rows, p.dim_v);
+        lse = ref_new_doubles(rows, 1);
+        failed = !o || !lse || ref_plain_fwd(params, subnormals, o, lse);
     }
-    for (b = 0; b < s.batch; b++)
-        for (hq = 0; hq < s.heads_q; hq++) {
-            int64_t first = (b * s.heads_q + hq) * s.seq_q;
-            read_head(problem, &s, b, hq, &h);
-            for (m = 0; m < s.seq_q; m++) {
-                int64_t row = first + m, at = row * s.dim_v;
-                double max = exact_row(problem, &s, &h, m, answer->o + at, answer->lse + row);
-                for (d = 0; d < s.dim_v; d++)
-                    answer->o_allowed[at + d] = unit * sqrt(h.spread[d]);
-                answer->lse_allowed[row] = fmax(1, fmax(fabs(max), fabs(answer->lse[row])));
-            }
-        }
-    free_head(&h);
-
-    o = new_doubles(s.batch * s.heads_q * s.seq_q, s.dim_v);
-    lse = new_doubles(s.batch * s.heads_q * s.seq_q, 1);
-    failed = !o || !lse || ref_plain_fwd(problem, o, lse);
-    if (!failed)
-        allow(problem, &s, answer, o, lse);
-    else
+    if (failed) {
         ref_free(answer);
+    } else {
+        allow(&p, &making, o, lse);
+        allow_special(&p, &making);
+    }
     free(o);
     free(lse);
+    free(making.spread);
+    free(making.group);
+    free(making.special);
     return failed ? -1 : 0;
 }

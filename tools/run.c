@@ -333,16 +333,10 @@ static void print_verdict(const char *name, const struct ref_verdict *v)
 /* Compares with the reference in double precision. */
 static int verify(const struct aothip_attn_fwd_params *p, const char *target)
 {
-    struct ref_problem problem = {.q = p->q,
-                                  .k = p->k,
-                                  .v = p->v,
-                                  .scale = (double)p->scale,
-                                  .mask = p->mask,
-                                  .subnormals = ref_subnormals_of(target)};
     struct ref_verdict o, lse;
     struct ref_fwd answer;
 
-    if (ref_attn_fwd(&problem, &answer)) {
+    if (ref_attn_fwd(p, ref_subnormals_of(target), &answer)) {
         cli_say("no memory for the reference");
         return -1;
     }

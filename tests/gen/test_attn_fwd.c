@@ -251,18 +251,19 @@ static void describe(const struct test_case *c)
 }
 
 /* Prints what is wrong, if anything. */
-static bool judge(const struct test_case *c, const struct problem *p, bool flushes)
+static bool judge(const struct test_case *c, const struct problem *p, enum ref_subnormals flushes)
 {
-    struct ref_problem problem = {
-        p->t[Q].host, p->t[K].host,
-        p->t[V].host, (double)(float)c->scale,
-        c->mask,      flushes ? REF_SUBNORMALS_FLUSHED : REF_SUBNORMALS_KEPT};
+    const struct aothip_attn_fwd_params problem = {.q = p->t[Q].host,
+                                                   .k = p->t[K].host,
+                                                   .v = p->t[V].host,
+                                                   .scale = (float)c->scale,
+                                                   .mask = c->mask};
     struct ref_fwd answer;
     struct ref_verdict o, lse = {0};
     size_t stray = strays(&p->t[O]);
     bool overrun = p->lse && !isnan(p->lse[p->rows]);
 
-    if (ref_attn_fwd(&problem, &answer))
+    if (ref_attn_fwd(&problem, flushes, &answer))
         abort();
     o = ref_judge_o(&answer, &p->t[O].host);
     if (p->lse)
@@ -279,11 +280,6 @@ static bool judge(const struct test_case *c, const struct problem *p, bool flush
     return false;
 }
 
-static bool flushes(const struct device *device)
-{
-    return !strncmp(device->properties.target, "gfx90a", 6);
-}
-
 static bool check(const struct device *device, const struct test_case *c, int dtype)
 {
     struct problem p;
@@ -294,7 +290,7 @@ static bool check(const struct device *device, const struct test_case *c, int dt
         describe(c);
         tap_diag("%s", why.text);
     }
-    good = good && judge(c, &p, flushes(device));
+    good = good && judge(c, &p, ref_subnormals_of(device->properties.target));
     free_problem(device, &p);
     return good;
 }

@@ -66,39 +66,45 @@ static void test_half(void)
     is_int(half_to_f16((double)NAN) & 0x7fff, 0x7e00, "NaN is quiet");
 }
 
-static int close_to(double got, double want)
+static int near_to(double got, double want, double relative)
 {
-    int good = got == want || fabs(got - want) <= 1e-14 * fmax(1, fabs(want));
+    int good = got == want || fabs(got - want) <= relative * fmax(1, fabs(want));
     if (!good)
         tap_diag("got %.17g, want %.17g", got, want);
     return good;
+}
+
+static int close_to(double got, double want)
+{
+    return near_to(got, want, 1e-14);
 }
 
 /* Scores 0 and ln 3 give the weights 1/4 and 3/4. */
 static void test_by_hand(void)
 {
     float q[] = {1}, k[] = {0, 1}, v[] = {4, -2, 8, 2};
-    struct ref_problem p = {
+    struct aothip_attn_fwd_params p = {
         .q = view(q, AOTHIP_F32, 1, 1, 1, 1),
         .k = view(k, AOTHIP_F32, 1, 1, 2, 1),
         .v = view(v, AOTHIP_F32, 1, 1, 2, 2),
-        .scale = log(3),
+        .scale = (float)log(3),
     };
     struct ref_fwd a;
 
-    is_int(ref_attn_fwd(&p, &a), 0, "two keys: solved");
-    ok(close_to(a.o[0], 7) && close_to(a.o[1], 1), "two keys: o = 1/4 v0 + 3/4 v1");
-    ok(close_to(a.lse[0], log(4)), "two keys: lse = ln 4");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "two keys: solved");
+    ok(near_to(a.o[0], 7, 2e-7) && near_to(a.o[1], 1, 2e-7), "two keys: o = 1/4 v0 + 3/4 v1");
+    ok(near_to(a.lse[0], log(4), 2e-7), "two keys: lse = ln 4");
     ref_free(&a);
 
-    p.scale = -log(3);
-    is_int(ref_attn_fwd(&p, &a), 0, "negative scale: solved");
-    ok(close_to(a.o[0], 5) && close_to(a.o[1], -1), "negative scale: the weights change places");
-    ok(close_to(a.lse[0], log(4.0 / 3)), "negative scale: lse = ln 4/3");
+    p.scale = (float)-log(3);
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "negative scale: solved");
+    ok(near_to(a.o[0], 5, 2e-7) && near_to(a.o[1], -1, 2e-7),
+       "negative scale: the weights change places");
+    ok(near_to(a.lse[0], log(4.0 / 3), 2e-7), "negative scale: lse = ln 4/3");
     ref_free(&a);
 
     p.scale = 0;
-    is_int(ref_attn_fwd(&p, &a), 0, "scale 0: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "scale 0: solved");
     ok(close_to(a.o[0], 6) && close_to(a.o[1], 0), "scale 0: the mean of v");
     ok(close_to(a.lse[0], log(2)), "scale 0: lse = ln 2");
     ref_free(&a);
@@ -106,17 +112,23 @@ static void test_by_hand(void)
     k[0] = 1e30F;
     k[1] = -1e30F;
     p.scale = 1;
-    is_int(ref_attn_fwd(&p, &a), 0, "huge scores: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "huge scores: solved");
     ok(a.o[0] == 4 && a.o[1] == -2 && a.lse[0] == 1e30F, "huge scores: one key takes all");
     ref_free(&a);
 }
 
 /* One picture per mask: '#' is a visible key; rows are queries. */
-static void test_mask(const char *name, int mask, int seq_q, int seq_k, const char *picture)
+struct window {
+    int mask, left, right;
+};
+
+static void test_mask(const char *name, struct window w, int seq_q, int seq_k, const char *picture)
 {
+    struct aothip_attn_fwd_params params = {
+        .mask = w.mask, .window_left = w.left, .window_right = w.right};
     int m, n, wrong = 0;
     for (m = 0; m < seq_q; m++) {
-        struct ref_interval seen = ref_visible(mask, m, seq_q, seq_k);
+        struct ref_interval seen = ref_visible(&params, m, seq_q, seq_k);
         wrong += seen.lo < 0 || seen.hi < seen.lo || seen.hi > seq_k;
         for (n = 0; n < seq_k; n++)
             wrong += (n >= seen.lo && n < seen.hi) != (picture[m * (seq_k + 1) + n] == '#');
@@ -126,28 +138,45 @@ static void test_mask(const char *name, int mask, int seq_q, int seq_k, const ch
 
 static void test_masks(void)
 {
-    enum { NONE = AOTHIP_MASK_NONE };
-    enum { TL = AOTHIP_MASK_CAUSAL_TOP_LEFT, BR = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT };
-    test_mask("no mask", NONE, 2, 3, "### ###");
-    test_mask("top left, wide", TL, 3, 5, "#.... ##... ###..");
-    test_mask("top left, tall", TL, 5, 3, "#.. ##. ### ### ###");
-    test_mask("bottom right, wide", BR, 3, 5, "###.. ####. #####");
-    test_mask("bottom right, tall", BR, 5, 3, "... ... #.. ##. ###");
-    test_mask("bottom right, square", BR, 3, 3, "#.. ##. ###");
+    enum { OPEN = AOTHIP_WINDOW_UNBOUNDED };
+    const struct window none = {AOTHIP_MASK_NONE, 9, 9}, tl = {AOTHIP_MASK_CAUSAL_TOP_LEFT, 9, 9},
+                        br = {AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, 9, 9};
+    const int wtl = AOTHIP_MASK_WINDOW_TOP_LEFT, wbr = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT,
+              mixed = AOTHIP_MASK_WINDOW_MIXED;
+
+    test_mask("no mask", none, 2, 3, "### ###");
+    test_mask("top left, wide", tl, 3, 5, "#.... ##... ###..");
+    test_mask("top left, tall", tl, 5, 3, "#.. ##. ### ### ###");
+    test_mask("bottom right, wide", br, 3, 5, "###.. ####. #####");
+    test_mask("bottom right, tall", br, 5, 3, "... ... #.. ##. ###");
+    test_mask("bottom right, square", br, 3, 3, "#.. ##. ###");
+    test_mask("window top left", (struct window){wtl, 1, 0}, 4, 3, "#.. ##. .## ..#");
+    test_mask("window top left, right side", (struct window){wtl, 0, 2}, 3, 5, "###.. .###. ..###");
+    test_mask("window top left, left side open", (struct window){wtl, OPEN, 1}, 3, 4,
+              "##.. ###. ####");
+    test_mask("window top left, right side open", (struct window){wtl, 0, OPEN}, 3, 4,
+              "#### .### ..##");
+    test_mask("window of literal negatives", (struct window){wtl, -1, 2}, 3, 5,
+              ".##.. ..##. ...##");
+    test_mask("window that negatives empty", (struct window){wtl, -2, 1}, 2, 4, ".... ....");
+    test_mask("window bottom right, wide", (struct window){wbr, 1, 0}, 3, 5, ".##.. ..##. ...##");
+    test_mask("window bottom right, tall", (struct window){wbr, 1, 0}, 4, 2, ".. .. #. ##");
+    test_mask("window bottom right, both open", (struct window){wbr, OPEN, OPEN}, 2, 2, "## ##");
+    test_mask("window mixed", (struct window){mixed, 1, 0}, 3, 5, "###.. ####. .####");
 }
 
 /* With scale 0 row m is the mean of the keys it sees, so the values v = n tell which these were. */
 static void test_causal(void)
 {
     float zero[5] = {0}, v[3] = {0, 1, 2};
-    struct ref_problem p = {
+    struct aothip_attn_fwd_params p = {
         .q = view(zero, AOTHIP_F32, 1, 1, 5, 1),
         .k = view(zero, AOTHIP_F32, 1, 1, 3, 1),
         .v = view(v, AOTHIP_F32, 1, 1, 3, 1),
         .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT,
     };
     struct ref_fwd a;
-    is_int(ref_attn_fwd(&p, &a), 0, "bottom right, tall: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "bottom right, tall: solved");
     ok(a.o[0] == 0 && a.o[1] == 0, "rows without a key give 0");
     ok(a.lse[0] == (double)INFINITY && a.lse[1] == (double)INFINITY, "and lse = +infinity");
     ok(a.o_allowed[0] == 0 && a.lse_allowed[1] == 0, "and allow no error");
@@ -161,7 +190,7 @@ static void test_causal(void)
 static void test_gqa(void)
 {
     float q[2 * 6] = {0}, k[2 * 2] = {0}, v[2 * 2] = {10, 20, 30, 40};
-    struct ref_problem p = {
+    struct aothip_attn_fwd_params p = {
         .q = view(q, AOTHIP_F32, 2, 6, 1, 1),
         .k = view(k, AOTHIP_F32, 2, 2, 1, 1),
         .v = view(v, AOTHIP_F32, 2, 2, 1, 1),
@@ -169,13 +198,13 @@ static void test_gqa(void)
     struct ref_fwd a;
     int i, wrong = 0;
 
-    is_int(ref_attn_fwd(&p, &a), 0, "6 query heads on 2 key heads: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "6 query heads on 2 key heads: solved");
     for (i = 0; i < 12; i++)
         wrong += a.o[i] != v[i / 3];
     is_int(wrong, 0, "query head h reads key head h / 3");
     ref_free(&a);
     p.q.size[1] = 5;
-    is_int(ref_attn_fwd(&p, &a), -1, "5 query heads on 2 key heads: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "5 query heads on 2 key heads: refused");
     ok(!a.o && !a.lse, "and nothing is left allocated");
 }
 
@@ -186,7 +215,7 @@ static void test_strides(void)
 {
     static uint16_t dense[3][B * H * S * D], padded[3][B * S * H * 8];
     struct aothip_tensor t[3], u[3];
-    struct ref_problem p, r;
+    struct aothip_attn_fwd_params p, r;
     struct ref_fwd a, b;
     uint64_t seed = 1;
     int which, i, at[4];
@@ -202,16 +231,17 @@ static void test_strides(void)
             padded[which][at[0] * S * H * 8 + at[1] * 8 + at[2] * H * 8 + at[3]] = dense[which][i];
         }
     }
-    p = (struct ref_problem){.q = t[0], .k = t[1], .v = t[2], .scale = 0.5};
-    r = (struct ref_problem){.q = u[0], .k = u[1], .v = u[2], .scale = 0.5};
-    ok(!ref_attn_fwd(&p, &a) && !ref_attn_fwd(&r, &b), "two layouts: solved");
+    p = (struct aothip_attn_fwd_params){.q = t[0], .k = t[1], .v = t[2], .scale = 0.5};
+    r = (struct aothip_attn_fwd_params){.q = u[0], .k = u[1], .v = u[2], .scale = 0.5};
+    ok(!ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a) && !ref_attn_fwd(&r, REF_SUBNORMALS_KEPT, &b),
+       "two layouts: solved");
     ok(!memcmp(a.o, b.o, B * H * S * D * sizeof(double)), "two layouts: the same o");
     ok(!memcmp(a.lse, b.lse, B * H * S * sizeof(double)), "two layouts: the same lse");
     ref_free(&b);
 
     /* Stride 0 over the batch: both entries are the first one. */
     p.q.stride[0] = p.k.stride[0] = p.v.stride[0] = 0;
-    is_int(ref_attn_fwd(&p, &b), 0, "stride 0: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &b), 0, "stride 0: solved");
     ok(!memcmp(b.o, a.o, H * S * D * sizeof(double)) &&
            !memcmp(b.o + H * S * D, a.o, H * S * D * sizeof(double)),
        "stride 0: the entry repeats");
@@ -223,21 +253,24 @@ static void test_refusals(void)
 {
     uint16_t x[64] = {0};
     struct aothip_tensor t = view(x, AOTHIP_F16, 1, 1, 4, 4);
-    struct ref_problem good = {.q = t, .k = t, .v = t, .scale = 1}, p;
+    struct aothip_attn_fwd_params good = {.q = t, .k = t, .v = t, .scale = 1}, p;
     struct ref_fwd a;
 
     p = good, p.k.size[3] = 3;
-    is_int(ref_attn_fwd(&p, &a), -1, "different dim_qk of q and k: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "different dim_qk of q and k: refused");
     p = good, p.v.size[2] = 3;
-    is_int(ref_attn_fwd(&p, &a), -1, "different seq_k of k and v: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "different seq_k of k and v: refused");
     p = good, p.q.size[0] = 0;
-    is_int(ref_attn_fwd(&p, &a), -1, "an empty batch: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "another batch of q than of k: refused");
+    p.k.size[0] = p.v.size[0] = 0;
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "an empty batch: nothing to solve");
+    ref_free(&a);
     p = good, p.v.dtype = AOTHIP_BF16;
-    is_int(ref_attn_fwd(&p, &a), -1, "mixed dtypes: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "mixed dtypes: refused");
     p = good, p.q.dtype = p.k.dtype = p.v.dtype = 77;
-    is_int(ref_attn_fwd(&p, &a), -1, "an unknown dtype: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "an unknown dtype: refused");
     p = good, p.k.size[2] = p.v.size[2] = (int64_t)1 << 61;
-    is_int(ref_attn_fwd(&p, &a), -1, "a size beyond memory: refused");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), -1, "a size beyond memory: refused");
 }
 
 /* A causal problem of one dtype, what the plain attention makes of it, and damaged outputs. */
@@ -248,7 +281,7 @@ static void test_tolerance(int dtype, double unit, const char *name)
     static double plain[COUNT], lse[SEQ];
     static float lse_out[SEQ];
     struct aothip_tensor o = view(out, dtype, 1, 1, SEQ, DIM);
-    struct ref_problem p = {.scale = 0.25, .mask = AOTHIP_MASK_CAUSAL_TOP_LEFT};
+    struct aothip_attn_fwd_params p = {.scale = 0.25, .mask = AOTHIP_MASK_CAUSAL_TOP_LEFT};
     struct ref_verdict v;
     struct ref_fwd a;
     uint64_t seed = 2;
@@ -260,7 +293,9 @@ static void test_tolerance(int dtype, double unit, const char *name)
     p.q = view(data[0], dtype, 1, 1, SEQ, DIM);
     p.k = view(data[1], dtype, 1, 1, SEQ, DIM);
     p.v = view(data[2], dtype, 1, 1, SEQ, DIM);
-    ok(!ref_attn_fwd(&p, &a) && !ref_plain_fwd(&p, plain, lse), "%s: solved", name);
+    ok(!ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a) &&
+           !ref_plain_fwd(&p, REF_SUBNORMALS_KEPT, plain, lse),
+       "%s: solved", name);
     for (i = 0; i < COUNT; i++) {
         ref_store(out, i, dtype, plain[i]);
         most = fmax(most, a.o_allowed[i]);
@@ -291,7 +326,7 @@ static void test_tolerance(int dtype, double unit, const char *name)
 
     /* The same data seen through another mask must not pass. */
     p.mask = AOTHIP_MASK_NONE;
-    is_int(ref_attn_fwd(&p, &a), 0, "without a mask: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "without a mask: solved");
     ok(ref_judge_o(&a, &o).wrong > COUNT / 2, "%s: another mask's output is wrong", name);
     ref_free(&a);
 }
@@ -304,7 +339,7 @@ static void test_sensitivity(int dtype, const char *name)
     static uint16_t q[SEQ_Q * DIM], k[SEQ_K * DIM], v[SEQ_K * DIM], out[SEQ_Q * DIM];
     static double plain[SEQ_Q * DIM];
     struct aothip_tensor o = view(out, dtype, 1, 1, SEQ_Q, DIM);
-    struct ref_problem good, bad[4];
+    struct aothip_attn_fwd_params good, bad[4];
     static const char *const faults[] = {"nothing", "the mask is left out",
                                          "the mask is off by one", "the scale is 2 % off"};
     struct ref_fwd a;
@@ -317,19 +352,19 @@ static void test_sensitivity(int dtype, const char *name)
         ref_store(k, i, dtype, 2 * noise(&seed));
         ref_store(v, i, dtype, 2 * noise(&seed));
     }
-    good = (struct ref_problem){.q = view(q, dtype, 1, 1, SEQ_Q, DIM),
-                                .k = view(k, dtype, 1, 1, SEQ_K, DIM),
-                                .v = view(v, dtype, 1, 1, SEQ_K, DIM),
-                                .scale = 0.125,
-                                .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
+    good = (struct aothip_attn_fwd_params){.q = view(q, dtype, 1, 1, SEQ_Q, DIM),
+                                           .k = view(k, dtype, 1, 1, SEQ_K, DIM),
+                                           .v = view(v, dtype, 1, 1, SEQ_K, DIM),
+                                           .scale = 0.125,
+                                           .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
     bad[0] = bad[1] = bad[2] = bad[3] = good;
     bad[1].k.size[2] = bad[1].v.size[2] = SEQ_K - 1;
     bad[1].mask = AOTHIP_MASK_NONE;
     bad[2].k.size[2] = bad[2].v.size[2] = SEQ_K - 1;
-    bad[3].scale *= 1.02;
-    is_int(ref_attn_fwd(&good, &a), 0, "a long row: solved");
+    bad[3].scale *= 1.02F;
+    is_int(ref_attn_fwd(&good, REF_SUBNORMALS_KEPT, &a), 0, "a long row: solved");
     for (fault = 0; fault < 4; fault++) {
-        ref_plain_fwd(&bad[fault], plain, NULL);
+        ref_plain_fwd(&bad[fault], REF_SUBNORMALS_KEPT, plain, NULL);
         for (i = 0; i < SEQ_Q * DIM; i++)
             ref_store(out, i, dtype, plain[i]);
         ok((ref_judge_o(&a, &o).wrong > 0) == (fault > 0), "%s: %s", name, faults[fault]);
@@ -341,7 +376,7 @@ static void test_sensitivity(int dtype, const char *name)
 static void test_flushing(void)
 {
     uint16_t q = half_to_f16(1), k = half_to_f16(1), v = half_to_f16(0x1p-16);
-    struct ref_problem p = {
+    struct aothip_attn_fwd_params p = {
         .q = view(&q, AOTHIP_F16, 1, 1, 1, 1),
         .k = view(&k, AOTHIP_F16, 1, 1, 1, 1),
         .v = view(&v, AOTHIP_F16, 1, 1, 1, 1),
@@ -351,12 +386,11 @@ static void test_flushing(void)
     struct aothip_tensor o = view(&nothing, AOTHIP_F16, 1, 1, 1, 1);
     struct ref_fwd a;
 
-    is_int(ref_attn_fwd(&p, &a), 0, "a subnormal v: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_KEPT, &a), 0, "a subnormal v: solved");
     ok(a.o[0] == 0x1p-16, "the reference keeps it");
     is_int(ref_judge_o(&a, &o).wrong, 1, "so a zero is wrong");
     ref_free(&a);
-    p.subnormals = REF_SUBNORMALS_FLUSHED;
-    is_int(ref_attn_fwd(&p, &a), 0, "with flushing: solved");
+    is_int(ref_attn_fwd(&p, REF_SUBNORMALS_FLUSHED, &a), 0, "with flushing: solved");
     ok(a.o[0] == 0x1p-16, "the reference still keeps it");
     is_int(ref_judge_o(&a, &o).wrong, 0, "but a zero is allowed");
     ref_free(&a);
