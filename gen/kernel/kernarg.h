@@ -247,13 +247,15 @@ struct attn_bwd_args {
     struct attn_problem problem;
     kernarg_u64 o, d_o;
     struct kernarg_strides o_stride, do_stride;
+    kernarg_i64 do_channel; /* channel stride of d_o in elements: 1, but where the kernel has */
+                            /* FORMAT_FEATURE_UNALIGNED */
     kernarg_u64 lse, delta; /* f32; both in the layout of problem.lse_stride */
     kernarg_u64 dq, dk, dv; /* type of q; 0 where not wanted */
     struct kernarg_strides dq_stride, dk_stride, dv_stride;
     struct kernarg_tensor dbias;        /* type of bias */
     kernarg_i32 dbias_batch;            /* 1 or batch: size of dbias there; 1 sums over it */
     kernarg_i32 dbias_heads;            /* 1 or heads_q */
-    kernarg_i32 dbias_rows, dbias_keys; /* 1 sums over the rows, the keys; else all */
+    kernarg_i32 dbias_rows, dbias_keys; /* its sizes there; 1 sums over the rows, the keys */
     kernarg_u64 dsinks, dalibi;         /* f32, shape of sinks, alibi; or 0 */
     kernarg_i32 tiles_k;                /* ceil(seq_k / tile_k) of the grid */
     kernarg_i32 padding;
