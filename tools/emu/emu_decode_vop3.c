@@ -118,7 +118,7 @@ bool emu_decode_vop3(struct emu_reader *r)
     uint32_t f = r->row->flags;
     bool sdst;
 
-    if (f & EMU_D_NO64)
+    if (f & EMU_D_NO64 && !(r->newer && r->sig->true16)) /* v_mov_b16_e64 */
         return false;
     if (!read_sources(r) || !read_dst(r, &sdst))
         return false;

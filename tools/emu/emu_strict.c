@@ -411,6 +411,8 @@ static void step_memory(struct emu_wave *w, const struct emu_strict_op *so, cons
             w->sp[so->swrite[i].first + r] = 0;
     emu_strict_issue(w, so, op);
     run(w, op);
+    if (w->group->strict->rewrites)
+        emu_strict_rewritten(w);
 }
 
 static void step_vopd(struct emu_wave *w, const struct emu_op *op, emu_fn *run)

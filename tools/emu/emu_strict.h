@@ -81,6 +81,22 @@ struct emu_strict_program {
 
 #define EMU_EPOCHS 64
 
+/*
+ * A write to where another wave has written since the last barrier. It is no race when it leaves
+ * the bytes as they are, which is known once the instruction has run: compilers let all waves that
+ * hold a value store it.
+ */
+struct emu_rewrite {
+    const uint8_t *at;
+    uint64_t address, writer; /* writer: its wave in LDS, its number in the launch otherwise */
+    uint32_t old;
+    uint8_t bytes; /* 1..4 */
+    int8_t lane;
+    uint8_t space; /* enum emu_space */
+};
+
+#define EMU_REWRITES 256
+
 /* Extra state of a wave. */
 struct emu_strict_wave {
     /* memory operations issued and known to be done, counted since the wave began */
@@ -118,6 +134,8 @@ struct emu_strict {
     struct emu_lds_write *writes;
     struct emu_lds_read *reads;
     struct emu_strict_global *global;
+    struct emu_rewrite rewrite[EMU_REWRITES]; /* of the instruction being run */
+    unsigned rewrites;
 };
 
 /* Builds program->strict once. Thread-safe. False when out of memory. */
@@ -149,5 +167,14 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
                               uint64_t address, unsigned bytes);
 
 void emu_strict_at_barrier(struct emu_wave *w);
+
+/*
+ * Notes bytes of a store that meet another wave's; at: where they lie. emu_strict_rewritten, after
+ * the instruction, faults if they have changed. More than EMU_REWRITES in one instruction fault at
+ * once.
+ */
+void emu_strict_rewrite(struct emu_wave *w, enum emu_space space, int lane, uint64_t address,
+                        unsigned bytes, const uint8_t *at, uint64_t writer);
+void emu_strict_rewritten(struct emu_wave *w);
 
 #endif

@@ -1,26 +1,33 @@
 /*
  * Strict mode: data races in device memory within one launch.
  *
- * The last write to each dword is kept. Another wave's access to it is ordered when both waves are
- * of one workgroup with a barrier in between, or when the writer did an atomic after its write and
- * the other wave did one before its access (a hand-over by flag or counter). A write after another
- * wave's read is found when the workgroups run in another order, which AOTHIP_EMU_SEED chooses.
+ * The last write to each dword is kept, and who read it since: one wave, or that several did.
+ * Another wave's access is ordered when both waves are of one workgroup with a barrier in between,
+ * or when the earlier one did an atomic after its access and the later one did one before its own
+ * (a hand-over by flag or counter). Of several readers only bytes that all of them read are kept,
+ * and an atomic of the writer counts as a hand-over from all of them.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "emu_mem.h"
 #include "emu_strict.h"
 
 enum { PAGE_WORDS = 1024, BUCKETS = 4096 };
 
-/* wave number + 1 in bits 32..63, barriers passed in 20..31, atomics done in 4..19, bytes in 0..3
+/*
+ * wave number + 1 in bits 32..61, barriers passed in 20..31, atomics done in 4..19, bytes in 0..3;
+ * several readers: bit 63 with the last one's number, and bit 62 when they are of several groups
  */
 typedef _Atomic uint64_t word;
+
+#define SEVERAL_WAVES (UINT64_C(1) << 63)
+#define SEVERAL_GROUPS (UINT64_C(1) << 62)
 
 struct page {
     uint64_t number; /* address / 4096 */
     struct page *next;
-    word words[PAGE_WORDS];
+    word writes[PAGE_WORDS], reads[PAGE_WORDS];
 };
 
 struct emu_strict_global {
@@ -94,49 +101,116 @@ static uint64_t wave_number(const struct emu_wave *w)
            w->index;
 }
 
+/* Was the access recorded in `last` over before w's? */
 static bool is_ordered(const struct emu_wave *w, struct emu_strict_global *g, uint64_t last,
                        uint64_t me)
 {
-    uint64_t writer = (last >> 32) - 1;
+    uint64_t writer = (last >> 32 & 0x3fffffff) - 1;
     uint16_t then = (uint16_t)(last >> 4);
 
+    if (last & SEVERAL_GROUPS)
+        return atomic_load(&g->atomics[me]) != 0;
     if (writer / w->group->waves == me / w->group->waves &&
         (last >> 20 & 0xfff) != (w->strict->epoch & 0xfff))
         return true;
     return atomic_load(&g->atomics[writer]) != then && atomic_load(&g->atomics[me]) != 0;
 }
 
-static void check(struct emu_wave *w, struct emu_strict_global *g, word *x, uint64_t address,
-                  uint64_t bytes, enum emu_access access, int lane)
+/* A record of an access of this wave, now. */
+static uint64_t record(const struct emu_wave *w, struct emu_strict_global *g, uint64_t me,
+                       uint64_t bytes)
 {
-    uint64_t me = wave_number(w), last = atomic_load_explicit(x, memory_order_relaxed);
-    uint64_t writer = last >> 32;
+    return (me + 1) << 32 | (uint64_t)(w->strict->epoch & 0xfff) << 20 |
+           (uint64_t)atomic_load(&g->atomics[me]) << 4 | bytes;
+}
 
-    if (writer && writer - 1 != me && last & bytes && !is_ordered(w, g, last, me))
-        emu_fault(w, lane < 0 ? 0 : UINT64_C(1) << lane,
-                  "data race in device memory at 0x%llx: %s, written by wave %llu of workgroup "
-                  "number %llu in the same launch",
-                  (unsigned long long)address, access == EMU_READ ? "read here" : "written here",
-                  (unsigned long long)((writer - 1) % w->group->waves),
-                  (unsigned long long)((writer - 1) / w->group->waves));
-    if (access == EMU_READ)
+/* One dword of an access: where its records lie, and which of its bytes are meant. */
+struct touch {
+    struct emu_wave *w;
+    struct emu_strict_global *g;
+    uint64_t me, address, bytes; /* address of the first byte, bytes as a mask */
+    word *write, *read;
+    int lane;
+};
+
+static void check_write(const struct touch *t, enum emu_access access)
+{
+    uint64_t last = atomic_load_explicit(t->write, memory_order_relaxed), writer = (last >> 32) - 1;
+    unsigned waves = t->w->group->waves;
+    const struct emu_block *b;
+
+    if (!last || writer == t->me || !(last & t->bytes) || is_ordered(t->w, t->g, last, t->me))
         return;
-    if (writer - 1 == me && (last >> 20 & 0xfff) == (w->strict->epoch & 0xfff))
-        bytes |= last & 15;
-    atomic_store_explicit(x,
-                          (me + 1) << 32 | (uint64_t)(w->strict->epoch & 0xfff) << 20 |
-                              (uint64_t)atomic_load(&g->atomics[me]) << 4 | bytes,
-                          memory_order_relaxed);
+    b = emu_mem_find(t->w->group->launch->memory, t->address, 1);
+    if (access == EMU_WRITE && b)
+        emu_strict_rewrite(t->w, EMU_SPACE_GLOBAL, t->lane, t->address,
+                           (unsigned)__builtin_popcountll(t->bytes),
+                           b->host + (t->address - b->base), writer);
+    else
+        emu_fault(t->w, t->lane < 0 ? 0 : UINT64_C(1) << t->lane,
+                  "data race in device memory at 0x%llx: read here, written by wave %llu of "
+                  "workgroup number %llu in the same launch",
+                  (unsigned long long)t->address, (unsigned long long)(writer % waves),
+                  (unsigned long long)(writer / waves));
+}
+
+static void check_readers(const struct touch *t)
+{
+    uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed);
+    uint64_t reader = (last >> 32 & 0x3fffffff) - 1;
+    unsigned waves = t->w->group->waves;
+
+    if (!last || !(last & t->bytes) || (reader == t->me && !(last & SEVERAL_WAVES)) ||
+        is_ordered(t->w, t->g, last, t->me))
+        return;
+    if (last & SEVERAL_WAVES)
+        emu_fault(
+            t->w, t->lane < 0 ? 0 : UINT64_C(1) << t->lane,
+            "data race in device memory at 0x%llx: written here, read by several waves in the "
+            "same launch",
+            (unsigned long long)t->address);
+    emu_fault(t->w, t->lane < 0 ? 0 : UINT64_C(1) << t->lane,
+              "data race in device memory at 0x%llx: written here, read by wave %llu of workgroup "
+              "number %llu in the same launch",
+              (unsigned long long)t->address, (unsigned long long)(reader % waves),
+              (unsigned long long)(reader / waves));
+}
+
+static void note_read(const struct touch *t)
+{
+    uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed), now;
+    uint64_t reader = (last >> 32 & 0x3fffffff) - 1, both = last & t->bytes;
+    unsigned waves = t->w->group->waves;
+
+    now = record(t->w, t->g, t->me, t->bytes);
+    if (last == now)
+        return;
+    if (last && reader == t->me && !(last & SEVERAL_WAVES))
+        now |= last & 15;
+    else if (last && both && !is_ordered(t->w, t->g, last, t->me))
+        now = (now & ~UINT64_C(15)) | both | SEVERAL_WAVES | (last & SEVERAL_GROUPS) |
+              (reader / waves != t->me / waves ? SEVERAL_GROUPS : 0);
+    atomic_store_explicit(t->read, now, memory_order_relaxed);
+}
+
+static void note_write(const struct touch *t)
+{
+    uint64_t last = atomic_load_explicit(t->write, memory_order_relaxed);
+    uint64_t now = record(t->w, t->g, t->me, t->bytes);
+
+    if ((last >> 20) == (now >> 20))
+        now |= last & 15;
+    atomic_store_explicit(t->write, now, memory_order_relaxed);
 }
 
 void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int lane,
                               uint64_t address, unsigned bytes)
 {
-    struct emu_strict_global *g = w->group->strict->global;
+    struct touch t = {w, w->group->strict->global, wave_number(w), 0, 0, NULL, NULL, lane};
     struct page *p = NULL;
 
     if (access == EMU_RMW) {
-        atomic_fetch_add(&g->atomics[wave_number(w)], 1);
+        atomic_fetch_add(&t.g->atomics[t.me], 1);
         return;
     }
     for (uint64_t end = address + bytes; address < end;) {
@@ -144,10 +218,20 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
         unsigned n = 4 - first < end - address ? 4 - first : (unsigned)(end - address);
 
         if (!p || p->number != address / 4096)
-            p = access == EMU_READ ? look_up(g, address / 4096) : find(g, address / 4096);
-        if (p)
-            check(w, g, &p->words[address / 4 % PAGE_WORDS], address, ((1u << n) - 1) << first,
-                  access, lane);
+            p = find(t.g, address / 4096);
+        if (!p)
+            return;
+        t.address = address;
+        t.bytes = ((1u << n) - 1) << first;
+        t.write = &p->writes[address / 4 % PAGE_WORDS];
+        t.read = &p->reads[address / 4 % PAGE_WORDS];
+        check_write(&t, access);
+        if (access == EMU_READ) {
+            note_read(&t);
+        } else {
+            check_readers(&t);
+            note_write(&t);
+        }
         address += n;
     }
 }

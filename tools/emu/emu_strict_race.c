@@ -53,6 +53,42 @@ static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum 
               (unsigned long long)address, x->writer - 1u);
 }
 
+static _Noreturn void fault_rewrite(struct emu_wave *w, const struct emu_rewrite *x)
+{
+    if (x->space == EMU_SPACE_LDS)
+        emu_fault(
+            w, lane_bit(x->lane),
+            "data race in LDS at 0x%llx: written here and by wave %llu since the last barrier",
+            (unsigned long long)x->address, (unsigned long long)x->writer);
+    emu_fault(w, lane_bit(x->lane),
+              "data race in device memory at 0x%llx: written here, written by wave %llu of "
+              "workgroup number %llu in the same launch",
+              (unsigned long long)x->address, (unsigned long long)(x->writer % w->group->waves),
+              (unsigned long long)(x->writer / w->group->waves));
+}
+
+void emu_strict_rewrite(struct emu_wave *w, enum emu_space space, int lane, uint64_t address,
+                        unsigned bytes, const uint8_t *at, uint64_t writer)
+{
+    struct emu_strict *s = w->group->strict;
+    struct emu_rewrite x = {at, address, writer, 0, (uint8_t)bytes, (int8_t)lane, (uint8_t)space};
+
+    memcpy(&x.old, at, bytes);
+    if (s->rewrites == EMU_REWRITES)
+        fault_rewrite(w, &x);
+    s->rewrite[s->rewrites++] = x;
+}
+
+void emu_strict_rewritten(struct emu_wave *w)
+{
+    struct emu_strict *s = w->group->strict;
+
+    for (unsigned i = 0; i < s->rewrites; i++)
+        if (memcmp(s->rewrite[i].at, &s->rewrite[i].old, s->rewrite[i].bytes) != 0)
+            fault_rewrite(w, &s->rewrite[i]);
+    s->rewrites = 0;
+}
+
 static void check_read(struct emu_wave *w, const struct emu_lds_read *x, int lane, uint64_t address)
 {
     if (x->reader == SEVERAL)
@@ -94,8 +130,16 @@ static void access_word(struct emu_wave *w, struct emu_strict *s, uint64_t at, u
     struct emu_lds_read *y = &s->reads[at / 4];
     uint8_t me = (uint8_t)(w->index + 1);
 
-    if (x->writer && x->writer != me && x->bytes & bytes)
-        check_write(w, x, access, lane, at);
+    if (x->writer && x->writer != me && x->bytes & bytes) {
+        unsigned first = (unsigned)__builtin_ctz(bytes);
+
+        if (access == EMU_WRITE && x->epoch == (uint16_t)w->strict->epoch)
+            emu_strict_rewrite(w, EMU_SPACE_LDS, lane, at / 4 * 4 + first,
+                               (unsigned)__builtin_popcount(bytes),
+                               w->group->lds + at / 4 * 4 + first, x->writer - 1u);
+        else
+            check_write(w, x, access, lane, at);
+    }
     if (access == EMU_READ) {
         note_read(w, y, bytes);
         return;

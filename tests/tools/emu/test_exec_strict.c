@@ -166,6 +166,25 @@ static const struct plant plants[] = {
      "global_store_dword v5, v0, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x100, v5\n"
      "global_load_dword v1, v6, s[2:3]\n"},
     {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nglobal_atomic_add v6, v0, s[2:3]\n"},
+    /* ... not when all waves store the same value */
+    {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nds_write_b32 v6, v1\n"},
+    {"gfx1100", 64, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nglobal_store_b32 v6, v1, s[2:3]\n"},
+    {"gfx1100", 64, "data race in LDS at 0x0: written here and by wave 0",
+     "v_mov_b32 v6, 0\nv_readfirstlane_b32 s10, v0\nv_mov_b32 v1, s10\nds_store_b32 v6, v1\n"},
+    /* ... a write after a read of one wave, or of several */
+    {"gfx942", 128, "written here, read by wave 0 of workgroup number 0 in",
+     "global_load_dword v1, v5, s[2:3]\nv_xor_b32 v6, 0x100, v5\nv_cmp_lt_u32 vcc, 63, v0\n"
+     "s_and_saveexec_b64 s[10:11], vcc\ns_waitcnt vmcnt(0)\n"
+     "global_store_dword v6, v1, s[2:3]\n"},
+    {"gfx1151", 96, "written here, read by several waves in",
+     "v_mov_b32 v6, 0\nglobal_load_b32 v1, v6, s[2:3]\nv_cmp_lt_u32 vcc_lo, 63, v0\n"
+     "s_and_saveexec_b32 s10, vcc_lo\ns_waitcnt vmcnt(0)\nglobal_store_b32 v6, v0, s[2:3]\n"},
+    {"gfx942", 128, NULL,
+     "global_load_dword v1, v5, s[2:3]\nv_xor_b32 v6, 0x100, v5\ns_waitcnt vmcnt(0)\ns_barrier\n"
+     "global_store_dword v6, v1, s[2:3]\n"},
+    {"gfx942", 128, NULL,
+     "v_lshlrev_b32 v5, 1, v0\nglobal_load_ushort v1, v5, s[2:3]\ns_waitcnt vmcnt(0)\n"
+     "global_store_short v5, v1, s[2:3]\n"},
     /* the program itself */
     {"gfx942", 64, "outside of the code object", "s_mov_b64 s[10:11], 0\ns_setpc_b64 s[10:11]\n"},
     {"gfx942", 64, "s_trap 2", "s_trap 2\n"},
