@@ -24,6 +24,7 @@
 enum { ASM_WORDS = 1024 }; /* of out; it starts with word i = i */
 
 const char *emu_last_fault(void);
+const char *emu_last_text(void);
 
 struct asm_result {
     bool ran;
@@ -45,7 +46,7 @@ static inline const char *asm_tool(const char *variable, const char *standard)
     return v && *v ? v : standard;
 }
 
-static inline void asm_write(FILE *f, const char *gpu, const char *body)
+static inline void asm_write(FILE *f, const char *gpu, const void *body)
 {
     bool wide = asm_is_wide(gpu);
 
@@ -53,7 +54,7 @@ static inline void asm_write(FILE *f, const char *gpu, const char *body)
             ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
             "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_lshlrev_b32 v5, 2, v0\n"
             "s_waitcnt lgkmcnt(0)\n%s\ns_endpgm\n.Lend:\n.size k, .Lend-k\n",
-            body);
+            (const char *)body);
     fprintf(f,
             ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
             ".amdhsa_group_segment_fixed_size 1024\n.amdhsa_next_free_vgpr 64\n"
@@ -82,8 +83,10 @@ static inline void asm_need_tools(void)
         tap_skip_all("llvm-mc or ld.lld (version 19) is missing");
 }
 
-/* The code object; the caller frees it. NULL when the tools fail. */
-static inline char *asm_build(const char *gpu, const char *body)
+/* The code object of a whole source, which `write` prints; the caller frees it. NULL when the
+ * tools fail. */
+static inline char *asm_assemble(const char *gpu, const void *what,
+                                 void (*write)(FILE *f, const char *gpu, const void *what))
 {
     char dir[] = "/tmp/test_exec_XXXXXX", path[64], command[512], *image = NULL;
     FILE *f;
@@ -94,7 +97,7 @@ static inline char *asm_build(const char *gpu, const char *body)
     snprintf(path, sizeof path, "%s/k.s", dir);
     f = fopen(path, "w");
     if (f) {
-        asm_write(f, gpu, body);
+        write(f, gpu, what);
         fclose(f);
         snprintf(command, sizeof command,
                  "cd %s && %s -triple=amdgcn-amd-amdhsa -mcpu=%s -filetype=obj k.s -o k.o && "
@@ -118,6 +121,11 @@ static inline char *asm_build(const char *gpu, const char *body)
     if (system(command) != 0)
         tap_diag("cannot remove %s", dir);
     return image;
+}
+
+static inline char *asm_build(const char *gpu, const char *body)
+{
+    return asm_assemble(gpu, body, asm_write);
 }
 
 static inline unsigned asm_device(const char *gpu)
