@@ -1,0 +1,111 @@
+/*
+ * Writes new rows of k and v behind the rows that a cache has, and rotates them and q (rotary
+ * position embedding). One workgroup, of one wave, a row; kernarg.h has the formulas.
+ *
+ * Workgroup x: row x % seq_q of q's head x / seq_q, if q is rotated; behind those, row
+ * x % rows of k's and v's head x / rows.
+ */
+#include "element.h"
+
+/* One row of channels. */
+struct row {
+    const GLOBAL char *from;
+    GLOBAL char *to;
+    int dim;
+};
+
+DEVICE void copy_channels(const struct row &x, int first)
+{
+    for (int i = first + (int)thread_id(); i < x.dim; i += THREADS)
+#if KERNEL_DTYPE == ELEMENT_F32
+        ((GLOBAL u32 *)x.to)[i] = ((const GLOBAL u32 *)x.from)[i];
+#else
+        ((GLOBAL u16 *)x.to)[i] = ((const GLOBAL u16 *)x.from)[i];
+#endif
+}
+
+DEVICE float channel(const GLOBAL char *row, kernarg_i64 i)
+{
+    return load_element(row + i * ELEMENT_BYTES);
+}
+
+DEVICE void rotate(const struct attn_append_args &args, const struct row &x, int position)
+{
+    int half = args.rotary_dim / 2;
+    if (!args.rotary_cos || position >= args.rotary_rows)
+        half = 0;
+
+    const GLOBAL char *cosine = (const GLOBAL char *)args.rotary_cos;
+    const GLOBAL char *sine = (const GLOBAL char *)args.rotary_sin;
+    bool interleaved = args.problem.flags & KERNARG_ROTARY_INTERLEAVED;
+    for (int i = (int)thread_id(); i < half; i += THREADS) {
+        int first = interleaved ? 2 * i : i, second = interleaved ? first + 1 : i + half;
+        kernarg_i64 angle = position * args.rotary_stride + i;
+        float c = channel(cosine, angle), s = channel(sine, angle);
+        float u = channel(x.from, first), v = channel(x.from, second);
+        store_element(x.to + first * ELEMENT_BYTES, u * c - v * s);
+        store_element(x.to + second * ELEMENT_BYTES, u * s + v * c);
+    }
+    copy_channels(x, 2 * half);
+}
+
+DEVICE void rotate_query(const struct attn_append_args &args, const struct sequence &sequence,
+                         int old, int head, int m)
+{
+    const struct attn_problem &a = args.problem;
+    if (m >= sequence.seq_q)
+        return;
+    kernarg_i64 to = (((kernarg_i64)sequence.number * a.heads_q + head) * a.seq_q + m) * a.dim_qk;
+    rotate(args,
+           {query_row(a.q, a.q_stride, sequence, head, m),
+            (GLOBAL char *)args.q_out + to * ELEMENT_BYTES, a.dim_qk},
+           a.flags & KERNARG_ROTARY_CONSTANT_Q ? old : old + m);
+}
+
+DEVICE const GLOBAL char *new_row(kernarg_u64 data, const struct kernarg_strides &stride,
+                                  int number, int head, int r)
+{
+    return head_of(data, stride, number, head) + r * stride.seq * ELEMENT_BYTES;
+}
+
+DEVICE void append(const struct attn_append_args &args, const struct sequence &sequence, int old,
+                   int head, int r)
+{
+    const struct attn_problem &a = args.problem;
+    kernarg_i64 key = (kernarg_i64)old + r;
+    if (sequence.start_k + key >= a.k_seqs.rows)
+        return;
+    rotate(args,
+           {new_row(args.k_new, args.k_new_stride, sequence.number, head, r),
+            key_row(a, a.k, a.k_stride, sequence, head, (int)key), a.dim_qk},
+           (int)key);
+    copy_channels({new_row(args.v_new, args.v_new_stride, sequence.number, head, r),
+                   key_row(a, a.v, a.v_stride, sequence, head, (int)key), a.dim_v},
+                  0);
+}
+
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+KERNEL_SYMBOL(struct attn_append_args args)
+{
+    const struct attn_problem &a = args.problem;
+    u32 number = sequence_number(a), x = __builtin_amdgcn_workgroup_id_x();
+    if (number >= (u32)a.batch)
+        return;
+
+    const struct sequence sequence = sequence_of(a, (int)number);
+    struct kernarg_seqs before = a.k_seqs;
+    before.extra = 0;
+    int old = sequence_place(before, a.flags, (int)number).length;
+
+    u32 queries = args.q_out ? (u32)a.heads_q * (u32)a.seq_q : 0;
+    bool is_query = x < queries;
+    x -= is_query ? 0 : queries;
+    u32 rows = is_query ? (u32)a.seq_q : (u32)args.rows;
+    u32 head = uniform(x / rows);
+    int row = (int)(x - head * rows);
+    if (is_query)
+        rotate_query(args, sequence, old, (int)head, row);
+    else
+        append(args, sequence, old, (int)head, row);
+}
