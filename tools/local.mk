@@ -1,6 +1,6 @@
 # The reference, for the tools and for every test that needs an arbiter.
 noinst_LTLIBRARIES += tools/libref.la
-tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_dtype.c tools/ref_head.c \
+tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_bwd.c tools/ref_dtype.c tools/ref_head.c \
 	tools/ref_judge.c tools/ref_problem.c tools/ref_problem.h tools/half.h
 tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_libref_la_LIBADD = -lm
@@ -46,3 +46,10 @@ tools_aothip_inspect_SOURCES = tools/inspect.c tools/inspect_count.c tools/inspe
 	tools/inspect_file.c tools/inspect_file.h tools/cli.c tools/cli.h
 tools_aothip_inspect_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tools/emu
 tools_aothip_inspect_LDADD = tools/emu/libemu.la lib/libaothip_core.la -lm -lpthread
+
+bin_PROGRAMS += tools/aothip-images
+dist_man_MANS += tools/aothip-images.1
+tools_aothip_images_SOURCES = tools/images.c tools/images_tree.c tools/images_tree.h \
+	tools/cli.c tools/cli.h gen/gen_file.c gen/gen_file.h
+tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir) $(JANSSON_CFLAGS)
+tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_LIBS) -lm -lpthread

@@ -41,8 +41,8 @@ struct ref_interval ref_visible(const struct aothip_attn_fwd_params *params, int
 enum ref_subnormals { REF_SUBNORMALS_KEPT, REF_SUBNORMALS_FLUSHED };
 enum ref_subnormals ref_subnormals_of(const char *target); /* "gfx942:sramecc+:xnack-" */
 
-/* The four words of Philox4x32-10 (Salmon et al. 2011) for the 128-bit counter {counter, 0}. */
-void ref_philox(uint64_t seed, uint64_t counter, uint32_t words[4]);
+/* The four words of Philox4x32-10 (Salmon et al. 2011); lower halves of key and counter first. */
+void ref_philox(uint64_t seed, const uint32_t counter[4], uint32_t words[4]);
 
 /* How many elements lse has in the layout of the params; 0 where there are no rows. */
 int64_t ref_lse_count(const struct aothip_attn_fwd_params *params);
@@ -131,7 +131,8 @@ struct ref_verdict ref_judge_probs(const struct aothip_attn_fwd_params *params);
 
 /*
  * Judges the caches k and v after the rows of k_new and v_new were appended: `before` is the
- * problem with the caches as they were, k and v as they are now. `at` counts in the tensors.
+ * problem with the caches as they were, k and v as they are now, of the same shapes and strides.
+ * at[3] counts elements of the span. wrong is -1 if memory ran out or the shapes differ.
  */
 struct ref_verdict ref_judge_append(const struct aothip_attn_fwd_params *before,
                                     const struct aothip_tensor *k, const struct aothip_tensor *v);

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ref_philox(uint64_t seed, uint64_t counter, uint32_t words[4])
+void ref_philox(uint64_t seed, const uint32_t counter[4], uint32_t words[4])
 {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
     int round;
 
-    words[0] = (uint32_t)counter;
-    words[1] = (uint32_t)(counter >> 32);
-    words[2] = words[3] = 0;
+    memcpy(words, counter, 4 * sizeof(*words));
     for (round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)words[0] * 0xd2511f53U, b = (uint64_t)words[2] * 0xcd9e8d57U;
         words[0] = (uint32_t)(b >> 32) ^ words[1] ^ key0;
@@ -43,15 +41,18 @@ void ref_dropout_row(const struct ref_problem *p, int64_t b, int64_t h, int64_t 
     static const int order[4] = {0, 2, 1, 3};
     uint64_t row = (uint64_t)((b * p->heads_q + h) * p->rows + m) * (uint64_t)p->words + p->offset;
     int64_t limit = threshold(p->params->dropout_p), n;
-    uint32_t words[4];
+    uint32_t counter[4] = {0}, words[4];
 
     if (!(p->params->dropout_p > 0)) {
         memset(kept + lo, 1, (size_t)(hi - lo));
         return;
     }
     for (n = lo; n < hi; n++) {
-        if (n == lo || n % 4 == 0)
-            ref_philox(p->seed, row + (uint64_t)n / 4, words);
+        if (n == lo || n % 4 == 0) {
+            counter[0] = (uint32_t)(row + (uint64_t)n / 4);
+            counter[1] = (uint32_t)((row + (uint64_t)n / 4) >> 32);
+            ref_philox(p->seed, counter, words);
+        }
         kept[n] = (int32_t)words[order[n % 4]] > limit;
     }
 }

@@ -242,7 +242,9 @@ struct ref_verdict ref_judge_append(const struct aothip_attn_fwd_params *before,
     struct cache cv = {&before->v, v, ref_problem_read_v, row};
     struct ref_problem p;
 
-    if (!row || ref_problem_open(before, REF_EXACT, REF_SUBNORMALS_KEPT, &p) ||
+    if (!row || memcmp(before->k.size, k->size, sizeof(k->size)) ||
+        memcmp(before->v.size, v->size, sizeof(v->size)) ||
+        ref_problem_open(before, REF_EXACT, REF_SUBNORMALS_KEPT, &p) ||
         judge_cache(&p, &ck, &of_k) || judge_cache(&p, &cv, &of_v)) {
         free(row);
         return (struct ref_verdict){.wrong = -1};

@@ -4,6 +4,18 @@ tests_tools_test_ref_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_src
 tests_tools_test_ref_LDADD = tools/libref.la -lm
 TESTS += tests/tools/test_ref
 
+check_PROGRAMS += tests/tools/test_ref_features
+tests_tools_test_ref_features_SOURCES = tests/tools/test_ref_features.c
+tests_tools_test_ref_features_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+tests_tools_test_ref_features_LDADD = tools/libref.la -lm
+TESTS += tests/tools/test_ref_features
+
+check_PROGRAMS += tests/tools/test_ref_bwd
+tests_tools_test_ref_bwd_SOURCES = tests/tools/test_ref_bwd.c
+tests_tools_test_ref_bwd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+tests_tools_test_ref_bwd_LDADD = tools/libref.la -lm
+TESTS += tests/tools/test_ref_bwd
+
 check_PROGRAMS += tests/tools/test_npy
 tests_tools_test_npy_SOURCES = tests/tools/test_npy.c
 tests_tools_test_npy_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
