@@ -2,29 +2,38 @@
  * The lanes: every vector row and its wrappers, compiled once for each wave size and host level.
  *
  * The includer defines EMU_W (32 or 64), EMU_LEVEL (suffix of the exported name) and, for
- * x86-64-v3, EMU_V3. A row is a pure loop over
- * W lanes; wrappers fetch operands, apply modifiers, and merge by EXEC.
+ * x86-64-v3 and -v4, EMU_V3 or EMU_V4. A row is a pure loop over W lanes; wrappers fetch operands,
+ * apply modifiers, and merge by EXEC.
  */
 #include <math.h>
 #include <string.h>
 
 #include "emu_exec.h"
 
+#if defined(EMU_V3)
+#define EMU_TARGET "avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt"
+#elif defined(EMU_V4)
+#define EMU_TARGET "avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl"
+#endif
+
 #if defined(__clang__)
-#ifdef EMU_V3
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt"))),       \
-                             apply_to = function)
+#ifdef EMU_TARGET
+#pragma clang attribute push(__attribute__((target(EMU_TARGET))), apply_to = function)
 #endif
 #pragma clang diagnostic ignored "-Wpass-failed" /* a few rows are beyond the vectorizer */
 #define EMU_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
 #pragma GCC optimize("O3")
-#ifdef EMU_V3
-#pragma GCC target("avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt")
+#define EMU_PRAGMA(x) _Pragma(#x)
+#define EMU_GCC_TARGET(x) EMU_PRAGMA(GCC target(x))
+#if defined(EMU_V3)
+EMU_GCC_TARGET(EMU_TARGET)
+#elif defined(EMU_V4)
+EMU_GCC_TARGET(EMU_TARGET ",prefer-vector-width=512")
 #endif
 #define EMU_LOOP _Pragma("GCC ivdep")
 #endif
-#ifdef EMU_V3
+#ifdef EMU_TARGET
 #include <immintrin.h>
 #define EMU_AVX2 1
 #endif
@@ -233,6 +242,6 @@ const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL) = {
     .gpr_idx = indexed_rows,
 };
 
-#if defined(__clang__) && defined(EMU_V3)
+#if defined(__clang__) && defined(EMU_TARGET)
 #pragma clang attribute pop
 #endif

@@ -9,13 +9,38 @@
 
 extern const struct emu_lanes emu_lanes_32_base, emu_lanes_64_base;
 #if defined(__x86_64__)
-extern const struct emu_lanes emu_lanes_32_v3, emu_lanes_64_v3;
+extern const struct emu_lanes emu_lanes_32_v3, emu_lanes_64_v3, emu_lanes_32_v4, emu_lanes_64_v4;
 #endif
+
+static enum emu_host host_limit = EMU_HOST_AVX512;
+
+void emu_host_limit(enum emu_host most)
+{
+    host_limit = most;
+}
+
+enum emu_host emu_host(void)
+{
+#if defined(__x86_64__)
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+
+    if (v3 && host_limit >= EMU_HOST_AVX512 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return EMU_HOST_AVX512;
+    if (v3 && host_limit >= EMU_HOST_AVX2)
+        return EMU_HOST_AVX2;
+#endif
+    return EMU_HOST_BASE;
+}
 
 const struct emu_lanes *emu_lanes_for(unsigned wave)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (emu_host() == EMU_HOST_AVX512)
+        return wave == 64 ? &emu_lanes_64_v4 : &emu_lanes_32_v4;
+    if (emu_host() == EMU_HOST_AVX2)
         return wave == 64 ? &emu_lanes_64_v3 : &emu_lanes_32_v3;
 #endif
     return wave == 64 ? &emu_lanes_64_base : &emu_lanes_32_base;

@@ -166,14 +166,17 @@ static bool read_environment(void)
     static const char *const matrix[] = {"f32", "exact", "hw", "adversarial", NULL};
     static const enum emu_matrix_mode kinds[] = {EMU_MATRIX_F32, EMU_MATRIX_EXACT, EMU_MATRIX_HW,
                                                  EMU_MATRIX_ADVERSARIAL};
+    static const char *const hosts[] = {"avx512", "avx2", "base", NULL};
     const char *gpus = getenv("AOTHIP_EMU_GPU");
-    unsigned mode, kind;
+    unsigned mode, kind, host;
     uint64_t threads = 0;
     struct emu_settings *s = &state.settings;
     if (!read_word("AOTHIP_EMU_MODE", modes, &mode) ||
         !read_word("AOTHIP_EMU_MATRIX", matrix, &kind) ||
-        !read_number("AOTHIP_EMU_SEED", &s->seed) || !read_number("AOTHIP_EMU_THREADS", &threads))
+        !read_word("AOTHIP_EMU_CPU", hosts, &host) || !read_number("AOTHIP_EMU_SEED", &s->seed) ||
+        !read_number("AOTHIP_EMU_THREADS", &threads))
         return false;
+    emu_host_limit((enum emu_host)(EMU_HOST_AVX512 - host));
     s->strict = mode == 1;
     s->matrix = kinds[kind];
     s->threads = threads > 256 ? 256 : (unsigned)threads;

@@ -8,11 +8,9 @@
 const struct emu_matrix_level *emu_matrix_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (emu_host() == EMU_HOST_AVX512)
         return &emu_matrix_v4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
+    if (emu_host() == EMU_HOST_AVX2)
         return &emu_matrix_v3;
 #endif
     return &emu_matrix_base;

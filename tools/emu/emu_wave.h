@@ -346,6 +346,15 @@ static inline uint32_t emu_get_poison(const struct emu_wave *w, unsigned row, un
  * scratch_poison), and takes the poison of fresh device memory from the memory map.
  */
 
+/*
+ * Vectors of the host. The same code is compiled for each of these levels, with the same results;
+ * emu_host says which one runs: the best that the host has, up to the limit. The limit is set
+ * before the first kernel is prepared, or never.
+ */
+enum emu_host { EMU_HOST_BASE, EMU_HOST_AVX2, EMU_HOST_AVX512 };
+enum emu_host emu_host(void);
+void emu_host_limit(enum emu_host most);
+
 /* ---- the run loop ---- */
 
 /* Decodes and binds the whole text. Returns false with a message in err (cut at size). */

@@ -35,8 +35,10 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_trig.c \
 	tools/emu/emu_exec_w32.c \
 	tools/emu/emu_exec_w32_v3.c \
+	tools/emu/emu_exec_w32_v4.c \
 	tools/emu/emu_exec_w64.c \
 	tools/emu/emu_exec_w64_v3.c \
+	tools/emu/emu_exec_w64_v4.c \
 	tools/emu/emu_hip.h \
 	tools/emu/emu_hip_counters.c \
 	tools/emu/emu_hip_device.c \

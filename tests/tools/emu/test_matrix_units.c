@@ -506,18 +506,6 @@ static float operand(bool bf16)
     return ldexpf((float)(int)(bits % 4095) - 2047, (int)(bits >> 12) - 24);
 }
 
-static bool supported(const struct emu_matrix_level *level)
-{
-#if defined(__x86_64__)
-    if (level == &emu_matrix_v3)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("f16c");
-    if (level == &emu_matrix_v4)
-        return emu_matrix_best() == &emu_matrix_v4;
-#endif
-    return level == &emu_matrix_base;
-}
-
 static void compare_level(const struct emu_matrix_level *level, const char *name)
 {
     static float x[2048], y[2048], want[1024], got[1024];
@@ -544,17 +532,18 @@ static void compare_level(const struct emu_matrix_level *level, const char *name
 
 static void host_levels(void)
 {
+    enum emu_host host = emu_host();
+    tap_diag("host level %d", (int)host);
 #if defined(__x86_64__)
-    if (supported(&emu_matrix_v3))
+    if (host >= EMU_HOST_AVX2)
         compare_level(&emu_matrix_v3, "AVX2 gives the bits of the portable code");
-    else
-        tap_diag("this host lacks AVX2");
-    if (supported(&emu_matrix_v4))
+    if (host >= EMU_HOST_AVX512)
         compare_level(&emu_matrix_v4, "AVX-512 gives the bits of the portable code");
-    else
-        tap_diag("this host lacks AVX-512");
 #endif
-    ok(supported(emu_matrix_best()), "the level in use is one of this host");
+    emu_host_limit(EMU_HOST_BASE);
+    ok(emu_matrix_best() == &emu_matrix_base, "the level is limited");
+    emu_host_limit(EMU_HOST_AVX512);
+    ok(emu_host() == host, "and back");
 }
 
 int main(void)

@@ -1,0 +1,7 @@
+/* Vector instructions, wave32, x86-64-v4 (AVX-512). */
+#if defined(__x86_64__)
+#define EMU_W 32
+#define EMU_LEVEL v4
+#define EMU_V4 1
+#include "emu_exec_lanes.h"
+#endif
