@@ -6,12 +6,26 @@
 #include "kernarg.h"
 #include "status.h"
 
-/* Row m sees the keys [max(0, m + first), min(seq_k - 1, m + last)]. */
-struct args_keys {
-    int32_t first, last;
+/* The arguments of any kernel; all begin with the problem. */
+union args_any {
+    struct attn_problem problem;
+    struct attn_fwd_args fwd;
+    struct attn_split_args split;
+    struct attn_append_args append;
+    struct attn_probs_args probs;
+    struct attn_bwd_args bwd;
 };
 
-/* The interval of `params`; both ends lie in [-2^30, 2^30]. */
+/*
+ * Row m sees the keys [max(0, m + first), min(seq_k - 1, m + last)]; KERNARG_FIRST_FROM_END and
+ * KERNARG_LAST_FROM_END in `flags` add seq_k - seq_q where only the GPU knows the lengths.
+ */
+struct args_keys {
+    int32_t first, last; /* in [-2^30, 2^30] */
+    uint32_t flags;
+};
+
+/* The interval of `params`. */
 struct args_keys args_visible_keys(const struct aothip_attn_fwd_params *params);
 
 /* Workgroups along each axis and threads of a workgroup. */
@@ -20,11 +34,72 @@ struct args_grid {
 };
 
 /*
- * Fills the kernel arguments and the grid for a valid problem whose o is not empty.
- * Errors: UNSUPPORTED (more workgroups than a launch can have).
+ * A grid of `workgroups` along x, and `batch` along y and z together.
+ * Errors: UNSUPPORTED (more threads than a launch can have).
  */
-enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params,
+enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
+                                  const struct format_entry *entry, struct args_grid *grid,
+                                  struct status *why);
+
+/* ceil(rows / tile) */
+uint32_t args_count_tiles(uint32_t rows, uint32_t tile);
+
+/* What kernels may take for the strides of a tensor. */
+struct kernarg_strides args_strides(const struct aothip_tensor *tensor);
+struct kernarg_tensor args_tensor(const struct aothip_tensor *tensor);
+
+/*
+ * The fields of *problem that a valid problem without options gives meaning to; the others stay as
+ * they are. grid_y is left to the launch.
+ */
+void args_plain_problem(const struct aothip_attn_fwd_params *params, struct attn_problem *problem);
+
+/* Fills *problem for any valid problem, but for grid_y. */
+void args_problem(const struct aothip_attn_fwd_params *params, struct attn_problem *problem);
+
+/*
+ * Each fills kernel arguments and grid for a valid problem whose o is not empty. `plain` says that
+ * the problem has no options. Errors: UNSUPPORTED (more threads than a launch can have).
+ */
+enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
                                  const struct format_entry *entry, struct attn_fwd_args *args,
+                                 struct args_grid *grid, struct status *why);
+
+/* Where the parts of the workspace lie, in bytes from its begin. */
+struct args_workspace {
+    uint64_t q;                      /* rotated queries */
+    uint64_t partial_o, partial_lse; /* of attn_split */
+    uint64_t size;
+};
+
+/* `splits` is 1 where keys are not split. */
+struct args_workspace args_fwd_workspace(const struct aothip_attn_fwd_params *params,
+                                         int32_t splits);
+
+/* The same problem with the rotated queries in the workspace as its q. */
+struct aothip_tensor args_rotated_q(const struct aothip_attn_fwd_params *params,
+                                    const struct args_workspace *workspace);
+
+/* Of attn_split where `merge` is 0, else of attn_merge. */
+enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *params,
+                                   const struct args_workspace *workspace, int32_t splits,
+                                   int merge, const struct format_entry *entry,
+                                   struct attn_split_args *args, struct args_grid *grid,
+                                   struct status *why);
+
+enum aothip_status args_attn_append(const struct aothip_attn_fwd_params *params,
+                                    const struct args_workspace *workspace,
+                                    const struct format_entry *entry, struct attn_append_args *args,
+                                    struct args_grid *grid, struct status *why);
+
+enum aothip_status args_attn_probs(const struct aothip_attn_fwd_params *params,
+                                   const struct format_entry *entry, struct attn_probs_args *args,
+                                   struct args_grid *grid, struct status *why);
+
+/* The kernels of the backward pass, which share their arguments. `delta` is a device address. */
+enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
+                                 const struct aothip_attn_fwd_params *fwd, uint64_t delta,
+                                 const struct format_entry *entry, struct attn_bwd_args *args,
                                  struct args_grid *grid, struct status *why);
 
 #endif

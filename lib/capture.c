@@ -22,7 +22,7 @@ struct capture {
     const struct hip *hip;
     hipStream_t stream;
     struct capture_launch launch;
-    char target[TARGET_ROOM]; /* launch.target, which need not live as long */
+    char target[TARGET_ROOM];  /* launch.target, which need not live as long */
     char directory[PATH_ROOM]; /* ends in ".partial" */
     struct buffer buffers[CAPTURE_MAX_TENSORS];
     unsigned buffer_count;
@@ -39,7 +39,7 @@ static uint64_t tensor_bytes(const struct aothip_tensor *view)
             return 0;
         last += (uint64_t)(view->size[i] - 1) * (uint64_t)view->stride[i];
     }
-    return (last + 1) * (view->dtype == AOTHIP_F32 ? 4 : 2);
+    return (last + 1) * capture_dtype_bytes(view->dtype);
 }
 
 static int compare_buffers(const void *left, const void *right)
@@ -111,7 +111,8 @@ static enum aothip_status write_file(const struct capture *capture, const char *
 static void write_tensors(const struct capture *capture, FILE *file)
 {
     static const char *const dtypes[] = {
-        [AOTHIP_F32] = "f32", [AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
+        [AOTHIP_F32] = "f32",   [AOTHIP_F16] = "f16",  [AOTHIP_BF16] = "bf16",
+        [AOTHIP_BOOL] = "bool", [CAPTURE_I32] = "i32", [CAPTURE_I64] = "i64"};
     for (unsigned i = 0; i < capture->launch.tensor_count; i++) {
         const struct capture_tensor *tensor = &capture->launch.tensors[i];
         const int64_t *size = tensor->view.size, *stride = tensor->view.stride;

@@ -14,12 +14,15 @@
 #include "hip.h"
 #include "status.h"
 
-enum { CAPTURE_MAX_TENSORS = 16 };
+enum { CAPTURE_MAX_TENSORS = 32 };
+
+/* Types of arrays that are no tensors of the API; beside enum aothip_dtype. */
+enum capture_dtype { CAPTURE_I32 = 16, CAPTURE_I64 = 17 };
 
 /* A tensor of the launch and where its address stands in the kernel arguments. */
 struct capture_tensor {
     const char *name;
-    struct aothip_tensor view; /* data is the device address */
+    struct aothip_tensor view; /* data is the device address; dtype may be a capture_dtype */
     uint32_t kernarg_offset;
     int written; /* 1 for an output */
 };
@@ -35,6 +38,17 @@ struct capture_launch {
     struct capture_tensor tensors[CAPTURE_MAX_TENSORS];
     unsigned tensor_count;
 };
+
+/*
+ * Adds to `launch` every tensor that a kernel `op` with these arguments reads or writes, down to
+ * cumulative lengths; `bwd` is NULL in the forward pass. Pure.
+ */
+void capture_describe(struct capture_launch *launch, enum format_op op, const union args_any *args,
+                      const struct aothip_attn_fwd_params *fwd,
+                      const struct aothip_attn_bwd_params *bwd);
+
+/* Bytes of an element of a captured tensor. */
+uint64_t capture_dtype_bytes(int32_t dtype);
 
 /* A capture under way, between capture_begin() and capture_end(). */
 struct capture;

@@ -13,15 +13,18 @@ lib_libaothip_hip_la_SOURCES = lib/hip.c lib/hip.h lib/status_set.c lib/status.h
 noinst_LTLIBRARIES += lib/libaothip_core.la
 lib_libaothip_core_la_SOURCES = \
 	lib/api.c \
-	lib/args.c lib/args.h gen/kernel/kernarg.h \
+	lib/api_attn.c \
+	lib/args.c lib/args_bwd.c lib/args_decode.c lib/args.h gen/kernel/kernarg.h \
 	lib/bundle.c lib/bundle.h \
-	lib/capture.c lib/capture.h \
+	lib/capture.c lib/capture_describe.c lib/capture.h \
+	lib/plan.c lib/plan_bwd.c lib/plan.h lib/shape.h \
 	lib/module.c lib/module.h \
 	lib/select.c lib/select.h \
 	lib/status.c lib/status.def \
 	lib/store.c lib/store.h lib/format.h \
 	lib/target.c lib/target.h lib/target.def \
-	lib/validate.c lib/validate.h
+	lib/validate.c lib/validate_bwd.c lib/validate_options.c lib/validate.h \
+	lib/validate_view.c lib/validate_view.h
 lib_libaothip_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 lib_libaothip_core_la_LIBADD = lib/libaothip_hip.la $(ZSTD_LIBS)
 

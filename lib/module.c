@@ -14,6 +14,7 @@ enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 card
 struct image {
     struct image *next;
     struct store store;
+    struct select_index *index;
 };
 
 struct aothip_context {
@@ -123,28 +124,53 @@ enum aothip_status module_describe(const struct hip *hip, int number, struct mod
     return AOTHIP_OK;
 }
 
-/* The images of `gpu`, mapped on first use. Under the lock. */
-static enum aothip_status find_images(struct aothip_context *context, const char *gpu,
-                                      const struct store **images, struct status *why)
+static void free_image(struct image *image)
 {
-    struct image *image;
-    for (image = context->images; image; image = image->next)
-        if (strcmp(image->store.header->gpu, gpu) == 0) {
-            *images = &image->store;
-            return AOTHIP_OK;
-        }
-    image = malloc(sizeof(*image));
-    if (!image)
+    store_close(&image->store);
+    free(image->index);
+    free(image);
+}
+
+/* Maps the images of `gpu` and sorts their entries. */
+static enum aothip_status make_image(struct aothip_context *context, const char *gpu,
+                                     struct image **image, struct status *why)
+{
+    struct image *made = calloc(1, sizeof(*made));
+    uint32_t count;
+    if (!made)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the images of %s", gpu);
-    if (store_open(&image->store, context->directory, gpu, why)) {
-        free(image);
+    if (store_open(&made->store, context->directory, gpu, why)) {
+        free_image(made);
         return why->code;
     }
-    if (context->log >= STATUS_LOG_ALL)
-        status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
-    image->next = context->images;
-    context->images = image;
-    *images = &image->store;
+    count = made->store.header->entry_count;
+    made->index = malloc(select_index_size(count));
+    if (!made->index) {
+        status_set(why, AOTHIP_E_MEMORY, "%s: no memory for %u entries", made->store.path, count);
+        free_image(made);
+        return why->code;
+    }
+    select_index_fill(made->index, made->store.entries, count);
+    *image = made;
+    return AOTHIP_OK;
+}
+
+/* The images of `gpu`, mapped on first use. Under the lock. */
+static enum aothip_status find_images(struct aothip_context *context, const char *gpu,
+                                      const struct image **found, struct status *why)
+{
+    struct image *image = context->images;
+    while (image && strcmp(image->store.header->gpu, gpu) != 0)
+        image = image->next;
+    if (!image) {
+        if (make_image(context, gpu, &image, why))
+            return why->code;
+        if (context->log >= STATUS_LOG_ALL)
+            status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
+        image->next = context->images;
+        context->images = image;
+    }
+    *found = image;
     return AOTHIP_OK;
 }
 
@@ -153,20 +179,22 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
                                       int number, struct module_device **device, struct status *why)
 {
     struct module_info info;
-    const struct store *images = NULL;
+    const struct image *image = NULL;
     struct module_device *made;
     uint32_t count;
     if (module_describe(hip, number, &info, why) ||
-        find_images(context, info.target.gpu, &images, why))
+        find_images(context, info.target.gpu, &image, why))
         return why->code;
-    count = images->header->entry_count;
+    count = image->store.header->entry_count;
     made = calloc(1, sizeof(*made) + count * sizeof(made->kernels[0]));
     if (!made)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for %u kernels of device %d", count,
                           number);
     made->number = number;
     made->target = info.target;
-    made->images = images;
+    made->compute_units = info.properties.compute_units;
+    made->images = &image->store;
+    made->index = image->index;
     atomic_store_explicit(&context->devices[number], made, memory_order_release);
     *device = made;
     return AOTHIP_OK;
@@ -362,8 +390,7 @@ void module_close(struct aothip_context *context)
     while (context->images) {
         struct image *image = context->images;
         context->images = image->next;
-        store_close(&image->store);
-        free(image);
+        free_image(image);
     }
     pthread_mutex_destroy(&context->lock);
     free(context->capture);

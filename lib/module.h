@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "hip.h"
+#include "select.h"
 #include "status.h"
 #include "store.h"
 #include "target.h"
@@ -24,10 +25,12 @@ struct module_kernel {
 /* A device with its images. Immutable but for the atomics. */
 struct module_device {
     int number; /* HIP's */
+    int compute_units;
     struct target target;
     const struct store *images;
-    _Atomic int checked;            /* every frame was found sound and fitting */
-    struct module_kernel kernels[]; /* one for each entry of the images */
+    const struct select_index *index; /* of the images' entries */
+    _Atomic int checked;              /* every frame was found sound and fitting */
+    struct module_kernel kernels[];   /* one for each entry of the images */
 };
 
 /* What HIP says of a device, with its target parsed. */

@@ -1,7 +1,26 @@
 /* Chooses the kernel for a problem. Pure. */
 #include "select.h"
 
-#include "args.h"
+#include <string.h>
+
+#include "kernarg.h"
+
+const char *select_op_name(unsigned op)
+{
+    static const char *const names[FORMAT_OP_END] = {
+        [FORMAT_OP_ATTN_FWD] = "attn_fwd",
+        [FORMAT_OP_ATTN_SPLIT] = "attn_split",
+        [FORMAT_OP_ATTN_MERGE] = "attn_merge",
+        [FORMAT_OP_ATTN_APPEND] = "attn_append",
+        [FORMAT_OP_ATTN_PROBS] = "attn_probs",
+        [FORMAT_OP_ATTN_BWD_DELTA] = "attn_bwd_delta",
+        [FORMAT_OP_ATTN_BWD_DKDV] = "attn_bwd_dkdv",
+        [FORMAT_OP_ATTN_BWD_DQ] = "attn_bwd_dq",
+        [FORMAT_OP_ATTN_BWD_DBIAS] = "attn_bwd_dbias",
+        [FORMAT_OP_ATTN_BWD_DSCALAR] = "attn_bwd_dscalar",
+    };
+    return op < FORMAT_OP_END && names[op] ? names[op] : "?";
+}
 
 /*
  * Whether the kernels for aligned tensors can take this one: 16-byte loads of 8 elements at every
@@ -15,29 +34,82 @@ static int is_aligned(const struct aothip_tensor *tensor)
     for (int i = 0; i < 3; i++)
         if (tensor->size[i] > 1)
             elements |= (uint64_t)tensor->stride[i];
-    return within_reach && ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
+    return within_reach && tensor->stride[3] == 1 &&
+           ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
 }
 
-struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *params)
+static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
-    struct select_need need = {FORMAT_OP_ATTN_FWD, params->q.dtype, 0, params->q.size[3]};
-    if (params->v.size[3] > need.dim)
-        need.dim = params->v.size[3];
-    if (!(is_aligned(&params->q) && is_aligned(&params->k) && is_aligned(&params->v) &&
-          is_aligned(&params->o)))
+    uint32_t features = 0;
+    if (p->bias.data || p->keep.data || p->alibi_slopes || p->softcap > 0 || p->dropout_p > 0)
+        features |= FORMAT_FEATURE_SCORE;
+    if (p->block_table || p->batch_index)
+        features |= FORMAT_FEATURE_PAGED;
+    return features;
+}
+
+static int64_t largest_dim(const struct aothip_attn_fwd_params *p)
+{
+    return p->v.size[3] > p->q.size[3] ? p->v.size[3] : p->q.size[3];
+}
+
+struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, int plain)
+{
+    struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
+    if (!plain)
+        need.features = option_features(p);
+    if (!(is_aligned(&p->q) && is_aligned(&p->k) && is_aligned(&p->v) && is_aligned(&p->o)))
         need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }
 
-int select_entry(const struct format_entry *entries, uint32_t count, const struct select_need *need)
+struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *p,
+                                     const struct aothip_tensor *const *tensors, int count)
 {
-    int best = -1;
+    struct select_need need = {op, p->q.dtype, option_features(p), largest_dim(p)};
+    const int scores = op != FORMAT_OP_ATTN_MERGE && op != FORMAT_OP_ATTN_APPEND &&
+                       op != FORMAT_OP_ATTN_BWD_DELTA &&
+                       (op != FORMAT_OP_ATTN_PROBS || p->probs_dropped);
+    if (!scores)
+        need.features &= ~(uint32_t)FORMAT_FEATURE_SCORE;
+    if (!scores && op != FORMAT_OP_ATTN_APPEND)
+        need.features &= ~(uint32_t)FORMAT_FEATURE_PAGED;
+    for (int i = 0; i < count; i++)
+        if (tensors[i]->data && !is_aligned(tensors[i]))
+            need.features |= FORMAT_FEATURE_UNALIGNED;
+    return need;
+}
+
+static unsigned group_of(unsigned op, unsigned dtype)
+{
+    return op * (AOTHIP_BF16 + 1) + dtype;
+}
+
+void select_index_fill(struct select_index *index, const struct format_entry *entries,
+                       uint32_t count)
+{
+    enum { GROUPS = FORMAT_OP_END * (AOTHIP_BF16 + 1) };
+    uint16_t filled[GROUPS] = {0};
+    memset(index->begin, 0, sizeof(index->begin));
+    for (uint32_t i = 0; i < count; i++)
+        index->begin[group_of(entries[i].op, entries[i].dtype) + 1]++;
+    for (int group = 0; group < GROUPS; group++)
+        index->begin[group + 1] = (uint16_t)(index->begin[group + 1] + index->begin[group]);
     for (uint32_t i = 0; i < count; i++) {
-        const struct format_entry *entry = &entries[i];
-        if (entry->op == need->op && entry->dtype == need->dtype && entry->dim_max >= need->dim &&
-            (need->features & ~entry->features) == 0 &&
-            (best < 0 || entry->rank < entries[best].rank))
-            best = (int)i;
+        const unsigned group = group_of(entries[i].op, entries[i].dtype);
+        struct select_row *rows = &index->rows[index->begin[group]];
+        unsigned at = filled[group]++;
+        for (; at > 0 && entries[rows[at - 1].entry].rank > entries[i].rank; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = (struct select_row){entries[i].dim_max, (uint16_t)i, entries[i].features};
     }
-    return best;
+}
+
+int select_entry(const struct select_index *index, const struct select_need *need)
+{
+    const unsigned group = group_of(need->op, (unsigned)need->dtype);
+    for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
+        if (index->rows[i].dim_max >= need->dim && (need->features & ~index->rows[i].features) == 0)
+            return index->rows[i].entry;
+    return -1;
 }

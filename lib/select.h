@@ -2,10 +2,14 @@
 #ifndef AOTHIP_SELECT_H
 #define AOTHIP_SELECT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "aothip/aothip.h"
 #include "format.h"
+
+/* "attn_fwd"; static. */
+const char *select_op_name(unsigned op);
 
 /* What a kernel must be able to do. */
 struct select_need {
@@ -15,11 +19,39 @@ struct select_need {
     int64_t dim;       /* the larger of dim_qk and dim_v */
 };
 
-/* The needs of a valid problem. */
-struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *params);
+/* The needs of a valid problem; `plain` says that it has no options. */
+struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *params, int plain);
 
-/* The entry of lowest rank that covers the need, or -1. */
-int select_entry(const struct format_entry *entries, uint32_t count,
-                 const struct select_need *need);
+/*
+ * The needs of another kernel `op` in the same problem: aligned where `tensors`, which it reads and
+ * writes beside what needs no alignment, all are.
+ */
+struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *params,
+                                     const struct aothip_tensor *const *tensors, int count);
+
+/* What selection looks at of an entry. */
+struct select_row {
+    uint16_t dim_max, entry;
+    uint32_t features;
+};
+
+/* The entries of an image by operation and type, and in each by rank. */
+struct select_index {
+    uint16_t begin[FORMAT_OP_END * (AOTHIP_BF16 + 1) + 1];
+    struct select_row rows[];
+};
+
+/* Bytes of the index of `count` entries, at most FORMAT_MAX_ENTRIES. */
+static inline size_t select_index_size(uint32_t count)
+{
+    return sizeof(struct select_index) + count * sizeof(struct select_row);
+}
+
+/* Fills an index for entries that have passed store_check(). */
+void select_index_fill(struct select_index *index, const struct format_entry *entries,
+                       uint32_t count);
+
+/* The number of the entry of lowest rank that covers the need, or -1. */
+int select_entry(const struct select_index *index, const struct select_need *need);
 
 #endif

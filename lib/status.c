@@ -34,6 +34,14 @@ enum aothip_status status_publish(const struct status *status, enum status_log l
     return status->code;
 }
 
+enum aothip_status status_refuse_null(const char *name)
+{
+    struct status why;
+    status_clear(&why);
+    status_set(&why, AOTHIP_E_ARGUMENT, "%s is NULL", name);
+    return status_publish(&why, status_log_level());
+}
+
 void status_print(const char *format, ...)
 {
     /* One fprintf, so that the lines of several threads stay whole. */

@@ -35,6 +35,9 @@ enum aothip_status status_set(struct status *status, enum aothip_status code, co
  */
 enum aothip_status status_publish(const struct status *status, enum status_log level);
 
+/* Fails a call whose argument `name` is NULL where there is no context: AOTHIP_LOG is read now. */
+enum aothip_status status_refuse_null(const char *name);
+
 /* One line on stderr. */
 void status_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

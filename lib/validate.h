@@ -3,17 +3,46 @@
 #define AOTHIP_VALIDATE_H
 
 #include "status.h"
+#include "validate_view.h"
+
+/* A forward problem that has been checked. */
+struct validate_fwd {
+    const struct aothip_attn_fwd_params *params; /* the caller's, or `room` */
+    int plain; /* no field behind `mask` is set: dense, without options */
+    struct aothip_attn_fwd_params
+        room; /* a struct of another version, brought to this one's size */
+};
+
+/* Errors: ARGUMENT, UNSUPPORTED (a field of a newer header is set). */
+enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
+                                     struct validate_fwd *checked, struct status *why);
+
+/* A backward problem that has been checked. */
+struct validate_bwd {
+    const struct aothip_attn_bwd_params *params; /* the caller's, or `room` */
+    struct validate_fwd fwd;
+    struct aothip_attn_bwd_params room;
+};
+
+/* Errors: as validate_attn_fwd(). */
+enum aothip_status validate_attn_bwd(const struct aothip_attn_bwd_params *given,
+                                     struct validate_bwd *checked, struct status *why);
 
 /*
- * Checks `given` and points *params at it or, where its struct_size differs from this library's, at
- * a copy made in *room. Errors: ARGUMENT, UNSUPPORTED (a field of a newer header is set).
+ * Brings a struct of `size` bytes at `given` to this library's size `own`, `oldest` being that of
+ * the first release: what is missing counts as zero. Errors: ARGUMENT (`size` is none),
+ * UNSUPPORTED (a byte beyond `own` is set).
  */
-enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
-                                     struct aothip_attn_fwd_params *room,
-                                     const struct aothip_attn_fwd_params **params,
-                                     struct status *why);
+enum aothip_status validate_convert(const char *name, const void *given, size_t size, size_t oldest,
+                                    void *room, size_t own, struct status *why);
 
-/* Whether a valid problem has no output element at all. */
-int validate_is_empty(const struct aothip_attn_fwd_params *params);
+/*
+ * The fields behind `mask`. `views` are those of q, k, v, o and have been filled; overlaps are
+ * checked here.
+ */
+enum { VALIDATE_Q, VALIDATE_K, VALIDATE_V, VALIDATE_O, VALIDATE_REQUIRED };
+enum aothip_status validate_options(const struct aothip_attn_fwd_params *params,
+                                    const struct validate_view views[VALIDATE_REQUIRED],
+                                    struct status *why);
 
 #endif

@@ -49,7 +49,7 @@ static void call_check(void)
 static void call_hip(void)
 {
     static hipFunction_t function;
-    static struct attn_fwd_args args;
+    static union args_any args;
     static hipModule_t module;
     void *parameters[] = {&args};
     hipDevice_t device;

@@ -192,6 +192,13 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
     memcpy(&fake_hip.args, kernelParams[0], sizeof(fake_hip.args));
     memcpy(fake_hip.grid, (unsigned[]){gridDimX, gridDimY, gridDimZ}, sizeof(fake_hip.grid));
     memcpy(fake_hip.block, (unsigned[]){blockDimX, blockDimY, blockDimZ}, sizeof(fake_hip.block));
+    if (fake_hip.launches < FAKE_HIP_LOG) {
+        struct fake_hip_launch *launch = &fake_hip.log[fake_hip.launches];
+        launch->symbol = given->symbol;
+        memcpy(launch->grid, fake_hip.grid, sizeof(launch->grid));
+        launch->threads = blockDimX;
+        memcpy(&launch->args, kernelParams[0], sizeof(launch->args));
+    }
     fake_hip.lds = sharedMemBytes;
     fake_hip.symbol = given->symbol;
     fake_hip.device = given->device;

@@ -9,9 +9,16 @@
 
 #include <hip/hip_runtime_api.h>
 
-#include "kernarg.h"
+#include "args.h"
 
-enum { FAKE_HIP_DEVICES = 8 };
+enum { FAKE_HIP_DEVICES = 8, FAKE_HIP_LOG = 8 };
+
+/* One launch as it was asked for. */
+struct fake_hip_launch {
+    const char *symbol;
+    unsigned grid[3], threads;
+    union args_any args;
+};
 
 struct fake_hip {
     int devices;                           /* set by the test; at most FAKE_HIP_DEVICES */
@@ -24,13 +31,14 @@ struct fake_hip {
     _Atomic int failed;       /* calls failed on demand */
     _Atomic int queries;      /* of the current device or a stream's */
     _Atomic int driver_calls; /* that hand over an image or launch */
-    _Atomic int loads, unloads, launches; /* successful ones */
-    struct attn_fwd_args args;            /* of the last launch */
-    unsigned grid[3], block[3], lds;      /* of the last launch */
-    const char *symbol;                   /* of the last launch's kernel */
-    int device;                           /* on which the last launch's kernel was loaded */
-    hipStream_t stream;                   /* of the last launch */
-    _Atomic int wrong_device;             /* loads or launches on a device not right */
+    _Atomic int loads, unloads, launches;     /* successful ones */
+    struct attn_fwd_args args;                /* of the last launch */
+    struct fake_hip_launch log[FAKE_HIP_LOG]; /* the first launches */
+    unsigned grid[3], block[3], lds;          /* of the last launch */
+    const char *symbol;                       /* of the last launch's kernel */
+    int device;                               /* on which the last launch's kernel was loaded */
+    hipStream_t stream;                       /* of the last launch */
+    _Atomic int wrong_device;                 /* loads or launches on a device not right */
 };
 extern struct fake_hip fake_hip;
 

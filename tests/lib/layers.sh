@@ -17,10 +17,12 @@ but() { # FILE...: the .c files of lib/ without these
 }
 
 # pure rooms: no I/O, no HIP, no allocation
-pure='lib/target.c lib/select.c lib/args.c lib/validate.c lib/bundle.c'
+pure='lib/target.c lib/select.c lib/args.c lib/args_bwd.c lib/args_decode.c lib/validate.c
+    lib/validate_bwd.c lib/validate_options.c lib/validate_view.c lib/bundle.c lib/capture_describe.c'
 absent 'pure rooms include only what computes' \
     '^#include (<(std(lib|io)|unistd|fcntl|dlfcn|pthread|zstd|errno|sys/.*|hip/.*)\.h>|"(hip|store|module)\.h")' \
-    lib/select.c lib/args.c lib/validate.c lib/bundle.c \
+    lib/select.c lib/args.c lib/args_bwd.c lib/args_decode.c lib/validate.c lib/validate_bwd.c \
+    lib/validate_options.c lib/validate_view.c lib/bundle.c lib/shape.h lib/validate_view.h \
     lib/select.h lib/args.h lib/validate.h lib/bundle.h lib/target.h
 absent 'and call nothing that acts' \
     '\<(malloc|calloc|realloc|free|strdup|getenv|printf|fprintf|open|fopen|dlopen|pthread_[a-z_]*)\(' \
@@ -44,7 +46,7 @@ absent 'rooms on the way to a launch ask no environment' '\<getenv\(' \
 
 # folders
 absent 'shim sees public headers only' \
-    '^#include "(api|args|bundle|format|hip|module|select|status|store|target|validate|kernarg)\.h"' \
+    '^#include "(api|args|bundle|format|hip|module|plan|select|shape|status|store|target|validate|kernarg)\.h"' \
     lib/shim/*.cc lib/shim/*.h
 absent 'shim throws nothing' '\<(throw|new|std::(string|vector|function))\>' \
     lib/shim/*.cc lib/shim/*.h
@@ -54,12 +56,12 @@ absent 'lib depends on no tool and no test' '^#include "(tap|emu_|ref|npy|attn|c
     lib/*.c lib/*.h lib/shim/*.cc
 absent 'gen is never linked into lib' '^lib.*(gen/[a-z_]+\.c|gen/.*\.la)' lib/local.mk
 absent 'the emulator sees hip.h alone of lib' \
-    '^#include "(api|args|bundle|format|module|select|status|store|target|validate|kernarg)\.h"' \
+    '^#include "(api|args|bundle|format|module|plan|select|shape|status|store|target|validate|kernarg)\.h"' \
     tools/emu/*.c tools/emu/*.h
 absent 'nothing outside tests includes a test' '^#include ".*(tap|make_image|fake_hip|fault)\.h"' \
     lib/*.c gen/*.c tools/*.c tools/emu/*.c
 absent 'adding a GPU does not change lib: no gfx name in code' '^[^*]*gfx[0-9]+' \
-    lib/api.c lib/args.c lib/bundle.c lib/module.c lib/select.c lib/validate.c
+    lib/api*.c lib/args*.c lib/bundle.c lib/module.c lib/plan*.c lib/select.c lib/validate*.c
 
 # a rule that finds nothing to look at proves nothing
 for file in $pure lib/hip.c lib/store.c lib/module.c lib/shim/shim_v3.cc tools/emu gen; do

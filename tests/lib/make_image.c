@@ -15,7 +15,8 @@
 #include <xxhash.h>
 
 #include "aothip/aothip.h"
-#include "kernarg.h"
+#include "args.h"
+#include "select.h"
 #include "target.h"
 
 enum { CODE_SIZE = 4096 };
@@ -136,18 +137,22 @@ static void append_frame(struct make_image *image, const struct make_image *bund
 static void fill_entry(struct format_entry *entry, int i)
 {
     static const char *const dtypes[] = {[AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
-    int dtype = i < 4 ? AOTHIP_F16 : AOTHIP_BF16, dim = i & 2 ? 128 : 64, general = i & 1;
-    snprintf(entry->symbol, sizeof(entry->symbol), "attn_fwd_%s_d%d_%s", dtypes[dtype], dim,
-             general ? "general" : "fast");
-    entry->op = FORMAT_OP_ATTN_FWD;
+    const uint32_t everything =
+        FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_PAGED;
+    const int other = i >= MAKE_IMAGE_FWD, op = other ? i - MAKE_IMAGE_FWD + 2 : 1;
+    const int dtype = i < 4 || other ? AOTHIP_F16 : AOTHIP_BF16;
+    const int dim = other || i & 2 ? 128 : 64, general = other || i & 1;
+    snprintf(entry->symbol, sizeof(entry->symbol), "%s_%s_d%d_%s", select_op_name((unsigned)op),
+             dtypes[dtype], dim, general ? "general" : "fast");
+    entry->op = (uint8_t)op;
     entry->dtype = (uint8_t)dtype;
-    entry->rank = (uint16_t)(2 * (i & 3));
-    entry->features = general ? FORMAT_FEATURE_MASK | FORMAT_FEATURE_UNALIGNED : 0;
+    entry->rank = (uint16_t)(2 * (other ? i : i & 3));
+    entry->features = general ? everything : 0;
     entry->dim_max = (uint16_t)dim;
     entry->tile_q = 128;
     entry->tile_k = 64;
     entry->threads = 256;
-    entry->kernarg_size = sizeof(struct attn_fwd_args);
+    entry->kernarg_size = sizeof(union args_any);
     entry->lds_size = 16384;
     entry->vgprs = 200;
     entry->sgprs = 60;
@@ -225,7 +230,7 @@ void make_image_write(const struct make_image *image, const char *directory, con
     mkdir(path, 0777);
     snprintf(path, sizeof(path), "%s/amd-%s/flash", directory, gpu);
     mkdir(path, 0777);
-    snprintf(path, sizeof(path), "%s/amd-%s/%s", directory, gpu, FORMAT_FILE_ATTN_FWD);
+    snprintf(path, sizeof(path), "%s/amd-%s/%s", directory, gpu, FORMAT_FILE);
     file = fopen(path, "wb");
     if (!file || fwrite(image->bytes, 1, image->size, file) != image->size || fclose(file))
         die(path);

@@ -7,7 +7,7 @@
 
 #include "format.h"
 
-enum { MAKE_IMAGE_ENTRIES = 8, MAKE_IMAGE_TARGETS = 4 };
+enum { MAKE_IMAGE_FWD = 8, MAKE_IMAGE_ENTRIES = 17, MAKE_IMAGE_TARGETS = 4 };
 
 /* A whole image file. Free bytes with free(). */
 struct make_image {
@@ -16,8 +16,9 @@ struct make_image {
 };
 
 /*
- * An image of `gpu` with eight entries: for each dtype F16 and BF16 and each of dim_max 64 and 128,
- * one aligned without mask and one that can do everything. Each frame is a bundle with one code
+ * An image of `gpu`: eight entries of attn_fwd, for each dtype F16 and BF16 and each of dim_max 64
+ * and 128 one aligned without features and one that can do everything; then one of each other
+ * operation for F16, dim_max 128, that can do everything. Each frame is a bundle with one code
  * object for each target ID in `targets` (a NULL ends the list; NULL means just `gpu`).
  */
 struct make_image make_image(const char *gpu, const char *const *targets);
@@ -43,7 +44,7 @@ void make_image_rehash_frame(struct make_image *image, int index);
 void make_image_rehash_index(struct make_image *image);
 void make_image_rehash_header(struct make_image *image);
 
-/* Writes it to directory/amd-<gpu>/flash/attn_fwd.zst, making directories; exits on failure. */
+/* Writes it to directory/amd-<gpu>/flash/attn.zst, making directories; exits on failure. */
 void make_image_write(const struct make_image *image, const char *directory, const char *gpu);
 
 /* A fresh directory below $TMPDIR or /tmp, and its removal with all it holds. */

@@ -36,7 +36,7 @@ mkdir "$work/one"
 cp -P lib/.libs/libaothip.so* lib/.libs/libaotriton_v2.so* "$work/one"
 ln -s "$moved/gone" "$work/one/aotriton.images"
 rm -rf "$moved/gone/amd-gfx90a/flash"
-: >"$moved/gone/amd-gfx942/flash/attn_fwd.zst"
+: >"$moved/gone/amd-gfx942/flash/attn.zst"
 run "$work/one" /
 grep -q '^ok .*GPU 3, all keys' "$work/out" && grep -q '^not ok .*GPU 0, all keys' "$work/out"
 ok 'images half deleted, half emptied: the rest works'

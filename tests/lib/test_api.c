@@ -62,11 +62,11 @@ static void test_launch(void)
     is_int(fake_hip.grid[1] * fake_hip.grid[2], 2, "two batch entries");
     is_int(fake_hip.block[0] * fake_hip.block[1] * fake_hip.block[2], 256, "256 threads");
     is_int(fake_hip.lds, 0, "no dynamic LDS");
-    is_int(fake_hip.args.q, 0x10000000, "q");
-    is_int(fake_hip.args.group, 4, "4 query heads per key head");
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    is_int(fake_hip.args.problem.q, 0x10000000, "q");
+    is_int(fake_hip.args.problem.group, 4, "4 query heads per key head");
+    p.softcap = 30;
     is_int(aothip_attn_fwd(context, &p, fake_hip_stream(3)), AOTHIP_OK, "on device 3's stream");
-    is_str(fake_hip.symbol, "attn_fwd_f16_d64_general", "the masking kernel");
+    is_str(fake_hip.symbol, "attn_fwd_f16_d64_general", "the kernel for scores");
     is_int(fake_hip.device, 3, "loaded there");
     ok(fake_hip.stream == fake_hip_stream(3), "launched there");
     p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = AOTHIP_BF16;
@@ -113,7 +113,7 @@ static void test_warm_up(void)
     is_int(aothip_warm_up(context, fake_hip_stream(3)), AOTHIP_OK, "a second time");
     is_int(fake_hip.loads, MAKE_IMAGE_ENTRIES, "loads nothing");
     fake_hip_reset();
-    p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    p.softcap = 30;
     is_int(aothip_attn_fwd(context, &p, fake_hip_stream(3)), AOTHIP_OK, "another kernel");
     is_int(fake_hip.calls, 2, "is launched at once");
     is_int(aothip_warm_up(context, NULL), AOTHIP_OK, "the current device");
@@ -176,10 +176,11 @@ static void test_refusals(void)
     is_int(fake_hip.calls, 0, "HIP was not called");
     p = problem_make();
     p.q.size[3] = p.k.size[3] = p.q.stride[2] = p.k.stride[2] = 136;
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    p.softcap = 30;
     p.k.data = (void *)0x900000000;
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "head dim 136");
-    contains(aothip_last_error(), "no kernel for F16, head dim 136, masked in ", "is told");
+    contains(aothip_last_error(), "no kernel attn_fwd for F16, head dim 136, score of gfx90a in ",
+             "is told");
     contains(aothip_last_error(), "amd-gfx90a", "with the file");
     is_int(fake_hip.driver_calls, 0, "nothing was launched");
     p = problem_make();
@@ -202,7 +203,7 @@ static void test_damaged_image(void)
     is_int(aothip_check_device(context, 0), AOTHIP_E_CHECKSUM, "a damaged frame");
     contains(aothip_last_error(), "attn_fwd_f16_d64_general: frame_hash", "is named");
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "another frame works");
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    p.softcap = 30;
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_CHECKSUM, "the damaged one does not");
     is_int(fake_hip.loads, 1, "and never reaches the driver");
     make_image_header(&image)->version = 2;
@@ -274,7 +275,7 @@ static void test_log(void)
            "AOTHIP_LOG=1 prints failures");
     logged("2", text);
     contains(text, "aothip: HIP runtime: this process\n", "AOTHIP_LOG=2 prints the runtime");
-    contains(text, "amd-gfx942/flash/attn_fwd.zst: 8 entries\n", "the image file");
+    contains(text, "amd-gfx942/flash/attn.zst: 17 entries\n", "the image file");
     contains(text, "aothip: device 4: loaded attn_fwd_f16_d64_fast, 4096 bytes\n", "each load");
     contains(text, "device 4: launch attn_fwd_f16_d64_fast, grid 8 x 2 x 1 of 256 threads\n",
              "each launch");
@@ -291,7 +292,7 @@ static int visit(const struct aothip_entry *entry, void *user)
     struct listing *listing = user;
     listing->bad += entry->struct_size != sizeof(*entry) || !strstr(entry->file, entry->gpu) ||
                     entry->code_bytes != 8192 || entry->frame_bytes == 0 || entry->threads != 256 ||
-                    entry->masked != (entry->aligned == 0);
+                    entry->score != (entry->aligned == 0) || entry->paged != entry->score;
     snprintf(listing->last, sizeof(listing->last), "%s %s", entry->gpu, entry->symbol);
     return ++listing->count == listing->stop_at;
 }
@@ -306,7 +307,7 @@ static void test_list(void)
     is_int(aothip_list(context, visit, &listing), AOTHIP_OK, "list");
     is_int(listing.count, 4 * MAKE_IMAGE_ENTRIES, "every entry of every GPU");
     is_int(listing.bad, 0, "with what it says");
-    is_str(listing.last, "gfx942 attn_fwd_bf16_d128_general", "sorted by GPU");
+    is_str(listing.last, "gfx942 attn_bwd_dscalar_f16_d128_general", "sorted by GPU");
     is_int(fake_hip.calls, 0, "without HIP");
     listing = (struct listing){.stop_at = 3};
     is_int(aothip_list(context, visit, &listing), AOTHIP_OK, "a visitor that stops");
@@ -324,6 +325,7 @@ static void *run_thread(void *number)
         struct aothip_attn_fwd_params p = problem_make();
         int device = (int)((i + (intptr_t)number) % 5);
         p.mask = i % 3;
+        p.softcap = (float)(i % 3);
         p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = i % 2 ? AOTHIP_F16 : AOTHIP_BF16;
         failures += aothip_check_device(context, device) != AOTHIP_OK;
         failures += aothip_attn_fwd(context, &p, fake_hip_stream(device)) != AOTHIP_OK;

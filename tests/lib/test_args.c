@@ -11,7 +11,7 @@ static void test_bytes(void)
     /* the struct as the GPU reads it: written by hand from the comment in kernarg.h */
     static const uint8_t q_address[8] = {0, 0, 0, 0x10};
     static const uint8_t scale[4] = {0, 0, 0, 0x3e}; /* 0.125 */
-    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2};
+    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2, 0};
     static const int64_t strides[] = {8 * 100 * 64, 100 * 64, 64, 2 * 300 * 64, 300 * 64, 64};
     struct aothip_attn_fwd_params p = problem_make();
     struct attn_fwd_args args;
@@ -21,24 +21,25 @@ static void test_bytes(void)
     int32_t first, last;
     memset(&args, 0xee, sizeof(args));
     status_clear(&why);
-    is_int(args_attn_fwd(&p, &entry, &args, &grid, &why), AOTHIP_OK, "args");
+    is_int(args_attn_fwd(&p, 1, &entry, &args, &grid, &why), AOTHIP_OK, "args");
     ok(!memcmp(bytes, q_address, 8), "q at 0");
-    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[24 + 3] == 0x40 &&
-           bytes[32 + 3] == 0x50,
-       "k, v, o, lse at 8, 16, 24, 32");
-    ok(!memcmp(bytes + 40, strides, 48), "strides of q and k at 40");
-    ok(!memcmp(bytes + 136, tail, sizeof(tail)), "sizes at 136");
-    ok(!memcmp(bytes + 172, scale, 4), "scale at 172");
-    memcpy(&first, bytes + 176, 4);
-    memcpy(&last, bytes + 180, 4);
-    is_int(first, -(1 << 30), "key_first at 176");
-    is_int(last, 1 << 30, "key_last at 180");
+    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[456 + 3] == 0x40 &&
+           bytes[488 + 3] == 0x50,
+       "k, v, o, lse at 8, 16, 456, 488");
+    ok(!memcmp(bytes + 24, strides, 48), "strides of q and k at 24");
+    ok(!memcmp(bytes + 96, tail, sizeof(tail)), "sizes at 96");
+    ok(!memcmp(bytes + 136, scale, 4), "scale at 136");
+    memcpy(&first, bytes + 140, 4);
+    memcpy(&last, bytes + 144, 4);
+    is_int(first, -(1 << 30), "key_first at 140");
+    is_int(last, 1 << 30, "key_last at 144");
+    is_int(sizeof(args), 512, "512 bytes in all");
     is_int(grid.x, 2 * 8, "2 query tiles of 8 heads along x");
     is_int(grid.y, 2, "batch along y");
     is_int(grid.z, 1, "one along z");
     is_int(grid.threads, 256, "threads");
     p.lse = NULL;
-    args_attn_fwd(&p, &entry, &args, &grid, &why);
+    args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
     is_int(args.lse, 0, "no lse");
 }
 
@@ -53,10 +54,10 @@ static void test_strides_of_one(void)
         p.q.size[i] = p.o.size[i] = 1;
         p.q.stride[i] = -12345;
     }
-    args_attn_fwd(&p, &entry, &args, &grid, &why);
-    is_int(args.q_stride.batch, 0, "batch of 1: its stride is never seen");
-    is_int(args.q_stride.head, 0, "one head: neither");
-    is_int(args.q_stride.seq, 64, "one row: packed");
+    args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
+    is_int(args.problem.q_stride.batch, 0, "batch of 1: its stride is never seen");
+    is_int(args.problem.q_stride.head, 0, "one head: neither");
+    is_int(args.problem.q_stride.seq, 64, "one row: packed");
 }
 
 static void test_keys(void)
@@ -115,7 +116,7 @@ static void test_grid(void)
         p.q.size[1] = cases[i].heads;
         p.q.size[2] = cases[i].seq;
         status_clear(&why);
-        status = args_attn_fwd(&p, &entry, &args, &grid, &why);
+        status = args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
         ok(status == cases[i].status, "%lld x %lld x %lld: status %d", (long long)cases[i].batch,
            (long long)cases[i].heads, (long long)cases[i].seq, status);
         if (cases[i].status == AOTHIP_OK)

@@ -41,7 +41,7 @@ static void run_child(const char *directory)
     mark();
     good &= aothip_attn_fwd(context, &p, NULL) == AOTHIP_OK;
     mark();
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    p.softcap = 30;
     good &= aothip_attn_fwd(context, &p, NULL) == AOTHIP_OK;
     mark();
     good &= aothip_attn_fwd(context, &p, NULL) == AOTHIP_OK;

@@ -1,28 +1,34 @@
 /* Selection: from a problem to its needs, from needs to an entry. */
 #include "select.h"
 
-#include "args.h"
+#include <stdlib.h>
+
+#include "kernarg.h"
 #include "problem.h"
 #include "tap.h"
 
-enum { MASK = FORMAT_FEATURE_MASK, UNALIGNED = FORMAT_FEATURE_UNALIGNED };
+enum {
+    SCORE = FORMAT_FEATURE_SCORE,
+    UNALIGNED = FORMAT_FEATURE_UNALIGNED,
+    PAGED = FORMAT_FEATURE_PAGED
+};
 
 static const struct format_entry entries[] = {
     {.op = FORMAT_OP_ATTN_FWD,
      .dtype = AOTHIP_F16,
      .rank = 7,
      .dim_max = 128,
-     .features = MASK | UNALIGNED},
+     .features = SCORE | UNALIGNED},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 0, .dim_max = 64},
-    {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 1, .dim_max = 64, .features = MASK},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 1, .dim_max = 64, .features = SCORE},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 4, .dim_max = 128},
     {.op = FORMAT_OP_ATTN_FWD,
      .dtype = AOTHIP_F16,
      .rank = 3,
      .dim_max = 64,
-     .features = MASK | UNALIGNED},
+     .features = SCORE | UNALIGNED},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_BF16, .rank = 0, .dim_max = 128},
-    {.op = 9, .dtype = AOTHIP_BF16, .rank = 0, .dim_max = 512, .features = MASK | UNALIGNED},
+    {.op = 9, .dtype = AOTHIP_BF16, .rank = 0, .dim_max = 512, .features = SCORE | UNALIGNED},
 };
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
 
@@ -35,46 +41,33 @@ static const struct {
 } cases[] = {
     {"plain", AOTHIP_F16, 0, 64, 1},
     {"dim 1", AOTHIP_F16, 0, 1, 1},
-    {"masked", AOTHIP_F16, MASK, 64, 2},
+    {"scores", AOTHIP_F16, SCORE, 64, 2},
     {"unaligned", AOTHIP_F16, UNALIGNED, 40, 4},
-    {"masked and unaligned", AOTHIP_F16, MASK | UNALIGNED, 64, 4},
+    {"scores and unaligned", AOTHIP_F16, SCORE | UNALIGNED, 64, 4},
     {"dim 65", AOTHIP_F16, 0, 65, 3},
-    {"dim 128, masked", AOTHIP_F16, MASK, 128, 0},
+    {"dim 128, scores", AOTHIP_F16, SCORE, 128, 0},
     {"dim 129", AOTHIP_F16, 0, 129, -1},
     {"BF16", AOTHIP_BF16, 0, 100, 5},
-    {"BF16, masked", AOTHIP_BF16, MASK, 100, -1},
+    {"BF16, scores", AOTHIP_BF16, SCORE, 100, -1},
     {"F32", AOTHIP_F32, 0, 64, -1},
     {"BF16, dim 512 exists for another op only", AOTHIP_BF16, 0, 512, -1},
 };
 
 static void test_entry(void)
 {
+    struct select_index *index = malloc(select_index_size(ENTRIES));
+    select_index_fill(index, entries, ENTRIES);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct select_need need = {FORMAT_OP_ATTN_FWD, cases[i].dtype, cases[i].features,
                                          cases[i].dim};
-        is_int(select_entry(entries, ENTRIES, &need), cases[i].entry, cases[i].what);
+        is_int(select_entry(index, &need), cases[i].entry, cases[i].what);
     }
+    free(index);
 }
 
 static uint32_t features(const struct aothip_attn_fwd_params *p)
 {
-    return select_need_attn_fwd(p).features;
-}
-
-static void test_mask_need(void)
-{
-    struct aothip_attn_fwd_params p = problem_make();
-    is_int(features(&p), 0, "no mask, aligned: no features needed");
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
-    is_int(features(&p), MASK, "top-left");
-    p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
-    is_int(features(&p), MASK, "bottom-right");
-    p.q.size[2] = p.o.size[2] = 1;
-    is_int(features(&p), 0, "bottom-right with one query sees all keys");
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
-    is_int(features(&p), MASK, "top-left with one query sees one key");
-    p.k.size[2] = p.v.size[2] = 1;
-    is_int(features(&p), 0, "which may be all there is");
+    return select_need_attn_fwd(p, 1).features;
 }
 
 static void test_alignment_need(void)
@@ -111,15 +104,14 @@ static void test_dim_need(void)
 {
     struct aothip_attn_fwd_params p = problem_make();
     p.v.size[3] = 80;
-    is_int(select_need_attn_fwd(&p).dim, 80, "dim_v above dim_qk");
+    is_int(select_need_attn_fwd(&p, 1).dim, 80, "dim_v above dim_qk");
     p.q.size[3] = 96;
-    is_int(select_need_attn_fwd(&p).dim, 96, "dim_qk above dim_v");
+    is_int(select_need_attn_fwd(&p, 1).dim, 96, "dim_qk above dim_v");
 }
 
 int main(void)
 {
     test_entry();
-    test_mask_need();
     test_alignment_need();
     test_dim_need();
     return tap_done();

@@ -108,7 +108,7 @@ static const struct damage {
      CODE(FORMAT), "entry 1: symbol is no"},
     {"symbol unprintable", offsetof(struct format_entry, symbol) + 128 + 136, 1, 7, INDEX,
      CODE(FORMAT), "entry 1: symbol is no"},
-    {"op", E(op), 2, INDEX, CODE(FORMAT), "op is 2"},
+    {"op", E(op), 11, INDEX, CODE(FORMAT), "op is 11"},
     {"dtype", E(dtype), 4, INDEX, CODE(FORMAT), "dtype is 4"},
     {"rank twice", E(rank), 0, INDEX, CODE(FORMAT), "rank 0 occurs twice"},
     {"features", E(features), 0x8001, INDEX, CODE(FORMAT), "features are 0x8001"},
@@ -250,13 +250,13 @@ static void test_files(void)
     struct store store;
     status_clear(&why);
     is_int(store_open(&store, directory, "gfx1100", &why), AOTHIP_E_NO_IMAGES, "no such GPU");
-    contains(why.text, "amd-gfx1100/flash/attn_fwd.zst", "names the file");
+    contains(why.text, "amd-gfx1100/flash/attn.zst", "names the file");
     is_int(open_written(&empty, &store), AOTHIP_E_FORMAT, "an empty file");
     contains(why.text, "the file is empty", "is told");
     make_image_write(&image, directory, "gfx90a");
     status_clear(&why);
     is_int(store_open(&store, directory, "gfx90a", &why), AOTHIP_E_TARGET, "another GPU's file");
-    snprintf(path, sizeof(path), "%s/amd-gfx942/%s", directory, FORMAT_FILE_ATTN_FWD);
+    snprintf(path, sizeof(path), "%s/amd-gfx942/%s", directory, FORMAT_FILE);
     unlink(path);
     mkdir(path, 0777);
     status_clear(&why);

@@ -22,7 +22,7 @@ struct rule {
         __VA_ARGS__;                                                                               \
     }
 RULE(zero_struct_size, p->struct_size = 0)
-RULE(small_struct_size, p->struct_size -= 8)
+RULE(small_struct_size, p->struct_size = offsetof(params, mask))
 RULE(absurd_struct_size, p->struct_size = (size_t)1 << 40)
 RULE(null_q, p->q.data = NULL)
 RULE(null_k, p->k.data = NULL)
@@ -55,7 +55,7 @@ RULE(dim_o, p->o.size[3] = 32)
 RULE(ratio, p->q.size[1] = p->o.size[1] = 7)
 RULE(more_k_heads, p->k.size[1] = p->v.size[1] = 16)
 RULE(no_k_heads, p->k.size[1] = p->v.size[1] = 0)
-RULE(bad_mask, p->mask = 3)
+RULE(bad_mask, p->mask = 6)
 RULE(negative_mask, p->mask = -1)
 RULE(nan_scale, p->scale = NAN)
 RULE(inf_scale, p->scale = -INFINITY)
@@ -97,7 +97,7 @@ static const struct rule rules[] = {
     {"inner stride 2", inner_stride, "q: stride[3] (dim) is 2"},
     {"inner stride 0", no_inner_stride, "o: stride[3] (dim) is 0"},
     {"batch of k", batch_k, "k: size[0] (batch) is 3, but q's is 2"},
-    {"batch of v", batch_v, "v: size[0] (batch) is 1, but q's is 2"},
+    {"batch of v", batch_v, "v: size[0] (batch) is 1, but k's is 2"},
     {"batch of o", batch_o, "o: size[0] (batch) is 1, but q's is 2"},
     {"heads of v", heads_v, "v: size[1] (head) is 4, but k's is 2"},
     {"heads of o", heads_o, "o: size[1] (head) is 4, but q's is 8"},
@@ -108,7 +108,7 @@ static const struct rule rules[] = {
     {"7 heads over 2", ratio, "q: size[1] (head) is 7, no multiple of k's 2"},
     {"8 heads over 16", more_k_heads, "q: size[1] (head) is 8, no multiple of k's 16"},
     {"8 heads over 0", no_k_heads, "q: size[1] (head) is 8, no multiple of k's 0"},
-    {"mask 3", bad_mask, "mask is 3"},
+    {"mask 6", bad_mask, "mask is 6"},
     {"mask -1", negative_mask, "mask is -1"},
     {"scale NaN", nan_scale, "scale is"},
     {"scale -inf", inf_scale, "scale is -inf"},
@@ -180,10 +180,9 @@ static const struct rule legal[] = {
 
 static enum aothip_status validate(const params *given, struct status *why)
 {
-    const params *used;
-    params room;
+    struct validate_fwd checked;
     status_clear(why);
-    return validate_attn_fwd(given, &room, &used, why);
+    return validate_attn_fwd(given, &checked, why);
 }
 
 static void test_rules(void)
@@ -211,16 +210,16 @@ static void test_newer_struct(void)
         params known;
         uint64_t unknown[3];
     } newer = {problem_make(), {0}};
-    const params *used;
-    params room;
+    struct validate_fwd checked;
     struct status why;
     newer.known.struct_size = sizeof(newer);
     status_clear(&why);
-    is_int(validate_attn_fwd(&newer.known, &room, &used, &why), AOTHIP_OK,
+    is_int(validate_attn_fwd(&newer.known, &checked, &why), AOTHIP_OK,
            "a newer struct whose new fields are zero");
-    ok(used == &room && used->q.data == newer.known.q.data, "is copied");
+    ok(checked.params == &checked.room && checked.params->q.data == newer.known.q.data,
+       "is copied");
     newer.unknown[1] = 1;
-    is_int(validate_attn_fwd(&newer.known, &room, &used, &why), AOTHIP_E_UNSUPPORTED,
+    is_int(validate_attn_fwd(&newer.known, &checked, &why), AOTHIP_E_UNSUPPORTED,
            "a new field that is set is refused");
     contains(why.text, "params: byte", "and its place named");
 }

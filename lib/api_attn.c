@@ -1,0 +1,150 @@
+/* The C API: attention. Validate, plan all launches, then launch them. */
+#include "capture.h"
+#include "plan.h"
+
+/* The problem of a call, for what captures it. */
+struct call {
+    const struct aothip_attn_fwd_params *fwd;
+    const struct aothip_attn_bwd_params *bwd; /* NULL in the forward pass */
+};
+
+static enum aothip_status begin_capture(const char *root, const struct plan *plan,
+                                        const struct plan_launch *launch, const struct call *call,
+                                        struct capture **capture, struct status *why)
+{
+    const struct module_kernel *kernel = &plan->device->kernels[launch->entry];
+    const struct format_entry *entry = &plan->device->images->entries[launch->entry];
+    char target[TARGET_TEXT_MAX];
+    struct capture_launch all = {
+        .symbol = entry->symbol,
+        .target = target_print(&plan->device->target, target),
+        .code = kernel->code,
+        .code_size = kernel->code_size,
+        .kernarg = &launch->args,
+        .kernarg_size = launch->args_size,
+        .grid = launch->grid,
+    };
+    capture_describe(&all, entry->op, &launch->args, call->fwd, call->bwd);
+    return capture_begin(root, plan->hip, plan->stream, &all, capture, why);
+}
+
+static enum aothip_status run_launch(struct plan *plan, struct plan_launch *launch,
+                                     const struct call *call, struct status *why)
+{
+    const struct args_grid *grid = &launch->grid;
+    const char *symbol = plan->device->images->entries[launch->entry].symbol;
+    const char *root = module_capture(plan->context);
+    struct capture *capture = NULL;
+    void *parameters[] = {&launch->args};
+    hipError_t error;
+    if (module_log(plan->context) >= STATUS_LOG_ALL)
+        status_print("device %d: launch %s, grid %u x %u x %u of %u threads", plan->device->number,
+                     symbol, grid->x, grid->y, grid->z, grid->threads);
+    if (root && begin_capture(root, plan, launch, call, &capture, why))
+        return why->code;
+    error = plan->hip->module_launch_kernel(launch->function, grid->x, grid->y, grid->z,
+                                            grid->threads, 1, 1, 0, plan->stream, parameters, NULL);
+    if (error != hipSuccess)
+        hip_fail_for(plan->hip, symbol, "hipModuleLaunchKernel", error, why);
+    if (capture)
+        capture_end(capture, why);
+    return why->code;
+}
+
+static enum aothip_status run_plan(struct plan *plan, const struct call *call, struct status *why)
+{
+    for (unsigned i = 0; i < plan->count; i++)
+        if (run_launch(plan, &plan->launches[i], call, why))
+            return why->code;
+    return AOTHIP_OK;
+}
+
+enum aothip_status aothip_attn_fwd(struct aothip_context *context,
+                                   const struct aothip_attn_fwd_params *params, void *stream)
+{
+    struct validate_fwd checked;
+    struct plan plan;
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    status_clear(&why);
+    if (!validate_attn_fwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why) &&
+        !plan_attn_fwd(&plan, &checked, &why)) {
+        const struct call call = {checked.params, NULL};
+        if (run_plan(&plan, &call, &why) == AOTHIP_OK)
+            return AOTHIP_OK;
+    }
+    return status_publish(&why, module_log(context));
+}
+
+enum aothip_status aothip_attn_probs(struct aothip_context *context,
+                                     const struct aothip_attn_fwd_params *params, void *stream)
+{
+    struct validate_fwd checked;
+    struct plan plan;
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    status_clear(&why);
+    if (!validate_attn_fwd(params, &checked, &why) && !checked.params->probs.data)
+        status_set(&why, AOTHIP_E_ARGUMENT, "probs: data is NULL");
+    if (!why.code && !plan_begin(&plan, context, stream, &why) &&
+        !plan_attn_probs(&plan, checked.params, &why)) {
+        const struct call call = {checked.params, NULL};
+        run_plan(&plan, &call, &why);
+    }
+    return status_publish(&why, module_log(context));
+}
+
+enum aothip_status aothip_attn_bwd(struct aothip_context *context,
+                                   const struct aothip_attn_bwd_params *params, void *stream)
+{
+    struct validate_bwd checked;
+    struct plan plan;
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    status_clear(&why);
+    if (!validate_attn_bwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why) &&
+        !plan_attn_bwd(&plan, &checked, &why)) {
+        const struct call call = {checked.fwd.params, checked.params};
+        run_plan(&plan, &call, &why);
+    }
+    return status_publish(&why, module_log(context));
+}
+
+enum aothip_status aothip_attn_fwd_workspace(struct aothip_context *context,
+                                             const struct aothip_attn_fwd_params *params,
+                                             void *stream, size_t *bytes)
+{
+    struct validate_fwd checked;
+    struct plan plan;
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    if (!bytes)
+        return status_refuse_null("bytes");
+    *bytes = 0;
+    status_clear(&why);
+    if (!validate_attn_fwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why))
+        *bytes = plan_fwd_workspace(&plan, checked.params);
+    return status_publish(&why, module_log(context));
+}
+
+enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *context,
+                                             const struct aothip_attn_bwd_params *params,
+                                             void *stream, size_t *bytes)
+{
+    struct validate_bwd checked;
+    struct status why;
+    (void)stream; /* the same on every device today */
+    if (!context)
+        return status_refuse_null("context");
+    if (!bytes)
+        return status_refuse_null("bytes");
+    *bytes = 0;
+    status_clear(&why);
+    if (!validate_attn_bwd(params, &checked, &why))
+        *bytes = plan_bwd_workspace(&checked);
+    return status_publish(&why, module_log(context));
+}

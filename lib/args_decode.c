@@ -1,0 +1,132 @@
+/* Fills the arguments of what runs beside attn_fwd: split keys, a growing cache, probs. Pure. */
+#include "args.h"
+
+#include <string.h>
+
+#include "shape.h"
+
+enum { PART_ALIGNMENT = 256 }; /* bytes: no two parts of the workspace share a cache line */
+
+/* Adds a part of `count` elements; where its size overflows, so will that of all. */
+static uint64_t add_part(struct args_workspace *workspace, unsigned __int128 count, uint64_t bytes)
+{
+    const uint64_t begin = workspace->size;
+    unsigned __int128 end = begin + count * bytes;
+    end = (end + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
+    workspace->size = end > SIZE_MAX ? SIZE_MAX / PART_ALIGNMENT * PART_ALIGNMENT : (uint64_t)end;
+    return begin;
+}
+
+struct args_workspace args_fwd_workspace(const struct aothip_attn_fwd_params *p, int32_t splits)
+{
+    /* each below 2^30 */
+    const unsigned __int128 rows =
+        (unsigned __int128)shape_sequences(p) * (uint64_t)p->q.size[1] * (uint64_t)shape_grid_q(p);
+    struct args_workspace workspace = {0, 0, 0, 0};
+    if (p->rotary_cos)
+        workspace.q =
+            add_part(&workspace, rows * (uint64_t)p->q.size[3], p->q.dtype == AOTHIP_F32 ? 4 : 2);
+    if (splits > 1) {
+        workspace.partial_o =
+            add_part(&workspace, rows * (uint64_t)splits * (uint64_t)p->v.size[3], 4);
+        workspace.partial_lse = add_part(&workspace, rows * (uint64_t)splits, 4);
+    }
+    return workspace;
+}
+
+struct aothip_tensor args_rotated_q(const struct aothip_attn_fwd_params *p,
+                                    const struct args_workspace *workspace)
+{
+    struct aothip_tensor q = {.data = (char *)p->workspace + workspace->q, .dtype = p->q.dtype};
+    memcpy(q.size, p->q.size, sizeof(q.size));
+    q.size[2] = shape_grid_q(p);
+    q.stride[3] = 1;
+    q.stride[2] = q.size[3];
+    q.stride[1] = q.size[2] * q.stride[2];
+    q.stride[0] = q.size[1] * q.stride[1];
+    return q;
+}
+
+enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
+                                   const struct args_workspace *workspace, int32_t splits,
+                                   int merge, const struct format_entry *entry,
+                                   struct attn_split_args *args, struct args_grid *grid,
+                                   struct status *why)
+{
+    const uint64_t heads_k = (uint64_t)p->k.size[1], rows = (uint64_t)shape_grid_q(p);
+    const uint64_t heads_q = (uint64_t)p->q.size[1];
+    const uint64_t group_rows = rows * (heads_q / heads_k);
+    const uint64_t tiles = (group_rows + entry->tile_q - 1) / entry->tile_q;
+    const uintptr_t base = (uintptr_t)p->workspace;
+    if (args_make_grid(merge ? heads_q * rows : tiles * heads_k * (uint64_t)splits,
+                       (uint64_t)shape_sequences(p), entry, grid, why))
+        return why->code;
+    memset(args, 0, sizeof(*args));
+    args_problem(p, &args->fwd.problem);
+    args->fwd.problem.grid_y = (int32_t)grid->y;
+    args->fwd.o = (uintptr_t)p->o.data;
+    args->fwd.o_stride = args_strides(&p->o);
+    args->fwd.lse = (uintptr_t)p->lse;
+    if (p->dropout_p > 0) {
+        args->fwd.seed_output = (uintptr_t)p->dropout_seed_output;
+        args->fwd.offset_output = (uintptr_t)p->dropout_offset_output;
+    }
+    args->partial_o = base + workspace->partial_o;
+    args->partial_lse = base + workspace->partial_lse;
+    args->splits = splits;
+    return AOTHIP_OK;
+}
+
+enum aothip_status args_attn_append(const struct aothip_attn_fwd_params *p,
+                                    const struct args_workspace *workspace,
+                                    const struct format_entry *entry, struct attn_append_args *args,
+                                    struct args_grid *grid, struct status *why)
+{
+    const int64_t new_rows = shape_new_rows(p);
+    const int64_t q_rows = p->rotary_cos ? p->q.size[1] * shape_grid_q(p) : 0;
+    if (args_make_grid((uint64_t)(q_rows + p->k.size[1] * new_rows), (uint64_t)shape_sequences(p),
+                       entry, grid, why))
+        return why->code;
+    memset(args, 0, sizeof(*args));
+    args_problem(p, &args->problem);
+    args->problem.grid_y = (int32_t)grid->y;
+    if (new_rows) {
+        args->k_new = (uintptr_t)p->k_new.data;
+        args->v_new = (uintptr_t)p->v_new.data;
+        args->k_new_stride = args_strides(&p->k_new);
+        args->v_new_stride = args_strides(&p->v_new);
+        args->rows = (int32_t)new_rows;
+    }
+    if (p->rotary_cos) {
+        args->q_out = (uintptr_t)args_rotated_q(p, workspace).data;
+        args->rotary_cos = (uintptr_t)p->rotary_cos;
+        args->rotary_sin = (uintptr_t)p->rotary_sin;
+        args->rotary_stride = p->rotary_stride;
+        args->rotary_dim = p->rotary_dim;
+        args->rotary_rows = p->rotary_rows;
+        args->problem.flags |= p->rotary_interleaved ? KERNARG_ROTARY_INTERLEAVED : 0;
+        args->problem.flags |= p->mask == AOTHIP_MASK_NONE ? KERNARG_ROTARY_CONSTANT_Q : 0;
+    }
+    return AOTHIP_OK;
+}
+
+enum aothip_status args_attn_probs(const struct aothip_attn_fwd_params *p,
+                                   const struct format_entry *entry, struct attn_probs_args *args,
+                                   struct args_grid *grid, struct status *why)
+{
+    const int64_t covered = shape_grid_q(p);
+    const int64_t rows = p->probs.size[2] < covered ? p->probs.size[2] : covered;
+    const uint64_t runs = args_count_tiles((uint32_t)p->probs.size[3], entry->threads);
+    if (args_make_grid((uint64_t)(p->q.size[1] * rows) * runs, (uint64_t)shape_sequences(p), entry,
+                       grid, why))
+        return why->code;
+    args_problem(p, &args->problem);
+    args->problem.grid_y = (int32_t)grid->y;
+    args->problem.seq_q = (int32_t)rows;
+    args->problem.flags |= p->probs_dropped ? KERNARG_PROBS_DROPPED : 0;
+    args->lse = (uintptr_t)p->lse;
+    args->probs = args_tensor(&p->probs);
+    args->probs_k = (int32_t)p->probs.size[3];
+    args->probs_dtype = p->probs.dtype;
+    return AOTHIP_OK;
+}

@@ -1,0 +1,207 @@
+/* Plans the launches of a call. */
+#include "plan.h"
+
+#include "select.h"
+#include "shape.h"
+
+/*
+ * When to share out keys: a launch of so few query rows that most of the GPU would idle, and parts
+ * long enough to be worth the merge.
+ */
+enum { SPLIT_MAX_ROWS = 16, SPLIT_MIN_KEYS = 256, SPLIT_MAX = 64, SPLIT_WORKGROUPS_A_UNIT = 2 };
+
+enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context, hipStream_t stream,
+                              struct status *why)
+{
+    int number;
+    plan->context = context;
+    plan->stream = stream;
+    plan->count = 0;
+    if (module_hip(context, &plan->hip, why) ||
+        module_stream_device(plan->hip, stream, &number, why) ||
+        module_device(context, plan->hip, number, &plan->device, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
+static const struct format_entry *entry_of(const struct plan *plan, int entry)
+{
+    return &plan->device->images->entries[entry];
+}
+
+/* Why select_entry() found nothing, in terms of the arguments. */
+static enum aothip_status refuse_unsupported(const struct plan *plan,
+                                             const struct select_need *need, struct status *why)
+{
+    static const char *const names[] = {
+        [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
+    return status_set(why, AOTHIP_E_UNSUPPORTED,
+                      "q, v: no kernel %s for %s, head dim %lld%s%s%s of %s in %s",
+                      select_op_name(need->op), names[need->dtype], (long long)need->dim,
+                      need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
+                      need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
+                      need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
+                      plan->device->target.gpu, plan->device->images->path);
+}
+
+struct plan_launch *plan_next(struct plan *plan, const struct select_need *need, struct status *why)
+{
+    struct plan_launch *launch = &plan->launches[plan->count];
+    const int entry = select_entry(plan->device->index, need);
+    if (entry < 0) {
+        refuse_unsupported(plan, need, why);
+        return NULL;
+    }
+    launch->entry = (uint32_t)entry;
+    return launch;
+}
+
+enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why)
+{
+    struct plan_launch *launch = &plan->launches[plan->count];
+    launch->args_size = args_size;
+    if (module_function(plan->context, plan->hip, plan->device, launch->entry, &launch->function,
+                        why))
+        return why->code;
+    plan->count++;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                  int plain, struct status *why)
+{
+    const struct select_need need = select_need_attn_fwd(p, plain);
+    struct plan_launch *launch = plan_next(plan, &need, why);
+    if (!launch || args_attn_fwd(p, plain, entry_of(plan, (int)launch->entry), &launch->args.fwd,
+                                 &launch->grid, why))
+        return why->code;
+    return plan_add(plan, sizeof(launch->args.fwd), why);
+}
+
+/* The entries of attn_split and attn_merge; 0 where one of them is missing. */
+static int find_split(const struct plan *plan, const struct aothip_attn_fwd_params *p, int entry[2])
+{
+    struct select_need need = select_need_attn_fwd(p, 0);
+    const struct aothip_tensor *const o[] = {&p->o};
+    need.op = FORMAT_OP_ATTN_SPLIT;
+    entry[0] = select_entry(plan->device->index, &need);
+    need = select_need_other(FORMAT_OP_ATTN_MERGE, p, o, 1);
+    entry[1] = select_entry(plan->device->index, &need);
+    return entry[0] >= 0 && entry[1] >= 0;
+}
+
+/* How many workgroups should share the keys; 1 where it is not worth it. */
+static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
+{
+    const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
+    const int64_t keys = shape_max_k(p) < shape_rows_k(p) ? shape_max_k(p) : shape_rows_k(p);
+    const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
+    int64_t workgroups, splits, most = keys / SPLIT_MIN_KEYS;
+    int entry[2];
+    if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
+        return 1;
+    if (p->splits > 1)
+        return p->splits;
+    if (rows > SPLIT_MAX_ROWS)
+        return 1;
+    workgroups = shape_sequences(p) * heads_k *
+                 args_count_tiles((uint32_t)(rows * (p->q.size[1] / heads_k)),
+                                  entry_of(plan, entry[0])->tile_q);
+    splits = workgroups ? enough / workgroups : 1;
+    if (splits > most)
+        splits = most;
+    if (splits > SPLIT_MAX)
+        splits = SPLIT_MAX;
+    return splits > 1 ? (int32_t)splits : 1;
+}
+
+/* Both launches of attention with split keys. */
+static enum aothip_status add_split(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                    const struct args_workspace *workspace, int32_t splits,
+                                    struct status *why)
+{
+    int entry[2];
+    find_split(plan, p, entry);
+    for (int merge = 0; merge < 2; merge++) {
+        struct plan_launch *launch = &plan->launches[plan->count];
+        launch->entry = (uint32_t)entry[merge];
+        if (args_attn_split(p, workspace, splits, merge, entry_of(plan, entry[merge]),
+                            &launch->args.split, &launch->grid, why) ||
+            plan_add(plan, sizeof(launch->args.split), why))
+            return why->code;
+    }
+    return AOTHIP_OK;
+}
+
+static enum aothip_status add_append(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                     const struct args_workspace *workspace, struct status *why)
+{
+    const struct aothip_tensor *const tensors[] = {&p->q, &p->k, &p->v, &p->k_new, &p->v_new};
+    const struct select_need need = select_need_other(FORMAT_OP_ATTN_APPEND, p, tensors, 5);
+    struct plan_launch *launch = plan_next(plan, &need, why);
+    if (!launch || args_attn_append(p, workspace, entry_of(plan, (int)launch->entry),
+                                    &launch->args.append, &launch->grid, why))
+        return why->code;
+    return plan_add(plan, sizeof(launch->args.append), why);
+}
+
+enum aothip_status plan_attn_probs(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                   struct status *why)
+{
+    const struct aothip_tensor *const tensors[] = {&p->q, &p->k};
+    const struct select_need need =
+        select_need_other(FORMAT_OP_ATTN_PROBS, p, tensors, p->probs_dropped ? 2 : 0);
+    struct plan_launch *launch;
+    if (!p->probs.size[1] || !p->probs.size[2] || !p->probs.size[3] || !shape_sequences(p) ||
+        !shape_grid_q(p))
+        return AOTHIP_OK;
+    launch = plan_next(plan, &need, why);
+    if (!launch || args_attn_probs(p, entry_of(plan, (int)launch->entry), &launch->args.probs,
+                                   &launch->grid, why))
+        return why->code;
+    return plan_add(plan, sizeof(launch->args.probs), why);
+}
+
+size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *p)
+{
+    return args_fwd_workspace(p, choose_splits(plan, p)).size;
+}
+
+/* What options add around attention itself: an append before it, split keys, probs behind it. */
+static enum aothip_status plan_options(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                       struct status *why)
+{
+    const size_t room = p->workspace ? p->workspace_size : 0;
+    struct aothip_attn_fwd_params rotated;
+    struct args_workspace workspace;
+    int32_t splits = choose_splits(plan, p);
+    if (args_fwd_workspace(p, splits).size > room)
+        splits = 1;
+    workspace = args_fwd_workspace(p, splits);
+    if (workspace.size > room)
+        return status_set(why, AOTHIP_E_ARGUMENT,
+                          "workspace: rotary_cos needs %llu bytes, but workspace_size is %zu%s",
+                          (unsigned long long)workspace.size, p->workspace_size,
+                          p->workspace ? "" : " and workspace NULL");
+    if ((shape_new_rows(p) || p->rotary_cos) && shape_sequences(p) && p->k.size[1] &&
+        (shape_new_rows(p) || !shape_is_empty(p)) && add_append(plan, p, &workspace, why))
+        return why->code;
+    if (shape_is_empty(p) || !shape_grid_q(p) || !shape_sequences(p))
+        return AOTHIP_OK;
+    if (p->rotary_cos) {
+        rotated = *p;
+        rotated.q = args_rotated_q(p, &workspace);
+        p = &rotated;
+    }
+    if (splits > 1 ? add_split(plan, p, &workspace, splits, why) : add_fwd(plan, p, 0, why))
+        return why->code;
+    return p->probs.data ? plan_attn_probs(plan, p, why) : AOTHIP_OK;
+}
+
+enum aothip_status plan_attn_fwd(struct plan *plan, const struct validate_fwd *checked,
+                                 struct status *why)
+{
+    if (!checked->plain)
+        return plan_options(plan, checked->params, why);
+    return shape_is_empty(checked->params) ? AOTHIP_OK : add_fwd(plan, checked->params, 1, why);
+}

@@ -1,0 +1,58 @@
+/*
+ * All launches of a call, in stream order: kernels selected and loaded and arguments filled before
+ * the first one is launched, so that a call that cannot be computed has launched nothing.
+ */
+#ifndef AOTHIP_PLAN_H
+#define AOTHIP_PLAN_H
+
+#include "args.h"
+#include "module.h"
+#include "select.h"
+#include "validate.h"
+
+enum { PLAN_MAX = 6 }; /* the backward pass with all gradients */
+
+struct plan_launch {
+    uint32_t entry; /* of the device's images */
+    hipFunction_t function;
+    struct args_grid grid;
+    size_t args_size;
+    union args_any args;
+};
+
+struct plan {
+    struct aothip_context *context;
+    const struct hip *hip;
+    struct module_device *device;
+    hipStream_t stream;
+    unsigned count;
+    struct plan_launch launches[PLAN_MAX];
+};
+
+/* Finds the runtime and the device of `stream`. Errors: those of module_device(). */
+enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context, hipStream_t stream,
+                              struct status *why);
+
+/*
+ * Each adds the launches of a valid problem; there may be none.
+ * Errors: ARGUMENT (workspace too small), UNSUPPORTED, those of module_load().
+ */
+enum aothip_status plan_attn_fwd(struct plan *plan, const struct validate_fwd *checked,
+                                 struct status *why);
+enum aothip_status plan_attn_probs(struct plan *plan, const struct aothip_attn_fwd_params *params,
+                                   struct status *why);
+enum aothip_status plan_attn_bwd(struct plan *plan, const struct validate_bwd *checked,
+                                 struct status *why);
+
+/* The next launch, with its entry selected, or NULL. Counts once it is added. */
+struct plan_launch *plan_next(struct plan *plan, const struct select_need *need,
+                              struct status *why);
+
+/* Adds the next launch, whose arguments of `args_size` bytes are filled, and loads its kernel. */
+enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why);
+
+/* Bytes of workspace of use in a valid problem on the plan's device. */
+size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *params);
+size_t plan_bwd_workspace(const struct validate_bwd *checked);
+
+#endif

@@ -1,0 +1,75 @@
+/* Sizes that follow from the arguments of a forward problem, the same for every room. Pure. */
+#ifndef AOTHIP_SHAPE_H
+#define AOTHIP_SHAPE_H
+
+#include "aothip/aothip.h"
+
+/* How many sequences there are. */
+static inline int64_t shape_sequences(const struct aothip_attn_fwd_params *p)
+{
+    return p->sequences ? p->sequences : p->q.size[0];
+}
+
+/* Rows of the longest query sequence as the caller counts them: the pitch of lse and dropout. */
+static inline int64_t shape_max_q(const struct aothip_attn_fwd_params *p)
+{
+    return p->q_seqs.max ? p->q_seqs.max : p->q.size[2];
+}
+
+/* Query rows that a launch covers: no sequence reaches beyond the tensor. */
+static inline int64_t shape_grid_q(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t max = shape_max_q(p);
+    return max < p->q.size[2] ? max : p->q.size[2];
+}
+
+/* Rows that a sequence of k and v has room for. */
+static inline int64_t shape_rows_k(const struct aothip_attn_fwd_params *p)
+{
+    return p->block_table ? p->block_table_columns * p->k.size[2] : p->k.size[2];
+}
+
+/* Length of the key sequences where no array gives it, without what is appended. */
+static inline int64_t shape_length_k(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t rows = shape_rows_k(p);
+    return p->block_table && p->k_seqs.max && p->k_seqs.max < rows ? p->k_seqs.max : rows;
+}
+
+/* Rows of k_new. */
+static inline int64_t shape_new_rows(const struct aothip_attn_fwd_params *p)
+{
+    return p->k_new.data ? p->k_new.size[2] : 0;
+}
+
+/* Keys of the longest sequence as the caller counts them. */
+static inline int64_t shape_max_k(const struct aothip_attn_fwd_params *p)
+{
+    return p->k_seqs.max ? p->k_seqs.max : shape_rows_k(p);
+}
+
+/* Elements of lse by its layout; INT64_MAX where 64 bits do not hold their number. */
+static inline int64_t shape_lse_elements(const struct aothip_attn_fwd_params *p)
+{
+    const int rows = p->lse_layout == AOTHIP_LSE_ROWS;
+    int64_t count = p->q.size[1];
+    if (__builtin_mul_overflow(count, rows ? shape_max_q(p) : p->q.size[2], &count) ||
+        (rows && __builtin_mul_overflow(count, shape_sequences(p), &count)))
+        return INT64_MAX;
+    return count;
+}
+
+/* Elements of lse that may be accessed. */
+static inline int64_t shape_lse_room(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t whole = shape_lse_elements(p);
+    return p->lse_size && p->lse_size < whole ? p->lse_size : whole;
+}
+
+/* Whether there is no row of o at all. */
+static inline int shape_is_empty(const struct aothip_attn_fwd_params *p)
+{
+    return !(p->o.size[0] && p->o.size[1] && p->o.size[2]);
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* Checks what a forward problem has beside q, k, v, o; every message names the argument. Pure. */
+#include "validate.h"
+
+#include "shape.h"
+
+enum { MIN_PAGE = 16, MAX_PAGE = 4096, MAX_SPLITS = 256 };
+
+typedef struct aothip_attn_fwd_params fwd_params;
+
+static enum aothip_status check_flag(const char *name, int32_t value, struct status *why)
+{
+    if (value == 0 || value == 1)
+        return AOTHIP_OK;
+    return VALIDATE_FAIL("%s is %d, not 0 or 1", name, value);
+}
+
+static enum aothip_status check_stride(const char *name, int64_t stride, struct status *why)
+{
+    if ((uint64_t)stride <= VALIDATE_MAX_STRIDE)
+        return AOTHIP_OK;
+    return VALIDATE_FAIL("%s is %lld, not 0 to 2^48", name, (long long)stride);
+}
+
+static enum aothip_status check_seqs(const char *name, const struct aothip_seqs *seqs,
+                                     int32_t index64, struct status *why)
+{
+    const int64_t bytes = index64 ? 8 : 4;
+    if (seqs->packed != 0 && seqs->packed != 1)
+        return VALIDATE_FAIL("%s: packed is %d, not 0 or 1", name, seqs->packed);
+    if ((uint32_t)seqs->max > VALIDATE_MAX_SIZE)
+        return VALIDATE_FAIL("%s: max is %d, not 0 to 2^30", name, seqs->max);
+    if (((uintptr_t)seqs->cumulative | (uintptr_t)seqs->lengths | (uintptr_t)seqs->starts) &
+        (uintptr_t)(bytes - 1))
+        return VALIDATE_FAIL("%s: an array is not aligned to its elements of %d bytes", name,
+                             (int)bytes);
+    return AOTHIP_OK;
+}
+
+/* How the batch sizes of q and k go together with the number of sequences. */
+static enum aothip_status check_batch(const fwd_params *p, struct status *why)
+{
+    const int64_t sequences = shape_sequences(p);
+    if (p->sequences < 0 || (uint64_t)sequences > VALIDATE_MAX_SIZE)
+        return VALIDATE_FAIL("sequences is %d, not 0 to 2^30", p->sequences);
+    if (p->q_seqs.packed && p->q.size[0] != 1)
+        return VALIDATE_FAIL("q: size[0] (batch) is %lld, but q_seqs.packed needs 1",
+                             (long long)p->q.size[0]);
+    if (!p->q_seqs.packed && p->q.size[0] != sequences)
+        return VALIDATE_FAIL("q: size[0] (batch) is %lld, but sequences is %d",
+                             (long long)p->q.size[0], p->sequences);
+    if (p->q_seqs.packed && sequences > 1 && !p->q_seqs.cumulative && !p->q_seqs.starts)
+        return VALIDATE_FAIL("q_seqs: packed needs cumulative or starts");
+    if (p->k_seqs.packed && p->k.size[0] != 1)
+        return VALIDATE_FAIL("k: size[0] (batch) is %lld, but k_seqs.packed needs 1",
+                             (long long)p->k.size[0]);
+    if (!p->k_seqs.packed && !p->block_table && !p->batch_index && p->k.size[0] != sequences) {
+        if (!p->sequences && !p->q_seqs.packed)
+            return validate_equal(&p->k, "k", &p->q, "q", 0, why);
+        return VALIDATE_FAIL("k: size[0] (batch) is %lld, but there are %lld sequences",
+                             (long long)p->k.size[0], (long long)sequences);
+    }
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_lse(const fwd_params *p, struct validate_view *lse,
+                                    struct status *why)
+{
+    if (p->lse_layout < AOTHIP_LSE_ROWS || p->lse_layout > AOTHIP_LSE_HEADS_COMPACT)
+        return VALIDATE_FAIL("lse_layout is %d, which is no enum aothip_lse_layout", p->lse_layout);
+    if (p->lse_layout != AOTHIP_LSE_ROWS && !p->q_seqs.packed)
+        return VALIDATE_FAIL("lse_layout is %d, which needs q_seqs.packed", p->lse_layout);
+    if (p->lse_layout == AOTHIP_LSE_HEADS_COMPACT && !p->q_seqs.starts && !p->q_seqs.cumulative)
+        return VALIDATE_FAIL("lse_layout is %d, which needs q_seqs.starts or cumulative",
+                             p->lse_layout);
+    if (p->lse_size < 0)
+        return VALIDATE_FAIL("lse_size is %lld", (long long)p->lse_size);
+    if (check_flag("lse_base2", p->lse_base2, why))
+        return why->code;
+    return validate_array(lse, p->lse, shape_lse_room(p), 4, why);
+}
+
+static enum aothip_status check_pages(const fwd_params *p, struct status *why)
+{
+    const int64_t page = p->k.size[2];
+    if (validate_pointer("batch_index", p->batch_index, 4, why))
+        return why->code;
+    if (p->batch_index && p->k_seqs.packed)
+        return VALIDATE_FAIL("batch_index does not go with k_seqs.packed");
+    if (!p->block_table)
+        return AOTHIP_OK;
+    if (p->batch_index)
+        return VALIDATE_FAIL("block_table and batch_index are both given");
+    if (p->k_seqs.packed || p->k_seqs.starts)
+        return VALIDATE_FAIL("block_table does not go with k_seqs.packed or k_seqs.starts");
+    if (page < MIN_PAGE || page > MAX_PAGE || page & (page - 1))
+        return VALIDATE_FAIL("k: size[2] (seq) is %lld; a page has a power of two from %d to %d "
+                             "rows",
+                             (long long)page, MIN_PAGE, MAX_PAGE);
+    if ((uint64_t)(p->block_table_columns * page) > VALIDATE_MAX_SIZE)
+        return VALIDATE_FAIL("block_table_columns is %d, not 0 to 2^30 rows of %lld a page",
+                             p->block_table_columns, (long long)page);
+    if (validate_pointer("block_table", p->block_table, 4, why) ||
+        check_stride("block_table_stride", p->block_table_stride, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
+/* A bias or a boolean mask: each size is that of the scores or 1. */
+static enum aothip_status check_scores(struct validate_view *view, const fwd_params *p,
+                                       struct status *why)
+{
+    const int64_t wanted[4] = {shape_sequences(p), p->q.size[1], shape_grid_q(p), shape_max_k(p)};
+    const struct aothip_tensor *tensor = view->tensor;
+    for (int i = 0; i < 4; i++) {
+        const int64_t size = tensor->size[i];
+        if (size != 1 && (i < 2 ? size != wanted[i] : size < wanted[i]))
+            return VALIDATE_FAIL("%s: size[%d] is %lld, not 1 or %lld", view->name, i,
+                                 (long long)size, (long long)wanted[i]);
+    }
+    return validate_span(view, why);
+}
+
+static enum aothip_status check_bias_and_keep(const fwd_params *p, struct validate_view *bias,
+                                              struct validate_view *keep, struct status *why)
+{
+    if (p->bias.data) {
+        if (p->bias.dtype != AOTHIP_F32 && p->bias.dtype != p->q.dtype)
+            return VALIDATE_FAIL("bias: dtype is %d, neither F32 nor q's %d", p->bias.dtype,
+                                 p->q.dtype);
+        if (check_scores(bias, p, why))
+            return why->code;
+    }
+    if (p->keep.data) {
+        if (p->keep.dtype != AOTHIP_BOOL)
+            return VALIDATE_FAIL("keep: dtype is %d, not BOOL", p->keep.dtype);
+        if (check_scores(keep, p, why))
+            return why->code;
+    }
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_dropout(const fwd_params *p, struct status *why)
+{
+    if (!(p->dropout_p >= 0 && p->dropout_p <= 1))
+        return VALIDATE_FAIL("dropout_p is %g, not 0 to 1", (double)p->dropout_p);
+    if (check_flag("probs_dropped", p->probs_dropped, why) || p->dropout_p == 0)
+        return why->code; /* without dropout the pointers may be anything */
+    if (validate_pointer("dropout_seed_pointer", p->dropout_seed_pointer, 8, why) ||
+        validate_pointer("dropout_offset_pointer", p->dropout_offset_pointer, 8, why) ||
+        validate_pointer("dropout_seed_output", p->dropout_seed_output, 8, why) ||
+        validate_pointer("dropout_offset_output", p->dropout_offset_output, 8, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_probs(const fwd_params *p, struct validate_view *view,
+                                      struct status *why)
+{
+    const struct aothip_tensor *probs = &p->probs;
+    if (!probs->data)
+        return AOTHIP_OK;
+    if (probs->dtype != AOTHIP_F32 && probs->dtype != AOTHIP_F16 && probs->dtype != AOTHIP_BF16)
+        return VALIDATE_FAIL("probs: dtype is %d, not F32, F16 or BF16", probs->dtype);
+    if (probs->size[0] != shape_sequences(p))
+        return VALIDATE_FAIL("probs: size[0] (batch) is %lld, but there are %lld sequences",
+                             (long long)probs->size[0], (long long)shape_sequences(p));
+    if (validate_equal(probs, "probs", &p->q, "q", 1, why))
+        return why->code;
+    if (p->probs_dropped && !p->lse)
+        return VALIDATE_FAIL("probs_dropped needs lse");
+    return validate_span(view, why);
+}
+
+/* ALiBi, soft-cap and sinks. */
+static enum aothip_status check_score_scalars(const fwd_params *p, struct status *why)
+{
+    if (!(p->softcap >= 0) || !__builtin_isfinite(p->softcap))
+        return VALIDATE_FAIL("softcap is %g, not 0 or positive", (double)p->softcap);
+    if (validate_pointer("alibi_slopes", p->alibi_slopes, 4, why) ||
+        check_stride("alibi_stride", p->alibi_stride, why) ||
+        validate_pointer("sinks", p->sinks, 4, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_append(const fwd_params *p, struct validate_view *k_new,
+                                       struct validate_view *v_new, struct status *why)
+{
+    const struct aothip_tensor *given[] = {&p->k_new, &p->v_new};
+    struct validate_view *views[] = {k_new, v_new};
+    if (!p->k_new.data != !p->v_new.data)
+        return VALIDATE_FAIL("%s is given without %s", p->k_new.data ? "k_new" : "v_new",
+                             p->k_new.data ? "v_new" : "k_new");
+    if (!p->k_new.data)
+        return AOTHIP_OK;
+    for (int i = 0; i < 2; i++) {
+        const struct aothip_tensor *cache = i ? &p->v : &p->k;
+        if (validate_like_q(views[i], p->q.dtype, why))
+            return why->code;
+        if (given[i]->size[0] != shape_sequences(p))
+            return VALIDATE_FAIL("%s: size[0] (batch) is %lld, but there are %lld sequences",
+                                 views[i]->name, (long long)given[i]->size[0],
+                                 (long long)shape_sequences(p));
+        if (validate_equal(given[i], views[i]->name, cache, i ? "v" : "k", 1, why) ||
+            validate_equal(given[i], views[i]->name, cache, i ? "v" : "k", 3, why))
+            return why->code;
+    }
+    if (validate_equal(&p->v_new, "v_new", &p->k_new, "k_new", 2, why))
+        return why->code;
+    if (!p->k_seqs.lengths && !p->k_seqs.cumulative)
+        return VALIDATE_FAIL("k_new needs k_seqs.lengths or cumulative");
+    if (p->k_seqs.packed)
+        return VALIDATE_FAIL("k_new does not go with k_seqs.packed");
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_rotary(const fwd_params *p, struct status *why)
+{
+    const int64_t bytes = validate_dtype_bytes(p->q.dtype);
+    if (!p->rotary_cos != !p->rotary_sin)
+        return VALIDATE_FAIL("%s is given without %s", p->rotary_cos ? "rotary_cos" : "rotary_sin",
+                             p->rotary_cos ? "rotary_sin" : "rotary_cos");
+    if (check_flag("rotary_interleaved", p->rotary_interleaved, why) || !p->rotary_cos)
+        return why->code;
+    if (p->rotary_dim < 2 || p->rotary_dim % 2 || p->rotary_dim > p->q.size[3])
+        return VALIDATE_FAIL("rotary_dim is %d, not even from 2 to q's head dim, %lld",
+                             p->rotary_dim, (long long)p->q.size[3]);
+    if (p->rotary_rows < 1)
+        return VALIDATE_FAIL("rotary_rows is %d", p->rotary_rows);
+    if (p->q_seqs.packed || p->q_seqs.starts)
+        return VALIDATE_FAIL("rotary_cos does not go with q_seqs.packed or q_seqs.starts");
+    if (check_stride("rotary_stride", p->rotary_stride, why) ||
+        validate_pointer("rotary_cos", p->rotary_cos, bytes, why) ||
+        validate_pointer("rotary_sin", p->rotary_sin, bytes, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_workspace(const fwd_params *p, struct status *why)
+{
+    if (p->splits < 0 || p->splits > MAX_SPLITS)
+        return VALIDATE_FAIL("splits is %d, not 0 to %d", p->splits, MAX_SPLITS);
+    if (p->reserved)
+        return VALIDATE_FAIL("reserved is %d, not 0", p->reserved);
+    return validate_pointer("workspace", p->workspace, 16, why);
+}
+
+enum aothip_status validate_options(const fwd_params *p,
+                                    const struct validate_view views[VALIDATE_REQUIRED],
+                                    struct status *why)
+{
+    enum { LSE = VALIDATE_REQUIRED, BIAS, KEEP, PROBS, K_NEW, V_NEW, VIEWS };
+    struct validate_view all[VIEWS] = {
+        views[VALIDATE_Q],
+        views[VALIDATE_K],
+        views[VALIDATE_V],
+        views[VALIDATE_O],
+        [LSE] = {.name = "lse", .written = 1},
+        [BIAS] = {.name = "bias", .tensor = &p->bias},
+        [KEEP] = {.name = "keep", .tensor = &p->keep},
+        [PROBS] = {.name = "probs", .tensor = &p->probs, .written = 1},
+        [K_NEW] = {.name = "k_new", .tensor = &p->k_new},
+        [V_NEW] = {.name = "v_new", .tensor = &p->v_new},
+    };
+    if (check_flag("index64", p->index64, why) ||
+        check_seqs("q_seqs", &p->q_seqs, p->index64, why) ||
+        check_seqs("k_seqs", &p->k_seqs, p->index64, why) || check_batch(p, why) ||
+        check_pages(p, why) || check_lse(p, &all[LSE], why) || check_score_scalars(p, why) ||
+        check_bias_and_keep(p, &all[BIAS], &all[KEEP], why) || check_dropout(p, why) ||
+        check_probs(p, &all[PROBS], why) || check_append(p, &all[K_NEW], &all[V_NEW], why) ||
+        check_rotary(p, why) || check_workspace(p, why))
+        return why->code;
+    all[VALIDATE_O].written = 1;
+    all[VALIDATE_K].written = all[VALIDATE_V].written = p->k_new.data != NULL;
+    return validate_apart(all, VIEWS, why);
+}
