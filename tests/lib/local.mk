@@ -160,3 +160,10 @@ tests_lib_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/incl
 tests_lib_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
 tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton_v2 lib/libaothip.la tools/emu/libhipemu.la
 tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/libaotriton_v2.so tools/emu/libhipemu.la
+
+# The Python module.
+dist_check_SCRIPTS += tests/lib/python.sh
+TESTS += tests/lib/python.sh
+EXTRA_DIST += tests/lib/python/test_aothip.py lib/python/aothip/__init__.py \
+	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
+	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

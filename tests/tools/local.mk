@@ -44,6 +44,11 @@ TESTS += tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/to
 	tests/tools/readme.sh tests/tools/environment.sh
 EXTRA_DIST += tests/tools/tool_test_lib.sh
 
+# Image directories, examples and packages.
+dist_check_SCRIPTS += tests/tools/images.sh tests/tools/examples.sh
+TESTS += tests/tools/images.sh tests/tools/examples.sh
+EXTRA_DIST += tools/examples/attention.c tools/examples/attention.rs
+
 # A real model's attention; it installs NumPy and the model's package, so it is no part of check.
 EXTRA_DIST += tests/real/minilm.py tests/real/page.txt
 check-real: all

@@ -1,0 +1,243 @@
+"""Attention with every feature of aothip.h: what the functions in flash.py and sdpa.py are made of.
+
+`Problem` describes one forward computation. Arrays are NumPy arrays, which are copied to the current
+device and back, or torch tensors on a GPU, used where they are. An axis order names what the axes of
+q, k, v and o are: "bshd", "bhsd", or "shd" for sequences packed behind each other.
+"""
+
+import ctypes
+import dataclasses
+
+from . import _lib
+from ._arrays import side_of
+
+_AXES = {"bshd": (0, 2, 1, 3), "bhsd": (0, 1, 2, 3), "shd": (None, 1, 0, 2)}
+
+
+def _window(params, causal, window, top_left):
+    """flash-attention's (left, right), -1 for unbounded, into the mask of aothip.h."""
+    left, right = window
+    if causal:
+        right = 0
+    if left < 0 and right < 0:
+        params.mask = _lib.MASK_NONE
+        return
+    if left < 0 and right == 0:
+        params.mask = (_lib.MASK_CAUSAL_TOP_LEFT if top_left else
+                       _lib.MASK_CAUSAL_BOTTOM_RIGHT)
+        return
+    params.mask = _lib.MASK_WINDOW_TOP_LEFT if top_left else _lib.MASK_WINDOW_BOTTOM_RIGHT
+    params.window_left = left if left >= 0 else _lib.WINDOW_UNBOUNDED
+    params.window_right = right if right >= 0 else _lib.WINDOW_UNBOUNDED
+
+
+@dataclasses.dataclass(eq=False)
+class Problem:
+    """
+    q, k, v         arrays in axis order `order`; k and v may have fewer heads (GQA)
+    scale           None: 1 / sqrt(head dim)
+    causal, window  as in flash-attention; aligned at the bottom right, or top left if top_left
+    softcap, alibi_slopes ((heads) or (batch, heads) float32), sinks ((heads) float32)
+    bias            float (batch, heads, seq_q, seq_k), any of them 1, added to the scaled scores
+    keep            bool of the same shape, True where a key takes part
+    dropout_p, seed (seed, offset), None: drawn from NumPy's or torch's generator
+    cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_k   order "shd" only
+    lengths, starts int32 (batch): rows that count of k and v, and from which row on
+    block_table     int32 (batch, pages of a sequence): k and v are (pages, page rows, heads, dim)
+    batch_index     int32 (batch): which batch entry of k and v
+    k_new, v_new    new rows, written into k and v behind `lengths` (changed in place)
+    rotary          (cos, sin, interleaved)
+    splits          see aothip.h
+    """
+
+    q: object
+    k: object
+    v: object
+    order: str
+    scale: float = None
+    causal: bool = False
+    window: tuple = (-1, -1)
+    top_left: bool = False
+    softcap: float = 0.0
+    alibi_slopes: object = None
+    sinks: object = None
+    bias: object = None
+    keep: object = None
+    dropout_p: float = 0.0
+    seed: tuple = None
+    cu_seqlens_q: object = None
+    cu_seqlens_k: object = None
+    max_seqlen_q: int = 0
+    max_seqlen_k: int = 0
+    seqused_k: object = None
+    lengths: object = None
+    starts: object = None
+    block_table: object = None
+    batch_index: object = None
+    k_new: object = None
+    v_new: object = None
+    rotary: tuple = None
+    splits: int = 0
+
+    def __post_init__(self):
+        self.side_inputs = (self.q, self.k, self.v)
+        side = side_of(*self.side_inputs)
+        dims = len(self.order)
+        cache_dims = 4 if self.block_table is not None else dims
+        for name, x, wanted in (("q", self.q, dims), ("k", self.k, cache_dims),
+                                ("v", self.v, cache_dims)):
+            if x.ndim != wanted:
+                raise ValueError(f"aothip: {name} has {x.ndim} dimensions instead of {wanted}")
+        if self.order == "shd" and (self.cu_seqlens_q is None or self.cu_seqlens_k is None):
+            raise ValueError("aothip: cu_seqlens_q and cu_seqlens_k must be given")
+        if self.scale is None:
+            self.scale = float(self.q.shape[-1]) ** -0.5
+        if self.dropout_p > 0 and self.seed is None:
+            self.seed = side.random()
+
+    # Shapes of what is computed.
+
+    def _out_shape(self):
+        return tuple(self.q.shape[:-1]) + (self.v.shape[-1],)
+
+    def lse_shape(self):
+        if self.order == "shd":
+            return (self.q.shape[1], self.q.shape[0])
+        b, s, h = self.q.shape[0], self.q.shape[1], self.q.shape[2]
+        return (b, h, s) if self.order == "bshd" else (b, s, h)
+
+    def _score_shape(self):
+        heads = self.q.shape[{"bshd": 2, "bhsd": 1, "shd": 1}[self.order]]
+        if self.order == "shd":
+            return (len(self.cu_seqlens_q) - 1, heads, self.max_seqlen_q, self.max_seqlen_k)
+        seq = {"bshd": 1, "bhsd": 2}[self.order]
+        return (self.q.shape[0], heads, self.q.shape[seq], self.k.shape[seq])
+
+    # The C struct.
+
+    def _sequences(self, side, p):
+        if self.order == "shd":
+            p.sequences = len(self.cu_seqlens_q) - 1
+            p.q_seqs.packed = 1
+            p.q_seqs.cumulative = side.vector(self.cu_seqlens_q, "int32", "cu_seqlens_q")
+            p.q_seqs.max = int(self.max_seqlen_q)
+            p.lse_layout = _lib.LSE_HEADS
+            cumulative = side.vector(self.cu_seqlens_k, "int32", "cu_seqlens_k")
+            p.k_seqs.max = int(self.max_seqlen_k)
+            if self.block_table is not None:
+                p.k_seqs.cumulative = cumulative
+            else:
+                p.k_seqs.packed = 1
+                p.k_seqs.cumulative = cumulative
+            if self.seqused_k is not None:
+                p.k_seqs.lengths = side.vector(self.seqused_k, "int32", "seqused_k")
+            return
+        if self.lengths is not None:
+            p.k_seqs.lengths = side.vector(self.lengths, "int32", "lengths")
+        if self.starts is not None:
+            p.k_seqs.starts = side.vector(self.starts, "int32", "starts")
+
+    def _scores(self, side, p):
+        p.softcap = self.softcap
+        if self.alibi_slopes is not None:
+            slopes = side.like(self.alibi_slopes, "float32")
+            p.alibi_slopes = side.vector(slopes, "float32", "alibi_slopes")
+            p.alibi_stride = slopes.shape[1] if slopes.ndim == 2 else 0
+        if self.bias is not None:
+            p.bias = side.tensor(self.bias, (0, 1, 2, 3), "bias")
+        if self.keep is not None:
+            p.keep = side.tensor(self.keep, (0, 1, 2, 3), "keep")
+        p.sinks = side.vector(self.sinks, "float32", "sinks")
+        p.dropout_p = self.dropout_p
+        if self.dropout_p > 0:
+            p.dropout_seed, p.dropout_offset = self.seed
+
+    def _cache(self, side, p):
+        if self.block_table is not None:
+            table = side.like(self.block_table, "int32")
+            p.block_table = side.vector(table, "int32", "block_table")
+            p.block_table_columns = p.block_table_stride = table.shape[1]
+        if self.batch_index is not None:
+            p.batch_index = side.vector(self.batch_index, "int32", "cache_batch_idx")
+            p.sequences = self.q.shape[0]
+        axes = _AXES["bshd" if self.order == "shd" else self.order]
+        if self.k_new is not None:
+            p.k_new = side.tensor(self.k_new, axes, "k")
+            p.v_new = side.tensor(self.v_new, axes, "v")
+        if self.rotary is not None:
+            cos, sin, interleaved = self.rotary
+            p.rotary_cos = side.vector(cos, str(cos.dtype).replace("torch.", ""), "rotary_cos")
+            p.rotary_sin = side.vector(sin, str(sin.dtype).replace("torch.", ""), "rotary_sin")
+            p.rotary_rows, p.rotary_stride = cos.shape
+            p.rotary_dim, p.rotary_interleaved = 2 * cos.shape[1], int(bool(interleaved))
+        p.splits = self.splits
+
+    def params(self, side, o, lse):
+        p = _lib.FwdParams(struct_size=ctypes.sizeof(_lib.FwdParams), scale=self.scale)
+        axes = _AXES[self.order]
+        cache = _AXES["bshd"] if self.block_table is not None else axes
+        changed = self.k_new is not None
+        p.q = side.tensor(self.q, axes, "q")
+        p.k = side.tensor(self.k, cache, "k", written=changed)
+        p.v = side.tensor(self.v, cache, "v", written=changed)
+        p.o = side.tensor(o, axes, "out", written=True)
+        p.lse = side.vector(lse, "float32", "lse", written=True)
+        _window(p, self.causal, self.window, self.top_left)
+        self._sequences(side, p)
+        self._scores(side, p)
+        self._cache(side, p)
+        return p
+
+    # What can be computed.
+
+    def forward(self, with_probs=False):
+        """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped."""
+        with side_of(*self.side_inputs) as side:
+            o = side.zeros(self._out_shape(), self.q)
+            lse = side.zeros(self.lse_shape(), self.q, "float32")
+            p = self.params(side, o, lse)
+            if with_probs:
+                probs = side.zeros(self._score_shape(), self.q)
+                p.probs = side.tensor(probs, (0, 1, 2, 3), "probs", written=True)
+                p.probs_dropped = 1
+            size = ctypes.c_size_t()
+            _lib.check(_lib.lib.aothip_attn_fwd_workspace(_lib.context(), p, side.stream, size))
+            if size.value:
+                p.workspace, p.workspace_size = side.scratch(size.value), size.value
+            _lib.check(_lib.lib.aothip_attn_fwd(_lib.context(), p, side.stream))
+        return (o, lse, probs) if with_probs else (o, lse)
+
+    def backward(self, d_o, o, lse, bias_gradient=False):
+        """Gradients of sum(o * d_o): a dict of dq, dk, dv, and dbias if asked for."""
+        axes = _AXES[self.order]
+        with side_of(*self.side_inputs, d_o, o, lse) as side:
+            result = {name: side.zeros(x.shape, x)
+                      for name, x in (("dq", self.q), ("dk", self.k), ("dv", self.v))}
+            p = self.params(side, o, lse)
+            b = _lib.BwdParams(struct_size=ctypes.sizeof(_lib.BwdParams))
+            b.fwd = ctypes.pointer(p)
+            b.d_o = side.tensor(d_o, axes, "dout")
+            for name in ("dq", "dk", "dv"):
+                setattr(b, name, side.tensor(result[name], axes, name, written=True))
+            if bias_gradient:
+                result["dbias"] = side.zeros(self.bias.shape, self.bias)
+                b.dbias = side.tensor(result["dbias"], (0, 1, 2, 3), "dbias", written=True)
+            size = ctypes.c_size_t()
+            _lib.check(_lib.lib.aothip_attn_bwd_workspace(_lib.context(), b, side.stream, size))
+            if size.value:
+                b.workspace, b.workspace_size = side.scratch(size.value), size.value
+            _lib.check(_lib.lib.aothip_attn_bwd(_lib.context(), b, side.stream))
+        return result
+
+
+def _needs_gradient(*arrays):
+    return any(getattr(x, "requires_grad", False) for x in arrays)
+
+
+def run(problem, with_probs=False):
+    """problem.forward(); for torch tensors that want gradients, recorded for backward()."""
+    if not _needs_gradient(problem.q, problem.k, problem.v, problem.bias):
+        return problem.forward(with_probs)
+    from ._autograd import run_with_gradients
+
+    return run_with_gradients(problem, with_probs)

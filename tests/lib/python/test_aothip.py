@@ -1,0 +1,311 @@
+"""The Python module on the emulator against attention in double precision, written with NumPy."""
+
+import ctypes
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+import aothip
+from aothip import _lib
+
+SEED = 20261121
+rng = numpy.random.default_rng(SEED)
+count = failed = 0
+
+
+def ok(good, name):
+    global count, failed
+    count += 1
+    failed += not good
+    print(("ok" if good else "not ok"), count, "-", name)
+
+
+def near(got, expected, tolerance, name):
+    error = numpy.max(numpy.abs(numpy.asarray(got, numpy.float64) - expected), initial=0)
+    ok(error <= tolerance, name)
+    if not error <= tolerance:
+        print(f"#   largest error {error}, allowed {tolerance}")
+
+
+def raises(kind, text, function, name):
+    try:
+        function()
+    except kind as why:
+        ok(text in str(why), name)
+        if text not in str(why):
+            print(f"#   says: {why}")
+    else:
+        ok(False, name)
+
+
+def random(*shape, dtype=numpy.float16):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def reference(q, k, v, visible=None, bias=None, softcap=0.0, scale=None, multiply=None):
+    """(o, lse) for (rows, heads, dim) arrays; bias and multiply (of P) are (heads, rows, keys)."""
+    q, k, v = (x.astype(numpy.float64) for x in (q, k, v))
+    group = q.shape[1] // k.shape[1]
+    k, v = numpy.repeat(k, group, 1), numpy.repeat(v, group, 1)
+    s = numpy.einsum("mhd,nhd->hmn", q, k) * (scale or q.shape[-1] ** -0.5)
+    if softcap:
+        s = softcap * numpy.tanh(s / softcap)
+    if bias is not None:
+        s = s + bias
+    if visible is not None:
+        s = numpy.where(visible, s, -numpy.inf)
+    top = numpy.max(s, -1, keepdims=True, initial=-1e300)
+    p = numpy.exp(s - top)
+    total = p.sum(-1, keepdims=True)
+    lse = numpy.where(total > 0, top + numpy.log(numpy.where(total > 0, total, 1)), numpy.inf)
+    p = numpy.divide(p, total, out=numpy.zeros_like(p), where=total > 0)
+    if multiply is not None:
+        p = p * multiply
+    return numpy.einsum("hmn,nhd->mhd", p, v), lse[..., 0]
+
+
+def band(rows, keys, left=-1, right=-1):
+    """Bottom-right aligned window."""
+    d = numpy.arange(keys)[None] - (numpy.arange(rows)[:, None] + keys - rows)
+    seen = numpy.ones((rows, keys), bool)
+    if left >= 0:
+        seen &= d >= -left
+    if right >= 0:
+        seen &= d <= right
+    return seen
+
+
+def test_structs():
+    """Every field of the ctypes structs lies where the C compiler puts it."""
+    lines = []
+    structs = {"aothip_tensor": _lib.Tensor, "aothip_seqs": _lib.Seqs,
+               "aothip_attn_fwd_params": _lib.FwdParams, "aothip_attn_bwd_params": _lib.BwdParams,
+               "aothip_device_info": _lib.DeviceInfo}
+    for name, struct in structs.items():
+        lines.append(f'printf("%zu\\n", sizeof(struct {name}));')
+        lines += [f'printf("%zu\\n", offsetof(struct {name}, {f[0]}));' for f in struct._fields_]
+    with tempfile.TemporaryDirectory() as work:
+        source, program = os.path.join(work, "a.c"), os.path.join(work, "a")
+        with open(source, "w") as f:
+            f.write("#include <stdio.h>\n#include <aothip/aothip.h>\nint main(void){" +
+                    "".join(lines) + "return 0;}")
+        subprocess.run(os.environ.get("CC", "cc").split() +
+                       ["-I", os.environ["AOTHIP_INCLUDE"], source, "-o", program], check=True)
+        found = subprocess.run([program], check=True, capture_output=True, text=True,
+                               env={**os.environ, "LD_PRELOAD": ""})
+    numbers = [int(x) for x in found.stdout.split()]
+    expected = []
+    for struct in structs.values():
+        expected.append(ctypes.sizeof(struct))
+        expected += [getattr(struct, f[0]).offset for f in struct._fields_]
+    ok(numbers == expected, "the structs are those of aothip.h")
+
+
+def test_dense():
+    for dtype, tolerance in ((numpy.float16, 2e-3), (numpy.float32, 1e-5)):
+        q, k, v = random(2, 7, 4, 40, dtype=dtype), random(2, 9, 2, 40, dtype=dtype), \
+            random(2, 9, 2, 40, dtype=dtype)
+        for causal, window in itertools.product((False, True), ((-1, -1), (2, 1))):
+            out, lse = aothip.Problem(q, k, v, "bshd", causal=causal, window=window).forward()
+            right = 0 if causal else window[1]
+            for b in range(2):
+                o, want = reference(q[b], k[b], v[b], band(7, 9, window[0], right))
+                name = f"{dtype.__name__} causal={causal} window={window} batch {b}"
+                near(out[b], o, tolerance, "out: " + name)
+                near(lse[b], want, 1e-3, "lse: " + name)
+    q = random(1, 5, 2, 64)
+    out = aothip.flash_attn_func(q, q, q, causal=True)
+    near(out[0], reference(q[0], q[0], q[0], band(5, 5, -1, 0))[0], 2e-3, "flash_attn_func")
+    packed = numpy.stack([q, q, q], 2)
+    near(aothip.flash_attn_qkvpacked_func(packed, causal=True), out, 0, "qkvpacked")
+    near(aothip.flash_attn_kvpacked_func(q, packed[:, :, 1:], causal=True), out, 0, "kvpacked")
+
+
+def test_bf16():
+    try:
+        import ml_dtypes
+    except ImportError:
+        print("# bfloat16 in NumPy needs ml_dtypes, which is not here")
+        return
+    q = random(1, 5, 2, 64).astype(ml_dtypes.bfloat16)
+    out = aothip.flash_attn_func(q, q, q)
+    near(out[0], reference(q[0], q[0], q[0])[0], 2e-2, "bfloat16 by ml_dtypes")
+
+
+def test_scores():
+    q, k, v = random(2, 6, 4, 32), random(2, 11, 4, 32), random(2, 11, 4, 32)
+    slopes = rng.random((2, 4)).astype(numpy.float32)
+    out = aothip.flash_attn_func(q, k, v, softcap=3.0, alibi_slopes=slopes)
+    distance = numpy.abs(numpy.arange(6)[:, None] + 5 - numpy.arange(11)[None])
+    for b in range(2):
+        o, _ = reference(q[b], k[b], v[b], bias=-slopes[b][:, None, None] * distance, softcap=3.0)
+        near(out[b], o, 2e-3, f"softcap and alibi, batch {b}")
+
+
+def test_dropout():
+    numpy.random.seed(SEED)
+    q, k, v = random(1, 33, 2, 32), random(1, 40, 2, 32), random(1, 40, 2, 32)
+    out, lse, mask = aothip.flash_attn_func(q, k, v, dropout_p=0.25, return_attn_probs=True)
+    kept = mask[0] > 0
+    ok(0.65 < kept.mean() < 0.85, f"keeps about three quarters: {kept.mean():.3f}")
+    o, want = reference(q[0], k[0], v[0], multiply=kept / 0.75)
+    near(out[0], o, 4e-3, "dropout: out")
+    near(lse[0], want, 1e-3, "dropout: lse is that without it")
+    numpy.random.seed(SEED)
+    near(aothip.flash_attn_func(q, k, v, dropout_p=0.25), out, 0, "dropout: the seed decides")
+
+
+def test_varlen():
+    lengths_q, lengths_k = [3, 0, 17], [5, 4, 9]
+    cu_q = numpy.cumsum([0] + lengths_q).astype(numpy.int32)
+    cu_k = numpy.cumsum([0] + lengths_k).astype(numpy.int32)
+    q, k, v = random(20, 2, 64), random(18, 1, 64), random(18, 1, 64)
+    out, lse, _ = aothip.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 17, 9, causal=True,
+                                                return_attn_probs=True)
+    for b in range(3):
+        rows, keys = slice(cu_q[b], cu_q[b + 1]), slice(cu_k[b], cu_k[b + 1])
+        o, want = reference(q[rows], k[keys], v[keys],
+                            band(lengths_q[b], lengths_k[b], -1, 0))
+        near(out[rows], o, 2e-3, f"varlen: out of sequence {b}")
+        ok(numpy.allclose(lse[:, rows], want, atol=1e-3), f"varlen: lse of sequence {b}")
+
+
+def rotate(x, cos, sin, position, interleaved):
+    x = x.astype(numpy.float64).copy()
+    half = cos.shape[1]
+    for row in range(x.shape[0]):
+        c, s = cos[position[row]].astype(float), sin[position[row]].astype(float)
+        a = slice(0, 2 * half, 2) if interleaved else slice(0, half)
+        b = slice(1, 2 * half, 2) if interleaved else slice(half, 2 * half)
+        first, second = x[row, :, a].copy(), x[row, :, b].copy()
+        x[row, :, a], x[row, :, b] = first * c - second * s, first * s + second * c
+    return x.astype(numpy.float16)
+
+
+def test_kvcache():
+    angles = rng.random((64, 16))
+    cos, sin = numpy.cos(angles).astype(numpy.float16), numpy.sin(angles).astype(numpy.float16)
+    for interleaved in (False, True):
+        k_cache, v_cache = random(2, 48, 2, 64), random(2, 48, 2, 64)
+        before = k_cache.copy(), v_cache.copy()
+        q, k, v = random(2, 2, 4, 64), random(2, 2, 2, 64), random(2, 2, 2, 64)
+        lengths = numpy.array([31, 7], numpy.int32)
+        out = aothip.flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cos, sin, lengths,
+                                             causal=True, rotary_interleaved=interleaved)
+        for b in range(2):
+            n = lengths[b]
+            place = [n, n + 1]
+            keys, values = before[0][b].copy(), before[1][b].copy()
+            keys[n:n + 2] = rotate(k[b], cos, sin, place, interleaved)
+            values[n:n + 2] = v[b]
+            near(k_cache[b], keys.astype(float), 4e-3, f"kvcache: k appended, {interleaved}")
+            near(v_cache[b], values.astype(float), 0, f"kvcache: v appended, {interleaved}")
+            o, _ = reference(rotate(q[b], cos, sin, place, interleaved), keys[:n + 2],
+                             values[:n + 2], band(2, n + 2, -1, 0))
+            near(out[b], o, 3e-3, f"kvcache: out, rotary interleaved={interleaved}, batch {b}")
+
+
+def test_paged():
+    pages, table = random(9, 16, 2, 64), numpy.array([[3, 8, 1], [5, 0, 2]], numpy.int32)
+    values, lengths = random(9, 16, 2, 64), numpy.array([40, 17], numpy.int32)
+    q = random(2, 1, 4, 64)
+    out, lse = aothip.flash_attn_with_kvcache(q, pages, values, cache_seqlens=lengths,
+                                              block_table=table, return_softmax_lse=True)
+    for b in range(2):
+        keys = pages[table[b]].reshape(48, 2, 64)[:lengths[b]]
+        o, want = reference(q[b], keys, values[table[b]].reshape(48, 2, 64)[:lengths[b]])
+        near(out[b], o, 2e-3, f"paged: out, batch {b}")
+        near(lse[b], want, 1e-3, f"paged: lse, batch {b}")
+
+
+def test_sdpa():
+    q, k, v = random(2, 3, 6, 32), random(2, 3, 8, 32), random(2, 3, 8, 32)
+    keep = rng.random((2, 1, 6, 8)) < 0.6
+    keep[0, 0, 2] = False
+    bias = random(6, 8)
+    for name, mask in (("bool", keep), ("float", bias), ("none", None)):
+        out = aothip.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        for b in range(2):
+            o, _ = reference(*(x[b].transpose(1, 0, 2) for x in (q, k, v)),
+                             visible=keep[b] if name == "bool" else None,
+                             bias=bias.astype(float) if name == "float" else None)
+            near(out[b], o.transpose(1, 0, 2), 2e-3, f"sdpa: {name} mask, batch {b}")
+    out = aothip.scaled_dot_product_attention(q[0, 0], k[0, 0], v[0, 0], is_causal=True)
+    seen = numpy.arange(8)[None] <= numpy.arange(6)[:, None]
+    o, _ = reference(*(x[0, 0][:, None] for x in (q, k, v)), visible=seen)
+    near(out, o[:, 0], 2e-3, "sdpa: two dimensions, causal from the top left")
+    grouped = aothip.scaled_dot_product_attention(q, k[:, :1], v[:, :1], enable_gqa=True)
+    o, _ = reference(*(x[0].transpose(1, 0, 2) for x in (q, k[:, :1], v[:, :1])))
+    near(grouped[0], o.transpose(1, 0, 2), 2e-3, "sdpa: grouped heads")
+
+
+def test_backward():
+    q, k, v = random(1, 5, 2, 32), random(1, 7, 1, 32), random(1, 7, 1, 32)
+    problem = aothip.Problem(q, k, v, "bshd", causal=True)
+    o, lse = problem.forward()
+    d_o = random(1, 5, 2, 32)
+    got = problem.backward(d_o, o, lse)
+    seen, step = band(5, 7, -1, 0), 1e-5
+
+    def loss(**changed):
+        args = {"q": q[0].astype(float), "k": k[0].astype(float), "v": v[0].astype(float)}
+        args.update(changed)
+        return (reference(args["q"], args["k"], args["v"], seen)[0] * d_o[0]).sum()
+
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        want = numpy.zeros(x.shape[1:])
+        for at in itertools.product(*(range(0, n, s) for n, s in zip(x.shape[1:], (1, 1, 7)))):
+            up, down = x[0].astype(float), x[0].astype(float)
+            up[at] += step
+            down[at] -= step
+            want[at] = (loss(**{name: up}) - loss(**{name: down})) / (2 * step)
+        near(got["d" + name][0][..., ::7], want[..., ::7], 1e-2, f"backward: d{name}")
+
+
+def test_refusals():
+    q = random(1, 4, 2, 64)
+    raises(ValueError, "dimensions", lambda: aothip.flash_attn_func(q[0], q, q), "wrong rank")
+    raises(TypeError, "all NumPy arrays or all torch", lambda: aothip.flash_attn_func(q, q, [1]),
+           "a list among arrays")
+    raises(TypeError, "float64", lambda: aothip.flash_attn_func(*(q.astype(float),) * 3),
+           "double precision")
+    raises(aothip.ArgumentError, "heads", lambda: aothip.flash_attn_func(
+        random(1, 4, 3, 64), q, q), "heads that do not divide")
+    raises(ValueError, "exclude", lambda: aothip.scaled_dot_product_attention(
+        q, q, q, attn_mask=q, is_causal=True), "mask and is_causal")
+    raises(ValueError, "cache_seqlens", lambda: aothip.flash_attn_with_kvcache(q, q, q, q, q),
+           "append without cache_seqlens")
+    raises(ValueError, "scale", lambda: aothip.flash_attn_func(
+        q, q, q, softmax_scale=float("nan")), "scale NaN")
+
+
+def test_torch():
+    try:
+        import torch
+    except ImportError:
+        print("# torch is not here: its part is not tested")
+        return
+    x = torch.zeros(1, 4, 2, 64, dtype=torch.float16)
+    raises(TypeError, "must be on a GPU", lambda: aothip.flash_attn_func(x, x, x), "torch on the CPU")
+    if torch.cuda.is_available():
+        y = torch.randn(1, 4, 2, 64, dtype=torch.float16, device="cuda", requires_grad=True)
+        out = aothip.flash_attn_func(y, y, y, causal=True)
+        out.sum().backward()
+        want = torch.nn.functional.scaled_dot_product_attention(
+            *(y.detach().transpose(1, 2),) * 3, is_causal=True).transpose(1, 2)
+        ok(torch.allclose(out, want, atol=2e-3), "torch: forward")
+        ok(bool(torch.isfinite(y.grad).all()), "torch: backward")
+
+
+print(f"# seed {SEED}, NumPy {numpy.__version__}, {aothip.device()['name']}")
+for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:
+    try:
+        test()
+    except Exception as why:  # the other tests still run
+        ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
+print(f"1..{count}")
+sys.exit(failed > 0)
