@@ -31,7 +31,7 @@ lib_libaothip_core_la_LIBADD = lib/libaothip_hip.la $(ZSTD_LIBS)
 lib_LTLIBRARIES += lib/libaothip.la
 lib_libaothip_la_SOURCES =
 lib_libaothip_la_LIBADD = lib/libaothip_core.la
-lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-rpath,'$$ORIGIN' \
 	-Wl,--version-script=$(srcdir)/lib/aothip.map -Wl,-z,defs
 lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
 

@@ -53,3 +53,14 @@ tools_aothip_images_SOURCES = tools/images.c tools/images_tree.c tools/images_tr
 	tools/cli.c tools/cli.h gen/gen_file.c gen/gen_file.h
 tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir) $(JANSSON_CFLAGS)
 tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_LIBS) -lm -lpthread
+
+# Archives and wheel; ROCM is the release whose headers were used, unless it is given.
+EXTRA_DIST += tools/package lib/python/wheel.py lib/therock/README.md lib/therock/CMakeLists.txt \
+	lib/therock/BUILD_TOPOLOGY.toml lib/therock/artifact-aothip.toml lib/therock/package.json
+packages: all
+	ROCM='$(ROCM)'; test -n "$$ROCM" || ROCM=`printf '#include <hip/hip_version.h>\nHIP_VERSION_MAJOR.HIP_VERSION_MINOR\n' | \
+	    $(CPP) $(HIP_CPPFLAGS) -P - | tr -d ' \n'`; export ROCM; \
+	VERSION='$(PACKAGE_VERSION)' AOTRITON_VERSION='$(AOTRITON_VERSION)' GPU_ARCHS='$(GPU_ARCHS)' \
+	    srcdir='$(srcdir)' MAKE='$(MAKE)' PYTHON3='$(PYTHON3)' PACKAGES='$(PACKAGES)' \
+	    $(SHELL) $(srcdir)/tools/package
+.PHONY: packages

@@ -1,0 +1,57 @@
+# make packages: what is in the archives, and that the wheel works where it is unpacked.
+. "${srcdir:=.}/tests/tools/tool_test_lib.sh"
+set -- ${GPU_ARCHS:-gfx90a gfx942 gfx1100 gfx1151}
+for python in ${PYTHON-} python3 /usr/bin/python3; do
+    "$python" -c 'import numpy' 2>/dev/null && break
+    python=
+done
+case `ldd "$build/lib/.libs/libaothip.so.0"` in
+*libasan*) echo "1..0 # SKIP a sanitized build is not packaged" && exit 0 ;;
+esac
+[ -n "$python" ] || { echo "1..0 # SKIP no Python with NumPy" && exit 0; }
+
+exits 0 "make packages" ${MAKE:-make} -C "$build" packages ROCM=6.2 PACKAGES="$work/p" PYTHON3="$python"
+host=`ls p/aotriton-*-shared.tar.gz`
+case $host in *-manylinux_2_*-rocm6.2-shared.tar.gz) ;; *) false ;; esac
+ok "the archive's name says platform and ROCm release"
+tar -xzf "$host"
+[ "`ls`" = "`printf 'aotriton\nerr\nout\np\n'`" ]
+ok "its root is aotriton/"
+[ -z "`find aotriton/lib -mindepth 1 -maxdepth 1 ! -name "libaotriton*_v2.so*" ! -name cmake \
+    ! -name "libaothip.so*"`" ]
+ok "lib holds the library and its CMake package"
+[ -f aotriton/include/aotriton/config.h ]
+ok "include holds the headers"
+for gpu; do
+    tar -xzf p/aotriton-*-images-amd-$gpu.tar.gz
+    diff -r "$images/amd-$gpu" aotriton/lib/aotriton.images/amd-$gpu >/dev/null
+    ok "the images of $gpu"
+done
+[ "`ls p/aotriton-*-images-*.tar.gz | wc -l`" -eq $# ]
+ok "an archive a GPU"
+wheel=`ls p/*.whl`
+case $wheel in p/aothip-*+rocm6.2-py3-none-manylinux_2_*.whl) ;; *) false ;; esac
+ok "the wheel's version says the ROCm release"
+cat >use.py <<'END'
+import base64, hashlib, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+record = next(n for n in wheel.namelist() if n.endswith("/RECORD"))
+listed = 0
+for line in wheel.read(record).decode().splitlines():
+    name, digest, size = line.rsplit(",", 2)
+    if digest:
+        want = base64.urlsafe_b64encode(hashlib.sha256(wheel.read(name)).digest()).rstrip(b"=")
+        assert digest == "sha256=" + want.decode() and int(size) == wheel.getinfo(name).file_size
+    listed += 1
+assert listed == len(wheel.namelist())
+wheel.extractall("site")
+sys.path.insert(0, "site")
+import aothip, numpy
+x = numpy.ones((1, 3, 1, 64), numpy.float16)
+assert (aothip.flash_attn_func(x, x, x) == 1).all()
+print("attention from the wheel", aothip._lib.lib._name)
+END
+exits 0 "the wheel: RECORD is true, and it computes" env AOTHIP_EMU_GPU="$1" \
+    AOTHIP_HIP_LIBRARY="$build/tools/emu/.libs/libhipemu.so" "$python" use.py "$wheel"
+contains out "site/aothip/lib/libaothip.so.0" "with its own library"
+plan
