@@ -199,7 +199,8 @@ static void allow(const struct ref_problem *p, const struct making *making, cons
             if (making->special[row] || a->lse_allowed[row] < 0)
                 continue;
             if (group < 0) {
-                a->lse_allowed[row] = isinf(a->lse[row]) ? 0 : floor_lse;
+                if (pass == 1)
+                    a->lse_allowed[row] = isinf(a->lse[row]) ? 0 : floor_lse;
                 continue;
             }
             for (d = row * p->dim_v; d < (row + 1) * p->dim_v; d++)
