@@ -38,6 +38,11 @@ void env_add(struct env_report *report, enum env_level level, const char *topic,
 /* The parts of env_look(). */
 void env_look_at_driver(struct env_report *report, const char *root);
 void env_look_at_torch(struct env_report *report, const char *torch);
+/*
+ * Lets python3 import the torch package in `directory` and adds what it says of flash attention, and
+ * how a forced flash call went.
+ */
+void env_try_torch(struct env_report *report, const char *directory);
 void env_look_at_variables(struct env_report *report);
 
 /* Whether nothing failed. */

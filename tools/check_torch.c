@@ -74,6 +74,27 @@ static int needs(const struct elf_names *names, const char *prefix)
     return 0;
 }
 
+/* Whether the bytes of `text` are anywhere in a file. */
+static int holds(const char *path, const char *text)
+{
+    size_t length = strlen(text), used = 0, n;
+    char block[1 << 16];
+    FILE *f = fopen(path, "rb");
+    int found = 0;
+
+    while (f && !found && (n = fread(block + used, 1, sizeof(block) - used, f)) > 0) {
+        used += n;
+        found = memmem(block, used, text, length) != NULL;
+        if (used >= length) { /* what is at the end may be the beginning of it */
+            memmove(block, block + used - length + 1, length - 1);
+            used = length - 1;
+        }
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
 /* "gfx90a gfx942": the GPUs that lib/aotriton.images has. */
 static void look_at_images(struct env_report *report, const char *lib)
 {
@@ -115,7 +136,8 @@ static void look_at_library(struct env_report *report, const char *lib)
     }
     version = strstr(names.soname, ".so.");
     env_add(report, ENV_OK, "torch", NULL, "%s is %s, interface %s", path,
-            needs(&names, "libaothip") ? "aothip" : "AOTriton", version ? version + 4 : "unknown");
+            needs(&names, "libaothip") || holds(path, "AOTHIP_IMAGES") ? "aothip" : "AOTriton",
+            version ? version + 4 : "unknown");
     if (needs(&names, "libaothip") && find_file(lib, "libaothip.so", path))
         env_add(report, ENV_WARN, "torch", "Copy libaothip.so beside it.",
                 "%s has no libaothip.so, so the system's is loaded", lib);
@@ -154,4 +176,6 @@ void env_look_at_torch(struct env_report *report, const char *torch)
     else
         env_add(report, ENV_INFO, "torch", NULL, "it loads its own HIP runtime, %s", runtime);
     look_at_library(report, lib);
+    if (*hip)
+        env_try_torch(report, directory);
 }

@@ -20,7 +20,7 @@ bin_PROGRAMS += tools/aothip-check tools/aothip-run
 dist_man_MANS += tools/aothip-check.1 tools/aothip-run.1
 
 tools_aothip_check_SOURCES = tools/check.c tools/check_cases.c tools/check_cases.h \
-	tools/check_env.c tools/check_env.h tools/check_variables.def tools/check_torch.c \
+	tools/check_env.c tools/check_env.h tools/check_variables.def tools/check_torch.c tools/check_live.c \
 	tools/elf_names.c tools/elf_names.h tools/check_print.c tools/check_report.h
 tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_aothip_check_LDFLAGS = $(program_ldflags)

@@ -110,6 +110,77 @@ rm -r root/sys/module
 look 1 'no driver'
 contains flat 'modprobe amdgpu' 'has its cure'
 
+# A torch that can be imported, made of the few functions that are asked for.
+mkdir fake
+cp -r torch fake/torch
+{
+    echo "__version__ = '2.9.1+rocm6.4'"
+    echo "hip: Optional[str] = '6.4.4'"
+} >fake/torch/version.py
+mkdir -p fake/torch/nn fake/torch/backends
+cat >fake/torch/__init__.py <<'END'
+import contextlib, os, sys, types, warnings
+FAULT = os.environ.get("FAKE_TORCH", "")
+print("chatter of torch")
+if FAULT == "import":
+    raise ImportError("libamdhip64.so.7: cannot open shared object file")
+class Tensor:
+    cpu = double = abs = max = lambda self: self
+    transpose = lambda self, *_: self
+    __matmul__ = __truediv__ = __sub__ = lambda self, _: self
+    item = lambda self: 0.5 if FAULT == "wrong" else 1e-4
+float16 = None
+randn = lambda *_, **__: Tensor()
+softmax = lambda *_: Tensor()
+cuda = types.SimpleNamespace(is_available=lambda: FAULT != "gpu", synchronize=lambda: None,
+                             get_device_name=lambda: "AMD Radeon 8060S")
+def can_use(params, debug):
+    if FAULT == "refuse":
+        warnings.warn("Flash attention on gfx1151 is experimental")
+    return FAULT != "refuse"
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(
+    preferred_rocm_fa_library=lambda: "Ck" if FAULT == "ck" else "AOTriton",
+    flash_sdp_enabled=lambda: FAULT != "off", SDPAParams=lambda *_: None,
+    can_use_flash_attention=can_use))
+def attention(*_):
+    if FAULT == "call":
+        raise RuntimeError("HIP error: no kernel image is available")
+    if FAULT == "crash":
+        os.kill(os.getpid(), 11)
+    return Tensor()
+functional = types.ModuleType("torch.nn.functional")
+functional.scaled_dot_product_attention = attention
+chosen = types.ModuleType("torch.nn.attention")
+chosen.SDPBackend = types.SimpleNamespace(FLASH_ATTENTION=1)
+chosen.sdpa_kernel = lambda _: contextlib.nullcontext()
+sys.modules["torch.nn"] = types.ModuleType("torch.nn")
+sys.modules["torch.nn.functional"], sys.modules["torch.nn.attention"] = functional, chosen
+END
+try_torch() { # STATUS FAULT TEXT
+    FAKE_TORCH=$2
+    export FAKE_TORCH
+    exits "$1" "torch tried: ${2:-no fault}" "$check" --environment --root root --torch fake/torch
+    tr -s ' \n' ' ' <out >flat
+    contains flat "$3" "says: $3"
+}
+if command -v python3 >/dev/null; then
+    try_torch 1 '' 'OK torch computes on AMD Radeon 8060S'
+    contains flat 'OK preferred flash library: AOTriton' 'the preferred library'
+    contains flat 'OK torch can use flash attention' 'and that it can be used'
+    contains flat 'a forced flash call: largest error 1.0e-04' 'and how exact it is'
+    ! grep -q chatter out
+    ok "torch's own output is left out"
+    try_torch 1 import 'FAIL python3 cannot import torch: libamdhip64.so.7'
+    try_torch 1 gpu 'FAIL torch sees no GPU'
+    try_torch 1 ck 'WARN preferred flash library: Ck'
+    try_torch 1 off 'WARN flash attention is disabled'
+    try_torch 1 refuse 'FAIL torch refuses flash attention: Flash attention on gfx1151 is experimental'
+    contains flat 'TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1' 'with the cure'
+    try_torch 1 call 'FAIL a forced flash call fails: HIP error: no kernel image'
+    try_torch 1 wrong 'FAIL a forced flash call: largest error 5.0e-01, far too much'
+    try_torch 1 crash 'FAIL python3 was ended by signal 11'
+fi
+
 look 1 'JSON' --json
 contains out '"level": "FAIL"' 'has the levels'
 if command -v python3 >/dev/null; then

@@ -1,0 +1,165 @@
+/* What torch itself says of flash attention, and a forced flash call: asked of a python3 process.
+ */
+#include "check_env.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What to do about what the script finds; it prints the letters. */
+static const struct {
+    char letter;
+    const char *text;
+} cures[] = {
+    {'i', "Mend this torch, or its dependencies: nothing that uses it can run."},
+    {'g', "See the driver above; in a container, pass --device=/dev/kfd --device=/dev/dri."},
+    {'c', "Call torch.backends.cuda.preferred_rocm_fa_library('aotriton'), or unset "
+          "TORCH_ROCM_FA_PREFER_CK."},
+    {'e', "Call torch.backends.cuda.enable_flash_sdp(True)."},
+    {'x', "If it is called experimental, set TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1, or build "
+          "torch with aothip. Else torch has the reason in its text."},
+    {'f', "Run aothip-check without --environment: it says whether library and images are sound."},
+    {'w', "Report it with what AOTHIP_CAPTURE writes: wrong results must not be used."},
+};
+
+/*
+ * One line a finding: level, letter of the cure or -, text. The reference is computed in double
+ * precision on the processor.
+ */
+static const char script[] =
+    "import sys, warnings\n"
+    "def say(level, cure, text):\n"
+    "    print(level, cure, ' '.join(str(text).split()), sep='\\t', flush=True)\n"
+    "try:\n"
+    "    import torch\n"
+    "    from torch.nn.functional import scaled_dot_product_attention as attention\n"
+    "    cuda = torch.backends.cuda\n"
+    "except Exception as why:\n"
+    "    say('FAIL', 'i', f'python3 cannot import torch: {why}')\n"
+    "    sys.exit()\n"
+    "if not torch.cuda.is_available():\n"
+    "    say('FAIL', 'g', 'torch sees no GPU')\n"
+    "    sys.exit()\n"
+    "say('OK', '-', 'torch computes on ' + torch.cuda.get_device_name())\n"
+    "try:\n"
+    "    library = str(cuda.preferred_rocm_fa_library())\n"
+    "    ck = 'ck' in library.lower()\n"
+    "    say('WARN' if ck else 'OK', 'c' if ck else '-', 'preferred flash library: ' + library)\n"
+    "except Exception as why:\n"
+    "    say('INFO', '-', f'this torch has no preferred flash library: {why}')\n"
+    "on = cuda.flash_sdp_enabled()\n"
+    "say('OK' if on else 'WARN', '-' if on else 'e', 'flash attention is ' + "
+    "('enabled' if on else 'disabled in this process'))\n"
+    "q, k, v = (torch.randn(1, 4, 128, 64, dtype=torch.float16, device='cuda') for _ in 'qkv')\n"
+    "with warnings.catch_warnings(record=True) as said:\n"
+    "    warnings.simplefilter('always')\n"
+    "    try:\n"
+    "        try:\n"
+    "            params = cuda.SDPAParams(q, k, v, None, 0.0, False, False)\n"
+    "        except TypeError:\n"
+    "            params = cuda.SDPAParams(q, k, v, None, 0.0, False)\n"
+    "        can = cuda.can_use_flash_attention(params, True)\n"
+    "        why = '; '.join(str(w.message) for w in said) or 'it gives no reason'\n"
+    "        say('OK' if can else 'FAIL', '-' if can else 'x', "
+    "'torch can use flash attention' if can else 'torch refuses flash attention: ' + why)\n"
+    "    except Exception as why:\n"
+    "        say('INFO', '-', f'can_use_flash_attention cannot be asked: {why}')\n"
+    "try:\n"
+    "    from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+    "    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):\n"
+    "        out = attention(q, k, v)\n"
+    "    torch.cuda.synchronize()\n"
+    "    a, b, c = (x.cpu().double() for x in (q, k, v))\n"
+    "    want = torch.softmax(a @ b.transpose(-1, -2) / 8, -1) @ c\n"
+    "    error = (out.cpu().double() - want).abs().max().item()\n"
+    "    good = error < 4e-3\n"
+    "    say('OK' if good else 'FAIL', '-' if good else 'w', "
+    "f'a forced flash call: largest error {error:.1e}, ' + ('as it should be' if good else "
+    "'far too much'))\n"
+    "except Exception as why:\n"
+    "    say('FAIL', 'f', f'a forced flash call fails: {why}')\n";
+
+static const char *cure_of(char letter)
+{
+    for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
+        if (cures[i].letter == letter)
+            return cures[i].text;
+    return NULL;
+}
+
+static enum env_level level_of(const char *word)
+{
+    return !strncmp(word, "OK\t", 3)     ? ENV_OK
+           : !strncmp(word, "WARN\t", 5) ? ENV_WARN
+           : !strncmp(word, "FAIL\t", 5) ? ENV_FAIL
+                                         : ENV_INFO;
+}
+
+/* Adds what one line says; lines that are no findings are torch's own chatter. */
+static int add_line(struct env_report *report, char *line)
+{
+    char *cure = strchr(line, '\t'), *text = cure ? strchr(cure + 1, '\t') : NULL;
+    if (!text || text != cure + 2)
+        return 0;
+    text[1 + strcspn(text + 1, "\n")] = '\0';
+    env_add(report, level_of(line), "torch", cure_of(cure[1]), "%s", text + 1);
+    return 1;
+}
+
+/* Starts python3 with the script and returns its output; NULL if that is impossible. */
+static FILE *start_python(const char *path, pid_t *child)
+{
+    int ends[2];
+    if (pipe(ends))
+        return NULL;
+    *child = fork();
+    if (*child == 0) {
+        if (path && setenv("PYTHONPATH", path, 1))
+            _exit(126);
+        alarm(300); /* the first call may compile or load for a while, but not for ever */
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(126);
+        execlp("python3", "python3", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    if (*child < 0) {
+        close(ends[0]);
+        return NULL;
+    }
+    return fdopen(ends[0], "r");
+}
+
+void env_try_torch(struct env_report *report, const char *directory)
+{
+    char above[PATH_MAX + 4], line[2 * ENV_TEXT_MAX];
+    int status = 0, findings = 0;
+    pid_t child = -1;
+    FILE *output;
+
+    snprintf(above, sizeof(above), "%s/__init__.py", directory);
+    if (access(above, R_OK)) {
+        env_add(report, ENV_INFO, "torch", NULL, "%s cannot be imported, so it is not tried",
+                directory);
+        return;
+    }
+    snprintf(above, sizeof(above), "%s/..", directory);
+    output = start_python(above, &child);
+    while (output && fgets(line, sizeof(line), output))
+        findings += add_line(report, line);
+    if (output)
+        fclose(output);
+    if (child > 0 && waitpid(child, &status, 0) == child && status)
+        env_add(report, ENV_FAIL, "torch", cure_of('f'),
+                WIFSIGNALED(status) ? "python3 was ended by signal %d while it tried torch"
+                                    : "python3 ended with status %d while it tried torch",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    else if (!findings)
+        env_add(report, ENV_INFO, "torch", NULL, "python3 could not be asked");
+}
