@@ -82,7 +82,8 @@ static int holds(const char *path, const char *text)
     FILE *f = fopen(path, "rb");
     int found = 0;
 
-    while (f && !found && (n = fread(block + used, 1, sizeof(block) - used, f)) > 0) {
+    while (f && !found && !feof(f) && !ferror(f)) {
+        n = fread(block + used, 1, sizeof(block) - used, f);
         used += n;
         found = memmem(block, used, text, length) != NULL;
         if (used >= length) { /* what is at the end may be the beginning of it */
