@@ -108,6 +108,16 @@ enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
     return AOTHIP_OK;
 }
 
+/*
+ * Clears kernel arguments through the C library, whose memset takes a fifth of the time of the
+ * string instruction that compilers put in place of one of known size.
+ */
+static void clear(void *memory, size_t size)
+{
+    __asm__("" : "+r"(size));
+    memset(memory, 0, size);
+}
+
 void args_plain_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
     const struct args_keys keys = args_visible_keys(p);
@@ -210,7 +220,7 @@ static void fill_scores(const struct aothip_attn_fwd_params *p, struct attn_prob
 
 void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
-    memset(a, 0, sizeof(*a));
+    clear(a, sizeof(*a));
     args_plain_problem(p, a);
     a->batch = (int32_t)shape_sequences(p);
     a->seq_q = (int32_t)shape_grid_q(p);
@@ -239,7 +249,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
                        entry, grid, why))
         return why->code;
     if (plain) {
-        memset(args, 0, sizeof(*args));
+        clear(args, sizeof(*args));
         args_plain_problem(params, &args->problem);
     } else {
         args_problem(params, &args->problem);

@@ -29,13 +29,12 @@ const char *select_op_name(unsigned op)
  */
 static int is_aligned(const struct aothip_tensor *tensor)
 {
-    uint64_t elements = (uint64_t)tensor->size[3];
-    int within_reach = tensor->size[2] == 1 || tensor->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
-    for (int i = 0; i < 3; i++)
-        if (tensor->size[i] > 1)
-            elements |= (uint64_t)tensor->stride[i];
-    return within_reach && tensor->stride[3] == 1 &&
-           ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
+    const int64_t *size = tensor->size, *stride = tensor->stride;
+    const uint64_t elements =
+        (uint64_t)(size[3] | (size[0] > 1 ? stride[0] : 0) | (size[1] > 1 ? stride[1] : 0) |
+                   (size[2] > 1 ? stride[2] : 0));
+    const int within_reach = size[2] == 1 || stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
+    return within_reach && stride[3] == 1 && ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
 }
 
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
