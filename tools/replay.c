@@ -100,8 +100,22 @@ static enum aothip_status launch(struct run *run, const struct replay *replay, s
 
 static double element(const uint8_t *bytes, int dtype)
 {
+    int32_t narrow;
+    int64_t number;
     uint16_t bits;
     float wide;
+    switch (dtype) {
+    case AOTHIP_BOOL:
+        return *bytes;
+    case REPLAY_I32:
+        memcpy(&narrow, bytes, sizeof(narrow));
+        return narrow;
+    case REPLAY_I64:
+        memcpy(&number, bytes, sizeof(number));
+        return (double)number;
+    default:
+        break;
+    }
     if (dtype == AOTHIP_F32) {
         memcpy(&wide, bytes, sizeof(wide));
         return wide;
@@ -125,7 +139,7 @@ static void compare_element(struct difference *difference, const uint8_t *got, c
     difference->elements++;
     if (isfinite(b) && fabs(b) > difference->magnitude)
         difference->magnitude = fabs(b);
-    if (!memcmp(got, want, dtype == AOTHIP_F32 ? 4 : 2))
+    if (!memcmp(got, want, replay_dtype_bytes(dtype)))
         return;
     difference->unequal++;
     if (isnan(distance))
@@ -141,7 +155,7 @@ static void compare_element(struct difference *difference, const uint8_t *got, c
 static struct difference compare_tensor(const struct replay_tensor *tensor, uint8_t *got,
                                         const uint8_t *want)
 {
-    const size_t width = tensor->dtype == AOTHIP_F32 ? 4 : 2;
+    const size_t width = replay_dtype_bytes(tensor->dtype);
     struct difference difference = {0};
     int64_t at[4];
     for (at[0] = 0; at[0] < tensor->size[0]; at[0]++)

@@ -120,19 +120,35 @@ static void get_buffer(const struct reader *reader, const json_t *object, struct
         malformed(reader, "buffers: size", "is not the size of the file");
 }
 
+static const struct {
+    const char *name;
+    int dtype;
+    size_t bytes;
+} dtypes[] = {{"f32", AOTHIP_F32, 4},   {"f16", AOTHIP_F16, 2}, {"bf16", AOTHIP_BF16, 2},
+              {"bool", AOTHIP_BOOL, 1}, {"i32", REPLAY_I32, 4}, {"i64", REPLAY_I64, 8}};
+
+enum { DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
+
+size_t replay_dtype_bytes(int dtype)
+{
+    size_t i = 0;
+    while (i + 1 < DTYPES && dtypes[i].dtype != dtype)
+        i++;
+    return dtypes[i].bytes;
+}
+
 static int parse_dtype(const char *name)
 {
-    if (name && !strcmp(name, "f32"))
-        return AOTHIP_F32;
-    if (name && !strcmp(name, "f16"))
-        return AOTHIP_F16;
-    return name && !strcmp(name, "bf16") ? AOTHIP_BF16 : 0;
+    for (size_t i = 0; name && i < DTYPES; i++)
+        if (!strcmp(name, dtypes[i].name))
+            return dtypes[i].dtype;
+    return 0;
 }
 
 /* Whether all elements lie in the tensor's buffer. */
 static int tensor_fits(const struct replay *replay, const struct replay_tensor *tensor)
 {
-    const uint64_t width = tensor->dtype == AOTHIP_F32 ? 4 : 2;
+    const uint64_t width = replay_dtype_bytes(tensor->dtype);
     const uint64_t room = replay->buffers[tensor->buffer].before.size;
     uint64_t last = 0;
     for (int i = 0; i < 4; i++) {
@@ -153,7 +169,7 @@ static void get_tensor(const struct reader *reader, const json_t *object, struct
              sizeof(tensor->name));
     tensor->dtype = parse_dtype(json_string_value(json_object_get(object, "dtype")));
     if (!tensor->dtype)
-        malformed(reader, "tensors: dtype", "is not f32, f16 or bf16");
+        malformed(reader, "tensors: dtype", "is not f32, f16, bf16, bool, i32 or i64");
     if (!role || (strcmp(role, "in") != 0 && strcmp(role, "out") != 0))
         malformed(reader, "tensors: role", "is not in or out");
     else
@@ -207,9 +223,9 @@ static void get_capture(const struct reader *reader, const json_t *root, struct 
         return;
     }
     if (json_array_size(buffers) < 1 || json_array_size(buffers) > REPLAY_MAX)
-        malformed(reader, "buffers", "is not an array of 1 to 16");
+        malformed(reader, "buffers", "is not an array of 1 to 32");
     if (json_array_size(tensors) < 1 || json_array_size(tensors) > REPLAY_MAX)
-        malformed(reader, "tensors", "is not an array of 1 to 16");
+        malformed(reader, "tensors", "is not an array of 1 to 32");
     if (!reader->why->code)
         get_launch(reader, root, replay);
     replay->complete = 1;

@@ -8,7 +8,10 @@
 #include "aothip/aothip.h"
 #include "status.h"
 
-enum { REPLAY_MAX = 16 }; /* buffers, and tensors */
+enum { REPLAY_MAX = 32 }; /* buffers, and tensors */
+
+/* Types beside enum aothip_dtype. */
+enum replay_dtype { REPLAY_I32 = 16, REPLAY_I64 = 17 };
 
 struct replay_file {
     uint8_t *bytes; /* NULL where the capture has no such file */
@@ -22,7 +25,7 @@ struct replay_buffer {
 struct replay_tensor {
     char name[32];
     int written;
-    int dtype; /* enum aothip_dtype */
+    int dtype; /* enum aothip_dtype or replay_dtype */
     int64_t size[4], stride[4];
     unsigned buffer;
     uint64_t offset; /* of the first element in the buffer, bytes */
@@ -46,6 +49,9 @@ struct replay {
  * Errors: IO, FORMAT, VERSION, MEMORY.
  */
 enum aothip_status replay_read(const char *directory, struct replay *replay, struct status *why);
+
+/* Bytes of an element. */
+size_t replay_dtype_bytes(int dtype);
 
 void replay_free(struct replay *replay); /* all zero is fine */
 
