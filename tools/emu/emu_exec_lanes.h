@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "emu_exec.h"
+#include "emu_exec_partition.h"
 
 #if defined(EMU_V3)
 #define EMU_TARGET "avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt"

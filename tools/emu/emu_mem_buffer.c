@@ -10,13 +10,23 @@ struct resource {
     uint64_t base;
     uint32_t stride, records, soffset;
     uint32_t index_stride, element;
-    bool swizzle, add_tid, gfx11;
-    unsigned rule; /* gfx11 OOB_SELECT */
+    bool swizzle, add_tid, idxen, gfx11;
+    bool whole;    /* an element is in range as a whole or not at all */
+    unsigned rule; /* OOB_SELECT of gfx11; on gfx9 it follows from the instruction */
 };
 
-enum { RULE_STRUCTURED, RULE_INDEX, RULE_EMPTY, RULE_RAW };
+enum { RULE_STRUCTURED, RULE_INDEX, RULE_EMPTY, RULE_RAW, RULE_NONE };
 
-static struct resource read_resource(const struct emu_wave *w, const struct emu_op *op)
+/* gfx9: scratch is not checked, structures by index, raw buffers by offset. */
+static unsigned gfx9_rule(const struct resource *r)
+{
+    if (r->add_tid && !r->idxen)
+        return RULE_NONE;
+    return r->idxen && r->stride ? RULE_INDEX : RULE_RAW;
+}
+
+static struct resource read_resource(const struct emu_wave *w, const struct emu_op *op,
+                                     bool formatted)
 {
     const uint32_t *d = &w->s[op->s[2]];
     struct resource r = {
@@ -27,6 +37,7 @@ static struct resource read_resource(const struct emu_wave *w, const struct emu_
         .index_stride = 8u << (d[3] >> 21 & 3),
         .element = 4,
         .add_tid = d[3] >> 23 & 1,
+        .idxen = op->insn->mem & EMU_M_IDXEN,
         .gfx11 = op->insn->family >= EMU_GFX11,
     };
     if (r.gfx11) {
@@ -36,8 +47,9 @@ static struct resource read_resource(const struct emu_wave *w, const struct emu_
         r.rule = d[3] >> 28 & 3;
     } else {
         r.swizzle = d[1] >> 31;
-        if (r.add_tid)
+        if (r.add_tid && !formatted)
             r.stride |= (d[3] >> 15 & 15) << 14;
+        r.rule = gfx9_rule(&r);
     }
     return r;
 }
@@ -53,28 +65,33 @@ static uint64_t element_address(const struct resource *r, uint32_t index, uint32
 }
 
 /*
- * How many of `bytes` are in range. Raw buffers are checked dword by dword, and SOFFSET takes no
- * part in the check.
+ * How many of `bytes` are in range. Raw buffers are checked dword by dword, except by atomics and
+ * formatted accesses; SOFFSET takes no part in the check. "Structured" and "raw, swizzled" also
+ * keep the element inside its record.
  */
 static unsigned bytes_in_range(const struct resource *r, uint32_t index, uint32_t offset,
                                unsigned bytes)
 {
-    uint64_t at = offset;
-    if (r->gfx11 ? r->rule == RULE_EMPTY : false)
-        return r->records ? bytes : 0;
-    if (r->gfx11 ? r->rule != RULE_RAW : r->stride != 0 && r->swizzle) {
-        if (index >= r->records)
-            return 0;
-        bool checks_stride = !r->gfx11 || r->rule == RULE_STRUCTURED;
-        return checks_stride && r->stride && at + bytes > r->stride && r->swizzle ? 0 : bytes;
-    }
-    at += (uint64_t)index * r->stride;
-    if (at >= r->records)
-        return 0;
-    uint64_t left = r->records - at;
-    if (left >= bytes)
+    uint64_t end = (uint64_t)offset + bytes, left;
+
+    switch (r->rule) {
+    case RULE_NONE:
         return bytes;
-    return bytes <= 4 ? 0 : (unsigned)left & ~3u;
+    case RULE_EMPTY:
+        return r->records ? bytes : 0;
+    case RULE_INDEX:
+        return index < r->records ? bytes : 0;
+    case RULE_STRUCTURED:
+        return index < r->records && end <= r->stride ? bytes : 0;
+    default:
+        break;
+    }
+    if (r->gfx11 && r->swizzle && r->stride)
+        return index < r->records && end <= r->stride ? bytes : 0;
+    if (end <= r->records)
+        return bytes;
+    left = offset < r->records ? r->records - offset : 0;
+    return bytes <= 4 || r->whole ? 0 : (unsigned)left & ~3u;
 }
 
 static void scratch_addresses(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
@@ -90,10 +107,11 @@ static void scratch_addresses(struct emu_wave *w, const struct emu_op *op, struc
         a->addr[l] = base + (offset_row ? offset_row[l] : 0);
 }
 
-static void range_check(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
-                        unsigned bytes, const uint32_t *index_row, const uint32_t *offset_row)
+static void range_check(const struct emu_op *op, struct emu_where *a, unsigned bytes,
+                        const uint32_t *index_row, const uint32_t *offset_row,
+                        const struct resource *resource)
 {
-    const struct resource r = read_resource(w, op);
+    const struct resource r = *resource;
     uint64_t exec = a->mask;
     EMU_EACH_LANE(l, exec)
     {
@@ -111,9 +129,10 @@ static void range_check(struct emu_wave *w, const struct emu_op *op, struct emu_
     }
 }
 
-void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
-                      unsigned bytes, enum emu_access access)
+static void where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                         unsigned bytes, enum emu_access access, bool formatted)
 {
+    struct resource r = read_resource(w, op, formatted);
     const uint32_t *index_row = NULL, *offset_row = NULL, *v = NULL;
     bool idxen = op->insn->mem & EMU_M_IDXEN, offen = op->insn->mem & EMU_M_OFFEN;
     if (op->s[0] != EMU_NO_ROW)
@@ -131,7 +150,8 @@ void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_wh
         emu_idle_lanes(w, a);
         return;
     }
-    range_check(w, op, a, bytes, index_row, offset_row);
+    r.whole = formatted || access == EMU_RMW;
+    range_check(op, a, bytes, index_row, offset_row, &r);
     uint64_t whole = a->mask & ~a->partial;
     if (whole)
         emu_locate_global(w, a, whole, bytes, access);
@@ -140,4 +160,16 @@ void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_wh
     emu_idle_lanes(w, a);
     if (w->group->launch->count_memory)
         emu_count_global(w, a, bytes, access);
+}
+
+void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                      unsigned bytes, enum emu_access access)
+{
+    where_buffer(w, op, a, bytes, access, false);
+}
+
+void emu_where_formatted(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                         unsigned bytes, enum emu_access access)
+{
+    where_buffer(w, op, a, bytes, access, true);
 }

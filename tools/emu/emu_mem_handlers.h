@@ -32,6 +32,7 @@
     X(global_store_addtid_b32, 0, EMU_C_VMEM)                                                      \
     EMU_MEM_DMA(X)                                                                                 \
     EMU_MEM_CACHE(X)                                                                               \
+    EMU_MEM_FORMAT(X)                                                                              \
     EMU_MEM_SCALAR(X)
 
 #define EMU_MEM_DMA(X)                                                                             \
@@ -71,6 +72,47 @@
     X(s_atc_probe, 0, EMU_C_MESSAGE)                                                               \
     X(s_atc_probe_buffer, 0, EMU_C_MESSAGE)
 
+/* Emitted twice: by resource (buffer) and by instruction (tbuffer). */
+#define EMU_MEM_FORMAT_OF(X, B)                                                                    \
+    X(B##_load_format_x, 0, EMU_C_VMEM)                                                            \
+    X(B##_load_format_xy, 0, EMU_C_VMEM)                                                           \
+    X(B##_load_format_xyz, 0, EMU_C_VMEM)                                                          \
+    X(B##_load_format_xyzw, 0, EMU_C_VMEM)                                                         \
+    X(B##_load_format_d16_x, 0, EMU_C_VMEM)                                                        \
+    X(B##_load_format_d16_xy, 0, EMU_C_VMEM)                                                       \
+    X(B##_load_format_d16_xyz, 0, EMU_C_VMEM)                                                      \
+    X(B##_load_format_d16_xyzw, 0, EMU_C_VMEM)                                                     \
+    X(B##_store_format_x, 0, EMU_C_VMEM)                                                           \
+    X(B##_store_format_xy, 0, EMU_C_VMEM)                                                          \
+    X(B##_store_format_xyz, 0, EMU_C_VMEM)                                                         \
+    X(B##_store_format_xyzw, 0, EMU_C_VMEM)                                                        \
+    X(B##_store_format_d16_x, 0, EMU_C_VMEM)                                                       \
+    X(B##_store_format_d16_xy, 0, EMU_C_VMEM)                                                      \
+    X(B##_store_format_d16_xyz, 0, EMU_C_VMEM)                                                     \
+    X(B##_store_format_d16_xyzw, 0, EMU_C_VMEM)
+
+#define EMU_MEM_FORMAT(X)                                                                          \
+    EMU_MEM_FORMAT_OF(X, buffer)                                                                   \
+    EMU_MEM_FORMAT_OF(X, tbuffer)                                                                  \
+    X(buffer_load_format_d16_hi_x, 0, EMU_C_VMEM)                                                  \
+    X(buffer_store_format_d16_hi_x, 0, EMU_C_VMEM)                                                 \
+    X(buffer_load_lds_format_x, EMU_E_READ_M0, EMU_C_VMEM)
+
+/* Emitted for s_atomic and s_buffer_atomic. */
+#define EMU_MEM_SCALAR_ATOMIC_OF(X, B)                                                             \
+    X(B##_swap, 0, EMU_C_SMEM)                                                                     \
+    X(B##_swap_x2, 0, EMU_C_SMEM) X(B##_cmpswap, 0, EMU_C_SMEM) X(B##_cmpswap_x2, 0, EMU_C_SMEM)   \
+        X(B##_add, 0, EMU_C_SMEM) X(B##_add_x2, 0, EMU_C_SMEM) X(B##_sub, 0, EMU_C_SMEM)           \
+            X(B##_sub_x2, 0, EMU_C_SMEM) X(B##_smin, 0, EMU_C_SMEM) X(B##_smin_x2, 0, EMU_C_SMEM)  \
+                X(B##_umin, 0, EMU_C_SMEM) X(B##_umin_x2, 0, EMU_C_SMEM)                           \
+                    X(B##_smax, 0, EMU_C_SMEM) X(B##_smax_x2, 0, EMU_C_SMEM)                       \
+                        X(B##_umax, 0, EMU_C_SMEM) X(B##_umax_x2, 0, EMU_C_SMEM)                   \
+                            X(B##_and, 0, EMU_C_SMEM) X(B##_and_x2, 0, EMU_C_SMEM)                 \
+                                X(B##_or, 0, EMU_C_SMEM) X(B##_or_x2, 0, EMU_C_SMEM)               \
+                                    X(B##_xor, 0, EMU_C_SMEM) X(B##_xor_x2, 0, EMU_C_SMEM)         \
+                                        X(B##_inc, 0, EMU_C_SMEM) X(B##_inc_x2, 0, EMU_C_SMEM)     \
+                                            X(B##_dec, 0, EMU_C_SMEM) X(B##_dec_x2, 0, EMU_C_SMEM)
+
 #define EMU_MEM_SCALAR(X)                                                                          \
     X(s_load_dword, 0, EMU_C_SMEM)                                                                 \
     X(s_load_dwordx2, 0, EMU_C_SMEM)                                                               \
@@ -89,7 +131,15 @@
     X(s_buffer_store_dwordx2, 0, EMU_C_SMEM)                                                       \
     X(s_buffer_store_dwordx4, 0, EMU_C_SMEM)                                                       \
     X(s_memtime, 0, EMU_C_SMEM)                                                                    \
-    X(s_memrealtime, 0, EMU_C_SMEM)
+    X(s_memrealtime, 0, EMU_C_SMEM)                                                                \
+    X(s_scratch_load_dword, 0, EMU_C_SMEM)                                                         \
+    X(s_scratch_load_dwordx2, 0, EMU_C_SMEM)                                                       \
+    X(s_scratch_load_dwordx4, 0, EMU_C_SMEM)                                                       \
+    X(s_scratch_store_dword, 0, EMU_C_SMEM)                                                        \
+    X(s_scratch_store_dwordx2, 0, EMU_C_SMEM)                                                      \
+    X(s_scratch_store_dwordx4, 0, EMU_C_SMEM)                                                      \
+    EMU_MEM_SCALAR_ATOMIC_OF(X, s_atomic)                                                          \
+    EMU_MEM_SCALAR_ATOMIC_OF(X, s_buffer_atomic)
 
 #define LOAD(name, ...)                                                                            \
     emu_fn EMU_DO(global_##name), EMU_DO(flat_##name), EMU_DO(scratch_##name),                     \

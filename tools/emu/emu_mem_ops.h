@@ -43,6 +43,9 @@ void emu_where_scratch(struct emu_wave *w, const struct emu_op *op, struct emu_w
                        unsigned bytes, enum emu_access access);
 void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                       unsigned bytes, enum emu_access access);
+/* A buffer of formatted elements: one is in range as a whole or not at all. */
+void emu_where_formatted(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                         unsigned bytes, enum emu_access access);
 /* DS: lane address in s[0] plus a byte offset. */
 void emu_where_lds(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                    unsigned offset, unsigned bytes, enum emu_access access);

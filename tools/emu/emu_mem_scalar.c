@@ -1,4 +1,4 @@
-/* Scalar memory: loads and stores of SGPRs, scalar buffers, and the clocks. */
+/* Scalar memory: loads, stores and atomics of SGPRs, scalar buffers, scratch, and the clocks. */
 #include "emu_mem_handlers.h"
 
 static uint32_t scalar_offset(const struct emu_wave *w, const struct emu_op *op)
@@ -11,6 +11,14 @@ static uint64_t scalar_address(const struct emu_wave *w, const struct emu_op *op
 {
     uint64_t base = emu_s64(w, op->s[0]) & ~UINT64_C(3);
     return (base + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1)) & ~UINT64_C(3);
+}
+
+/* Scratch: the offset register counts 64 bytes. */
+static uint64_t scratch_address(const struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t base = emu_s64(w, op->s[0]) & ~UINT64_C(3);
+    return (base + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1) * UINT64_C(64)) &
+           ~UINT64_C(3);
 }
 
 static void give_scalars(struct emu_wave *w, const struct emu_op *op, const uint32_t *x, unsigned n,
@@ -27,13 +35,19 @@ static void give_scalars(struct emu_wave *w, const struct emu_op *op, const uint
     }
 }
 
-EMU_DEVICE_DATA static void load(struct emu_wave *w, const struct emu_op *op, unsigned n)
+EMU_DEVICE_DATA static void load_at(struct emu_wave *w, const struct emu_op *op, uint64_t addr,
+                                    unsigned n)
 {
     uint32_t x[16];
     uint8_t *init;
-    const uint8_t *p = emu_scalar_bytes(w, scalar_address(w, op), 4 * n, EMU_READ, &init);
+    const uint8_t *p = emu_scalar_bytes(w, addr, 4 * n, EMU_READ, &init);
     memcpy(x, p, 4 * n);
     give_scalars(w, op, x, n, init);
+}
+
+static void load(struct emu_wave *w, const struct emu_op *op, unsigned n)
+{
+    load_at(w, op, scalar_address(w, op), n);
 }
 
 /* A scalar buffer: base and size of the descriptor; every dword past the end reads 0. */
@@ -112,6 +126,12 @@ SCALAR(s_store_dwordx4, store_at(w, op, scalar_address(w, op), 4))
 SCALAR(s_buffer_store_dword, buffer_store(w, op, 1))
 SCALAR(s_buffer_store_dwordx2, buffer_store(w, op, 2))
 SCALAR(s_buffer_store_dwordx4, buffer_store(w, op, 4))
+SCALAR(s_scratch_load_dword, load_at(w, op, scratch_address(w, op), 1))
+SCALAR(s_scratch_load_dwordx2, load_at(w, op, scratch_address(w, op), 2))
+SCALAR(s_scratch_load_dwordx4, load_at(w, op, scratch_address(w, op), 4))
+SCALAR(s_scratch_store_dword, store_at(w, op, scratch_address(w, op), 1))
+SCALAR(s_scratch_store_dwordx2, store_at(w, op, scratch_address(w, op), 2))
+SCALAR(s_scratch_store_dwordx4, store_at(w, op, scratch_address(w, op), 4))
 
 /* There is no time here: both clocks count the wave's own instructions, so that runs repeat. */
 static void clock_now(struct emu_wave *w, const struct emu_op *op)
@@ -121,3 +141,91 @@ static void clock_now(struct emu_wave *w, const struct emu_op *op)
 }
 SCALAR(s_memtime, clock_now(w, op))
 SCALAR(s_memrealtime, clock_now(w, op))
+
+/* ---- atomics: one for the wave, whatever EXEC; the old value comes back when dst is there */
+
+typedef uint64_t atomic_fn(uint64_t old, uint64_t a, uint64_t b);
+
+EMU_DEVICE_DATA static uint64_t exchange(uint8_t *p, unsigned bytes, atomic_fn *fn, uint64_t a,
+                                         uint64_t b)
+{
+    uint64_t old64 = 0;
+    uint32_t old32 = 0;
+
+    if (bytes == 8) {
+        while (!__atomic_compare_exchange_n((uint64_t *)p, &old64, fn(old64, a, b), false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+            ;
+        return old64;
+    }
+    while (!__atomic_compare_exchange_n((uint32_t *)p, &old32, (uint32_t)fn(old32, a, b), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        ;
+    return old32;
+}
+
+static uint64_t operand(const struct emu_wave *w, unsigned at, unsigned bytes)
+{
+    return bytes == 8 ? emu_s64(w, at) : w->s[at];
+}
+
+static void atomic_at(struct emu_wave *w, const struct emu_op *op, uint64_t addr, unsigned bytes,
+                      atomic_fn *fn, bool swaps)
+{
+    const unsigned words = bytes / 4, at = op->s[2];
+    uint8_t *init;
+    uint8_t *p = emu_scalar_bytes(w, addr, bytes, EMU_RMW, &init);
+
+    if (addr % bytes)
+        emu_fault(w, 0, "atomic of %u bytes at unaligned address 0x%llx", bytes,
+                  (unsigned long long)addr);
+    for (unsigned i = 0; init && i < bytes; i++)
+        if (!init[i] && !swaps)
+            emu_fault(w, 0, "atomic on memory that was never written (address 0x%llx)",
+                      (unsigned long long)addr);
+    uint64_t old = exchange(p, bytes, fn, operand(w, at, bytes), operand(w, at + words, bytes));
+    const uint32_t x[2] = {(uint32_t)old, (uint32_t)(old >> 32)};
+    if (op->d[0] != EMU_NO_ROW)
+        give_scalars(w, op, x, words, init);
+    if (init)
+        memset(init, 0xff, bytes);
+}
+
+static void buffer_atomic(struct emu_wave *w, const struct emu_op *op, unsigned bytes,
+                          atomic_fn *fn, bool swaps)
+{
+    static const uint32_t nothing[2];
+    struct scalar_buffer b = scalar_buffer(w, op);
+    uint64_t offset = scalar_offset(w, op) & ~3u;
+
+    if (offset + bytes <= b.size)
+        atomic_at(w, op, b.base + offset, bytes, fn, swaps);
+    else if (op->d[0] != EMU_NO_ROW)
+        give_scalars(w, op, nothing, bytes / 4, NULL);
+}
+
+#define ATOMIC(name, bits, ...)                                                                    \
+    static uint64_t name##_op(uint64_t old, uint64_t a, uint64_t b)                                \
+    {                                                                                              \
+        typedef int##bits##_t I;                                                                   \
+        (void)b, (void)sizeof(I);                                                                  \
+        return __VA_ARGS__;                                                                        \
+    }                                                                                              \
+    SCALAR(s_atomic_##name, atomic_at(w, op, scalar_address(w, op), bits / 8, name##_op,           \
+                                      strncmp(#name, "swap", 4) == 0))                             \
+    SCALAR(s_buffer_atomic_##name,                                                                 \
+           buffer_atomic(w, op, bits / 8, name##_op, strncmp(#name, "swap", 4) == 0))
+#define ATOMICS(name, ...) ATOMIC(name, 32, __VA_ARGS__) ATOMIC(name##_x2, 64, __VA_ARGS__)
+ATOMICS(swap, ((void)old, a))
+ATOMICS(cmpswap, old == b ? a : old)
+ATOMICS(add, old + a)
+ATOMICS(sub, old - a)
+ATOMICS(smin, (I)old < (I)a ? old : a)
+ATOMICS(umin, old < a ? old : a)
+ATOMICS(smax, (I)old > (I)a ? old : a)
+ATOMICS(umax, old > a ? old : a)
+ATOMICS(and, old &a)
+ATOMICS(or, old | a)
+ATOMICS(xor, old ^ a)
+ATOMICS(inc, old >= a ? 0 : old + 1)
+ATOMICS(dec, old == 0 || old > a ? a : old - 1)

@@ -90,8 +90,12 @@ tests_tools_emu_liboracle_la_SOURCES = \
 	tests/tools/emu/oracle_compare.c \
 	tests/tools/emu/oracle_matrix.c tests/tools/emu/oracle_matrix.h \
 	tests/tools/emu/oracle_memory.c tests/tools/emu/oracle_memory.h \
+	tests/tools/emu/oracle_texel.c tests/tools/emu/oracle_texel.h \
 	tests/tools/emu/oracle_salu.c tests/tools/emu/oracle_salu.h tests/tools/emu/oracle_salu.def \
-	tests/tools/emu/oracle_valu.c tests/tools/emu/oracle_valu.def \
+	tests/tools/emu/oracle_valu.c tests/tools/emu/oracle_valu.def tests/tools/emu/oracle_valu.h \
+	tests/tools/emu/oracle_valu_arith.h tests/tools/emu/oracle_valu_convert.h \
+	tests/tools/emu/oracle_valu_dot.h tests/tools/emu/oracle_valu_int.h \
+	tests/tools/emu/oracle_valu_trans.h \
 	tests/tools/emu/oracle_wave.c \
 	tests/tools/emu/softfloat.c tests/tools/emu/softfloat.h \
 	tests/tools/emu/softfloat_trans.c \
@@ -105,6 +109,7 @@ semantics_tests = tests/tools/emu/test_semantics_scalar tests/tools/emu/test_sem
 	tests/tools/emu/test_semantics_vop2 tests/tools/emu/test_semantics_vop3 \
 	tests/tools/emu/test_semantics_vop3p tests/tools/emu/test_semantics_vopc \
 	tests/tools/emu/test_semantics_lds tests/tools/emu/test_semantics_memory \
+	tests/tools/emu/test_semantics_buffer tests/tools/emu/test_semantics_smem \
 	tests/tools/emu/test_semantics_lanes tests/tools/emu/test_semantics_matrix \
 	tests/tools/emu/test_semantics_matrix_f32
 check_PROGRAMS += tests/tools/emu/test_softfloat $(semantics_tests)
@@ -136,6 +141,12 @@ tests_tools_emu_test_semantics_lds_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_memory_SOURCES = tests/tools/emu/test_semantics_memory.c
 tests_tools_emu_test_semantics_memory_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_memory_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_buffer_SOURCES = tests/tools/emu/test_semantics_buffer.c
+tests_tools_emu_test_semantics_buffer_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_buffer_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_smem_SOURCES = tests/tools/emu/test_semantics_smem.c
+tests_tools_emu_test_semantics_smem_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_smem_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_lanes_SOURCES = tests/tools/emu/test_semantics_lanes.c
 tests_tools_emu_test_semantics_lanes_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_lanes_LDADD = $(semantics_ldadd)
