@@ -1,0 +1,167 @@
+/*
+ * The counters file: kernels whose counts are known by hand.
+ */
+#include "test_exec_asm.h"
+
+static char path[] = "/tmp/test_counters_XXXXXX";
+
+static char *file_text(void)
+{
+    static char text[1 << 16];
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+
+    if (f)
+        fclose(f);
+    text[n] = 0;
+    return text;
+}
+
+/* The number behind "name": in the last launch of the file; -1 when absent. */
+static long long count(const char *name)
+{
+    char key[64];
+    const char *last = NULL, *p;
+
+    snprintf(key, sizeof key, "\"%s\": ", name);
+    for (p = file_text(); (p = strstr(p, key)); p++)
+        last = p;
+    return last ? atoll(last + strlen(key)) : -1;
+}
+
+struct expected {
+    const char *name;
+    long long value;
+};
+
+static void check(const char *gpu, const struct expected *e)
+{
+    for (; e->name; e++) {
+        char what[64];
+
+        snprintf(what, sizeof what, "%s: %s", gpu, e->name);
+        is_int(count(e->name), e->value, what);
+    }
+}
+
+/*
+ * Two waves of 64. The harness adds a scalar load, a shift, a wait and the end. In LDS, 32 lanes a
+ * pass read 8 dwords of bank 0: 7 cycles beyond the first, 4 passes in all; the write of neighbours
+ * has no conflict, nor have 8 lanes of 16 bytes. In memory, 64 neighbouring dwords are 4 lines,
+ * dwords 16 bytes apart are 16 lines; lane 0 and 1 alone, one line.
+ */
+static void wide(void)
+{
+    static const char body[] = "v_mov_b32 v1, 1\n"
+                               "ds_write_b32 v5, v1\n"
+                               "s_waitcnt lgkmcnt(0)\n"
+                               "s_barrier\n"
+                               "v_and_b32 v6, 7, v0\n"
+                               "v_lshlrev_b32 v6, 7, v6\n"
+                               "ds_read_b32 v7, v6\n"
+                               "v_and_b32 v6, 63, v0\n"
+                               "v_lshlrev_b32 v6, 4, v6\n"
+                               "ds_read_b128 v[12:15], v6\n"
+                               "global_load_dword v8, v5, s[2:3]\n"
+                               "v_lshlrev_b32 v9, 4, v0\n"
+                               "global_store_dword v9, v1, s[2:3]\n"
+                               "v_mov_b32 v10, 0\n"
+                               "v_mov_b32 v11, 0\n"
+                               "v_exp_f32 v1, v1\n"
+                               "s_nop 4\n"
+                               "v_mfma_f32_16x16x16_f16 v[16:19], v[10:11], v[10:11], 0\n"
+                               "v_mfma_f32_32x32x8_f16 v[16:31], v[10:11], v[10:11], 0\n"
+                               "s_mov_b64 s[10:11], exec\n"
+                               "s_mov_b64 exec, 3\n"
+                               "global_atomic_add v5, v1, s[2:3]\n"
+                               "s_mov_b64 exec, s[10:11]\n"
+                               "s_branch .Lx\n.Lx:\n";
+    static const struct expected want[] = {
+        {"salu", 2 * 3},
+        {"branch", 2 * (1 + 1)}, /* the end is one */
+        {"message", 2 * (2 + 1 + 1)}, /* waits, barrier, nop */
+        {"smem", 2 * 1},
+        {"valu", 2 * (1 + 8)},
+        {"trans", 2 * 1},
+        {"matrix", 2 * 2},
+        {"lds", 2 * 3},
+        {"vmem", 2 * 3},
+        {"matrix_passes", 2 * (4 + 8)},
+        {"lds_conflict_cycles", 2 * 2 * 7},
+        {"lds_bytes", 2 * 64 * (4 + 4 + 16)},
+        {"vmem_transactions", 2 * (4 + 16 + 1)},
+        {"bytes_loaded", 2 * (64 + 2) * 4},
+        {"bytes_stored", 2 * (64 + 2) * 4},
+        {"barriers", 1},
+        {"waves", 2},
+        {"workgroups", 1},
+        {NULL, 0},
+    };
+    struct asm_result r;
+
+    ok(asm_run("gfx942", body, 128, &r) && r.ran, "gfx942: runs");
+    check("gfx942", want);
+}
+
+/* Three waves of 32: a loop of five turns, dual issue, a matrix product of 8 passes. */
+static void narrow(void)
+{
+    static const char body[] = "s_mov_b32 s10, 5\n.Lloop:\ns_sub_u32 s10, s10, 1\n"
+                               "s_cmp_lg_u32 s10, 0\ns_cbranch_scc1 .Lloop\n"
+                               "v_dual_mov_b32 v10, 0 :: v_dual_mov_b32 v11, 0\n"
+                               "v_dual_mov_b32 v12, 0 :: v_dual_mov_b32 v13, 0\n"
+                               "v_dual_mov_b32 v14, 0 :: v_dual_mov_b32 v15, 0\n"
+                               "v_dual_mov_b32 v16, 0 :: v_dual_mov_b32 v17, 0\n"
+                               "v_wmma_f32_16x16x16_f16 v[24:31], v[10:17], v[10:17], v[24:31]\n"
+                               "global_load_b128 v[20:23], v5, s[2:3]\n";
+    static const struct expected want[] = {
+        {"salu", 3 * (1 + 5 * 2)},
+        {"branch", 3 * (5 + 1)},
+        {"message", 3 * 1},
+        {"valu", 3 * (1 + 4)},
+        {"matrix", 3},
+        {"matrix_passes", 3 * 8},
+        {"vmem_transactions", 3 * 3}, /* 31 * 4 + 16 = 140 bytes, in 3 lines of 64 */
+        {"bytes_loaded", 3 * 32 * 16},
+        {"bytes_stored", 0},
+        {"lds_conflict_cycles", 0},
+        {"waves", 3},
+        {NULL, 0},
+    };
+    struct asm_result r;
+
+    ok(asm_run("gfx1100", body, 96, &r) && r.ran, "gfx1100: runs");
+    check("gfx1100", want);
+}
+
+static void form(void)
+{
+    const char *text = file_text();
+    struct asm_result r;
+
+    contains(text, "[\n{\"kernel\": \"k\", \"device\": 1, \"target\": \"gfx942",
+             "a list of launches");
+    contains(text, "\"grid\": [1, 1, 1], \"block\": [128, 1, 1], \"lds\": 1024",
+             "with their sizes");
+    contains(text, "\"faulted\": false}\n]\n", "closed after each launch");
+    ok(asm_run("gfx1151", "s_trap 2\n", 32, &r) && !r.ran, "a launch that faults");
+    contains(file_text(), "\"faulted\": true}\n]\n", "is counted, too");
+}
+
+int main(void)
+{
+    int fd;
+
+    asm_need_tools();
+    fd = mkstemp(path);
+    if (fd < 0)
+        return 99;
+    close(fd);
+    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
+    setenv("AOTHIP_EMU_COUNTERS", path, 1);
+    wide();
+    narrow();
+    form();
+    unlink(path);
+    return tap_done();
+}
