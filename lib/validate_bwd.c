@@ -37,8 +37,8 @@ static enum aothip_status check_like(struct validate_view *view, const struct ao
     if (!free_channel)
         return validate_like_q(view, model->dtype, why);
     if (tensor->dtype != model->dtype)
-        return VALIDATE_FAIL("%s: dtype is %d, but q's is %d", view->name, tensor->dtype,
-                             model->dtype);
+        return VALIDATE_FAIL("%s: dtype is %d, but %s's is %d", view->name, tensor->dtype,
+                             model_name, model->dtype);
     return validate_span(view, why);
 }
 

@@ -16,7 +16,8 @@ test_lib_programs = \
 	tests/lib/test_status \
 	tests/lib/test_store \
 	tests/lib/test_target \
-	tests/lib/test_validate
+	tests/lib/test_validate \
+	tests/lib/test_validate_options
 check_PROGRAMS += $(test_lib_programs)
 TESTS += $(test_lib_programs)
 
@@ -34,6 +35,8 @@ tests_lib_test_target_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_target_LDADD = tests/lib/libtestlib.la
 tests_lib_test_validate_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_validate_LDADD = tests/lib/libtestlib.la
+tests_lib_test_validate_options_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_validate_options_LDADD = tests/lib/libtestlib.la
 
 # The API over a fake HIP runtime that the library finds in the program itself, with allocations and
 # file operations wrapped.
