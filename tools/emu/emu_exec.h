@@ -40,6 +40,15 @@ enum emu_shape {
     EMU_SHAPES
 };
 
+/* Memory of whole waves (emu_exec_dense.h): lane l's dwords lie at byte at[l] behind a base. */
+struct emu_dense_fns {
+    void (*offsets)(uint32_t *at, const uint32_t *v, uint32_t add, uint32_t span[2]);
+    void (*read)(uint32_t *d, const uint8_t *base, const uint32_t *at, unsigned words);
+    void (*write)(uint8_t *base, const uint32_t *at, const uint32_t *s, unsigned words);
+    bool (*shadow_is)(const uint8_t *shadow, const uint32_t *at, unsigned words, uint8_t value);
+    void (*shadow_set)(uint8_t *shadow, const uint32_t *at, unsigned words, uint8_t value);
+};
+
 /* Everything that is compiled once for each wave size and host level. */
 struct emu_lanes {
     unsigned lanes;
@@ -49,6 +58,7 @@ struct emu_lanes {
     emu_fn *pair;                 /* v_pk_*_f32: the 32-bit row for each half */
     emu_fn *pair_move;            /* v_pk_mov_b32 */
     emu_fn *gpr_idx;              /* EMU_A_GPR_IDX: rows moved by M0, then fn */
+    struct emu_dense_fns dense;
 };
 
 /* The set for the running host. */

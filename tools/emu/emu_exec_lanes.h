@@ -41,6 +41,7 @@ EMU_GCC_TARGET(EMU_TARGET ",prefer-vector-width=512")
 
 #include "emu_exec_math.h"
 
+#define EMU_NO_TSAN __attribute__((no_sanitize("thread"))) /* see emu_mem_ops.h */
 #define W EMU_W
 #define FULL (~UINT64_C(0) >> (64 - W))
 #define FOR_LANES EMU_LOOP for (unsigned l = 0; l < W; l++)
@@ -185,6 +186,8 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
 
 #include "emu_exec_modify.h"
 
+#include "emu_exec_dense.h"
+
 /* ---- the rows ---- */
 
 #define EMU_LOAD1(s) {.u32 = s[l]}
@@ -241,6 +244,7 @@ const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL) = {
     .pair = pair_rows,
     .pair_move = pair_moves,
     .gpr_idx = indexed_rows,
+    .dense = DENSE,
 };
 
 #if defined(__clang__) && defined(EMU_TARGET)

@@ -1,4 +1,5 @@
 /* Buffer descriptors: addressing, swizzle and range checks of MUBUF and MTBUF instructions. */
+#include "emu_mem_dense.h"
 #include "emu_mem_ops.h"
 
 /*
@@ -172,4 +173,18 @@ void emu_where_formatted(struct emu_wave *w, const struct emu_op *op, struct emu
                          unsigned bytes, enum emu_access access)
 {
     where_buffer(w, op, a, bytes, access, true);
+}
+
+bool emu_dense_buffer(struct emu_wave *w, const struct emu_op *op, unsigned words,
+                      enum emu_access access, struct emu_dense *x)
+{
+    const uint32_t *v = op->s[0] == EMU_NO_ROW ? NULL : emu_row(w, op->s[0]);
+    const struct resource r = read_resource(w, op, false);
+
+    if (!(op->insn->mem & EMU_M_OFFEN) || op->insn->mem & EMU_M_IDXEN || !v || r.swizzle ||
+        r.add_tid || r.rule != RULE_RAW ||
+        (op->insn->family == EMU_GFX90A && w->s[op->s[2] + 3] == EMU_SCRATCH_RSRC3))
+        return false;
+    return emu_dense_device(w, r.base + r.soffset, v, (uint32_t)op->insn->offset, r.records, words,
+                            access, x);
 }

@@ -1,4 +1,5 @@
 /* Vector loads, stores and atomics: moves the bytes that emu_mem_addr.c has located. */
+#include "emu_mem_dense.h"
 #include "emu_mem_handlers.h"
 
 typedef void load_body(uint32_t *d, size_t stride, const uint8_t *p);
@@ -148,16 +149,43 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     }
 }
 
+/* The short way for dwords; `...` locates them. */
+#define TRY_LOAD(bytes, words, ...)                                                                \
+    do {                                                                                           \
+        struct emu_dense x;                                                                        \
+        if (bytes == 4 * words && __VA_ARGS__) {                                                   \
+            emu_dense_load(w, op->d[0], words, &x);                                                \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+#define TRY_STORE(bytes, words, ...)                                                               \
+    do {                                                                                           \
+        struct emu_dense x;                                                                        \
+        if (bytes == 4 * words && emu_dense_may_store(w, op->s[1], words) && __VA_ARGS__) {        \
+            emu_dense_store(w, op->s[1], words, &x);                                               \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* Scratch is interleaved, lane by lane. */
+#define DENSE_global_(words, access) emu_dense_global(w, op, words, access, &x)
+#define DENSE_flat_ DENSE_global_
+#define DENSE_scratch_(words, access) false
+#define DENSE_buffer_(words, access) emu_dense_buffer(w, op, words, access, &x)
+#define DENSE_lds_(words, access)                                                                  \
+    emu_dense_lds(w, op, (unsigned)op->insn->offset, words, access, &x)
+
 /* One instruction of each address space around a body. */
 #define SPACES(X, name, ...)                                                                       \
-    X(global_##name, emu_where_global, name##_body, __VA_ARGS__)                                   \
-    X(flat_##name, emu_where_flat, name##_body, __VA_ARGS__)                                       \
-    X(scratch_##name, emu_where_scratch, name##_body, __VA_ARGS__)
+    X(global_, name, emu_where_global, name##_body, __VA_ARGS__)                                   \
+    X(flat_, name, emu_where_flat, name##_body, __VA_ARGS__)                                       \
+    X(scratch_, name, emu_where_scratch, name##_body, __VA_ARGS__)
 
-#define LOAD_FN(fn, where, body, bytes, words)                                                     \
-    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave * w, const struct emu_op *op)                  \
+#define LOAD_FN(space, name, where, body, bytes, words)                                            \
+    EMU_DEVICE_DATA void EMU_DO(space##name)(struct emu_wave * w, const struct emu_op *op)         \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        TRY_LOAD(bytes, words, DENSE_##space(words, EMU_READ));                                    \
         where(w, op, &a, bytes, EMU_READ);                                                         \
         run_load(w, op, &a, bytes, words, body);                                                   \
     }
@@ -166,6 +194,8 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     EMU_DEVICE_DATA void EMU_DO(buffer_##name)(struct emu_wave * w, const struct emu_op *op)       \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        if (!(op->insn->mem & EMU_M_LDS))                                                          \
+            TRY_LOAD(bytes, words, DENSE_buffer_(words, EMU_READ));                                \
         emu_where_buffer(w, op, &a, bytes, EMU_READ);                                              \
         if (op->insn->mem & EMU_M_LDS)                                                             \
             emu_lds_dma(w, op, &a, bytes, name##_body);                                            \
@@ -178,23 +208,26 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        TRY_LOAD(bytes, words, DENSE_lds_(words, EMU_READ));                                       \
         emu_where_lds(w, op, &a, (unsigned)op->insn->offset, bytes, EMU_READ);                     \
         run_load(w, op, &a, bytes, words, name##_body);                                            \
     }
-#define STORE_FN(fn, where, body, bytes, words)                                                    \
-    EMU_DEVICE_DATA void EMU_DO(fn)(struct emu_wave * w, const struct emu_op *op)                  \
+#define STORE_FN(space, name, where, body, bytes, words)                                           \
+    EMU_DEVICE_DATA void EMU_DO(space##name)(struct emu_wave * w, const struct emu_op *op)         \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        TRY_STORE(bytes, words, DENSE_##space(words, EMU_WRITE));                                  \
         where(w, op, &a, bytes, EMU_WRITE);                                                        \
         run_store(w, op, op->s[1], &a, bytes, words, body);                                        \
     }
 #define STORE(name, bytes, words, ...)                                                             \
     SPACES(STORE_FN, name, bytes, words)                                                           \
-    STORE_FN(buffer_##name, emu_where_buffer, name##_body, bytes, words)
+    STORE_FN(buffer_, name, emu_where_buffer, name##_body, bytes, words)
 #define DS_STORE(name, bytes, words, ...)                                                          \
     EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        TRY_STORE(bytes, words, DENSE_lds_(words, EMU_WRITE));                                     \
         emu_where_lds(w, op, &a, (unsigned)op->insn->offset, bytes, EMU_WRITE);                    \
         run_store(w, op, op->s[1], &a, bytes, words, name##_body);                                 \
     }
@@ -207,8 +240,15 @@ EMU_DEVICE_DATA static void read2(struct emu_wave *w, const struct emu_op *op, u
     const unsigned offset[2] = {op->insn->offset0, op->insn->offset1};
     struct emu_where a[2];
     struct emu_op half[2] = {*op, *op};
+    struct emu_dense x[2];
     unsigned words = bytes / 4;
     half[1].d[0] = (uint16_t)(op->d[0] + words);
+    if (emu_dense_lds(w, op, offset[0] * stride * bytes, words, EMU_READ, &x[0]) &&
+        emu_dense_lds(w, op, offset[1] * stride * bytes, words, EMU_READ, &x[1])) {
+        for (unsigned i = 0; i < 2; i++)
+            emu_dense_load(w, half[i].d[0], words, &x[i]);
+        return;
+    }
     /* Both halves are located before either is written: the address may be a destination. */
     for (int i = 0; i < 2; i++)
         emu_where_lds(w, op, &a[i], offset[i] * stride * bytes, bytes, EMU_READ);
@@ -222,6 +262,12 @@ EMU_DEVICE_DATA static void write2(struct emu_wave *w, const struct emu_op *op, 
     const unsigned offset[2] = {op->insn->offset0, op->insn->offset1};
     for (int i = 0; i < 2; i++) {
         struct emu_where a;
+        struct emu_dense x;
+        if (emu_dense_may_store(w, op->s[1 + i], bytes / 4) &&
+            emu_dense_lds(w, op, offset[i] * stride * bytes, bytes / 4, EMU_WRITE, &x)) {
+            emu_dense_store(w, op->s[1 + i], bytes / 4, &x);
+            continue;
+        }
         emu_where_lds(w, op, &a, offset[i] * stride * bytes, bytes, EMU_WRITE);
         run_store(w, op, op->s[1 + i], &a, bytes, bytes / 4, body);
     }

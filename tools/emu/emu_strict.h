@@ -166,6 +166,16 @@ void emu_strict_global_free(struct emu_strict_global *g);
 void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int lane,
                               uint64_t address, unsigned bytes);
 
+/*
+ * The same checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
+ * address). False when they find something, which is then reported lane by lane, or when the access
+ * is none of these: dwords, no atomics, and in device memory a read.
+ */
+bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
+                          unsigned words);
+bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,
+                             const uint32_t *at, unsigned words);
+
 void emu_strict_at_barrier(struct emu_wave *w);
 
 /*

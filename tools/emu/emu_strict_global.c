@@ -235,3 +235,39 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
         address += n;
     }
 }
+
+/* A read of dwords that several workgroups have read already and nobody has written adds nothing.
+ */
+static bool is_known_read(const word *write, const word *read, unsigned words)
+{
+    for (unsigned i = 0; i < words; i++) {
+        uint64_t last = atomic_load_explicit(&read[i], memory_order_relaxed);
+
+        if (atomic_load_explicit(&write[i], memory_order_relaxed) || !(last & SEVERAL_GROUPS) ||
+            (last & 15) != 15)
+            return false;
+    }
+    return true;
+}
+
+bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,
+                             const uint32_t *at, unsigned words)
+{
+    struct emu_strict_global *g = w->group->strict->global;
+    bool handed = atomic_load(&g->atomics[wave_number(w)]) != 0;
+    struct page *p = NULL;
+
+    if (access != EMU_READ)
+        return false;
+    for (unsigned l = 0; l < w->lanes; l++) {
+        uint64_t x = address + at[l];
+        unsigned i = x / 4 % PAGE_WORDS;
+
+        if (!p || p->number != x / 4096)
+            p = look_up(g, x / 4096);
+        if (handed || !p || x & 3 || i + words > PAGE_WORDS ||
+            !is_known_read(&p->writes[i], &p->reads[i], words))
+            emu_strict_global_access(w, access, (int)l, x, 4 * words);
+    }
+    return true;
+}

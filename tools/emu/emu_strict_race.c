@@ -213,3 +213,112 @@ void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access
         address += n;
     }
 }
+
+/* Up to this number each wave's writes can be seen by w, which has passed the same barrier. */
+static void visible_until(const struct emu_wave *w, uint32_t until[EMU_MAX_WAVES + 1])
+{
+    until[0] = UINT32_MAX; /* nobody's */
+    for (unsigned i = 0; i < w->group->waves; i++) {
+        const struct emu_wave *x = &w->group->wave[i];
+
+        until[i + 1] = x->state == EMU_ENDED
+                           ? UINT32_MAX
+                           : x->strict->lds_done[(w->strict->epoch - 1) % EMU_EPOCHS];
+    }
+}
+
+/* Lanes 16.. read what lanes 0..15 do, as operands of WMMA are read. */
+static bool repeats_16(const uint32_t *at, unsigned lanes)
+{
+    for (unsigned l = 16; l < lanes; l += 16)
+        if (memcmp(at + l, at, 16 * sizeof *at) != 0)
+            return false;
+    return true;
+}
+
+/* The records of one lane's dwords, all alike as a rule. */
+static inline bool same_writes(const struct emu_lds_write *x, unsigned words)
+{
+    return memcmp(x, x + 1, (words - 1) * sizeof *x) == 0;
+}
+
+static inline bool same_reads(const struct emu_lds_read *y, unsigned words)
+{
+    return memcmp(y, y + 1, (words - 1) * sizeof *y) == 0;
+}
+
+/* Nothing that another wave wrote, unless it can be seen. */
+static inline bool may_touch(const struct emu_wave *w, const struct emu_lds_write *x,
+                             unsigned words, const uint32_t *until)
+{
+    unsigned n = same_writes(x, words) ? 1 : words;
+
+    for (unsigned i = 0; i < n; i++)
+        if (x[i].writer && x[i].writer != w->index + 1 &&
+            (x[i].epoch == (uint16_t)w->strict->epoch || x[i].number > until[x[i].writer]))
+            return false;
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+dense_reads(struct emu_wave *w, const uint32_t *at, unsigned words, const uint32_t *until)
+{
+    const struct emu_lds_read mark = {(uint16_t)w->strict->epoch, (uint8_t)(w->index + 1), 15};
+    const struct emu_lds_read many = {mark.epoch, SEVERAL, 15};
+    struct emu_strict *s = w->group->strict;
+    unsigned lanes = repeats_16(at, w->lanes) ? 16 : w->lanes;
+
+    for (unsigned l = 0; l < lanes; l++) {
+        struct emu_lds_read *y = &s->reads[at[l] / 4];
+        bool known = memcmp(y, &mark, sizeof mark) == 0 || memcmp(y, &many, sizeof many) == 0;
+
+        if (!may_touch(w, &s->writes[at[l] / 4], words, until))
+            return false;
+        if (known && same_reads(y, words))
+            continue;
+        for (unsigned i = 0; i < words; i++)
+            note_read(w, &y[i], 15);
+    }
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+dense_writes(struct emu_wave *w, const uint32_t *at, unsigned words, const uint32_t *until)
+{
+    const uint8_t me = (uint8_t)(w->index + 1);
+    const uint16_t epoch = (uint16_t)w->strict->epoch;
+    struct emu_strict *s = w->group->strict;
+
+    for (unsigned l = 0; l < w->lanes; l++) {
+        struct emu_lds_write *x = &s->writes[at[l] / 4];
+        const struct emu_lds_read *y = &s->reads[at[l] / 4];
+
+        if (!may_touch(w, x, words, until))
+            return false;
+        for (unsigned i = 0; i < words; i++) {
+            if (x[i].bytes & BY_ATOMIC || (y[i].epoch == epoch && y[i].reader && y[i].reader != me))
+                return false;
+            x[i] = (struct emu_lds_write){w->strict->lgkm_issued, epoch, me, 15};
+        }
+    }
+    return true;
+}
+
+bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
+                          unsigned words)
+{
+    uint32_t until[EMU_MAX_WAVES + 1], odd = 0;
+
+    for (unsigned l = 0; l < w->lanes; l++)
+        odd |= at[l];
+    if (odd & 3 || access == EMU_RMW)
+        return false;
+    visible_until(w, until);
+    if (access == EMU_WRITE)
+        return words == 4   ? dense_writes(w, at, 4, until)
+               : words == 2 ? dense_writes(w, at, 2, until)
+                            : dense_writes(w, at, words, until);
+    return words == 4   ? dense_reads(w, at, 4, until)
+           : words == 2 ? dense_reads(w, at, 2, until)
+                        : dense_reads(w, at, words, until);
+}

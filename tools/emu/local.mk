@@ -27,6 +27,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_cross.c \
 	tools/emu/emu_exec_dpp.c \
 	tools/emu/emu_exec_flow.c \
+	tools/emu/emu_exec_dense.h \
 	tools/emu/emu_exec_div.h tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h \
 	tools/emu/emu_exec_modify.h tools/emu/emu_exec_partition.h \
 	tools/emu/emu_exec_trans.h \
@@ -65,6 +66,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_mem_buffer.c \
 	tools/emu/emu_mem_count.c \
 	tools/emu/emu_mem_data.c \
+	tools/emu/emu_mem_dense.c tools/emu/emu_mem_dense.h \
 	tools/emu/emu_mem_format.c \
 	tools/emu/emu_mem_lds.c \
 	tools/emu/emu_mem_ops.h \
