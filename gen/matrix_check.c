@@ -103,9 +103,12 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     struct place at = {file, k->line, errors, 0};
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     int threads = matrix_threads(m, k);
-    if (k->tile_q % (16 * k->waves))
-        fail(&at, "tile_q=%d does not give each of waves=%d a multiple of 16 rows", k->tile_q,
-             k->waves);
+    /* The side of the tile that the waves share out. */
+    const int keys = k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV;
+    const int shared = keys ? k->tile_k : k->tile_q;
+    if (shared % (16 * k->waves))
+        fail(&at, "%s=%d does not give each of waves=%d a multiple of 16 rows",
+             keys ? "tile_k" : "tile_q", shared, k->waves);
     if (k->registers > gpu->registers)
         fail(&at, "registers=%d: a lane of %s has at most %d", k->registers, gpu->name,
              gpu->registers);

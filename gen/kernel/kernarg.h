@@ -238,9 +238,10 @@ struct attn_probs_args {
  *     grid of attn_bwd_delta, attn_bwd_dq    as attn_fwd
  *     grid of attn_bwd_dkdv                  x = ceil(seq_k / tile_k) * heads_k, y, z as attn_fwd;
  *                                            sums over the heads of a group in a fixed order
- *     grid of attn_bwd_dbias                 x = ceil(seq_q / tile_q) * ceil(seq_k / tile_k) *
- *                                            dbias heads, y * z >= dbias batch: sums over what is
- *                                            broadcast in a fixed order
+ *     grid of attn_bwd_dbias                 x = ceil(dbias_rows / tile_q) *
+ *                                            ceil(dbias_keys / tile_k) * dbias_heads,
+ *                                            y * z >= dbias_batch: sums over what is broadcast in
+ *                                            a fixed order
  *     grid of attn_bwd_dscalar               x = heads_q, y * z >= 1 (sinks) or batch (alibi)
  */
 struct attn_bwd_args {

@@ -1,0 +1,243 @@
+/*
+ * What all backward kernels read and write: rows of tensors, whole chunks of eight 16-bit channels
+ * at a time, and the f32 vectors lse and delta.
+ *
+ * Channels and rows that do not exist are loaded as 0 and not stored. With KERNEL_UNALIGNED 0
+ * memory is reached through buffer descriptors, whose bounds do that; a chunk then exists whole or
+ * not at all, and the channel stride is 1.
+ */
+#ifndef AOTHIP_ATTN_BWD_ROWS_H
+#define AOTHIP_ATTN_BWD_ROWS_H
+
+#include "sequence.h"
+#include "tile.h"
+
+#define LOG2_E 1.44269504088896340736f
+#define LN_2 0.69314718055994530942f
+
+enum { ELEMENT_BYTES = KERNEL_DTYPE == 1 ? 4 : 2 };
+
+/* The (sequence, head) matrix of a tensor, from row 0 of the sequence on. Uniform. */
+struct rows {
+    char *base;
+    kernarg_i64 pitch;   /* bytes from row to row */
+    kernarg_i64 channel; /* bytes from channel to channel */
+    int dim;
+};
+
+DEVICE struct rows rows_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
+                           int start, int head, int dim)
+{
+    kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
+    return {(char *)data + first * ELEMENT_BYTES, stride.seq * ELEMENT_BYTES, ELEMENT_BYTES, dim};
+}
+
+/* What a workgroup works on: a sequence and a query head. Uniform. */
+struct place {
+    struct sequence sequence;
+    int head, kv_head;
+};
+
+DEVICE struct rows q_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.problem;
+    return rows_of(a.q, a.q_stride, p.sequence.batch_q, p.sequence.start_q, p.head, a.dim_qk);
+}
+
+DEVICE struct rows k_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.problem;
+    return rows_of(a.k, a.k_stride, p.sequence.batch_k, p.sequence.start_k, p.kv_head, a.dim_qk);
+}
+
+DEVICE struct rows v_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.problem;
+    return rows_of(a.v, a.v_stride, p.sequence.batch_k, p.sequence.start_k, p.kv_head, a.dim_v);
+}
+
+DEVICE struct rows o_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    return rows_of(args.o, args.o_stride, p.sequence.batch_q, p.sequence.start_q, p.head,
+                   args.problem.dim_v);
+}
+
+DEVICE struct rows do_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    struct rows x = rows_of(args.d_o, args.do_stride, p.sequence.batch_q, p.sequence.start_q,
+                            p.head, args.problem.dim_v);
+    if (KERNEL_UNALIGNED)
+        x.channel = args.do_channel * ELEMENT_BYTES;
+    return x;
+}
+
+/* Rows first .. first + count - 1 of a matrix; count <= 0: none exist. Uniform. */
+struct rows_view {
+    char *first;
+    int count;
+};
+
+DEVICE struct rows_view view_of(const struct rows &x, int first, int end)
+{
+    return {x.base + first * x.pitch, end - first};
+}
+
+#if KERNEL_DTYPE != 1
+
+#if !KERNEL_UNALIGNED
+
+#if KERNEL_WAVE == 64
+#define DESCRIPTOR_WORD3 0x00027000 /* raw buffer, 32-bit data format (CDNA) */
+#else
+#define DESCRIPTOR_WORD3 0x31004000 /* raw buffer, bounds checked on the offset (RDNA 3) */
+#endif
+
+/* An offset that lies outside every descriptor, and still does with a tile's rows added to it. */
+#define NOWHERE 0x80000000u
+
+DEVICE __amdgpu_buffer_rsrc_t describe(const struct rows_view &view, const struct rows &x)
+{
+    u32 bytes = view.count > 0 ? (u32)(view.count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+    return __builtin_amdgcn_make_buffer_rsrc(view.first, 0, (int)bytes, DESCRIPTOR_WORD3);
+}
+
+DEVICE u32 offset_of(const struct rows &x, u32 row, u32 channel)
+{
+    return (int)channel < x.dim ? row * (u32)x.pitch + channel * 2 : NOWHERE;
+}
+
+/* Chunks of rows row, row + 1, ... */
+template <int count>
+DEVICE void load_chunks(u32x4 (&to)[count], const struct rows_view &view, const struct rows &x,
+                        u32 row, u32 channel)
+{
+    __amdgpu_buffer_rsrc_t buffer = describe(view, x);
+    u32 offset = offset_of(x, row, channel);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] =
+            __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)(offset + i * (u32)x.pitch), 0, 0);
+}
+
+DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x, u32 row,
+                             u32 channel, u32x2 half)
+{
+    __builtin_amdgcn_raw_buffer_store_b64(half, describe(view, x), (int)offset_of(x, row, channel),
+                                          0, 0);
+}
+
+#else
+
+typedef GLOBAL u32x4 u32x4_anywhere __attribute__((aligned(2)));
+typedef GLOBAL u32x2 u32x2_anywhere __attribute__((aligned(2)));
+
+DEVICE u32x4 load_one_chunk(const struct rows_view &view, const struct rows &x, u32 row,
+                            u32 channel)
+{
+    const GLOBAL char *at = (const GLOBAL char *)view.first + row * x.pitch + channel * x.channel;
+    int size = (int)row < view.count ? x.dim - (int)channel : 0;
+    u32x4 c = {};
+
+    if (size >= CHUNK && x.channel == 2)
+        return *(const u32x4_anywhere *)at;
+    size = size < CHUNK ? size : CHUNK;
+#pragma unroll 1
+    for (int i = size - 1; i >= 0; i--)
+        c = u32x4{c.x << 16 | *(const GLOBAL u16 *)(at + i * x.channel),
+                  __builtin_amdgcn_alignbit(c.y, c.x, 16), __builtin_amdgcn_alignbit(c.z, c.y, 16),
+                  __builtin_amdgcn_alignbit(c.w, c.z, 16)};
+    return c;
+}
+
+template <int count>
+DEVICE void load_chunks(u32x4 (&to)[count], const struct rows_view &view, const struct rows &x,
+                        u32 row, u32 channel)
+{
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] = load_one_chunk(view, x, row + i, channel);
+}
+
+DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x, u32 row,
+                             u32 channel, u32x2 half)
+{
+    GLOBAL char *at = (GLOBAL char *)view.first + row * x.pitch + channel * 2;
+    int size = (int)row < view.count ? x.dim - (int)channel : 0;
+
+    if (size >= 4) {
+        *(u32x2_anywhere *)at = half;
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < size; i++) {
+        ((GLOBAL u16 *)at)[i] = (u16)half.x;
+        half = u32x2{__builtin_amdgcn_alignbit(half.y, half.x, 16), half.y >> 16};
+    }
+}
+
+#endif
+
+DEVICE u32x4 load_chunk(const struct rows_view &view, const struct rows &x, u32 row, u32 channel)
+{
+    u32x4 one[1];
+    load_chunks<1>(one, view, x, row, channel);
+    return one[0];
+}
+
+#endif
+
+/* Element x of a tensor as f32. */
+DEVICE float element_at(const struct rows &x, int row, int channel)
+{
+    const GLOBAL char *at = (const GLOBAL char *)x.base + row * x.pitch + channel * x.channel;
+#if KERNEL_DTYPE == 1
+    return *(const GLOBAL float *)at;
+#elif KERNEL_DTYPE == 2
+    return (float)*(const GLOBAL _Float16 *)at;
+#else
+    return __builtin_bit_cast(float, (u32) * (const GLOBAL u16 *)at << 16);
+#endif
+}
+
+/* Where the row vectors lse and delta of one (sequence, head) lie, in elements. Uniform. */
+struct vector_place {
+    kernarg_i64 first, step, size;
+};
+
+DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct place &p)
+{
+    kernarg_i64 head = a.lse_stride.head;
+    if (a.flags & KERNARG_LSE_PITCH_READ)
+        head = sequence_entry(a.q_seqs.starts ? a.q_seqs.starts : a.q_seqs.cumulative, a.flags,
+                              a.batch);
+    kernarg_i64 first = p.sequence.number * a.lse_stride.batch + p.head * head;
+    if (a.flags & KERNARG_LSE_PACKED)
+        first += p.sequence.start_q * a.lse_stride.seq;
+    return {first, a.lse_stride.seq, a.lse_size};
+}
+
+/* The element of row `row`; `otherwise` where none exists in memory. */
+DEVICE float vector_at(kernarg_u64 vector, const struct vector_place &place, int row,
+                       float otherwise)
+{
+    kernarg_i64 at = place.first + row * place.step;
+    return (kernarg_u64)at < (kernarg_u64)place.size ? ((const GLOBAL float *)vector)[at]
+                                                     : otherwise;
+}
+
+/* lse times log2(e), whatever its unit; +infinity for rows that do not exist or see nothing. */
+DEVICE float lse2_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
+                     int seq_q)
+{
+    if (row >= seq_q)
+        return __builtin_inff();
+    return vector_at(args.lse, place, row, __builtin_inff()) * (LOG2_E / args.problem.lse_unit);
+}
+
+DEVICE float delta_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
+                      int seq_q)
+{
+    return row < seq_q ? vector_at(args.delta, place, row, 0) : 0;
+}
+
+#endif
