@@ -20,12 +20,12 @@ static uint64_t add_part(struct args_workspace *workspace, unsigned __int128 cou
 struct args_workspace args_fwd_workspace(const struct aothip_attn_fwd_params *p, int32_t splits)
 {
     /* each below 2^30 */
-    const unsigned __int128 rows =
-        (unsigned __int128)shape_sequences(p) * (uint64_t)p->q.size[1] * (uint64_t)shape_grid_q(p);
+    const unsigned __int128 heads = (unsigned __int128)shape_sequences(p) * (uint64_t)p->q.size[1];
+    const unsigned __int128 rows = heads * (uint64_t)shape_grid_q(p);
     struct args_workspace workspace = {0, 0, 0, 0};
     if (p->rotary_cos)
-        workspace.q =
-            add_part(&workspace, rows * (uint64_t)p->q.size[3], p->q.dtype == AOTHIP_F32 ? 4 : 2);
+        workspace.q = add_part(&workspace, heads * (uint64_t)p->q.size[2] * (uint64_t)p->q.size[3],
+                               p->q.dtype == AOTHIP_F32 ? 4 : 2);
     if (splits > 1) {
         workspace.partial_o =
             add_part(&workspace, rows * (uint64_t)splits * (uint64_t)p->v.size[3], 4);
@@ -39,7 +39,6 @@ struct aothip_tensor args_rotated_q(const struct aothip_attn_fwd_params *p,
 {
     struct aothip_tensor q = {.data = (char *)p->workspace + workspace->q, .dtype = p->q.dtype};
     memcpy(q.size, p->q.size, sizeof(q.size));
-    q.size[2] = shape_grid_q(p);
     q.stride[3] = 1;
     q.stride[2] = q.size[3];
     q.stride[1] = q.size[2] * q.stride[2];
@@ -83,7 +82,7 @@ enum aothip_status args_attn_append(const struct aothip_attn_fwd_params *p,
                                     struct args_grid *grid, struct status *why)
 {
     const int64_t new_rows = shape_new_rows(p);
-    const int64_t q_rows = p->rotary_cos ? p->q.size[1] * shape_grid_q(p) : 0;
+    const int64_t q_rows = p->rotary_cos ? p->q.size[1] * p->q.size[2] : 0;
     if (args_make_grid((uint64_t)(q_rows + p->k.size[1] * new_rows), (uint64_t)shape_sequences(p),
                        entry, grid, why))
         return why->code;
@@ -98,6 +97,7 @@ enum aothip_status args_attn_append(const struct aothip_attn_fwd_params *p,
         args->rows = (int32_t)new_rows;
     }
     if (p->rotary_cos) {
+        args->problem.seq_q = (int32_t)p->q.size[2]; /* also those that no launch covers */
         args->q_out = (uintptr_t)args_rotated_q(p, workspace).data;
         args->rotary_cos = (uintptr_t)p->rotary_cos;
         args->rotary_sin = (uintptr_t)p->rotary_sin;

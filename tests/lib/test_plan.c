@@ -1,0 +1,371 @@
+/* Calls of several launches over a fake HIP runtime: which, in which order, with which arguments.
+ */
+#include "aothip/aothip.h"
+
+#include <stddef.h>
+
+#include "fake_hip.h"
+#include "make_image.h"
+#include "problem.h"
+#include "tap.h"
+
+typedef struct aothip_attn_fwd_params params;
+typedef struct aothip_attn_bwd_params bwd;
+
+static char directory[256];
+static struct aothip_context *context;
+
+static void *at(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+static void restart(void)
+{
+    aothip_close(context);
+    fake_hip_reset();
+    fake_hip.devices = 1;
+    fake_hip.targets[0] = "gfx942:sramecc+:xnack-"; /* 304 compute units */
+    if (aothip_open(directory, &context))
+        ok(0, "%s", aothip_last_error());
+}
+
+/* That the launches were these kernels, in this order. */
+static void launched(const char *const *symbols, int count, const char *what)
+{
+    int equal = fake_hip.launches == count;
+    for (int i = 0; i < count && equal; i++)
+        equal = !strcmp(fake_hip.log[i].symbol, symbols[i]);
+    if (!ok(equal, "%s", what))
+        for (int i = 0; i < fake_hip.launches && i < FAKE_HIP_LOG; i++)
+            tap_diag("launch %d: %s", i, fake_hip.log[i].symbol);
+}
+
+#define LAUNCHED(what, ...)                                                                        \
+    do {                                                                                           \
+        static const char *const symbols[] = {__VA_ARGS__};                                        \
+        launched(symbols, sizeof(symbols) / sizeof(symbols[0]), what);                             \
+    } while (0)
+
+static void is_grid(const struct fake_hip_launch *launch, unsigned x, unsigned y, const char *what)
+{
+    ok(launch->grid[0] == x && launch->grid[1] == y && launch->grid[2] == 1,
+       "%s: %u x %u workgroups (%u x %u x %u)", what, x, y, launch->grid[0], launch->grid[1],
+       launch->grid[2]);
+}
+
+/* One query a head, 8192 keys. */
+static params decode(void)
+{
+    params p = {.struct_size = sizeof(p), .scale = 0.125f};
+    p.q = problem_tensor(0x10000000, 2, 8, 1, 64);
+    p.k = problem_tensor(0x20000000, 2, 2, 8192, 64);
+    p.v = problem_tensor(0x30000000, 2, 2, 8192, 64);
+    p.o = problem_tensor(0x40000000, 2, 8, 1, 64);
+    p.lse = at(0x50000000);
+    return p;
+}
+
+static size_t workspace_of(const params *p)
+{
+    size_t bytes = 77;
+    is_int(aothip_attn_fwd_workspace(context, p, NULL, &bytes), AOTHIP_OK, "workspace");
+    return bytes;
+}
+
+static void test_split(void)
+{
+    const size_t rows = 2 * 8;
+    params p = decode();
+    restart();
+    /* 608 workgroups wanted, 4 without splits; a part has at least 256 keys */
+    is_int((intmax_t)workspace_of(&p), 4 * rows * 32 * 64 + 4 * rows * 32, "for 32 splits");
+    is_int(fake_hip.launches, 0, "asking launches nothing");
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "without workspace");
+    LAUNCHED("one launch", "attn_fwd_f16_d64_fast");
+    p.workspace = at(0xa0000000);
+    p.workspace_size = workspace_of(&p);
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with workspace");
+    LAUNCHED("split, then merge", "attn_split_f16_d128_general", "attn_merge_f16_d128_general");
+    is_grid(&fake_hip.log[0], 32 * 2, 2, "split: 32 parts of 2 key heads");
+    is_grid(&fake_hip.log[1], 8, 2, "merge: 8 rows");
+    is_int(fake_hip.log[0].args.split.splits, 32, "splits");
+    is_int((intmax_t)fake_hip.log[1].args.split.partial_o, 0xa0000000, "partial o");
+    is_int((intmax_t)fake_hip.log[1].args.split.partial_lse, 0xa0000000 + 4 * rows * 32 * 64,
+           "partial lse behind it");
+    is_int((intmax_t)fake_hip.log[1].args.split.fwd.o, 0x40000000, "o");
+    p.workspace_size--;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with a byte too little");
+    LAUNCHED("one launch again", "attn_fwd_f16_d64_fast");
+    p.splits = 5;
+    is_int((intmax_t)workspace_of(&p), (4 * rows * 5 * 64 + 4 * rows * 5 + 255) / 256 * 256,
+           "for 5 splits as told");
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "five splits");
+    is_grid(&fake_hip.log[0], 5 * 2, 2, "split: 5 parts of 2 key heads");
+    p.splits = 1;
+    is_int((intmax_t)workspace_of(&p), 0, "one split needs nothing");
+    p = problem_make();
+    is_int((intmax_t)workspace_of(&p), 0, "100 queries need none");
+    p = decode();
+    p.k.size[2] = p.v.size[2] = 511;
+    is_int((intmax_t)workspace_of(&p), 0, "nor do 511 keys");
+    p.splits = 8;
+    p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = AOTHIP_BF16;
+    is_int((intmax_t)workspace_of(&p), 0, "nor a type whose images cannot split");
+    is_int(aothip_attn_fwd_workspace(context, &p, NULL, NULL), AOTHIP_E_ARGUMENT, "bytes NULL");
+    is_int(aothip_attn_fwd_workspace(NULL, &p, NULL, &(size_t){0}), AOTHIP_E_ARGUMENT,
+           "context NULL");
+}
+
+static params cached(void)
+{
+    params p = decode();
+    p.k_new = problem_tensor(0x90000000, 2, 2, 3, 64);
+    p.v_new = problem_tensor(0x91000000, 2, 2, 3, 64);
+    p.k_seqs.lengths = at(0x61000000);
+    p.splits = 1;
+    return p;
+}
+
+static void test_append(void)
+{
+    params p = cached();
+    const struct attn_append_args *append = &fake_hip.log[0].args.append;
+    const struct attn_fwd_args *fwd = &fake_hip.log[1].args.fwd;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "a growing cache");
+    LAUNCHED("append, then attention", "attn_append_f16_d128_general", "attn_fwd_f16_d64_fast");
+    is_grid(&fake_hip.log[0], 2 * 3, 2, "append: 3 rows of 2 heads");
+    is_int(append->rows, 3, "rows");
+    is_int((intmax_t)append->q_out, 0, "q stays");
+    is_int(append->problem.k_seqs.extra, 3, "lengths without them");
+    is_int(fwd->problem.k_seqs.extra, 3, "for both kernels");
+    is_int((intmax_t)fwd->problem.k_seqs.lengths, 0x61000000, "lengths");
+    p.rotary_cos = at(0x63000000);
+    p.rotary_sin = at(0x64000000);
+    p.rotary_stride = 32;
+    p.rotary_dim = 64;
+    p.rotary_rows = 9000;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_ARGUMENT, "rotary without workspace");
+    contains(aothip_last_error(),
+             "workspace: rotary_cos needs 2048 bytes, but workspace_size is 0 and workspace NULL",
+             "is told with the bytes");
+    is_int(fake_hip.launches, 0, "and launches nothing");
+    is_int((intmax_t)workspace_of(&p), 2048, "which aothip_attn_fwd_workspace() says too");
+    p.workspace = at(0xa0000000);
+    p.workspace_size = 2048;
+    p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    p.rotary_interleaved = 1;
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "rotary with workspace");
+    LAUNCHED("append, then attention", "attn_append_f16_d128_general", "attn_fwd_f16_d64_fast");
+    is_grid(&fake_hip.log[0], 8 + 2 * 3, 2, "append: q's rows too");
+    is_int((intmax_t)append->q_out, 0xa0000000, "q goes to the workspace");
+    is_int((intmax_t)append->problem.q, 0x10000000, "from q");
+    is_int((intmax_t)fwd->problem.q, 0xa0000000, "and is read there");
+    is_int(fwd->problem.q_stride.batch, 8 * 64, "packed");
+    is_int(append->problem.flags & (KERNARG_ROTARY_INTERLEAVED | KERNARG_ROTARY_CONSTANT_Q),
+           KERNARG_ROTARY_INTERLEAVED, "interleaved, positions go on");
+    is_int(fwd->problem.flags & KERNARG_LAST_FROM_END, KERNARG_LAST_FROM_END,
+           "the mask's edge is found on the GPU");
+    p.mask = AOTHIP_MASK_NONE;
+    restart();
+    aothip_attn_fwd(context, &p, NULL);
+    is_int(append->problem.flags & KERNARG_ROTARY_CONSTANT_Q, KERNARG_ROTARY_CONSTANT_Q,
+           "without a mask q's position is constant");
+    p = cached();
+    p.k_new.size[2] = p.v_new.size[2] = 0;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "nothing to append");
+    LAUNCHED("attention alone", "attn_fwd_f16_d64_fast");
+}
+
+static void test_probs(void)
+{
+    params p = problem_make();
+    const struct attn_probs_args *probs = &fake_hip.log[1].args.probs;
+    p.dropout_p = 0.5f;
+    p.probs = problem_tensor(0x80000000, 2, 8, 100, 300);
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "probs");
+    LAUNCHED("attention, then probs", "attn_fwd_f16_d64_general", "attn_probs_f16_d128_general");
+    is_grid(&fake_hip.log[1], 8 * 100 * 2, 2, "probs: 300 elements a row take 2 workgroups");
+    is_int(probs->probs_k, 300, "300 keys");
+    is_int(probs->probs_dtype, AOTHIP_F16, "in F16");
+    is_int(probs->probs.stride[2], 300, "with their strides");
+    is_int(probs->problem.dropout_threshold, 0, "half are kept");
+    is_int(probs->problem.flags & KERNARG_PROBS_DROPPED, 0, "as signs");
+    p.probs_dropped = 1;
+    p.probs.size[2] = 7;
+    restart();
+    is_int(aothip_attn_probs(context, &p, NULL), AOTHIP_OK, "probs alone");
+    LAUNCHED("one launch", "attn_probs_f16_d128_general");
+    is_grid(&fake_hip.log[0], 8 * 7 * 2, 2, "of 7 rows");
+    is_int(fake_hip.log[0].args.probs.problem.flags & KERNARG_PROBS_DROPPED, KERNARG_PROBS_DROPPED,
+           "as probabilities");
+    p.probs.data = NULL;
+    is_int(aothip_attn_probs(context, &p, NULL), AOTHIP_E_ARGUMENT, "no probs");
+    contains(aothip_last_error(), "probs: data is NULL", "is told");
+    p = problem_make();
+    p.probs = problem_tensor(0x80000000, 2, 8, 100, 0);
+    restart();
+    is_int(aothip_attn_probs(context, &p, NULL), AOTHIP_OK, "probs of no keys");
+    is_int(fake_hip.launches, 0, "launch nothing");
+}
+
+struct gradients {
+    params fwd;
+    bwd b;
+};
+
+static void make_gradients(struct gradients *g)
+{
+    *g = (struct gradients){.fwd = problem_make(), .b = {.struct_size = sizeof(g->b)}};
+    g->b.fwd = &g->fwd;
+    g->b.d_o = problem_tensor(0xb0000000, 2, 8, 100, 64);
+    g->b.dq = problem_tensor(0xb1000000, 2, 8, 100, 64);
+    g->b.dk = problem_tensor(0xb2000000, 2, 2, 300, 64);
+    g->b.dv = problem_tensor(0xb3000000, 2, 2, 300, 64);
+    g->b.delta = at(0xb4000000);
+}
+
+static void test_bwd(void)
+{
+    const struct attn_bwd_args *dkdv = &fake_hip.log[1].args.bwd;
+    struct gradients g;
+    size_t bytes;
+    make_gradients(&g);
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "backward");
+    LAUNCHED("three launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general",
+             "attn_bwd_dq_f16_d128_general");
+    is_grid(&fake_hip.log[0], 8, 2, "delta: a tile of 8 heads");
+    is_grid(&fake_hip.log[1], 5 * 2, 2, "dkdv: 5 tiles of 2 key heads");
+    is_grid(&fake_hip.log[2], 8, 2, "dq: a tile of 8 heads");
+    is_int((intmax_t)dkdv->d_o, 0xb0000000, "d_o");
+    is_int((intmax_t)dkdv->delta, 0xb4000000, "delta");
+    is_int((intmax_t)dkdv->lse, 0x50000000, "lse");
+    is_int((intmax_t)dkdv->dk, 0xb2000000, "dk");
+    is_int(dkdv->do_channel, 1, "channels of d_o lie side by side");
+    is_int(dkdv->tiles_k, 5, "5 tiles of keys");
+    g.b.delta = NULL;
+    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
+    is_int((intmax_t)bytes, 4 * 2 * 8 * 100, "for delta");
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_E_ARGUMENT, "none given");
+    contains(aothip_last_error(), "workspace: delta is NULL and needs 6400 bytes", "is told");
+    is_int(fake_hip.launches, 0, "and launches nothing");
+    g.b.workspace = at(0xa0000000);
+    g.b.workspace_size = bytes;
+    g.b.dq.data = NULL;
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "delta in the workspace, no dq");
+    LAUNCHED("two launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general");
+    is_int((intmax_t)dkdv->delta, 0xa0000000, "delta there");
+    g.b.dk.data = g.b.dv.data = NULL;
+    g.fwd.bias = problem_tensor(0x70000000, 1, 8, 1, 300);
+    g.b.dbias = problem_tensor(0xb5000000, 1, 8, 1, 300);
+    g.fwd.sinks = at(0x66000000);
+    g.b.dsinks = at(0xb6000000);
+    g.fwd.alibi_slopes = at(0x65000000);
+    g.fwd.alibi_stride = 8;
+    g.b.dalibi = at(0xb7000000);
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "gradients of scores");
+    LAUNCHED("four launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dbias_f16_d128_general",
+             "attn_bwd_dscalar_f16_d128_general", "attn_bwd_dscalar_f16_d128_general");
+    is_grid(&fake_hip.log[1], 5 * 8, 1, "dbias: 5 tiles of 8 heads, summed over the batch");
+    is_int(fake_hip.log[1].args.bwd.dbias_rows, 1, "and over rows");
+    is_grid(&fake_hip.log[2], 8, 1, "dsinks: 8 heads, summed over the batch");
+    is_int((intmax_t)fake_hip.log[2].args.bwd.dalibi, 0, "and nothing else");
+    is_grid(&fake_hip.log[3], 8, 2, "dalibi: 8 heads of each sequence");
+    is_int((intmax_t)fake_hip.log[3].args.bwd.dsinks, 0, "and nothing else");
+}
+
+static void test_bwd_edges(void)
+{
+    struct gradients g;
+    make_gradients(&g);
+    g.fwd.q.size[2] = g.fwd.o.size[2] = g.b.d_o.size[2] = g.b.dq.size[2] = 0;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no queries");
+    LAUNCHED("dk and dv are zeros", "attn_bwd_dkdv_f16_d128_general");
+    make_gradients(&g);
+    g.fwd.k.size[2] = g.fwd.v.size[2] = g.b.dk.size[2] = g.b.dv.size[2] = 0;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no keys");
+    LAUNCHED("dq is zeros", "attn_bwd_delta_f16_d128_general", "attn_bwd_dq_f16_d128_general");
+    make_gradients(&g);
+    struct aothip_tensor *all[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
+                                   &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
+    for (int i = 0; i < 8; i++)
+        all[i]->size[0] = 0;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no batch");
+    is_int(fake_hip.launches, 0, "nothing is launched");
+    make_gradients(&g);
+    for (int i = 0; i < 4; i++)
+        g.b.d_o.stride[i] = 0;
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "d_o expanded from one number");
+    is_int(fake_hip.log[1].args.bwd.do_channel, 0, "has channel stride 0");
+    make_gradients(&g);
+    struct aothip_tensor *typed[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
+                                     &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
+    for (int i = 0; i < 8; i++)
+        typed[i]->dtype = AOTHIP_BF16;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_E_UNSUPPORTED, "no kernels of the type");
+    contains(aothip_last_error(), "no kernel attn_bwd_delta for BF16, head dim 64 of gfx942 in ",
+             "are named with type, head dim and GPU");
+    is_int(fake_hip.launches, 0, "nothing is launched");
+    is_int(aothip_attn_bwd(NULL, &g.b, NULL), AOTHIP_E_ARGUMENT, "context NULL");
+    is_int(aothip_attn_bwd(context, NULL, NULL), AOTHIP_E_ARGUMENT, "params NULL");
+    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, NULL), AOTHIP_E_ARGUMENT, "bytes NULL");
+    is_int(aothip_attn_probs(NULL, &g.fwd, NULL), AOTHIP_E_ARGUMENT, "context NULL");
+}
+
+/* Each kernel of a call in turn cannot be loaded: then none is launched. */
+static void test_plan_first(void)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    params p = cached();
+    p.probs = problem_tensor(0x80000000, 2, 8, 1, 300);
+    p.splits = 4;
+    p.workspace = at(0xa0000000);
+    p.workspace_size = 1 << 20;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "four kernels");
+    LAUNCHED("in order", "attn_append_f16_d128_general", "attn_split_f16_d128_general",
+             "attn_merge_f16_d128_general", "attn_probs_f16_d128_general");
+    for (int i = MAKE_IMAGE_FWD; i < MAKE_IMAGE_FWD + 4; i++) {
+        uint8_t *byte = &image.bytes[make_image_entry(&image, i)->frame_offset + 20];
+        *byte ^= 16;
+        make_image_write(&image, directory, "gfx942");
+        restart();
+        is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_CHECKSUM, "one of them damaged");
+        contains(aothip_last_error(), make_image_entry(&image, i)->symbol, "is named");
+        is_int(fake_hip.launches, 0, "none is launched");
+        *byte ^= 16;
+    }
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+}
+
+int main(void)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    make_directory(directory);
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+    test_split();
+    test_append();
+    test_probs();
+    test_bwd();
+    test_bwd_edges();
+    test_plan_first();
+    aothip_close(context);
+    remove_directory(directory);
+    return tap_done();
+}
