@@ -3,3 +3,4 @@ include tests/lib/local.mk
 include tests/gen/local.mk
 include tests/tools/local.mk
 include tests/tools/emu/local.mk
+include tests/attn/local.mk

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Known failures of others, bwd.
+exec tests/attn/test_attn_known bwd

@@ -1,0 +1,21 @@
+# Attention on the emulator: all features, forward and backward.
+attn_test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+attn_test_sources = tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c
+attn_test_libs = tools/libprogram.la lib/libaothip.la -lm
+
+check_PROGRAMS += tests/attn/test_attn_pairs
+tests_attn_test_attn_pairs_SOURCES = tests/attn/test_attn_pairs.c tests/attn/pairs.c \
+	tests/attn/pairs.h $(attn_test_sources)
+tests_attn_test_attn_pairs_CPPFLAGS = $(attn_test_cppflags)
+tests_attn_test_attn_pairs_LDADD = $(attn_test_libs)
+attn_scripts = tests/attn/attn_pairs_fwd.sh tests/attn/attn_pairs_bwd.sh
+dist_check_SCRIPTS += $(attn_scripts)
+TESTS += $(attn_scripts)
+
+# Failures that others' users have met.
+check_PROGRAMS += tests/attn/test_attn_known
+tests_attn_test_attn_known_SOURCES = tests/attn/test_attn_known.c $(attn_test_sources)
+tests_attn_test_attn_known_CPPFLAGS = $(attn_test_cppflags)
+tests_attn_test_attn_known_LDADD = $(attn_test_libs)
+dist_check_SCRIPTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
+TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh

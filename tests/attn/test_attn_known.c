@@ -1,0 +1,355 @@
+/*
+ * One test for each failure that users of other attention libraries have met, on every GPU.
+ *
+ *     test_attn_known fwd|bwd [GPU]
+ */
+#include "problem.h"
+
+#include "tap.h"
+
+#include <math.h>
+
+#define OPEN AOTHIP_WINDOW_UNBOUNDED
+#define SHAPE(t, b, hk, g, sq, sk, dqk, dv)                                                        \
+    .dtype = (t), .batch = (b), .heads_k = (hk), .group = (g), .seq_q = (sq), .seq_k = (sk),       \
+    .dim_qk = (dqk), .dim_v = (dv)
+#define F16 AOTHIP_F16
+#define BF16 AOTHIP_BF16
+#define F32 AOTHIP_F32
+
+struct known {
+    const char *name;
+    struct test_case c;
+};
+
+/* clang-format off */
+static const struct known forward[] = {
+    {"bottom-right causal with more queries than keys: all rows are written, lse has one value",
+     {SHAPE(F16, 1, 1, 2, 300, 100, 64, 64), .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+    {"a window that leaves early tiles empty",
+     {SHAPE(BF16, 1, 2, 1, 150, 400, 64, 64), .mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT,
+      .left = 10, .right = 3}},
+    {"a window that leaves late rows empty",
+     {SHAPE(F16, 1, 1, 1, 300, 70, 64, 64), .mask = AOTHIP_MASK_WINDOW_TOP_LEFT,
+      .left = 10, .right = 3}},
+    {"head dims between powers of two end where o ends", {SHAPE(F16, 2, 1, 3, 33, 50, 72, 40)}},
+    {"and so do odd ones", {SHAPE(BF16, 2, 1, 1, 17, 50, 99, 127)}},
+    {"sequences without keys see none of the next one's",
+     {SHAPE(F16, 4, 1, 2, 40, 70, 64, 64), .seqs = COMPACT, .lse_layout = AOTHIP_LSE_HEADS}},
+    {"padded sequences without keys too",
+     {SHAPE(F16, 4, 1, 2, 40, 70, 64, 64), .seqs = PADDED}},
+    {"the bias is broadcast over batch and heads",
+     {SHAPE(F16, 2, 2, 2, 70, 90, 64, 64), .bias = PER_ROW}},
+    {"the bias is broadcast over rows", {SHAPE(F16, 2, 2, 2, 70, 90, 64, 64), .bias = PER_KEY}},
+    {"the bias is broadcast over everything", {SHAPE(BF16, 2, 2, 2, 70, 90, 64, 64), .bias = ONE}},
+    {"causal and bias together",
+     {SHAPE(F16, 2, 1, 2, 70, 90, 64, 64), .bias = FULL,
+      .mask = AOTHIP_MASK_CAUSAL_TOP_LEFT}},
+    {"bias rows of -infinity",
+     {SHAPE(F16, 2, 1, 2, 70, 90, 128, 128), .bias = FULL, .holes = ROWS_INFINITE}},
+    {"a bias of odd strides and address",
+     {SHAPE(BF16, 2, 1, 2, 70, 90, 64, 64), .bias = FULL, .bias_odd = true}},
+    {"rows of odd stride", {SHAPE(F16, 2, 2, 2, 70, 90, 64, 64), .layout = ODD_ROWS}},
+    {"tensors of odd address", {SHAPE(BF16, 2, 2, 2, 70, 90, 128, 128), .layout = ODD_BASE}},
+    {"head dim 512", {SHAPE(F16, 1, 1, 1, 33, 65, 512, 512)}},
+    {"head dim 512 in bfloat16", {SHAPE(BF16, 1, 1, 1, 33, 65, 512, 512)}},
+    {"large bfloat16 inputs stay finite", {SHAPE(BF16, 1, 2, 1, 65, 300, 128, 128),
+                                           .values = LARGE}},
+    {"with a negative scale too",
+     {SHAPE(BF16, 1, 2, 1, 65, 300, 64, 64), .values = LARGE, .scale = -0.125}},
+    {"scale 0", {SHAPE(F16, 1, 1, 1, 40, 70, 64, 64), .scale = 1e-300}},
+    {"keys cut by lengths, in base 2",
+     {SHAPE(F16, 3, 1, 4, 9, 150, 128, 128), .seqs = USED_K, .lse_base2 = 1}},
+    {"float32 has float32's accuracy", {SHAPE(F32, 1, 2, 2, 65, 129, 64, 64)}},
+    {"one query on many keys, split",
+     {SHAPE(F16, 2, 1, 8, 1, 1500, 128, 128), .splits = 5}},
+    {"pages of 16 keys",
+     {SHAPE(F16, 3, 2, 4, 1, 100, 128, 128), .seqs = USED_K, .cache = PAGES, .page = 16}},
+    {"pages of 256 keys",
+     {SHAPE(BF16, 3, 2, 4, 5, 300, 64, 64), .seqs = USED_K, .cache = PAGES, .page = 256}},
+    {"a cache that grows, with rotation",
+     {SHAPE(F16, 3, 2, 2, 2, 60, 64, 64), .seqs = USED_K, .cache = ROTARY,
+      .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+};
+
+static const struct known backward[] = {
+    {"asymmetric windows are not swapped",
+     {SHAPE(F16, 1, 1, 2, 90, 110, 64, 64), .mask = AOTHIP_MASK_WINDOW_TOP_LEFT,
+      .left = 30, .right = 4}},
+    {"nor in the bottom-right form",
+     {SHAPE(BF16, 1, 1, 2, 90, 110, 64, 64), .mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT,
+      .left = 3, .right = 40}},
+    {"grouped heads add up", {SHAPE(BF16, 1, 2, 4, 40, 70, 64, 64)}},
+    {"grouped heads of float16", {SHAPE(F16, 2, 1, 6, 65, 33, 128, 128)}},
+    {"dq of uniform inputs", {SHAPE(F16, 1, 1, 1, 128, 256, 128, 128), .values = POSITIVE}},
+    {"dq of large inputs", {SHAPE(BF16, 1, 1, 1, 64, 128, 64, 64), .values = LARGE}},
+    {"wholly masked rows give zeros",
+     {SHAPE(F16, 1, 1, 1, 130, 40, 64, 64), .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+    {"a broadcast bias's gradient is summed",
+     {SHAPE(F16, 2, 2, 2, 40, 50, 64, 64), .bias = PER_ROW}},
+    {"also over rows", {SHAPE(F16, 2, 2, 2, 40, 50, 64, 64), .bias = PER_KEY}},
+    {"also over everything", {SHAPE(BF16, 2, 2, 2, 40, 50, 64, 64), .bias = ONE}},
+    {"dropout's mask is the forward's",
+     {SHAPE(F16, 3, 2, 2, 40, 50, 64, 64), .seqs = COMPACT, .dropout = DROPOUT_POINTER}},
+    {"scale 0 with a bias", {SHAPE(F16, 1, 1, 1, 40, 50, 64, 64), .bias = FULL,
+                             .scale = 1e-300}},
+    {"sequences of no length",
+     {SHAPE(F16, 4, 1, 2, 40, 50, 64, 64), .seqs = COMPACT, .lse_layout = AOTHIP_LSE_TOTAL}},
+    {"head dim 512", {SHAPE(F16, 1, 1, 1, 20, 40, 512, 512)}},
+    {"float32 has float32's accuracy", {SHAPE(F32, 1, 2, 2, 40, 70, 64, 64)}},
+};
+/* clang-format on */
+
+static struct test_case complete(const struct test_case *c)
+{
+    struct test_case full = *c;
+
+    if (full.scale == 0)
+        full.scale = 1 / sqrt(c->dim_qk);
+    full.seed = 77;
+    return full;
+}
+
+static bool run_fwd(const struct device *device, struct aothip_context *context, struct problem *p)
+{
+    struct status why = {0};
+
+    if (!attn_fwd(device, context, &p->fwd, &why))
+        return true;
+    tap_diag("%s", why.text);
+    return false;
+}
+
+/* No rows, no keys, no batch: success, and whatever rows there are become 0 and +infinity. */
+static void test_empty(const struct device *device, struct aothip_context *context)
+{
+    static const int shapes[][3] = {{0, 5, 5}, {2, 0, 5}, {2, 5, 0}, {0, 0, 0}};
+    bool good = true;
+    unsigned i;
+
+    for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        struct test_case c = {SHAPE(F16, shapes[i][0], 1, 2, shapes[i][1], shapes[i][2], 64, 64),
+                              .scale = 1};
+        good &= problem_check_fwd(device, context, &c);
+    }
+    ok(good, "empty batches and sequences succeed");
+}
+
+/* With p = 0 the pointers of dropout may be anything. */
+static void test_wild_pointers(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 1, 1, 1, 20, 20, 64, 64), .scale = 0.1, .bias = FULL};
+    struct status why = {0};
+    struct attn_call call;
+    struct problem p;
+    bool good;
+
+    problem_make(&c, &p);
+    good = !attn_upload_fwd(device, context, &p.fwd, ATTN_FWD, &call, &why);
+    if (good) {
+        call.fwd.dropout_seed_pointer = (const uint64_t *)8;
+        call.fwd.dropout_offset_pointer = (const uint64_t *)(UINTPTR_MAX - 7);
+        call.fwd.dropout_seed_output = call.fwd.dropout_offset_output = (uint64_t *)16;
+        good = !attn_launch(device, context, &call, &why) && !attn_download(device, &call, &why) &&
+               problem_judge_fwd(&p, device->properties.target);
+        attn_release(device, &call);
+    }
+    ok(good, "without dropout its pointers are never followed");
+    if (why.code)
+        tap_diag("%s", why.text);
+    problem_free(&p);
+}
+
+/* Two sequences with k_seqs.max = 0, as PyTorch gives it. */
+static void test_no_max(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 3, 1, 2, 40, 70, 64, 64), .scale = 0.1, .seqs = COMPACT,
+                          .dropout = DROPOUT_VALUE};
+    struct problem p;
+
+    problem_make(&c, &p);
+    p.fwd.k_seqs.max = 0;
+    ok(run_fwd(device, context, &p) && problem_judge_fwd(&p, device->properties.target),
+       "without a bound for the keys dropout's counters pass 32 bits: no heads share a mask");
+    problem_free(&p);
+}
+
+/* lse of an output that is shorter than its layout. */
+static void test_lse_size(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 3, 1, 2, 40, 70, 64, 64), .scale = 0.1, .seqs = COMPACT,
+                          .lse_layout = AOTHIP_LSE_HEADS};
+    struct problem p;
+
+    problem_make(&c, &p);
+    p.fwd.lse_size = 50;
+    ok(run_fwd(device, context, &p) && problem_judge_fwd(&p, device->properties.target),
+       "nothing is written beyond lse_size");
+    problem_free(&p);
+}
+
+/* One element of a row of q, k or v is not finite. */
+static void test_special(const struct device *device, struct aothip_context *context, int dtype)
+{
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    bool good = true;
+    int which, i;
+
+    for (which = 0; which < 3; which++)
+        for (i = 0; i < 3; i++) {
+            struct test_case c = {SHAPE(dtype, 1, 1, 2, 90, 90, 64, 64),
+                                  .scale = 0.1,
+                                  .mask = i ? AOTHIP_MASK_CAUSAL_TOP_LEFT
+                                            : AOTHIP_MASK_WINDOW_BOTTOM_RIGHT,
+                                  .left = 20,
+                                  .right = 7,
+                                  .seed = 3};
+            struct aothip_tensor *t;
+            struct problem p;
+            bool right;
+
+            problem_make(&c, &p);
+            t = which == 0 ? &p.fwd.q : which == 1 ? &p.fwd.k : &p.fwd.v;
+            ref_store(t->data, ref_offset(t, 0, 0, 41, 5), dtype, values[i]);
+            right =
+                run_fwd(device, context, &p) && problem_judge_fwd(&p, device->properties.target);
+            if (!right)
+                tap_diag("  with %g in a row of %c", values[i], "qkv"[which]);
+            good &= right;
+            problem_free(&p);
+        }
+    ok(good, "NaN and infinity in one row stay in the rows that see it (type %d)", dtype);
+}
+
+/* The gradients' bytes, one behind the other. */
+static bool same_grads(const struct attn_call *call, unsigned char **before)
+{
+    size_t used = 0;
+    bool same = true;
+    int i;
+
+    for (i = 0; i < call->count; i++) {
+        const struct attn_buffer *b = &call->buffers[i];
+        if (!b->written)
+            continue;
+        *before = realloc(*before, used + b->bytes);
+        if (!*before)
+            abort();
+        same &= !memcmp(*before + used, b->host, b->bytes);
+        memcpy(*before + used, b->host, b->bytes);
+        used += b->bytes;
+    }
+    return same;
+}
+
+/* The same bits on repeat, and neither struct is touched. */
+static void test_repeat(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 2, 1, 4, 70, 130, 64, 64), .scale = 0.125, .bias = PER_ROW,
+                          .sinks = true, .seed = 5};
+    struct aothip_attn_bwd_params before, *params;
+    struct aothip_attn_fwd_params fwd_before;
+    unsigned char *grads = NULL;
+    struct status why = {0};
+    struct attn_call call;
+    struct problem p;
+    bool good, kept = true, same = true;
+    int i;
+
+    problem_make(&c, &p);
+    problem_make_bwd(&p);
+    good = !attn_upload_bwd(device, context, &p.bwd, &call, &why);
+    params = &call.bwd;
+    if (good) {
+        before = *params;
+        fwd_before = call.fwd;
+        for (i = 0; i < 3 && good; i++) {
+            good =
+                !attn_launch(device, context, &call, &why) && !attn_download(device, &call, &why);
+            kept &= !memcmp(&before, params, sizeof(before)) &&
+                    !memcmp(&fwd_before, &call.fwd, sizeof(fwd_before));
+            same &= same_grads(&call, &grads) || i == 0;
+        }
+        attn_release(device, &call);
+    }
+    if (why.code)
+        tap_diag("%s", why.text);
+    ok(good && same, "gradients are the same bits on repeat");
+    ok(good && kept, "the params are not consumed by the call");
+    free(grads);
+    problem_free(&p);
+}
+
+/* An expanded gradient: one element, all strides 0. */
+static void test_expanded(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 2, 1, 2, 50, 60, 64, 64), .scale = 0.125, .seed = 5};
+    struct status why = {0};
+    struct problem p;
+
+    problem_make(&c, &p);
+    problem_make_bwd(&p);
+    memset(p.bwd.d_o.stride, 0, sizeof(p.bwd.d_o.stride));
+    ok(!attn_bwd(device, context, &p.bwd, &why) && problem_judge_bwd(&p, device->properties.target),
+       "the gradient of a sum, expanded from one element");
+    if (why.code)
+        tap_diag("%s", why.text);
+    problem_free(&p);
+}
+
+static void test_gpu(const struct device *device, struct aothip_context *context, bool bwd)
+{
+    const struct known *list = bwd ? backward : forward;
+    size_t count = bwd ? sizeof(backward) / sizeof(*backward) : sizeof(forward) / sizeof(*forward);
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        struct test_case c = complete(&list[i].c);
+        ok(bwd ? problem_check_bwd(device, context, &c) : problem_check_fwd(device, context, &c),
+           "%s", list[i].name);
+    }
+    if (bwd) {
+        test_repeat(device, context);
+        test_expanded(device, context);
+        return;
+    }
+    test_empty(device, context);
+    test_wild_pointers(device, context);
+    test_no_max(device, context);
+    test_lse_size(device, context);
+    test_special(device, context, F16);
+    test_special(device, context, BF16);
+    test_special(device, context, F32);
+}
+
+int main(int argc, char **argv)
+{
+    bool bwd = argc > 1 && !strcmp(argv[1], "bwd");
+    struct status why = {0};
+    struct device_runtime runtime;
+    struct aothip_context *context;
+    int i;
+
+    setenv("AOTHIP_EMU_MODE", "plain", 0);
+    if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
+        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
+        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
+        return 99;
+    }
+    for (i = 0; i < runtime.count; i++) {
+        struct device device;
+
+        if (device_open(&runtime, i, &device, &why)) {
+            printf("Bail out! %s\n", why.text);
+            return 99;
+        }
+        tap_diag("%s", device.properties.target);
+        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
+            tap_diag("its images were not asked for");
+        else
+            test_gpu(&device, context, bwd);
+        device_close(&device);
+    }
+    aothip_close(context);
+    return tap_done();
+}
