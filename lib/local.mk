@@ -37,7 +37,8 @@ lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
 
 # libaotriton_v2.so: the C++ names of one AOTriton release over the C API. Its file name, its SONAME
 # and config.h carry that release's version, $(AOTRITON_VERSION); libtool's numbering cannot express
-# that. The other releases that were asked for lie in lib/aotriton-abi/VERSION.
+# that. It contains the C library, because those who package PyTorch copy it alone. The other
+# releases that were asked for lie in lib/aotriton-abi/VERSION and share one libaothip.so.
 aotriton_headers = \
 	include/aotriton/cpp_tune.h \
 	include/aotriton/dtypes.h \
@@ -46,15 +47,23 @@ aotriton_headers = \
 	include/aotriton/util.h
 aotriton_v2_headers = include/aotriton/v2/flash.h
 aotriton_sources = \
+	lib/shim/shim_attn.cc \
+	lib/shim/shim_bwd.cc \
 	lib/shim/shim_device.cc \
 	lib/shim/shim_error.cc \
-	lib/shim/shim_fwd.cc \
+	lib/shim/shim_hip.cc \
+	lib/shim/shim_numbers.cc \
+	lib/shim/shim_problem.cc \
 	lib/shim/shim_tensor.cc \
 	lib/shim/shim_v2.cc \
-	lib/shim/shim_v3.cc
-aotriton_inputs = $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map $(aotriton_headers) \
-	$(aotriton_v2_headers) include/aothip/aothip.h lib/libaothip.la
-EXTRA_DIST += include/aotriton/config.h.in $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map
+	lib/shim/shim_v3.cc \
+	lib/shim/shim_varlen.cc
+aotriton_inputs = $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map.in \
+	$(aotriton_headers) $(aotriton_v2_headers) include/aotriton/config.h.in \
+	include/aothip/aothip.h
+EXTRA_DIST += include/aotriton/config.h.in $(aotriton_sources) lib/shim/shim.h \
+	lib/shim/aotriton.map.in
+aotriton_library = libaotriton$(AOTRITON_SUFFIX)_v2.so
 
 aotritonincludedir = $(includedir)/aotriton
 aotritoninclude_HEADERS = $(aotriton_headers)
@@ -66,45 +75,54 @@ CLEANFILES += include/aotriton/config.h
 # $(call aotriton_config,VERSION,FILE)
 aotriton_config = $(MKDIR_P) `dirname $(2)` && set -- `echo $(1) | tr . ' '` && \
 	sed -e "s/@AOTRITON_MAJOR@/$$1/" -e "s/@AOTRITON_MINOR@/$$2/" -e "s/@AOTRITON_PATCH@/$$3/" \
-		-e 's/@AOTRITON_ENABLE_SUFFIX@/0/' -e 's/@AOTRITON_NAME_SUFFIX@//' \
+		-e 's/@AOTRITON_ENABLE_SUFFIX@/$(if $(AOTRITON_SUFFIX),1,0)/' \
+		-e 's/@AOTRITON_NAME_SUFFIX@/$(AOTRITON_SUFFIX)/' \
 		$(srcdir)/include/aotriton/config.h.in > $(2).tmp && mv $(2).tmp $(2)
 
-# $(call aotriton_link,VERSION,INCLUDE-DIRECTORY-OF-CONFIG.H,DIRECTORY,RUNPATH): one command compiles
-# and links, the sources are few and small.
-aotriton_link = $(CXX) -I$(2) -I$(top_srcdir)/include $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) \
-	$(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) $(aotriton_sources:%=$(srcdir)/%) \
-	-o $(3)/libaotriton_v2.so.$(1) -Wl,--version-script=$(srcdir)/lib/shim/aotriton.map \
-	-Wl,-soname,libaotriton_v2.so.$(1) -Wl,-z,defs '-Wl,-rpath,$(4)' -Llib/.libs -laothip && \
-	$(LN_S) -f libaotriton_v2.so.$(1) $(3)/libaotriton_v2.so
+# One translation unit: the files are few and small, and all of them read the same headers.
+# $(call include_all,FILES): a file that includes them.
+include_all = for file in $(1); do echo "\#include \"$$file\""; done
+
+# $(call aotriton_link,VERSION,INCLUDE-DIRECTORY-OF-CONFIG.H,DIRECTORY,RUNPATH,LIBRARIES)
+aotriton_link = $(MKDIR_P) $(3) && ns=aotriton$(AOTRITON_SUFFIX) && \
+	sed "s/@N@/$${\#ns}$$ns/" $(srcdir)/lib/shim/aotriton.map.in > $(3)/aotriton.map && \
+	$(call include_all,$(aotriton_sources:lib/%=%)) | \
+	$(CXX) -Daotriton_v2_EXPORTS -I$(2) -I$(top_srcdir)/include -I$(top_srcdir)/lib \
+	$(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
+	-x c++ - -x none -o $(3)/$(aotriton_library).$(1) -Wl,--version-script=$(3)/aotriton.map \
+	-Wl,-soname,$(aotriton_library).$(1) $(NO_UNDEFINED) '-Wl,-rpath,$(4)' $(5) && \
+	$(LN_S) -f $(aotriton_library).$(1) $(3)/$(aotriton_library)
 
 include/aotriton/config.h: include/aotriton/config.h.in config.status
 	$(AM_V_GEN)$(call aotriton_config,$(AOTRITON_VERSION),$@)
 
-# It lies beside libaothip.so as it will when installed, so that RUNPATH finds that in both places.
-ALL_LOCAL += lib/.libs/libaotriton_v2.so
-MOSTLYCLEANFILES += lib/.libs/libaotriton_v2.so*
-lib/.libs/libaotriton_v2.so: $(aotriton_inputs) include/aotriton/config.h
-	$(AM_V_GEN)$(call aotriton_link,$(AOTRITON_VERSION),include,lib/.libs,$$ORIGIN)
+# It lies beside libaothip.so as it will when installed.
+aotriton_core = lib/.libs/libaothip_core.a $(ZSTD_LIBS) $(LIBS)
+ALL_LOCAL += lib/.libs/$(aotriton_library)
+MOSTLYCLEANFILES += lib/.libs/libaotriton*_v2.so* lib/.libs/aotriton.map
+lib/.libs/$(aotriton_library): $(aotriton_inputs) include/aotriton/config.h lib/libaothip_core.la
+	$(AM_V_GEN)$(call aotriton_link,$(AOTRITON_VERSION),include,lib/.libs,$$ORIGIN,$(aotriton_core))
 
 # The others: library and config.h of each in a directory by itself.
-ALL_LOCAL += $(AOTRITON_OTHERS:%=lib/.libs/aotriton-abi/%/libaotriton_v2.so)
-lib/.libs/aotriton-abi/%/libaotriton_v2.so: $(aotriton_inputs) include/aotriton/config.h.in
-	$(AM_V_at)$(call aotriton_config,$*,lib/.libs/aotriton-abi/$*/include/aotriton/config.h)
-	$(AM_V_GEN)$(call aotriton_link,$*,lib/.libs/aotriton-abi/$*/include,lib/.libs/aotriton-abi/$*,$$ORIGIN/../..)
+aotriton_abi = lib/.libs/aotriton-abi
+ALL_LOCAL += $(AOTRITON_OTHERS:%=$(aotriton_abi)/%/$(aotriton_library))
+$(aotriton_abi)/%/$(aotriton_library): $(aotriton_inputs) lib/libaothip.la
+	$(AM_V_at)$(call aotriton_config,$*,$(aotriton_abi)/$*/include/aotriton/config.h)
+	$(AM_V_GEN)$(call aotriton_link,$*,$(@D)/include,$(@D),$$ORIGIN/../..,-Llib/.libs -laothip $(LIBS))
 clean-aotriton-abi:
-	rm -rf lib/.libs/aotriton-abi
+	rm -rf $(aotriton_abi)*
 CLEAN_LOCAL += clean-aotriton-abi
 
 # $(call aotriton_install,FROM,TO,VERSION)
 aotriton_install = $(MKDIR_P) $(2) && \
-	$(INSTALL_PROGRAM) $(1)/libaotriton_v2.so.$(3) $(2)/libaotriton_v2.so.$(3) && \
-	(cd $(2) && $(LN_S) -f libaotriton_v2.so.$(3) libaotriton_v2.so)
-INSTALL_DATA_LOCAL += install-aotriton
-install-aotriton: lib/.libs/libaotriton_v2.so \
-		$(AOTRITON_OTHERS:%=lib/.libs/aotriton-abi/%/libaotriton_v2.so)
+	$(INSTALL_PROGRAM) $(1)/$(aotriton_library).$(3) $(2)/$(aotriton_library).$(3) && \
+	(cd $(2) && $(LN_S) -f $(aotriton_library).$(3) $(aotriton_library))
+INSTALL_DATA_LOCAL += install-aotriton-library install-aotriton-others
+install-aotriton-library: lib/.libs/$(aotriton_library)
 	$(call aotriton_install,lib/.libs,'$(DESTDIR)$(libdir)',$(AOTRITON_VERSION))
+install-aotriton-others: $(AOTRITON_OTHERS:%=$(aotriton_abi)/%/$(aotriton_library))
 	@for version in $(AOTRITON_OTHERS); do \
-	    from=lib/.libs/aotriton-abi/$$version to='$(DESTDIR)$(libdir)'/aotriton-abi/$$version; \
+	    from=$(aotriton_abi)/$$version to='$(DESTDIR)$(libdir)'/aotriton-abi/$$version; \
 	    $(call aotriton_install,$$from,"$$to",$$version) && \
 	    $(MKDIR_P) "$$to/include/aotriton/v2" && \
 	    $(INSTALL_DATA) $(aotriton_headers:%=$(srcdir)/%) $$from/include/aotriton/config.h \
@@ -113,11 +131,20 @@ install-aotriton: lib/.libs/libaotriton_v2.so \
 	done
 UNINSTALL_LOCAL += uninstall-aotriton
 uninstall-aotriton:
-	rm -f '$(DESTDIR)$(libdir)/libaotriton_v2.so.$(AOTRITON_VERSION)' \
-	    '$(DESTDIR)$(libdir)/libaotriton_v2.so'
+	rm -f '$(DESTDIR)$(libdir)/$(aotriton_library).$(AOTRITON_VERSION)' \
+	    '$(DESTDIR)$(libdir)/$(aotriton_library)'
 	@for version in $(AOTRITON_OTHERS); do \
 	    rm -rf '$(DESTDIR)$(libdir)'/aotriton-abi/$$version; done
 	-rmdir '$(DESTDIR)$(libdir)/aotriton-abi' 2>/dev/null
+
+# Only what stands in AOTriton's place, for AOTRITON_INSTALLED_PREFIX, whose lib/ and include/ go
+# into the PyTorch wheel as they are: make install-aotriton prefix=DIRECTORY.
+install-aotriton: install-aotriton-library images-install install-aotritonincludeHEADERS \
+		install-nodist_aotritonincludeHEADERS install-aotritonv2includeHEADERS \
+		install-nodist_aotritoncmakeDATA
+	$(MKDIR_P) '$(DESTDIR)$(docdir)'
+	$(INSTALL_DATA) $(srcdir)/LICENSE '$(DESTDIR)$(docdir)'
+.PHONY: install-aotriton
 
 # CMake packages. (A placeholder that configure knew would be replaced in this makefile.)
 cmake_files = lib/cmake/aotriton-config.cmake lib/cmake/aotriton-config-version.cmake \
@@ -131,7 +158,8 @@ EXTRA_DIST += lib/cmake/aotriton-config.cmake.in lib/cmake/aothip-config.cmake.i
 CLEANFILES += $(cmake_files)
 lib/cmake/%-config.cmake: lib/cmake/%-config.cmake.in config.status
 	$(AM_V_GEN)$(MKDIR_P) lib/cmake && \
-	sed 's/@RELEASE@/$(AOTRITON_VERSION)/' $< > $@.tmp && mv $@.tmp $@
+	sed -e 's/@RELEASE@/$(AOTRITON_VERSION)/' -e 's/@LIBRARY@/$(aotriton_library)/' $< > $@.tmp && \
+	mv $@.tmp $@
 lib/cmake/aotriton-config-version.cmake: lib/cmake/config-version.cmake.in config.status
 	$(AM_V_GEN)$(MKDIR_P) lib/cmake && \
 	sed 's/@RELEASE@/$(AOTRITON_VERSION)/' $(srcdir)/lib/cmake/config-version.cmake.in > $@

@@ -1,23 +1,42 @@
 dnl AOTHIP_ARG_AOTRITON_ABI: --with-aotriton-abi=VERSION chooses the AOTriton release whose names,
 dnl structs and version libaotriton_v2.so has; "all" builds the others beside it.
+dnl --with-aotriton-suffix=SUFFIX makes it libaotritonSUFFIX_v2.so, namespace aotritonSUFFIX.
 AC_DEFUN([AOTHIP_ARG_AOTRITON_ABI], [
 AC_ARG_WITH([aotriton-abi],
     [AS_HELP_STRING([--with-aotriton-abi=VERSION],
-        [AOTriton release to stand in for: 0.11 to 0.13, with or without its last number; all: 0.11.2
+        [AOTriton release to stand in for: 0.8 to 0.14, with or without its last number; all: 0.11.2
          and the others under lib/aotriton-abi @<:@0.11.2@:>@])],
     [], [with_aotriton_abi=0.11.2])
+AC_ARG_WITH([aotriton-suffix],
+    [AS_HELP_STRING([--with-aotriton-suffix=SUFFIX],
+        [name the library libaotritonSUFFIX_v2.so and its namespace aotritonSUFFIX, to load it
+         beside another @<:@none@:>@])],
+    [], [with_aotriton_suffix=])
+dnl one of each that a PyTorch release asks for by its file name
+aothip_abi_known="0.7.0 0.7.1 0.8.0 0.8.1 0.8.2 0.9.0 0.9.1 0.9.2 0.10.0"
+aothip_abi_known="$aothip_abi_known 0.11.0 0.11.1 0.11.2 0.12.0 0.12.1 0.13.0 0.14.0"
 AOTRITON_OTHERS=
 AS_CASE([$with_aotriton_abi],
     [yes|0.11], [AOTRITON_VERSION=0.11.2],
+    [0.8], [AOTRITON_VERSION=0.8.2],
+    [0.9], [AOTRITON_VERSION=0.9.2],
+    [0.10], [AOTRITON_VERSION=0.10.0],
     [0.12], [AOTRITON_VERSION=0.12.1],
     [0.13], [AOTRITON_VERSION=0.13.0],
-    [0.11.0|0.11.1|0.11.2|0.12.0|0.12.1|0.13.0], [AOTRITON_VERSION=$with_aotriton_abi],
+    [0.14], [AOTRITON_VERSION=0.14.0],
     [all], [AOTRITON_VERSION=0.11.2
-            AOTRITON_OTHERS="0.11.0 0.11.1 0.11.2 0.12.0 0.12.1 0.13.0"],
-    [0.8*|0.9*|0.10*], [AC_MSG_ERROR([--with-aotriton-abi=$with_aotriton_abi: AOTriton wrote the
-log-sum-exp to base 2 before 0.11, and there is no kernel that does])],
-    [AC_MSG_ERROR([--with-aotriton-abi=$with_aotriton_abi is not known: 0.11.0 0.11.1 0.11.2 0.12.0
-0.12.1 0.13.0 or all])])
+            AOTRITON_OTHERS="0.8.2 0.9.2 0.10.0 0.11.0 0.11.1 0.11.2 0.12.0 0.12.1 0.13.0 0.14.0"],
+    [AOTRITON_VERSION=$with_aotriton_abi
+     AS_CASE([" $aothip_abi_known "], [*" $with_aotriton_abi "*], [],
+        [AC_MSG_ERROR([--with-aotriton-abi=$with_aotriton_abi is not known: 0.8 to 0.14, all, or one of
+$aothip_abi_known])])])
+AS_CASE([$with_aotriton_suffix],
+    [yes], [AC_MSG_ERROR([--with-aotriton-suffix wants a suffix])],
+    [no], [AOTRITON_SUFFIX=],
+    [*@<:@!A-Za-z0-9_@:>@*],
+    [AC_MSG_ERROR([--with-aotriton-suffix=$with_aotriton_suffix: only letters, digits and _])],
+    [AOTRITON_SUFFIX=$with_aotriton_suffix])
 AC_SUBST([AOTRITON_VERSION])
 AC_SUBST([AOTRITON_OTHERS])
+AC_SUBST([AOTRITON_SUFFIX])
 ])

@@ -13,6 +13,7 @@ namespace AOTRITON_NS
 {
 
 /* Bit fields side by side, the highest first, in 32 and 64 bits. */
+#if AOTRITON_VERSION_MINOR >= 10
 constexpr std::uint32_t CAT32(std::uint16_t high, std::uint16_t low)
 {
     return static_cast<std::uint32_t>(high) << 16 | low;
@@ -25,11 +26,19 @@ constexpr std::uint64_t TRICAT(std::uint16_t high, std::uint16_t mid, std::uint1
 {
     return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(mid) << 16 | low;
 }
+#else
+constexpr std::uint64_t CAT(std::uint32_t high, std::uint32_t low)
+{
+    return static_cast<std::uint64_t>(high) << 32 | low;
+}
+#endif
 
 template <typename T> constexpr T cdiv(T numerator, T denominator)
 {
     return (numerator + (denominator - 1)) / denominator;
 }
+
+#if AOTRITON_VERSION_MINOR >= 10
 
 /* PCI vendor IDs. */
 enum GpuVendor : std::uint16_t {
@@ -64,6 +73,29 @@ constexpr std::uint32_t Gpu2VendorArch(std::uint64_t gpu)
 {
     return static_cast<std::uint32_t>(gpu >> 16);
 }
+
+#else
+
+/* PCI vendor IDs. */
+enum GpuVendor : std::uint32_t {
+    kAMD = 0x1002,
+    kNVIDIA = 0x10de,
+    kINTEL = 0x8086,
+};
+
+/* (vendor, digits of the gfx name). */
+enum GpuArch : std::uint64_t {
+    GPU_ARCH_UNKNOWN = 0,
+    GPU_ARCH_AMD_GFX90A = CAT(kAMD, 0x90a),
+    GPU_ARCH_AMD_GFX942 = CAT(kAMD, 0x942),
+    GPU_ARCH_AMD_GFX950 = CAT(kAMD, 0x950),
+    GPU_ARCH_AMD_GFX1100 = CAT(kAMD, 0x1100),
+    GPU_ARCH_AMD_GFX1101 = CAT(kAMD, 0x1101),
+    GPU_ARCH_AMD_GFX1151 = CAT(kAMD, 0x1151),
+    GPU_ARCH_AMD_GFX1201 = CAT(kAMD, 0x1201),
+};
+
+#endif
 
 /*
  * A view of device memory: address, sizes, strides in elements, element type. The view that is made
@@ -104,6 +136,7 @@ template <int Rank> class AOTRITON_API TensorView
     {
         return strides_;
     }
+#if AOTRITON_VERSION_MINOR >= 11
     const std::uint64_t *size_ptr() const
     {
         return sizes_.data();
@@ -113,6 +146,9 @@ template <int Rank> class AOTRITON_API TensorView
         return strides_.data();
     }
     void *data_ptr() const
+#else
+    const void *data_ptr() const
+#endif
     {
         return base_;
     }
@@ -121,6 +157,7 @@ template <int Rank> class AOTRITON_API TensorView
         return dtype_;
     }
 
+#if AOTRITON_VERSION_MINOR >= 10
     /* Where the address and stride i stand, for arrays of pointers to kernel arguments. */
     void *kparam_data_ptr() const
     {
@@ -131,6 +168,7 @@ template <int Rank> class AOTRITON_API TensorView
         return const_cast<void *>(
             static_cast<const void *>(strides_.data() + static_cast<std::size_t>(i)));
     }
+#endif
 
     static TensorView<Rank> get_null_tensor(DType dtype)
     {
@@ -171,7 +209,11 @@ template <> class AOTRITON_API TensorView<0>
     {
         return i == 0 ? 1 : 0;
     }
+#if AOTRITON_VERSION_MINOR >= 11
     void *data_ptr() const
+#else
+    const void *data_ptr() const
+#endif
     {
         return base_;
     }
@@ -179,10 +221,12 @@ template <> class AOTRITON_API TensorView<0>
     {
         return dtype_;
     }
+#if AOTRITON_VERSION_MINOR >= 10
     void *kparam_data_ptr() const
     {
         return const_cast<void *>(static_cast<const void *>(&base_));
     }
+#endif
 
     static TensorView<0> get_null_tensor(DType dtype)
     {
@@ -204,7 +248,7 @@ extern template class TensorView<4>;
 
 /*
  * A tensor that the caller allocates when it is asked for: acquire gives it, dispose ends its use.
- * All members null means none.
+ * All members null means none. From 0.11 on.
  */
 #if AOTRITON_VERSION_MINOR >= 12
 template <int Rank> struct LazyTensor {
@@ -227,7 +271,7 @@ template <int Rank> struct LazyTensor {
         }
     }
 };
-#else
+#elif AOTRITON_VERSION_MINOR == 11
 template <int Rank> struct LazyTensor {
     void *cookie = nullptr;
     TensorView<Rank> (*acquire)(void *cookie) = nullptr;
@@ -250,13 +294,19 @@ template <int Rank> struct LazyTensor {
 #endif
 
 /* The GPU of the stream; GPU_ARCH_UNKNOWN if HIP cannot tell. */
+#if AOTRITON_VERSION_MINOR >= 10
 AOTRITON_API Gpu getGpuFromStream(hipStream_t stream);
+#else
+AOTRITON_API GpuArch getArchFromStream(hipStream_t stream);
+#endif
 
+#if AOTRITON_VERSION_MINOR >= 9
 /* Its compute units as HIP counts them; 0 if HIP cannot tell. */
 AOTRITON_API int getMultiProcessorCount(hipStream_t stream);
 
 /* Whether the user must opt in to using this GPU: no. */
 AOTRITON_API bool isArchExperimentallySupported(hipStream_t stream);
+#endif
 
 #if AOTRITON_VERSION_MINOR * 100 + AOTRITON_VERSION_PATCH >= 1201
 /* Whether support of this GPU is a preview: no. */

@@ -35,6 +35,8 @@ static bool describe(hipStream_t stream, aothip_device_info *info)
     return images && aothip_stream_device(images, stream, info) == AOTHIP_OK;
 }
 
+#if AOTRITON_VERSION_MINOR >= 10
+
 /* gfx942 comes with 304, 228 and 80 compute units: MI300X, MI300A, MI308X. */
 static std::uint16_t modification(const aothip_device_info &info)
 {
@@ -43,21 +45,45 @@ static std::uint16_t modification(const aothip_device_info &info)
     return info.compute_units == 228 ? 1 : info.compute_units == 80 ? 2 : 0;
 }
 
+static std::uint64_t number(const aothip_device_info &info, unsigned long digits)
+{
+    return ao::TRICAT(ao::kAMD, static_cast<std::uint16_t>(digits), modification(info));
+}
+
+#else
+
+static std::uint64_t number(const aothip_device_info &, unsigned long digits)
+{
+    return ao::CAT(ao::kAMD, static_cast<std::uint32_t>(digits));
+}
+
+#endif
+
+/* "gfx90a" -> AOTriton's number for it; 0 if HIP cannot tell. */
+static std::uint64_t gpu_of(hipStream_t stream)
+{
+    aothip_device_info info;
+    return describe(stream, &info) ? number(info, std::strtoul(info.gpu + 3, nullptr, 16)) : 0;
+}
+
 } // namespace shim
 
 namespace AOTRITON_NS
 {
 
+#if AOTRITON_VERSION_MINOR >= 10
 Gpu getGpuFromStream(hipStream_t stream)
 {
-    aothip_device_info info;
-    if (!shim::describe(stream, &info))
-        return GPU_ARCH_UNKNOWN;
-    const unsigned long digits = std::strtoul(info.gpu + 3, nullptr, 16); /* behind "gfx" */
-    return static_cast<Gpu>(
-        TRICAT(kAMD, static_cast<std::uint16_t>(digits), shim::modification(info)));
+    return static_cast<Gpu>(shim::gpu_of(stream));
 }
+#else
+GpuArch getArchFromStream(hipStream_t stream)
+{
+    return static_cast<GpuArch>(shim::gpu_of(stream));
+}
+#endif
 
+#if AOTRITON_VERSION_MINOR >= 9
 int getMultiProcessorCount(hipStream_t stream)
 {
     aothip_device_info info;
@@ -68,6 +94,7 @@ bool isArchExperimentallySupported(hipStream_t)
 {
     return false;
 }
+#endif
 
 #if AOTRITON_VERSION_MINOR * 100 + AOTRITON_VERSION_PATCH >= 1201
 bool isArchTechPreview(hipStream_t)

@@ -1,9 +1,12 @@
 #!/bin/sh
-# What the shared libraries export: the map and the header name the same functions, the library has
-# them and nothing else, and libaotriton_v2.so has every name of the release it stands in for.
+# What the shared libraries export and need: the map and the header name the same functions, the
+# library has them and nothing else, and libaotriton_v2.so has every name of the release it stands
+# in for. Numbers such as "16.1 #3" are lines of the checklist for drop-in libraries.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
+suffix=`configured AOTRITON_SUFFIX`
+namespace=aotriton$suffix
 c=lib/.libs/libaothip.so
-cxx=lib/.libs/libaotriton_v2.so
+cxx=lib/.libs/libaotriton${suffix}_v2.so
 
 sed -n 's/^[[:space:]]*\(aothip_[a-z_]*\);$/\1/p' "$srcdir/lib/aothip.map" | sort >"$work/map"
 tr '\n' ' ' <"$srcdir/include/aothip/aothip.h" | grep -o 'AOTHIP_API [^;]*;' |
@@ -19,24 +22,29 @@ empty "$work/diff" 'libaothip.so exports them and nothing else'
 $NM -D --defined-only $c | grep ' [A-Z] aothip_' | grep -v '@@AOTHIP_' >"$work/unversioned"
 empty "$work/unversioned" 'each with a version'
 
-version=`sed -n "s,^#define AOTRITON_VERSION_[A-Z]* \([0-9]*\)u,\1,p" include/aotriton/config.h | paste -s -d .`
-$NM -D --defined-only $cxx | sed 's/^[0-9a-f]* //' | LC_ALL=C sort >"$work/exported"
+version=`configured AOTRITON_VERSION`
+$NM -D --defined-only $cxx | sed "s/^[0-9a-f]* //; s/${#namespace}$namespace/8aotriton/" |
+    LC_ALL=C sort >"$work/exported"
 release_names "$version" | LC_ALL=C sort >"$work/wanted"
 diff "$work/wanted" "$work/exported" >"$work/diff"
-empty "$work/diff" "libaotriton_v2.so exports exactly the names of AOTriton $version"
+empty "$work/diff" "16.1 #11: libaotriton_v2.so exports exactly the names of AOTriton $version"
+sed -n "s,^#define AOTRITON_VERSION_[A-Z]* \([0-9]*\)u,\1,p" include/aotriton/config.h |
+    paste -s -d . - >"$work/config"
+echo "$version" | diff - "$work/config" >"$work/diff"
+empty "$work/diff" '16.1 #5: config.h has its numbers'
 
 if command -v readelf >/dev/null; then
     LC_ALL=C readelf -d $cxx >"$work/dynamic"
-    grep -q "SONAME.*\[libaotriton_v2.so.$version\]" "$work/dynamic"
-    ok "its SONAME is libaotriton_v2.so.$version"
-    [ -f "lib/.libs/libaotriton_v2.so.$version" ]
-    ok 'and so is its file name'
-    grep -q 'R.*PATH.*\[$ORIGIN\]' "$work/dynamic"
-    ok 'its RUNPATH is $ORIGIN'
+    grep -q "SONAME.*\[libaotriton${suffix}_v2.so.$version\]" "$work/dynamic"
+    ok "16.1 #1: its SONAME is libaotriton_v2.so.$version"
+    [ -f "lib/.libs/libaotriton${suffix}_v2.so.$version" ]
+    ok '16.1 #1: and so is its file name'
+    ! grep 'R.*PATH' "$work/dynamic" | grep -qv '\[$ORIGIN\]'
+    ok '16.1 #3: its RUNPATH is $ORIGIN'
     LC_ALL=C readelf -d $c $cxx | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
-        grep -vE '^(libc|libm|libdl|libpthread|libstdc\+\+|libgcc_s|libzstd|libaothip|ld-linux.*|lib[atu]b?san)\.so' \
+        grep -vE '^(lib(c|m|dl|pthread|stdc\+\+|gcc_s|zstd|[atu]b?san)|ld-linux.*)\.so' \
             >"$work/needed"
-    empty "$work/needed" 'neither needs anything but system libraries: no HIP'
+    empty "$work/needed" '16.1 #3: neither needs more than system libraries; not even each other'
 else
     skip 'the dynamic section' 'no readelf'
 fi

@@ -1,24 +1,75 @@
 #!/bin/sh
-# libaotriton_v2.so as each AOTriton release that it can stand in for: exact export list, SONAME, and
-# test_shim compiled against that release's headers and run.
+# libaotriton_v2.so as each AOTriton release that it can stand in for: what it hands on to the C
+# API, its exact export list, its SONAME, and consumers compiled in several ways against its
+# headers. Numbers such as "16.1 #1" are lines of the checklist for drop-in libraries.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
+suffix=`configured AOTRITON_SUFFIX`
+clang=`command -v clang++-19 || command -v clang++`
 
-for version in 0.11.0 0.12.0 0.12.1 0.13.0; do
-    make -s "tests/lib/abi/$version/test_shim" >"$work/messages" 2>&1
-    ok "$version: library and a consumer compile, with every layout as asserted"
-    [ "$good" = ok ] || { sed 's/^/# /' "$work/messages"; continue; }
-    "tests/lib/abi/$version/test_shim" >"$work/out" 2>&1
-    ok "$version: the consumer passes `grep -c '^ok' "$work/out"` checks"
-    grep -A3 '^not ok' "$work/out" | sed 's/^/# /'
-
-    library=lib/.libs/aotriton-abi/$version/libaotriton_v2.so.$version
-    release_names $version | LC_ALL=C sort >"$work/wanted"
-    $NM -D --defined-only "$library" | sed 's/^[0-9a-f]* //' | LC_ALL=C sort >"$work/exported"
+exports() { # VERSION LIBRARY
+    release_names $1 | LC_ALL=C sort >"$work/wanted"
+    $NM -D --defined-only "$2" | sed "s/^[0-9a-f]* //; $unsuffix" | LC_ALL=C sort >"$work/exported"
     diff "$work/wanted" "$work/exported" >"$work/diff"
-    empty "$work/diff" "$version: exports exactly that release's names"
+    empty "$work/diff" "$1: 16.1 #11, 16.2 #19: exports exactly that release's names"
     if command -v readelf >/dev/null; then
-        LC_ALL=C readelf -d "$library" | grep -q "SONAME.*\[libaotriton_v2.so.$version\]"
-        ok "$version: SONAME"
+        LC_ALL=C readelf -d "$2" | grep -q "SONAME.*\[${2##*/}\]"
+        ok "$1: 16.1 #1, #2: its SONAME is its file name"
     fi
+}
+namespace=aotriton$suffix
+unsuffix="s/${#namespace}$namespace/8aotriton/"
+
+consumer() { # VERSION COMPILER FLAGS...
+    version=$1 name="$2 $3 $4"
+    shift
+    "$@" -Wall -Wextra -Werror -Wno-missing-field-initializers -D__HIP_PLATFORM_AMD__ \
+        $SANITIZE_FLAGS -I"$abi/$version/include" -I"$srcdir/include" \
+        "$srcdir/tests/lib/consumer.cc" -o "$work/consumer" \
+        "$abi/$version/libaotriton${suffix}_v2.so" "-Wl,-rpath,$here/$abi/$version" \
+        >"$work/messages" 2>&1 && "$work/consumer" >>"$work/messages" 2>&1
+    ok "$version: 16.2 #14, #16: a consumer by $name"
+    [ "$good" = ok ] || sed 's/^/# /' "$work/messages"
+}
+
+abi=lib/.libs/aotriton-abi
+here=`pwd`
+for version in 0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0; do
+    library=$abi/$version/libaotriton${suffix}_v2.so
+    make -s "$library" "tests/lib/abi/$version/test_shim_calls" >"$work/messages" 2>&1
+    ok "$version: 16.2 #13: library and test compile, with every layout as asserted"
+    [ "$good" = ok ] || { sed 's/^/# /' "$work/messages"; continue; }
+    "tests/lib/abi/$version/test_shim_calls" >"$work/out" 2>&1
+    ok "$version: `grep -c '^ok' "$work/out"` checks of what is handed on"
+    grep -A3 '^not ok' "$work/out" | sed 's/^/# /'
+    exports $version "$library.$version"
+    consumer $version $CXX -std=c++17 -O0
+    [ -z "$clang" ] || consumer $version "$clang" -std=c++20 -O2
 done
+# the other pairs of compiler, standard and level, and what differs between point releases
+consumer 0.8.2 $CXX -std=c++20 -O2
+consumer 0.14.0 $CXX -std=c++20 -O2
+[ -z "$clang" ] || consumer 0.11.2 "$clang" -std=c++17 -O0
+make -s "$abi/0.12.0/libaotriton${suffix}_v2.so" >"$work/messages" 2>&1
+ok '0.12.0: the library compiles'
+exports 0.12.0 "$abi/0.12.0/libaotriton${suffix}_v2.so.0.12.0"
+
+# others in one process: of another generation, and of the same with a suffix
+make -s AOTRITON_SUFFIX=abc aotriton_abi=lib/.libs/aotriton-abi-abc \
+    lib/.libs/aotriton-abi-abc/0.12.1/libaotritonabc_v2.so >"$work/messages" 2>&1
+ok '16.1 #10: a build with a suffix'
+[ "$good" = ok ] || sed 's/^/# /' "$work/messages"
+suffixed=lib/.libs/aotriton-abi-abc/0.12.1
+$NM -D --defined-only "$suffixed/libaotritonabc_v2.so.0.12.1" | sed 's/^[0-9a-f]* . //' |
+    grep -v '^_ZNK\{0,1\}11aotritonabc' >"$work/foreign"
+empty "$work/foreign" '16.1 #10: all its names are in the namespace with the suffix'
+grep -q '^#define AOTRITON_ENABLE_SUFFIX 1$' "$suffixed/include/aotriton/config.h" &&
+    grep -q '^#define AOTRITON_NAME_SUFFIX abc$' "$suffixed/include/aotriton/config.h"
+ok '16.1 #5: as config.h says'
+$CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/two_builds.c" -ldl \
+    >"$work/messages" 2>&1 &&
+    "$work/two_builds" "$here/$abi/0.11.2/libaotriton${suffix}_v2.so.0.11.2" "$namespace" 768 \
+        "$here/$abi/0.13.0/libaotriton${suffix}_v2.so.0.13.0" "$namespace" 832 \
+        "$here/$suffixed/libaotritonabc_v2.so.0.12.1" aotritonabc 832 >>"$work/messages" 2>&1
+ok '16.1 #10, 16.2 #16: two generations and one with a suffix in one process'
+[ "$good" = ok ] || sed 's/^/# /' "$work/messages"
 plan

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every public header compiles alone: aothip.h as C99 to C++20, the others as C++17 and C++20.
+# Every public header compiles alone: aothip.h as C99 to C++20, those of every AOTriton release as
+# C++17, C++20 and HIP. Numbers such as "16.1 #4" are lines of the checklist for drop-in libraries.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 
 compile() { # NAME COMPILER FLAGS... HEADER: one that includes only the header
@@ -37,24 +38,65 @@ done
 for compiler in g++ clang++-19; do
     for standard in c++17 c++20; do
         compile "$compiler -std=$standard" $compiler -std=$standard aothip/aothip.h
-        for header in config dtypes runtime util cpp_tune flash v2/flash; do
-            compile "$compiler -std=$standard" $compiler -std=$standard -D__HIP_PLATFORM_AMD__ \
-                aotriton/$header.h
-        done
     done
+done
+
+# aotriton/*.h of every release: each alone; all of them in every way that consumers compile
+cxx() { # VERSION COMPILER FLAGS... HEADER
+    version=$1
+    shift
+    if ! command -v $1 >/dev/null; then
+        skip "$version: 16.1 #4: $*" "no $1"
+        return
+    fi
+    for header; do :; done
+    printf '#include <aotriton/%s>\n#include <aotriton/%s>\nint main() { return 0; }\n' \
+        "$header" "$header" >"$work/alone.cc"
+    name=$*
+    compiler=$1
+    shift
+    flags=
+    while [ $# -gt 1 ]; do
+        flags="$flags $1"
+        shift
+    done
+    $compiler $flags -Wall -Wextra -Wpedantic -Werror -fsyntax-only -D__HIP_PLATFORM_AMD__ \
+        -I"$work/$version" -I"$srcdir/include" "$work/alone.cc" >"$work/messages" 2>&1
+    ok "$version: 16.1 #4: $name"
+    sed 's/^/# /' "$work/messages"
+}
+for version in 0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0; do
+    mkdir -p "$work/$version/aotriton"
+    set -- `echo $version | tr . ' '`
+    sed -e "s/@AOTRITON_MAJOR@/$1/" -e "s/@AOTRITON_MINOR@/$2/" -e "s/@AOTRITON_PATCH@/$3/" \
+        -e 's/@AOTRITON_ENABLE_SUFFIX@/0/' -e 's/@AOTRITON_NAME_SUFFIX@//' \
+        "$srcdir/include/aotriton/config.h.in" >"$work/$version/aotriton/config.h"
+    for header in config dtypes runtime util cpp_tune; do
+        cxx $version g++ -std=c++17 $header.h
+    done
+    cxx $version g++ -std=c++17 flash.h
+    cxx $version g++ -std=c++20 flash.h
+    cxx $version clang++-19 -std=c++17 flash.h
+    cxx $version clang++-19 -std=c++20 flash.h
+    cxx $version clang++-19 -x hip -nogpuinc -nogpulib --offload-host-only -std=c++17 flash.h
+    # hipcc itself includes <cstdlib> first
+    cxx $version clang++-19 -x hip -nogpuinc -nogpulib -include cstdlib \
+        --offload-device-only --offload-arch=gfx942 -std=c++20 flash.h
 done
 
 cat >"$work/version.cc" <<'EOF'
 #include <aotriton/config.h>
-#if !(AOTRITON_VERSION_MAJOR * 100 + AOTRITON_VERSION_MINOR >= 11)
+#if !(AOTRITON_VERSION_MAJOR * 100 + AOTRITON_VERSION_MINOR >= 8) || AOTRITON_VERSION_PATCH > 9
 #error version
 #endif
 #define TEXT_OF(token) #token
 #define TEXT(token) TEXT_OF(token)
-static_assert(sizeof(TEXT(AOTRITON_NAME_SUFFIX)) == 1 && AOTRITON_ENABLE_SUFFIX == 0, "suffix");
-static_assert(sizeof(TEXT(AOTRITON_NS)) == sizeof("aotriton"), "namespace");
+static_assert(sizeof(TEXT(AOTRITON_NS)) ==
+                  sizeof("aotriton") + sizeof(TEXT(AOTRITON_NAME_SUFFIX)) - 1, "namespace");
+static_assert((sizeof(TEXT(AOTRITON_NAME_SUFFIX)) > 1) == AOTRITON_ENABLE_SUFFIX, "suffix");
+AOTRITON_API int exported;
 EOF
 $CXX -std=c++17 -fsyntax-only -Iinclude -I"$srcdir/include" "$work/version.cc" >"$work/messages" 2>&1
-ok 'the version works in #if'
+ok '16.1 #5: the version works in #if; namespace, suffix and AOTRITON_API are there'
 sed 's/^/# /' "$work/messages"
 plan

@@ -82,23 +82,27 @@ tests_lib_test_hip_CPPFLAGS = $(test_lib_cppflags) \
 	-DFAKE_HIP_LACKING='"$(abs_builddir)/tests/lib/.libs/libfakehip_lacking.so"'
 tests_lib_test_hip_LDADD = lib/libaothip_core.la
 
-# The C++ names, compiled as a consumer does and linked with the shared libraries as installed.
-# libaothip.la stands before the objects so that there is one copy of the C API in the process.
+# The C++ names, compiled as a consumer does and linked with the C library as a shared one, so that
+# there is one copy of the C API in the process, whose last error the test reads. (By their files:
+# a directory that libtool knew would come first at run time, with the library that has its own.)
 test_lib_programs += tests/lib/test_shim
+test_lib_abi = $(aotriton_abi)/$(AOTRITON_VERSION)
 tests_lib_test_shim_SOURCES = tests/lib/test_shim.cc tests/lib/shim_world.c \
 	tests/lib/shim_world.h tests/lib/fake_hip.c
 tests_lib_test_shim_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
 tests_lib_test_shim_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
-	-Wl,-rpath,$(abs_top_builddir)/lib/.libs
-tests_lib_test_shim_LDADD = -Llib/.libs -laotriton_v2 lib/libaothip.la tests/lib/libtestlib.la
-tests_lib_test_shim_DEPENDENCIES = lib/.libs/libaotriton_v2.so lib/libaothip.la \
+	-Wl,-rpath,$(abs_top_builddir)/$(test_lib_abi):$(abs_top_builddir)/lib/.libs
+tests_lib_test_shim_LDADD = $(test_lib_abi)/$(aotriton_library) lib/.libs/libaothip.so \
+	tests/lib/libtestlib.la
+tests_lib_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/libaothip.la \
 	tests/lib/libtestlib.la
 
 # Rules that need no program: exports, headers, folders.
 test_lib_scripts = tests/lib/cmake.sh tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
 dist_check_SCRIPTS += $(test_lib_scripts)
 TESTS += $(test_lib_scripts)
-EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \
+EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.8.2.txt tests/lib/exports_0.9.2.txt \
+	tests/lib/exports_0.10.0.txt tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \
 	tests/lib/exports_0.13.0.txt
 
 # make bench: the host path, on images of its own and on the built ones.
@@ -116,17 +120,23 @@ bench: bench-host
 CLEANFILES += tests/lib/bench_host$(EXEEXT)
 .PHONY: bench bench-host
 
-# The same for each other release: make tests/lib/abi/0.12.1/test_shim.
-tests/lib/abi/%/test_shim: tests/lib/test_shim.cc tests/lib/shim_world.h tests/lib/test_shim$(EXEEXT) \
-		lib/.libs/aotriton-abi/%/libaotriton_v2.so
-	$(AM_V_GEN)$(MKDIR_P) tests/lib/abi/$* && \
-	$(CXX) -Ilib/.libs/aotriton-abi/$*/include -I$(top_srcdir)/include -I$(top_srcdir)/tests \
-	    -I$(top_srcdir)/tests/lib $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) \
-	    $(AM_LDFLAGS) $(LDFLAGS) -rdynamic -o $@ $(srcdir)/tests/lib/test_shim.cc \
-	    tests/lib/test_shim-shim_world.o tests/lib/test_shim-fake_hip.o \
-	    -Llib/.libs/aotriton-abi/$* -laotriton_v2 -Llib/.libs -laothip \
-	    tests/lib/.libs/libtestlib.a $(ZSTD_LIBS) $(LIBS) \
-	    '-Wl,-rpath,$(abs_top_builddir)/lib/.libs/aotriton-abi/$*:$(abs_top_builddir)/lib/.libs'
+# What the C++ names of a release hand on: make tests/lib/abi/0.12.1/test_shim_calls. The files of
+# the library are compiled into it, over a C API that only remembers.
+shim_calls_sources = tests/lib/test_shim_calls.cc tests/lib/shim_calls_v2.cc \
+	tests/lib/shim_calls_v3.cc tests/lib/shim_calls_v3_bwd.cc
+EXTRA_DIST += $(shim_calls_sources) tests/lib/shim_calls.h tests/lib/shim_calls_v3.h \
+	tests/lib/consumer.cc tests/lib/two_builds.c
+check_LTLIBRARIES += tests/lib/libfakeaothip.la
+tests_lib_libfakeaothip_la_SOURCES = tests/lib/fake_aothip.c tests/lib/fake_aothip.h
+tests_lib_libfakeaothip_la_CPPFLAGS = $(test_lib_cppflags)
+tests/lib/abi/%/test_shim_calls: $(shim_calls_sources) tests/lib/shim_calls.h \
+		tests/lib/shim_calls_v3.h tests/lib/libfakeaothip.la $(aotriton_inputs)
+	$(AM_V_at)$(call aotriton_config,$*,tests/lib/abi/$*/include/aotriton/config.h)
+	$(AM_V_GEN)$(call include_all,$(aotriton_sources:lib/%=%) $(shim_calls_sources:tests/%=%)) | \
+	$(CXX) -Daotriton_v2_EXPORTS -Itests/lib/abi/$*/include -I$(top_srcdir)/include \
+	    -I$(top_srcdir)/lib -I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) \
+	    $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -rdynamic -x c++ - -x none -o $@ \
+	    tests/lib/.libs/libfakeaothip.a $(LIBS)
 clean-abi-tests:
 	rm -rf tests/lib/abi
 CLEAN_LOCAL += clean-abi-tests
@@ -166,8 +176,8 @@ tests_lib_test_drop_in_SOURCES = tests/lib/test_drop_in.cc
 tests_lib_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
 	-I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(test_lib_built)
 tests_lib_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
-tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton_v2 lib/libaothip.la tools/emu/libhipemu.la
-tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/libaotriton_v2.so tools/emu/libhipemu.la
+tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton$(AOTRITON_SUFFIX)_v2 tools/emu/libhipemu.la
+tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/emu/libhipemu.la
 
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python.sh

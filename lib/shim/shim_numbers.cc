@@ -1,0 +1,105 @@
+/*
+ * The uniform numbers behind dropout, which tests of PyTorch up to 2.7 ask for: computed here on
+ * the host, by the rule in <aothip/aothip.h>, and copied; so these calls wait for the stream.
+ */
+#include "shim.h"
+
+#if AOTRITON_VERSION_MINOR <= 9
+
+#include <cstdlib>
+
+namespace shim
+{
+
+/* Philox4x32-10 (Salmon et al. 2011); counter and key as 64-bit numbers. */
+static void philox(std::uint64_t key, std::uint64_t counter, std::uint32_t word[4])
+{
+    std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+    word[0] = static_cast<std::uint32_t>(counter);
+    word[1] = static_cast<std::uint32_t>(counter >> 32);
+    word[2] = word[3] = 0;
+    for (int round = 0; round < 10; round++) {
+        const std::uint64_t a = std::uint64_t{0xd2511f53} * word[0];
+        const std::uint64_t b = std::uint64_t{0xcd9e8d57} * word[2];
+        const std::uint32_t x = static_cast<std::uint32_t>(b >> 32) ^ word[1] ^ k0;
+        const std::uint32_t y = static_cast<std::uint32_t>(a >> 32) ^ word[3] ^ k1;
+        word[0] = x;
+        word[1] = static_cast<std::uint32_t>(b);
+        word[2] = y;
+        word[3] = static_cast<std::uint32_t>(a);
+        k0 += 0x9e3779b9;
+        k1 += 0xbb67ae85;
+    }
+}
+
+struct copy_functions {
+    hipError_t (*copy)(void *, const void *, std::size_t, hipMemcpyKind);
+    hipError_t (*wait)(hipStream_t);
+};
+
+/* The upper 24 bits, in [0, 1). Signed, a kept element's word is above (p - 0.5) * (2^32 - 1). */
+static float uniform(std::uint32_t word)
+{
+    return static_cast<float>((word ^ 0x80000000u) >> 8) / 16777216.0f;
+}
+
+static void fill(const T4 &r, std::uint64_t seed, std::uint64_t offset, float *numbers)
+{
+    static constexpr int lane[4] = {0, 2, 1, 3};
+    const std::uint64_t quads = (r.size(3) + 3) / 4;
+    for (std::uint64_t row = 0; row < r.size(0) * r.size(1) * r.size(2); row++)
+        for (std::uint64_t n = 0; n < r.size(3); n++) {
+            std::uint32_t word[4];
+            philox(seed, offset + row * quads + n / 4, word);
+            *numbers++ = uniform(word[lane[n % 4]]);
+        }
+}
+
+/* As contiguous as PyTorch makes it. */
+static const char *check(const T4 &r)
+{
+    std::uint64_t expected = 1;
+    if (!r || r.dtype() != ao::kFloat32)
+        return "r: is not a tensor of float32";
+    for (int i = 3; i >= 0; i--) {
+        if (r.size(i) > 1 && r.stride(i) != expected)
+            return "r: is not contiguous";
+        if (r.size(i) > UINT32_MAX || expected > UINT32_MAX)
+            return "r: has more than 2^32 elements";
+        expected *= r.size(i);
+    }
+    return nullptr;
+}
+
+hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset_pointer,
+                           std::uint64_t seed, std::uint64_t offset, ao::Stream stream)
+{
+    const copy_functions hip = {
+        reinterpret_cast<decltype(hip.copy)>(hip_function("hipMemcpy")),
+        reinterpret_cast<decltype(hip.wait)>(hip_function("hipStreamSynchronize"))};
+    if (const char *const reason = check(r))
+        return refuse(AOTHIP_E_ARGUMENT, reason);
+    if (!hip.copy || !hip.wait)
+        return refuse(AOTHIP_E_NO_HIP, "r: the HIP runtime lacks hipMemcpy()");
+    const std::size_t bytes = r.size(0) * r.size(1) * r.size(2) * r.size(3) * sizeof(float);
+    float *const numbers = static_cast<float *>(std::malloc(bytes + 1));
+    if (!numbers)
+        return refuse(AOTHIP_E_MEMORY, "r: no memory for a copy on the host");
+    hipError_t error = hip.wait(stream.native());
+    if (error == hipSuccess && seed_pointer)
+        error = hip.copy(&seed, seed_pointer.data_ptr(), sizeof(seed), hipMemcpyDeviceToHost);
+    if (error == hipSuccess && offset_pointer)
+        error = hip.copy(&offset, offset_pointer.data_ptr(), sizeof(offset), hipMemcpyDeviceToHost);
+    if (error == hipSuccess && bytes) {
+        fill(r, seed, offset, numbers);
+        error = hip.copy(const_cast<void *>(r.data_ptr()), numbers, bytes, hipMemcpyHostToDevice);
+    }
+    std::free(numbers);
+    if (error != hipSuccess)
+        aothip_set_error(AOTHIP_E_HIP, "r: a copy to or from the device failed");
+    return error;
+}
+
+} // namespace shim
+
+#endif

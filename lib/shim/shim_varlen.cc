@@ -1,0 +1,190 @@
+/*
+ * Sequences of different length. A side is described by AOTriton 0.14's three choices (stacked or
+ * not, where its lengths stand, where its positions stand); the kinds of sequences that earlier
+ * releases know are four of those descriptions.
+ */
+#include "shim.h"
+
+namespace shim
+{
+
+/* Elements of an array of numbers; a null view has none, and garbage for a size. */
+static std::uint64_t count(const T1 &array)
+{
+    return array ? array.size(0) : 0;
+}
+
+/* How many sequences there are; negative where that cannot be told. */
+static std::int64_t count_sequences(const side &q, std::int64_t batch)
+{
+    if (q.stacked == SEPARATE)
+        return batch;
+    const std::uint64_t numbers = count(q.info0);
+    if (numbers > INT32_MAX)
+        return -1;
+    if (q.length == LENGTH_CUMULATIVE)
+        return static_cast<std::int64_t>(numbers) - 1;
+    return q.length == LENGTH_INDIVIDUAL ? static_cast<std::int64_t>(numbers) : -1;
+}
+
+/* What is wrong with a side by itself; null if nothing. */
+static const char *check_side(const side &given)
+{
+    if (given.length > LENGTH_INDIVIDUAL || given.position > POSITION_ARRAY)
+        return "varlen_bits: a length or position of 3";
+    if (given.position == POSITION_REUSE && given.length != LENGTH_CUMULATIVE)
+        return "varlen_bits: position REUSE without CUMULATIVE lengths";
+    if (given.length == LENGTH_MAX && given.info0)
+        return "varlen_bits: length MAX, but seqinfo_q0 or seqinfo_k0 is given";
+    if (given.length != LENGTH_MAX && !given.info0)
+        return "cu_seqlens (seqinfo 0): is null where lengths are wanted";
+    if (given.position == POSITION_ARRAY && !given.info1)
+        return "seq_strides (seqinfo 1): is null where positions are wanted";
+    return nullptr;
+}
+
+/* Whether the arrays and the tensor are long enough for n sequences; longer ones are fine. */
+static const char *check_extent(const side &given, std::uint64_t n, std::int64_t batch, bool is_q)
+{
+    const bool stacked = given.stacked == STACKED;
+    if (given.length != LENGTH_MAX &&
+        count(given.info0) < n + (given.length == LENGTH_CUMULATIVE ? 1 : 0))
+        return "cu_seqlens (seqinfo 0): is shorter than there are sequences";
+    /* a stacked q's positions end with the number of all rows, the pitch of lse */
+    if (given.position == POSITION_ARRAY && count(given.info1) < n + (is_q && stacked ? 1 : 0))
+        return "seq_strides (seqinfo 1): is shorter than there are sequences";
+    if (stacked ? batch != 1 : batch < static_cast<std::int64_t>(n))
+        return stacked ? "Q, K, V: stacked sequences, but a batch size other than 1"
+                       : "Q, K, V: a batch size below the number of sequences";
+    return nullptr;
+}
+
+/* Stacked sequences that all have room for `max` rows are batch entries by another stride. */
+static bool unstack(aothip_tensor *tensor, std::int64_t n, std::int64_t max)
+{
+    if (n == 1)
+        return true;
+    if (max < 1 || tensor->size[2] < n * max)
+        return false;
+    tensor->size[0] = n;
+    tensor->size[2] = max;
+    tensor->stride[0] = max * tensor->stride[2];
+    return true;
+}
+
+/* One side; tensors: q and o, or k and v. Null, or why the C API has no words for it. */
+static const char *translate_side(const side &given, std::int64_t n, aothip_tensor *const *tensors,
+                                  aothip_seqs *seqs)
+{
+    const void *const info0 = given.info0.data_ptr();
+    if (given.length == LENGTH_MAX && given.position == POSITION_ARRAY)
+        return "varlen_bits: positions from an array with length MAX are not supported";
+    seqs->packed = given.stacked == STACKED && given.position != POSITION_IMPLIED;
+    if (given.stacked == STACKED && !seqs->packed &&
+        (!unstack(tensors[0], n, given.max) || !unstack(tensors[1], n, given.max)))
+        return "Max_seqlen: times the number of sequences it is 0 or beyond the tensor";
+    if (given.length == LENGTH_CUMULATIVE)
+        seqs->cumulative = info0;
+    if (given.length == LENGTH_INDIVIDUAL)
+        seqs->lengths = info0;
+    if (given.position == POSITION_ARRAY)
+        seqs->starts = given.info1.data_ptr();
+    else if (given.position == POSITION_REUSE && !seqs->packed)
+        seqs->starts = info0; /* of a packed side the C API takes them from `cumulative` itself */
+    return nullptr;
+}
+
+/* All arrays are of int32, or all of int64. */
+static bool same_width(const varlen &given, bool wide)
+{
+    for (const T1 *array : {&given.q.info0, &given.q.info1, &given.k.info0, &given.k.info1})
+        if (*array && (array->dtype() == ao::kInt64) != wide)
+            return false;
+    return true;
+}
+
+/* Rows of the sequences lie behind each other in L from 0.12 on; before, each has max_seqlen_q. */
+static const char *translate_lse_layout(const varlen &given, aothip_attn_fwd_params *params)
+{
+    if (given.lse_layout == 1)
+        params->lse_layout = AOTHIP_LSE_TOTAL;
+    else if (AOTRITON_VERSION_MINOR >= 12 && params->q_seqs.packed)
+        params->lse_layout = AOTHIP_LSE_HEADS_COMPACT;
+    if (params->lse && given.q.stacked == STACKED && !params->q_seqs.packed)
+        return "varlen_bits: stacked q with IMPLIED positions and L is not supported";
+    return nullptr;
+}
+
+/* Everything that can be wrong. */
+static const char *check(const varlen &given, std::int64_t n, const aothip_attn_fwd_params &params)
+{
+    if (given.reserved || given.lse_layout > 1)
+        return "varlen_bits: a bit without meaning is set";
+    if (const char *const reason = check_side(given.q))
+        return reason;
+    if (const char *const reason = check_side(given.k))
+        return reason;
+    if (n < 0)
+        return "Q: stacked sequences without lengths that tell how many there are";
+    if (!same_width(given, given.q.info0.dtype() == ao::kInt64))
+        return "cu_seqlens, seq_strides: some are int32, others int64";
+    const std::uint64_t wanted = static_cast<std::uint64_t>(n);
+    if (const char *const reason = check_extent(given.q, wanted, params.q.size[0], true))
+        return reason;
+    return check_extent(given.k, wanted, params.k.size[0], false);
+}
+
+hipError_t translate_sequences(const varlen &given, aothip_attn_fwd_params *params)
+{
+    aothip_tensor *const q_tensors[] = {&params->q, &params->o};
+    aothip_tensor *const k_tensors[] = {&params->k, &params->v};
+    const std::int64_t n = count_sequences(given.q, params->q.size[0]);
+    const char *reason = check(given, n, *params);
+    if (reason)
+        return refuse(AOTHIP_E_ARGUMENT, reason);
+    params->sequences = static_cast<std::int32_t>(n);
+    params->index64 = given.q.info0.dtype() == ao::kInt64;
+    reason = translate_side(given.q, n, q_tensors, &params->q_seqs);
+    if (!reason)
+        reason = translate_side(given.k, n, k_tensors, &params->k_seqs);
+    if (!reason)
+        reason = translate_lse_layout(given, params);
+    if (reason)
+        return refuse(AOTHIP_E_UNSUPPORTED, reason);
+    if (given.q.stacked || given.q.length || given.q.position)
+        params->q_seqs.max = given.q.max; /* else that of the tensor holds */
+    /*
+     * Callers give Max_seqlen_k as 0 in the forward pass and truly in the backward one. Dropout
+     * must be the same in both, so it is not passed on; but a bias has that many columns.
+     */
+    if (params->bias.data && params->k_seqs.packed)
+        params->k_seqs.max = static_cast<std::int32_t>(params->bias.size[3]);
+    return hipSuccess;
+}
+
+varlen compact(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k)
+{
+    return {{STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, cu_q, T1(), max_q},
+            {STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, cu_k, T1(), max_k},
+            0,
+            false};
+}
+
+varlen padded(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k)
+{
+    return {{SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, cu_q, T1(), max_q},
+            {SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, cu_k, T1(), max_k},
+            0,
+            false};
+}
+
+varlen strided(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k,
+               const T1 &starts_q, const T1 &starts_k)
+{
+    return {{STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, cu_q, starts_q, max_q},
+            {STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, cu_k, starts_k, max_k},
+            0,
+            false};
+}
+
+} // namespace shim
