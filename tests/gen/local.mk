@@ -6,6 +6,25 @@ tests_gen_test_matrix_SOURCES = tests/gen/test_matrix.c $(gen_matrix_sources)
 tests_gen_test_matrix_CPPFLAGS = $(gen_test_cppflags)
 TESTS += tests/gen/test_matrix
 
+# The generator's readers under mutation; make fuzz drives them with libFuzzer.
+fuzz_matrix_sources = tests/gen/fuzz_matrix.c $(gen_matrix_sources) gen/object.c gen/msgpack.c
+check_PROGRAMS += tests/gen/fuzz_matrix
+tests_gen_fuzz_matrix_SOURCES = $(fuzz_matrix_sources)
+tests_gen_fuzz_matrix_CPPFLAGS = $(gen_test_cppflags)
+TESTS += tests/gen/fuzz_matrix
+fuzz: fuzz-matrix
+fuzz-matrix:
+	$(MKDIR_P) tests/gen/matrix_corpus && cp $(srcdir)/tests/gen/small.def tests/gen/matrix_corpus
+	$(FUZZ_CC) -std=gnu11 -g -O1 -DFUZZ_ENGINE -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all $(gen_test_cppflags) \
+	    `for f in $(filter %.c,$(fuzz_matrix_sources)); do echo $(srcdir)/$$f; done` \
+	    -o tests/gen/fuzz_matrix_engine
+	tests/gen/fuzz_matrix_engine -max_total_time=$(FUZZ_SECONDS) -max_len=4096 tests/gen/matrix_corpus
+clean-fuzz-matrix:
+	rm -rf tests/gen/matrix_corpus tests/gen/fuzz_matrix_engine
+CLEAN_LOCAL += clean-fuzz-matrix
+.PHONY: fuzz-matrix
+
 check_PROGRAMS += tests/gen/test_object
 tests_gen_test_object_SOURCES = tests/gen/test_object.c gen/object.c gen/msgpack.c
 tests_gen_test_object_CPPFLAGS = $(gen_test_cppflags)
