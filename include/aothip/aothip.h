@@ -18,7 +18,8 @@
  *   except that aothip_close() needs the context to be idle.
  * - Every function that can fail returns an aothip_status. Alongside, the calling thread's
  *   aothip_last_error() holds one line that names the argument, file, kernel or GPU at fault.
- *   A call that fails has launched nothing and written nothing.
+ *   A call that fails has launched nothing and written nothing, but for one case: HIP itself
+ *   refuses a later one of several launches.
  * - Nothing is printed unless the environment variable AOTHIP_LOG is set to 1 (failures) or
  *   2 (failures, image loading and every launch); it goes to stderr.
  * - For bug reports, AOTHIP_CAPTURE=DIR writes every launch of contexts opened since into DIR, with
