@@ -9,6 +9,7 @@ test_lib_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/l
 test_lib_programs = \
 	tests/lib/test_api \
 	tests/lib/test_args \
+	tests/lib/test_args_options \
 	tests/lib/test_bundle \
 	tests/lib/test_fault \
 	tests/lib/test_hip \
@@ -24,6 +25,8 @@ TESTS += $(test_lib_programs)
 
 tests_lib_test_args_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_args_LDADD = tests/lib/libtestlib.la
+tests_lib_test_args_options_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_args_options_LDADD = tests/lib/libtestlib.la -lm
 tests_lib_test_bundle_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_bundle_LDADD = tests/lib/libtestlib.la
 tests_lib_test_select_CPPFLAGS = $(test_lib_cppflags)
@@ -147,6 +150,11 @@ test_lib_built = -DIMAGES='"$(abs_top_builddir)/images/aotriton.images"' \
 	-DEMULATOR='"$(abs_top_builddir)/tools/emu/.libs/libhipemu.so"'
 tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built)
 tests_lib_test_end_to_end_LDADD = tools/libprogram.la lib/libaothip.la -lm
+
+# Which kernel is chosen, over the built images' indexes.
+check_PROGRAMS += tests/lib/test_coverage
+tests_lib_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
+tests_lib_test_coverage_LDADD = tests/lib/libtestlib.la
 
 # The readers under mutation: a fixed number of rounds as a test, and as long as one likes with
 # libFuzzer: make fuzz FUZZ_SECONDS=600.

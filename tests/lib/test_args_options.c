@@ -1,0 +1,265 @@
+/* What options put into the kernels' arguments. */
+#include "args.h"
+
+#include <math.h>
+
+#include "problem.h"
+#include "shape.h"
+#include "tap.h"
+
+typedef struct aothip_attn_fwd_params params;
+
+enum { UNBOUNDED = 1 << 30, END_FIRST = KERNARG_FIRST_FROM_END, END_LAST = KERNARG_LAST_FROM_END };
+
+static void *at(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* Windows; row m of 100 sees m + first .. m + last of 300 keys. */
+static const struct {
+    int mask;
+    int32_t left, right;
+    int device; /* lengths are known on the GPU only */
+    int32_t first, last;
+    uint32_t flags;
+} windows[] = {
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, 3, 4, 0, -3, 4, 0},
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, -3, -4, 0, 3, -4, 0},
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, INT32_MAX, INT32_MAX, 0, -UNBOUNDED, UNBOUNDED, 0},
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, INT32_MIN, INT32_MIN, 0, UNBOUNDED, -UNBOUNDED, 0},
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, INT32_MAX - 1, 0, 0, -UNBOUNDED, 0, 0},
+    {AOTHIP_MASK_WINDOW_TOP_LEFT, 3, 4, 1, -3, 4, 0},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, 3, 4, 0, 197, 204, 0},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, 3, INT32_MAX, 0, 197, UNBOUNDED, 0},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, INT32_MAX, 0, 0, -UNBOUNDED, 200, 0},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, 3, 4, 1, -3, 4, END_FIRST | END_LAST},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, INT32_MAX, 4, 1, -UNBOUNDED, 4, END_LAST},
+    {AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, 3, INT32_MAX, 1, -3, UNBOUNDED, END_FIRST},
+    {AOTHIP_MASK_WINDOW_MIXED, 3, 4, 0, -3, 204, 0},
+    {AOTHIP_MASK_WINDOW_MIXED, 3, 4, 1, -3, 4, END_LAST},
+    {AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, 9, 9, 1, -UNBOUNDED, 0, END_LAST},
+    {AOTHIP_MASK_CAUSAL_TOP_LEFT, 9, 9, 1, -UNBOUNDED, 0, 0},
+    {AOTHIP_MASK_NONE, 9, 9, 1, -UNBOUNDED, UNBOUNDED, 0},
+};
+
+static void test_windows(void)
+{
+    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+        params p = problem_make();
+        struct args_keys keys;
+        p.mask = windows[i].mask;
+        p.window_left = windows[i].left;
+        p.window_right = windows[i].right;
+        p.k_seqs.lengths = windows[i].device ? at(0x60000000) : NULL;
+        keys = args_visible_keys(&p);
+        ok(keys.first == windows[i].first && keys.last == windows[i].last &&
+               keys.flags == windows[i].flags,
+           "mask %d, left %d, right %d: %d to %d, flags %x", p.mask, p.window_left, p.window_right,
+           keys.first, keys.last, keys.flags);
+    }
+}
+
+static struct attn_problem fill(const params *p)
+{
+    struct attn_problem problem;
+    memset(&problem, 0xee, sizeof(problem));
+    args_problem(p, &problem);
+    return problem;
+}
+
+static params packed(void)
+{
+    params p = problem_make();
+    struct aothip_tensor *all[] = {&p.q, &p.k, &p.v, &p.o};
+    for (int i = 0; i < 4; i++)
+        all[i]->size[0] = 1;
+    p.sequences = 3;
+    p.q_seqs = (struct aothip_seqs){.packed = 1, .cumulative = at(0x60000000), .max = 40};
+    p.k_seqs = (struct aothip_seqs){.packed = 1,
+                                    .cumulative = at(0x60001000),
+                                    .lengths = at(0x60002000),
+                                    .starts = at(0x60003000)};
+    return p;
+}
+
+static void test_sequences(void)
+{
+    params p = packed();
+    struct attn_problem a = fill(&p);
+    is_int(a.batch, 3, "three sequences");
+    is_int(a.seq_q, 40, "the grid covers 40 rows of each");
+    is_int(a.q_seqs.max, 100, "q: the tensor's rows where no array gave a length");
+    is_int(a.q_seqs.rows, 100, "and as the limit");
+    is_int(a.q_seqs.packed, 1, "packed");
+    ok(a.q_seqs.cumulative == 0x60000000 && !a.q_seqs.lengths && !a.q_seqs.starts, "q: one array");
+    ok(a.k_seqs.cumulative == 0x60001000 && a.k_seqs.lengths == 0x60002000 &&
+           a.k_seqs.starts == 0x60003000,
+       "k: three arrays");
+    is_int(a.flags & KERNARG_INDEX64, 0, "of 32 bits");
+    p.index64 = 1;
+    is_int(fill(&p).flags & KERNARG_INDEX64, KERNARG_INDEX64, "of 64 bits");
+    p.q_seqs.max = 1000;
+    is_int(fill(&p).seq_q, 100, "no more rows than there are");
+}
+
+static const struct {
+    int layout;
+    int64_t batch, head, seq, size;
+    uint32_t flags;
+} layouts[] = {
+    {AOTHIP_LSE_ROWS, 8 * 40, 40, 1, 3 * 8 * 40, 0},
+    {AOTHIP_LSE_HEADS, 0, 100, 1, 800, KERNARG_LSE_PACKED},
+    {AOTHIP_LSE_TOTAL, 0, 1, 8, 800, KERNARG_LSE_PACKED},
+    {AOTHIP_LSE_HEADS_COMPACT, 0, 100, 1, 800, KERNARG_LSE_PACKED | KERNARG_LSE_PITCH_READ},
+};
+
+static void test_lse(void)
+{
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        params p = packed();
+        struct attn_problem a;
+        p.lse_layout = layouts[i].layout;
+        a = fill(&p);
+        ok(a.lse_stride.batch == layouts[i].batch && a.lse_stride.head == layouts[i].head &&
+               a.lse_stride.seq == layouts[i].seq && a.lse_size == layouts[i].size &&
+               (a.flags & (KERNARG_LSE_PACKED | KERNARG_LSE_PITCH_READ)) == layouts[i].flags,
+           "lse layout %d", layouts[i].layout);
+        ok(a.lse_unit == 1, "natural");
+        p.lse_size = 17;
+        p.lse_base2 = 1;
+        a = fill(&p);
+        is_int(a.lse_size, 17, "17 elements of it");
+        ok(fabsf(a.lse_unit - 1.442695f) < 1e-6f, "to base 2");
+    }
+}
+
+static void test_scores(void)
+{
+    params p = problem_make();
+    struct attn_problem a = fill(&p);
+    ok(!a.bias.data && !a.keep.data && !a.alibi && a.softcap == 0 && !a.sinks, "none");
+    p.bias = problem_tensor(0x70000000, 1, 8, 1, 300);
+    p.bias.stride[0] = p.bias.stride[2] = -7;
+    p.bias.stride[3] = 2;
+    p.keep = problem_tensor(0x78000000, 2, 1, 100, 300);
+    p.alibi_slopes = at(0x65000000);
+    p.alibi_stride = 8;
+    p.softcap = 30;
+    p.sinks = at(0x66000000);
+    a = fill(&p);
+    ok(a.bias.data == 0x70000000 && a.bias.stride[0] == 0 && a.bias.stride[1] == 300 &&
+           a.bias.stride[2] == 0 && a.bias.stride[3] == 2,
+       "bias: sizes of 1 have stride 0");
+    is_int(a.flags & KERNARG_BIAS_F32, 0, "in q's type");
+    ok(a.keep.data == 0x78000000 && a.keep.stride[0] == 30000 && a.keep.stride[1] == 0, "keep");
+    ok(a.alibi == 0x65000000 && a.alibi_stride == 8, "ALiBi");
+    ok(a.softcap == 30, "soft-cap");
+    ok(a.sinks == 0x66000000, "sinks");
+    p.bias.dtype = AOTHIP_F32;
+    is_int(fill(&p).flags & KERNARG_BIAS_F32, KERNARG_BIAS_F32, "bias in F32");
+}
+
+/* keep iff word > threshold */
+static const struct {
+    float p;
+    int32_t threshold;
+    float scale;
+} dropouts[] = {
+    {0.5f, 0, 2},      {0.25f, -(1 << 30), 4.0f / 3}, {0.75f, 1 << 30, 4},
+    {1, INT32_MAX, 0}, {1e-30f, INT32_MIN, 1},
+};
+
+static void test_dropout(void)
+{
+    params p = problem_make();
+    struct attn_problem a;
+    p.dropout_seed = 5;
+    p.dropout_seed_pointer = at(3); /* anything, as long as dropout_p is 0 */
+    a = fill(&p);
+    ok(!(a.flags & KERNARG_DROPOUT) && !a.dropout_seed_pointer && !a.dropout_seed,
+       "without dropout no seed is passed on");
+    for (size_t i = 0; i < sizeof(dropouts) / sizeof(dropouts[0]); i++) {
+        p.dropout_p = dropouts[i].p;
+        a = fill(&p);
+        is_int(a.dropout_threshold, dropouts[i].threshold, "threshold");
+        ok(fabsf(a.dropout_scale - dropouts[i].scale) < 1e-6f, "scale of p = %g",
+           (double)dropouts[i].p);
+    }
+    ok(a.flags & KERNARG_DROPOUT, "dropout");
+    ok(a.dropout_seed == 5 && a.dropout_seed_pointer == 3, "seed");
+    is_int(a.dropout_row_pitch, 75, "300 keys are 75 counters");
+    is_int(a.dropout_head_pitch, 75 * 100, "of 100 rows");
+    p = packed();
+    p.dropout_p = 0.5f;
+    a = fill(&p);
+    is_int(a.dropout_row_pitch, 1 << 28, "packed keys of unknown length");
+    is_int(a.dropout_head_pitch, (int64_t)40 << 28, "of 40 rows");
+    p.k_seqs.max = 7;
+    is_int(fill(&p).dropout_row_pitch, 2, "7 keys are 2 counters");
+}
+
+static void test_pages(void)
+{
+    params p = problem_make();
+    struct attn_problem a;
+    p.k = problem_tensor(0x20000000, 32, 2, 64, 64);
+    p.v = problem_tensor(0x30000000, 32, 2, 64, 64);
+    p.block_table = at(0x61000000);
+    p.block_table_stride = 6;
+    p.block_table_columns = 5;
+    a = fill(&p);
+    ok(a.block_table == 0x61000000 && a.block_table_stride == 6, "block table");
+    is_int(a.page_shift, 6, "pages of 64 rows");
+    is_int(a.k_seqs.rows, 5 * 64, "5 pages a sequence");
+    is_int(a.k_seqs.max, 5 * 64, "all of them, where no lengths are given");
+    is_int(a.batch, 2, "two sequences");
+    p.k_seqs.max = 300;
+    is_int(fill(&p).k_seqs.max, 300, "or as many as max says");
+    p = problem_make();
+    p.batch_index = at(0x67000000);
+    is_int((intmax_t)fill(&p).batch_index, 0x67000000, "batch_index");
+}
+
+/* The fast way of filling must agree with the general one. */
+static void test_plain(void)
+{
+    for (int mask = AOTHIP_MASK_NONE; mask <= AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT; mask++) {
+        const struct format_entry entry = {.tile_q = 64, .threads = 256};
+        params p = problem_make();
+        struct attn_fwd_args plain, general;
+        struct args_grid grid[2];
+        struct status why;
+        status_clear(&why);
+        p.mask = mask;
+        memset(&plain, 0x11, sizeof(plain));
+        memset(&general, 0x22, sizeof(general));
+        args_attn_fwd(&p, 1, &entry, &plain, &grid[0], &why);
+        args_attn_fwd(&p, 0, &entry, &general, &grid[1], &why);
+        ok(!memcmp(&plain, &general, sizeof(plain)) && !memcmp(&grid[0], &grid[1], sizeof(grid[0])),
+           "mask %d: plain as in general", mask);
+    }
+}
+
+static void test_workspace(void)
+{
+    params p = problem_make();
+    struct args_workspace w;
+    p.q.size[0] = p.q.size[1] = p.q.size[2] = p.v.size[3] = 1 << 30;
+    w = args_fwd_workspace(&p, 256);
+    ok(w.size > SIZE_MAX / 2, "a workspace that no number of bytes holds is never found");
+    is_int(shape_lse_elements(&p), INT64_MAX, "nor such an lse");
+}
+
+int main(void)
+{
+    test_windows();
+    test_sequences();
+    test_lse();
+    test_scores();
+    test_dropout();
+    test_pages();
+    test_plain();
+    test_workspace();
+    return tap_done();
+}
