@@ -32,7 +32,7 @@ lib_LTLIBRARIES += lib/libaothip.la
 lib_libaothip_la_SOURCES =
 lib_libaothip_la_LIBADD = lib/libaothip_core.la
 lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-rpath,'$$ORIGIN' \
-	-Wl,--version-script=$(srcdir)/lib/aothip.map -Wl,-z,defs
+	-Wl,--version-script=$(srcdir)/lib/aothip.map $(NO_UNDEFINED)
 lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
 
 # libaotriton_v2.so: the C++ names of one AOTriton release over the C API. Its file name, its SONAME

@@ -9,7 +9,10 @@ AS_CASE([$enable_sanitize],
     [yes], [aothip_sanitize=address,undefined],
     [aothip_sanitize=$enable_sanitize])
 SANITIZE_FLAGS=
+dnl Libraries name all they need, but for clang's sanitizers, whose runtime only programs carry.
+NO_UNDEFINED="-Wl,-z,defs"
 AS_IF([test -n "$aothip_sanitize"], [
+    NO_UNDEFINED=
     SANITIZE_FLAGS="-fsanitize=$aothip_sanitize -fno-omit-frame-pointer -fno-sanitize-recover=all"
     aothip_saved=$CFLAGS
     CFLAGS="$CFLAGS $SANITIZE_FLAGS"
@@ -19,5 +22,6 @@ AS_IF([test -n "$aothip_sanitize"], [
         AC_MSG_ERROR([--enable-sanitize=$aothip_sanitize: '$CC' cannot link with it])])
     CFLAGS=$aothip_saved])
 AC_SUBST([SANITIZE_FLAGS])
+AC_SUBST([NO_UNDEFINED])
 AM_CONDITIONAL([SANITIZE], [test -n "$aothip_sanitize"])
 ])

@@ -92,7 +92,7 @@ lib_LTLIBRARIES += tools/emu/libhipemu.la
 tools_emu_libhipemu_la_SOURCES =
 tools_emu_libhipemu_la_LIBADD = tools/emu/libemu.la
 tools_emu_libhipemu_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version \
-	-Wl,--version-script=$(srcdir)/tools/emu/hipemu.map -Wl,-z,defs
+	-Wl,--version-script=$(srcdir)/tools/emu/hipemu.map $(NO_UNDEFINED)
 tools_emu_libhipemu_la_DEPENDENCIES = tools/emu/libemu.la tools/emu/hipemu.map
 EXTRA_DIST += tools/emu/hipemu.map tools/emu/README.md
 

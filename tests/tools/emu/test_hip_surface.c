@@ -581,5 +581,6 @@ int main(int argc, char **argv)
     in_child("gfx999", "plain", unknown_gpu);
     in_child("gfx942,gfx1151,gfx90a", "plain", two_devices);
     in_child("gfx942,gfx1151,gfx90a", "plain", many_threads);
+    in_child("gfx942,gfx1151,gfx90a", "strict", many_threads);
     return tap_done();
 }
