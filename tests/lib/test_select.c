@@ -109,8 +109,75 @@ static void test_dim_need(void)
     is_int(select_need_attn_fwd(&p, 1).dim, 96, "dim_qk above dim_v");
 }
 
+static void test_option_need(void)
+{
+    static float slopes[8];
+    static const int32_t pages[8];
+    const struct aothip_attn_fwd_params plain = problem_make();
+    struct aothip_attn_fwd_params p = plain;
+    is_int(select_need_attn_fwd(&p, 0).features, 0, "no options");
+    p.bias = p.q;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias");
+    p.bias.data = (char *)p.q.data + 2;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias of any alignment");
+    p = plain;
+    p.keep = p.q;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "keep");
+    p = plain;
+    p.alibi_slopes = slopes;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "ALiBi");
+    p = plain;
+    p.softcap = 1;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "soft-cap");
+    p = plain;
+    p.dropout_p = 0.5f;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "dropout");
+    p.block_table = pages;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE | PAGED, "and pages");
+    p = plain;
+    p.batch_index = pages;
+    is_int(select_need_attn_fwd(&p, 0).features, PAGED, "batch_index");
+    p = plain;
+    p.sinks = slopes;
+    p.mask = AOTHIP_MASK_WINDOW_MIXED;
+    p.window_left = 3;
+    p.q_seqs.lengths = pages;
+    p.lse_base2 = 1;
+    is_int(select_need_attn_fwd(&p, 0).features, 0, "sinks, windows, lengths, lse need nothing");
+}
+
+/* Other kernels need what concerns them. */
+static void test_other_need(void)
+{
+    static const int32_t pages[8];
+    struct aothip_attn_fwd_params p = problem_make();
+    struct aothip_tensor expanded = p.o, none = p.o;
+    const struct aothip_tensor *const good[] = {&p.q, &p.k}, *const bad[] = {&p.q, &expanded},
+                                      *const absent[] = {&p.q, &none};
+    p.softcap = 1;
+    p.block_table = pages;
+    expanded.stride[3] = 0;
+    none.data = NULL;
+    none.stride[2] = 3;
+    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DQ, &p, good, 2).features, SCORE | PAGED, "dq");
+    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, good, 2).features, 0, "delta");
+    is_int(select_need_other(FORMAT_OP_ATTN_MERGE, &p, good, 2).features, 0, "merge");
+    is_int(select_need_other(FORMAT_OP_ATTN_APPEND, &p, good, 2).features, PAGED, "append");
+    is_int(select_need_other(FORMAT_OP_ATTN_PROBS, &p, good, 2).features, 0, "signs of probs");
+    p.probs_dropped = 1;
+    is_int(select_need_other(FORMAT_OP_ATTN_PROBS, &p, good, 2).features, SCORE | PAGED, "probs");
+    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, bad, 2).features, UNALIGNED,
+           "channels that do not lie side by side");
+    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, absent, 2).features, 0,
+           "an absent tensor");
+    is_str(select_op_name(FORMAT_OP_ATTN_BWD_DSCALAR), "attn_bwd_dscalar", "name of the last op");
+    is_str(select_op_name(FORMAT_OP_END), "?", "no op");
+}
+
 int main(void)
 {
+    test_option_need();
+    test_other_need();
     test_entry();
     test_alignment_need();
     test_dim_need();
