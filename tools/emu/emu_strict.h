@@ -110,15 +110,16 @@ struct emu_strict_wave {
     struct emu_written row[512];
     uint64_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0;
     /* race detector */
-    uint32_t epoch; /* barriers passed */
-    uint32_t lds_done[EMU_EPOCHS];
+    uint32_t epoch;                                      /* barriers passed */
+    uint32_t lds_done[EMU_EPOCHS], dma_done[EMU_EPOCHS]; /* by lgkmcnt, by vmcnt */
+    uint32_t last_dma;      /* vector memory operation that wrote LDS last */
     uint64_t lane_read[64]; /* address and operation of each lane's last LDS read */
 };
 
 /* Last write to a dword of LDS, and the reads since the last barrier. Wave numbers are + 1; 0:
  * none. */
 struct emu_lds_write {
-    uint32_t number; /* of the writer's LDS operations */
+    uint32_t number; /* of the writer's LDS operations, or vector memory operations by DMA */
     uint16_t epoch;
     uint8_t writer, bytes;
 };

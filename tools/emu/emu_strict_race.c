@@ -1,7 +1,8 @@
 /*
  * Strict mode: data races in LDS. Two accesses of different waves to the same byte, one of them a
- * write, need a barrier in between, and the write must have been waited for (lgkmcnt) before its
- * wave went to that barrier.
+ * write, need a barrier in between, and the write must have been waited for (lgkmcnt, or vmcnt when
+ * a load from memory writes LDS) before its wave went to that barrier. The wave itself must wait
+ * for such a load, too.
  */
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 /* In emu_lds_write.bytes beside the four byte bits. */
 #define BY_ATOMIC 0x10
+#define BY_DMA 0x20
 #define SEVERAL 255 /* emu_lds_read.reader */
 
 void emu_strict_at_barrier(struct emu_wave *w)
@@ -16,6 +18,7 @@ void emu_strict_at_barrier(struct emu_wave *w)
     struct emu_strict_wave *s = w->strict;
 
     s->lds_done[s->epoch % EMU_EPOCHS] = s->lgkm_done;
+    s->dma_done[s->epoch % EMU_EPOCHS] = s->vm_done;
     s->epoch++;
 }
 
@@ -28,12 +31,13 @@ static uint64_t lane_bit(int lane)
 static bool is_visible(const struct emu_wave *w, const struct emu_lds_write *x)
 {
     const struct emu_wave *writer = &w->group->wave[x->writer - 1];
+    const uint32_t *done = x->bytes & BY_DMA ? writer->strict->dma_done : writer->strict->lds_done;
 
     if (x->epoch == (uint16_t)w->strict->epoch)
         return false;
     if (writer->state == EMU_ENDED)
         return true;
-    return writer->strict->lds_done[(w->strict->epoch - 1) % EMU_EPOCHS] >= x->number;
+    return done[(w->strict->epoch - 1) % EMU_EPOCHS] >= x->number;
 }
 
 static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum emu_access access,
@@ -49,8 +53,8 @@ static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum 
                   "data race in LDS at 0x%llx: %s wave %u since the last barrier",
                   (unsigned long long)address, what, x->writer - 1u);
     emu_fault(w, lane_bit(lane),
-              "LDS at 0x%llx: wave %u went to the barrier without waiting (lgkmcnt) for its write",
-              (unsigned long long)address, x->writer - 1u);
+              "LDS at 0x%llx: wave %u went to the barrier without waiting (%s) for its write",
+              (unsigned long long)address, x->writer - 1u, x->bytes & BY_DMA ? "vmcnt" : "lgkmcnt");
 }
 
 static _Noreturn void fault_rewrite(struct emu_wave *w, const struct emu_rewrite *x)
@@ -115,12 +119,18 @@ static void note_write(struct emu_wave *w, struct emu_lds_write *x, uint8_t byte
                        enum emu_access access)
 {
     uint8_t me = (uint8_t)(w->index + 1);
-    bool again = x->writer == me && x->epoch == (uint16_t)w->strict->epoch;
+    struct emu_strict_wave *s = w->strict;
+    bool again = x->writer == me && x->epoch == (uint16_t)s->epoch;
+    bool dma = w->op->insn->flags & EMU_F_LDS_DMA;
 
-    x->bytes = (uint8_t)((again ? x->bytes | bytes : bytes) | (access == EMU_RMW ? BY_ATOMIC : 0));
+    if (again)
+        bytes |= x->bytes & 0xf;
+    x->bytes = (uint8_t)(bytes | (access == EMU_RMW ? BY_ATOMIC : 0) | (dma ? BY_DMA : 0));
     x->writer = me;
-    x->epoch = (uint16_t)w->strict->epoch;
-    x->number = w->strict->lgkm_issued;
+    x->epoch = (uint16_t)s->epoch;
+    x->number = dma ? s->vm_issued : s->lgkm_issued;
+    if (dma)
+        s->last_dma = s->vm_issued;
 }
 
 static void access_word(struct emu_wave *w, struct emu_strict *s, uint64_t at, uint8_t bytes,
@@ -190,6 +200,23 @@ static bool repeats(struct emu_wave *w, int lane, uint64_t address)
     return false;
 }
 
+/* LDS that a load of this wave will yet write; loads themselves come in order. */
+static void check_dma(struct emu_wave *w, const struct emu_strict *s, uint64_t address,
+                      uint64_t end, int lane)
+{
+    if (w->op->insn->flags & EMU_F_LDS_DMA)
+        return;
+    for (uint64_t i = address / 4; i <= (end - 1) / 4; i++) {
+        const struct emu_lds_write *x = &s->writes[i];
+
+        if (x->writer == w->index + 1 && x->bytes & BY_DMA && x->number > w->strict->vm_done)
+            emu_fault(w, lane_bit(lane),
+                      "LDS at 0x%llx is used while a load into it is under way: missing s_waitcnt "
+                      "vmcnt",
+                      (unsigned long long)(4 * i));
+    }
+}
+
 void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
                        uint64_t address, unsigned bytes)
 {
@@ -200,6 +227,8 @@ void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access
         emu_strict_global_access(w, access, lane, address, bytes);
     if (space != EMU_SPACE_LDS || end > w->group->lds_size)
         return;
+    if (w->strict->last_dma > w->strict->vm_done && bytes)
+        check_dma(w, s, address, end, lane);
     if (access == EMU_READ && !((address | bytes) & 3)) {
         if (!repeats(w, lane, address))
             read_words(w, s, address, bytes / 4, lane);
@@ -247,15 +276,16 @@ static inline bool same_reads(const struct emu_lds_read *y, unsigned words)
     return memcmp(y, y + 1, (words - 1) * sizeof *y) == 0;
 }
 
-/* Nothing that another wave wrote, unless it can be seen. */
+/* Nothing that another wave wrote, unless it can be seen, and nothing of loads that write LDS. */
 static inline bool may_touch(const struct emu_wave *w, const struct emu_lds_write *x,
                              unsigned words, const uint32_t *until)
 {
     unsigned n = same_writes(x, words) ? 1 : words;
 
     for (unsigned i = 0; i < n; i++)
-        if (x[i].writer && x[i].writer != w->index + 1 &&
-            (x[i].epoch == (uint16_t)w->strict->epoch || x[i].number > until[x[i].writer]))
+        if (x[i].bytes & BY_DMA ||
+            (x[i].writer && x[i].writer != w->index + 1 &&
+             (x[i].epoch == (uint16_t)w->strict->epoch || x[i].number > until[x[i].writer])))
             return false;
     return true;
 }

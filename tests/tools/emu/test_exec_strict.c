@@ -92,6 +92,22 @@ static const struct plant plants[] = {
      "s_load_b32 s10, s[2:3], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, s10\n" STORE_V1},
     {"gfx1100", 32, "missing s_waitcnt vmcnt",
      "global_load_b32 v1, v5, s[2:3]\ns_waitcnt_vscnt null, 0x0\n" STORE_V1},
+    /* loads that write LDS are counted by vmcnt */
+    {"gfx942", 64, "LDS at 0x0 is used while a load into it is under way: missing s_waitcnt vmcnt",
+     "s_mov_b32 m0, 0\ns_nop 0\nglobal_load_lds_dword v5, s[2:3]\ns_waitcnt lgkmcnt(0)\n"
+     "ds_read_b32 v1, v5\ns_waitcnt lgkmcnt(0)\n" STORE_V1},
+    {"gfx942", 64, NULL,
+     "s_mov_b32 m0, 0\ns_nop 0\nglobal_load_lds_dword v5, s[2:3]\ns_waitcnt vmcnt(0)\n"
+     "ds_read_b32 v1, v5\ns_waitcnt lgkmcnt(0)\n" STORE_V1},
+    {"gfx942", 128, "went to the barrier without waiting (vmcnt)",
+     "v_readfirstlane_b32 s10, v5\ns_nop 0\ns_mov_b32 m0, s10\ns_nop 0\n"
+     "global_load_lds_dword v5, s[2:3]\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+     "v_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\ns_waitcnt vmcnt(0) lgkmcnt(0)\n" STORE_V1},
+    {"gfx942", 128, NULL,
+     "v_readfirstlane_b32 s10, v5\ns_nop 0\ns_mov_b32 m0, s10\ns_nop 0\n"
+     "global_load_lds_dword v5, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\n"
+     "v_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\ns_waitcnt lgkmcnt(0)\n"
+     "v_mov_b32 v2, v1\nv_mov_b32 v6, 0\n"},
     /* wait states */
     {"gfx942", 64, "matrix result read",
      "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
