@@ -121,12 +121,15 @@ static void permlane(struct emu_wave *w, const struct emu_op *op, unsigned flip)
 {
     uint64_t select = source(w, op, 1, 0) | (uint64_t)source(w, op, 2, 0) << 32, m = emu_exec(w);
     bool inactive = op->insn->op_sel & 1, zero = op->insn->op_sel & 2;
+    bool is_row = op->insn->src[0].kind == EMU_OPK_VGPR, all = m == emu_all_lanes(w);
     uint32_t *d = emu_row(w, op->d[0]), t[64];
 
     for (unsigned l = 0; l < w->lanes; l++) {
         unsigned from = ((l & ~15u) ^ flip) | (unsigned)(select >> 4 * (l & 15) & 15);
 
-        if (inactive || m >> from & 1)
+        if (all && is_row)
+            t[l] = emu_row(w, op->s[0])[from];
+        else if (inactive || m >> from & 1)
             t[l] = source(w, op, 0, from);
         else
             t[l] = zero ? 0 : d[l];

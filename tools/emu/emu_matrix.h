@@ -53,6 +53,9 @@ struct emu_matrix_level {
     void (*mfma)(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
     /* A or B of a WMMA from the first of its registers: out[k][row or column], 16 by 16 */
     void (*wmma_operand)(float *out, const uint32_t *rows, unsigned lanes, bool bf16);
+    /* WMMA with f32 sums in f32 mode, nothing negated; C and D are 16 by 16, D may be C */
+    void (*wmma_fused)(const uint32_t *a, const uint32_t *b, unsigned lanes, bool bf16,
+                       const uint32_t *c, uint32_t *d);
     /* n 16-bit floats to f32 and back (round to nearest even) */
     void (*f16_to_f32)(float *to, const uint16_t *from, unsigned n);
     void (*f32_to_f16)(uint16_t *to, const float *from, unsigned n);

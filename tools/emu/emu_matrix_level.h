@@ -239,6 +239,16 @@ static void wmma_operand(float *out, const uint32_t *rows, unsigned lanes, bool 
     }
 }
 
+static void wmma_fused(const uint32_t *a, const uint32_t *b, unsigned lanes, bool bf16,
+                       const uint32_t *c, uint32_t *d)
+{
+    static const struct emu_shape shape = {.m = 16, .n = 16, .k = 16, .blocks = 1};
+    float x[256], y[256];
+    wmma_operand(x, a, lanes, bf16);
+    wmma_operand(y, b, lanes, bf16);
+    fused(&shape, x, y, (const float *)c, ROW_MAJOR, (float *)d, ROW_MAJOR);
+}
+
 static void f16_to_f32(float *to, const uint16_t *from, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -253,7 +263,8 @@ static void f32_to_f16(uint16_t *to, const float *from, unsigned n)
     }
 }
 
-const struct emu_matrix_level EMU_LEVEL = {dot, mfma, wmma_operand, f16_to_f32, f32_to_f16};
+const struct emu_matrix_level EMU_LEVEL = {dot,        mfma,       wmma_operand,
+                                           wmma_fused, f16_to_f32, f32_to_f16};
 
 #if defined(__clang__) && defined(EMU_TARGET)
 #pragma clang attribute pop

@@ -25,7 +25,7 @@ static void check(struct emu_wave *w, const struct emu_op *op, unsigned register
             continue;
         for (unsigned r = 0; r < registers; r++) {
             const uint32_t *v = emu_row(w, op->s[s] + r);
-            for (unsigned l = N; l < w->lanes; l++)
+            for (unsigned l = N; memcmp(v, v + N, (w->lanes - N) * sizeof *v) && l < w->lanes; l++)
                 if (v[l] != v[l % N])
                     emu_fault(w, UINT64_C(1) << l,
                               "v%u differs between lanes %u and %u, which must repeat each other",
@@ -79,12 +79,25 @@ static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, floa
     emu_matrix_best()->dot(&d, a, b, c);
 }
 
+/* D begins inside of C or C inside of D: a row of the sum would be lost before it is read. */
+static bool overlaps_itself(const struct emu_wave *w, const struct emu_op *op)
+{
+    const unsigned rows = N * N / w->lanes, c = op->s[2], d = op->d[0];
+    return c != d && c < d + rows && d < c + rows;
+}
+
 static void wmma_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
 {
     const unsigned modify = (op->insn->neg_hi | op->insn->neg_lo) & 4;
     uint32_t bits[N * N];
     float c[N * N];
     check(w, op, 8);
+    if (w->group->launch->matrix == EMU_MATRIX_F32 && !op->insn->neg_lo && !op->insn->neg_hi &&
+        !is_constant(op) && !overlaps_itself(w, op)) {
+        emu_matrix_best()->wmma_fused(emu_row(w, op->s[0]), emu_row(w, op->s[1]), w->lanes, bf16,
+                                      emu_row(w, op->s[2]), emu_row(w, op->d[0]));
+        return;
+    }
     if (is_constant(op)) {
         gather_c(w, op, bits);
         memcpy(c, bits, sizeof c);

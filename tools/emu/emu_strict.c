@@ -19,10 +19,7 @@ static bool row_dirty(const struct emu_wave *w, unsigned r)
 
 static bool range_dirty(const struct emu_wave *w, const struct emu_range *r)
 {
-    for (unsigned i = 0; i < r->n; i++)
-        if (row_dirty(w, r->first + i))
-            return true;
-    return false;
+    return emu_range_bits(w->vp_dirty, r) != 0;
 }
 
 static uint32_t *poison_row(const struct emu_wave *w, unsigned r)
@@ -61,7 +58,7 @@ static uint64_t poisoned_lanes(const struct emu_wave *w, const struct emu_range 
 {
     uint64_t lanes = 0;
 
-    for (unsigned i = 0; i < r->n; i++) {
+    for (unsigned i = 0; range_dirty(w, r) && i < r->n; i++) {
         const uint32_t *p = poison_row(w, r->first + i);
 
         for (unsigned l = 0; row_dirty(w, r->first + i) && l < w->lanes; l++)

@@ -11,6 +11,20 @@ struct emu_range {
     uint16_t first, n;
 };
 
+/* Any of the range's bits; rows number bits of `bits`. */
+static inline uint64_t emu_range_bits(const uint64_t *bits, const struct emu_range *r)
+{
+    unsigned at = r->first & 63;
+    uint64_t x;
+
+    if (!r->n)
+        return 0;
+    x = bits[r->first >> 6] >> at;
+    if (at + r->n > 64)
+        x |= bits[(r->first >> 6) + 1] << (64 - at);
+    return x & ~UINT64_C(0) >> (64 - r->n);
+}
+
 enum emu_strict_kind {
     EMU_K_SCALAR, /* SALU and flow */
     EMU_K_ROW,    /* a vector row with its wrapper; poison by the shadow op */

@@ -236,38 +236,57 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
     }
 }
 
-/* A read of dwords that several workgroups have read already and nobody has written adds nothing.
- */
-static bool is_known_read(const word *write, const word *read, unsigned words)
+/* Dwords that nobody has written and that all have one record of their readers. */
+static bool only_read(const word *write, const word *read, unsigned words)
 {
-    for (unsigned i = 0; i < words; i++) {
-        uint64_t last = atomic_load_explicit(&read[i], memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(read, memory_order_relaxed);
 
-        if (atomic_load_explicit(&write[i], memory_order_relaxed) || !(last & SEVERAL_GROUPS) ||
-            (last & 15) != 15)
+    for (unsigned i = 0; i < words; i++)
+        if (atomic_load_explicit(&write[i], memory_order_relaxed) ||
+            atomic_load_explicit(&read[i], memory_order_relaxed) != last)
             return false;
-    }
     return true;
+}
+
+/* The next record is then the same for all of them; often it is the one that stands there. */
+static void note_alike(const struct touch *t, bool handed, unsigned words)
+{
+    uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed), now;
+
+    if (!handed && last & SEVERAL_GROUPS && (last & 15) == 15)
+        return;
+    note_read(t);
+    now = atomic_load_explicit(t->read, memory_order_relaxed);
+    for (unsigned i = 1; i < words && now != last; i++)
+        atomic_store_explicit(&t->read[i], now, memory_order_relaxed);
 }
 
 bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,
                              const uint32_t *at, unsigned words)
 {
-    struct emu_strict_global *g = w->group->strict->global;
-    bool handed = atomic_load(&g->atomics[wave_number(w)]) != 0;
+    struct touch t = {w, w->group->strict->global, wave_number(w), 0, 15, NULL, NULL, 0};
+    bool handed = atomic_load(&t.g->atomics[t.me]) != 0;
     struct page *p = NULL;
 
     if (access != EMU_READ)
         return false;
     for (unsigned l = 0; l < w->lanes; l++) {
-        uint64_t x = address + at[l];
-        unsigned i = x / 4 % PAGE_WORDS;
+        unsigned i;
 
-        if (!p || p->number != x / 4096)
-            p = look_up(g, x / 4096);
-        if (handed || !p || x & 3 || i + words > PAGE_WORDS ||
-            !is_known_read(&p->writes[i], &p->reads[i], words))
-            emu_strict_global_access(w, access, (int)l, x, 4 * words);
+        t.address = address + at[l];
+        i = t.address / 4 % PAGE_WORDS;
+        if (!p || p->number != t.address / 4096)
+            p = find(t.g, t.address / 4096);
+        if (!p || t.address & 3 || i + words > PAGE_WORDS) {
+            emu_strict_global_access(w, access, (int)l, t.address, 4 * words);
+            continue;
+        }
+        t.write = &p->writes[i];
+        t.read = &p->reads[i];
+        if (only_read(t.write, t.read, words))
+            note_alike(&t, handed, words);
+        else
+            emu_strict_global_access(w, access, (int)l, t.address, 4 * words);
     }
     return true;
 }

@@ -71,10 +71,7 @@ static void fill(struct emu_wave *w, const struct emu_range *r, const uint32_t *
 
 static bool dirty(const struct emu_wave *w, const struct emu_range *r)
 {
-    for (unsigned i = 0; i < r->n; i++)
-        if (w->vp_dirty[(r->first + i) >> 6] >> ((r->first + i) & 63) & 1)
-            return true;
-    return false;
+    return emu_range_bits(w->vp_dirty, r) != 0;
 }
 
 /* Values and poison of all operands, kept while the registers are used for the indicator run. */
@@ -137,17 +134,18 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
 {
     static _Thread_local struct saved keep; /* too big for a stack */
     const char *name = emu_rows[op->insn->row].name;
-    bool sparse = strncmp(name, "v_smfmac", 8) == 0;
     struct emu_range r[4] = {range_of(op, 0), range_of(op, 1), range_of(op, 2), range_of(op, 3)};
     bool in[3] = {dirty(w, &r[0]), dirty(w, &r[1]), dirty(w, &r[2])};
     struct emu_strict_wave *strict = w->strict;
     struct emu_counters *counters = w->group->counters;
+    bool sparse;
 
     (void)so;
-    if (sparse && in[2])
-        emu_fault(w, 0, "the index of a sparse product was never computed");
     if (!in[0] && !in[1] && !in[2] && !dirty(w, &r[3]))
         return;
+    sparse = strncmp(name, "v_smfmac", 8) == 0;
+    if (sparse && in[2])
+        emu_fault(w, 0, "the index of a sparse product was never computed");
     for (unsigned i = 0; i < 4; i++)
         copy_rows(w, w->v, &r[i], keep.value[i], false);
     for (unsigned i = 0; i < 3; i++)

@@ -31,6 +31,8 @@ static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counte
 static void check_rows(struct emu_wave *w, const struct emu_range *range, bool write,
                        uint8_t counters)
 {
+    if (!emu_range_bits(w->strict->vpend, range))
+        return;
     for (unsigned r = range->first; r < (unsigned)range->first + range->n; r++)
         if (w->strict->vpend[r >> 6] >> (r & 63) & 1)
             check_row(w, r, write, counters);

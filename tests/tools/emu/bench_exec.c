@@ -88,7 +88,17 @@ static int run(const struct device *d, struct aothip_context *context, const cha
     return 0;
 }
 
-int main(void)
+/* With arguments: only these GPUs. */
+static bool is_wanted(const char *gpu, char **wanted)
+{
+    bool all = !*wanted;
+
+    for (; *wanted; wanted++)
+        all |= strcmp(*wanted, gpu) == 0;
+    return all;
+}
+
+int main(int argc, char **argv)
 {
     static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
     struct device_runtime runtime;
@@ -102,6 +112,8 @@ int main(void)
     for (int g = 0; g < 4 && !failed; g++) {
         struct device device = {0};
 
+        if (!is_wanted(gpus[g], argv + (argc > 0)))
+            continue;
         failed = device_open(&runtime, g, &device, &why);
         for (int i = 0; i < 4 && !failed; i++)
             failed = run(&device, context, gpus[g], i & 1 ? AOTHIP_BF16 : AOTHIP_F16,
