@@ -78,7 +78,10 @@ enum aothip_status aothip_warm_up(struct aothip_context *context, void *stream)
         count = device->images->header->entry_count;
     for (uint32_t i = 0; i < count && !why.code; i++) {
         hipFunction_t function;
-        module_function(context, hip, device, i, &function, &why);
+        if (device->limit && !module_has_room(context, device, i))
+            continue;
+        if (!module_function(context, hip, device, i, &function, &why) && device->limit)
+            module_unpin(device, i);
     }
     return status_publish(&why, module_log(context));
 }

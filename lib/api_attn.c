@@ -59,57 +59,87 @@ static enum aothip_status run_plan(struct plan *plan, const struct call *call, s
     return AOTHIP_OK;
 }
 
-enum aothip_status aothip_attn_fwd(struct aothip_context *context,
-                                   const struct aothip_attn_fwd_params *params, void *stream)
+static enum aothip_status attn_fwd(struct aothip_context *context,
+                                   const struct aothip_attn_fwd_params *params, hipStream_t stream,
+                                   struct status *why)
 {
     struct validate_fwd checked;
     struct plan plan;
+    if (validate_attn_fwd(params, &checked, why))
+        return why->code;
+    if (!plan_begin(&plan, context, stream, why) && !plan_attn_fwd(&plan, &checked, why)) {
+        const struct call call = {checked.params, NULL};
+        run_plan(&plan, &call, why);
+    }
+    plan_end(&plan);
+    return why->code;
+}
+
+enum aothip_status aothip_attn_fwd(struct aothip_context *context,
+                                   const struct aothip_attn_fwd_params *params, void *stream)
+{
     struct status why;
     if (!context)
         return status_refuse_null("context");
     status_clear(&why);
-    if (!validate_attn_fwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why) &&
-        !plan_attn_fwd(&plan, &checked, &why)) {
-        const struct call call = {checked.params, NULL};
-        if (run_plan(&plan, &call, &why) == AOTHIP_OK)
-            return AOTHIP_OK;
-    }
+    if (attn_fwd(context, params, stream, &why) == AOTHIP_OK)
+        return AOTHIP_OK;
     return status_publish(&why, module_log(context));
+}
+
+static enum aothip_status attn_probs(struct aothip_context *context,
+                                     const struct aothip_attn_fwd_params *params,
+                                     hipStream_t stream, struct status *why)
+{
+    struct validate_fwd checked;
+    struct plan plan;
+    if (validate_attn_fwd(params, &checked, why))
+        return why->code;
+    if (!checked.params->probs.data)
+        return status_set(why, AOTHIP_E_ARGUMENT, "probs: data is NULL");
+    if (!plan_begin(&plan, context, stream, why) && !plan_attn_probs(&plan, checked.params, why)) {
+        const struct call call = {checked.params, NULL};
+        run_plan(&plan, &call, why);
+    }
+    plan_end(&plan);
+    return why->code;
 }
 
 enum aothip_status aothip_attn_probs(struct aothip_context *context,
                                      const struct aothip_attn_fwd_params *params, void *stream)
 {
-    struct validate_fwd checked;
-    struct plan plan;
     struct status why;
     if (!context)
         return status_refuse_null("context");
     status_clear(&why);
-    if (!validate_attn_fwd(params, &checked, &why) && !checked.params->probs.data)
-        status_set(&why, AOTHIP_E_ARGUMENT, "probs: data is NULL");
-    if (!why.code && !plan_begin(&plan, context, stream, &why) &&
-        !plan_attn_probs(&plan, checked.params, &why)) {
-        const struct call call = {checked.params, NULL};
-        run_plan(&plan, &call, &why);
-    }
+    attn_probs(context, params, stream, &why);
     return status_publish(&why, module_log(context));
+}
+
+static enum aothip_status attn_bwd(struct aothip_context *context,
+                                   const struct aothip_attn_bwd_params *params, hipStream_t stream,
+                                   struct status *why)
+{
+    struct validate_bwd checked;
+    struct plan plan;
+    if (validate_attn_bwd(params, &checked, why))
+        return why->code;
+    if (!plan_begin(&plan, context, stream, why) && !plan_attn_bwd(&plan, &checked, why)) {
+        const struct call call = {checked.fwd.params, checked.params};
+        run_plan(&plan, &call, why);
+    }
+    plan_end(&plan);
+    return why->code;
 }
 
 enum aothip_status aothip_attn_bwd(struct aothip_context *context,
                                    const struct aothip_attn_bwd_params *params, void *stream)
 {
-    struct validate_bwd checked;
-    struct plan plan;
     struct status why;
     if (!context)
         return status_refuse_null("context");
     status_clear(&why);
-    if (!validate_attn_bwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why) &&
-        !plan_attn_bwd(&plan, &checked, &why)) {
-        const struct call call = {checked.fwd.params, checked.params};
-        run_plan(&plan, &call, &why);
-    }
+    attn_bwd(context, params, stream, &why);
     return status_publish(&why, module_log(context));
 }
 

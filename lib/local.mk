@@ -18,7 +18,7 @@ lib_libaothip_core_la_SOURCES = \
 	lib/bundle.c lib/bundle.h \
 	lib/capture.c lib/capture_describe.c lib/capture.h \
 	lib/plan.c lib/plan_bwd.c lib/plan.h lib/shape.h \
-	lib/module.c lib/module.h \
+	lib/module.c lib/module_limit.c lib/module.h \
 	lib/select.c lib/select.h \
 	lib/status.c lib/status.def \
 	lib/store.c lib/store.h lib/format.h \

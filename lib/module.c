@@ -1,6 +1,7 @@
 /* Devices and loaded kernels of a context: the library's mutable state, under one lock. */
 #include "module.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct image {
 
 struct aothip_context {
     char *directory;
-    char *capture; /* AOTHIP_CAPTURE, or NULL */
+    char *capture;     /* AOTHIP_CAPTURE, or NULL */
+    size_t code_limit; /* AOTHIP_CODE_LIMIT, or 0 */
     enum status_log log;
     pthread_mutex_t lock; /* guards every write to what follows */
     struct image *images;
@@ -27,6 +29,32 @@ struct aothip_context {
     _Atomic int hip_found;
     _Atomic(struct module_device *) devices[MAX_DEVICES];
 };
+
+/* Bytes, with K, M or G behind the number for 2^10, 2^20, 2^30 of them. */
+static enum aothip_status read_limit(size_t *limit, struct status *why)
+{
+    static const char units[] = "KMG";
+    const char *text = getenv("AOTHIP_CODE_LIMIT"), *unit;
+    unsigned long long number;
+    char *end;
+    int shift = 0;
+    *limit = 0;
+    if (!text || !*text)
+        return AOTHIP_OK;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    unit = *end ? strchr(units, *end) : NULL;
+    if (unit) {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+    }
+    if (errno || *end || *text < '0' || *text > '9' || number > SIZE_MAX >> shift)
+        return status_set(why, AOTHIP_E_ARGUMENT,
+                          "AOTHIP_CODE_LIMIT is \"%.64s\", not a number of bytes such as 64M",
+                          text);
+    *limit = (size_t)number << shift;
+    return AOTHIP_OK;
+}
 
 enum aothip_status module_open(const char *directory, struct aothip_context **context,
                                struct status *why)
@@ -46,7 +74,8 @@ enum aothip_status module_open(const char *directory, struct aothip_context **co
         if (!made->capture)
             status_set(why, AOTHIP_E_MEMORY, "no memory for AOTHIP_CAPTURE");
     }
-    if (why->code || store_find_directory(directory, &made->directory, why)) {
+    if (why->code || read_limit(&made->code_limit, why) ||
+        store_find_directory(directory, &made->directory, why)) {
         module_close(made);
         return why->code;
     }
@@ -192,6 +221,7 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
                           number);
     made->number = number;
     made->target = info.target;
+    made->limit = context->code_limit;
     made->compute_units = info.properties.compute_units;
     made->images = &image->store;
     made->index = image->index;
@@ -310,6 +340,7 @@ static enum aothip_status load_code(const struct hip *hip, const struct bundle_c
         return why->code;
     }
     kernel->module = module;
+    kernel->handle = *function;
     kernel->code = copy;
     kernel->code_size = code->size;
     return AOTHIP_OK;
@@ -328,7 +359,12 @@ static enum aothip_status load_kernel(struct aothip_context *context, const stru
     if (find_code(device, index, &bundle, &code, why))
         return why->code;
     if (!enter_device(hip, device->number, &before, why)) {
+        const int unloaded = device->limit ? module_make_room(hip, device, code.size) : 0;
+        if (unloaded && context->log >= STATUS_LOG_ALL)
+            status_print("device %d: unloaded %d kernels, %zu bytes stay", device->number, unloaded,
+                         device->loaded);
         if (!load_code(hip, &code, symbol, kernel, function, why)) {
+            device->loaded += code.size;
             atomic_store_explicit(&kernel->function, *function, memory_order_release);
             if (context->log >= STATUS_LOG_ALL)
                 status_print("device %d: loaded %s, %zu bytes", device->number, symbol, code.size);
@@ -349,6 +385,18 @@ enum aothip_status module_load(struct aothip_context *context, const struct hip 
         load_kernel(context, hip, device, index, function, why);
     pthread_mutex_unlock(&context->lock);
     return why->code;
+}
+
+int module_has_room(struct aothip_context *context, const struct module_device *device,
+                    uint32_t index)
+{
+    size_t after;
+    pthread_mutex_lock(&context->lock);
+    after = device->loaded;
+    if (!device->kernels[index].module)
+        after += device->images->entries[index].bundle_size; /* somewhat more than its code */
+    pthread_mutex_unlock(&context->lock);
+    return after <= device->limit;
 }
 
 /* Unloads what is loaded on a device and frees it; failures can only be logged. */

@@ -17,11 +17,19 @@ enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context,
     plan->context = context;
     plan->stream = stream;
     plan->count = 0;
+    plan->device = NULL;
     if (module_hip(context, &plan->hip, why) ||
         module_stream_device(plan->hip, stream, &number, why) ||
         module_device(context, plan->hip, number, &plan->device, why))
         return why->code;
     return AOTHIP_OK;
+}
+
+void plan_end(struct plan *plan)
+{
+    if (plan->device && plan->device->limit)
+        for (unsigned i = 0; i < plan->count; i++)
+            module_unpin(plan->device, plan->launches[i].entry);
 }
 
 static const struct format_entry *entry_of(const struct plan *plan, int entry)

@@ -29,7 +29,10 @@ struct plan {
     struct plan_launch launches[PLAN_MAX];
 };
 
-/* Finds the runtime and the device of `stream`. Errors: those of module_device(). */
+/*
+ * Finds the runtime and the device of `stream`. Whatever comes of it and of the rest, plan_end()
+ * must follow. Errors: those of module_device().
+ */
 enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context, hipStream_t stream,
                               struct status *why);
 
@@ -50,6 +53,9 @@ struct plan_launch *plan_next(struct plan *plan, const struct select_need *need,
 
 /* Adds the next launch, whose arguments of `args_size` bytes are filled, and loads its kernel. */
 enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why);
+
+/* Lets go of the kernels. */
+void plan_end(struct plan *plan);
 
 /* Bytes of workspace of use in a valid problem on the plan's device. */
 size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *params);

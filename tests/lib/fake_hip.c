@@ -22,6 +22,7 @@ struct module {
     const char *code;
     const char *symbol;
     int device, live;
+    int running; /* launched since the device was last waited for */
 };
 static struct module modules[MODULES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,6 +34,7 @@ void fake_hip_reset(void)
     fake_hip.fail_with = hipErrorUnknown;
     fake_hip.calls = fake_hip.failed = fake_hip.queries = fake_hip.driver_calls = 0;
     fake_hip.loads = fake_hip.unloads = fake_hip.launches = fake_hip.wrong_device = 0;
+    fake_hip.synchronized = fake_hip.unloaded_running = 0;
     current = 0;
 }
 
@@ -137,6 +139,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
             made = &modules[i];
     if (made) {
         made->live = 1;
+        made->running = 0;
         made->code = image;
         made->device = current;
     }
@@ -148,12 +151,26 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
     return hipSuccess;
 }
 
+hipError_t hipDeviceSynchronize(void)
+{
+    if (fails())
+        return fake_hip.fail_with;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MODULES; i++)
+        if (modules[i].device == current)
+            modules[i].running = 0;
+    pthread_mutex_unlock(&lock);
+    fake_hip.synchronized++;
+    return hipSuccess;
+}
+
 hipError_t hipModuleUnload(hipModule_t module)
 {
     struct module *given = (struct module *)module;
     int failing = fails();
     pthread_mutex_lock(&lock);
     given->live = 0;
+    fake_hip.unloaded_running += given->running;
     pthread_mutex_unlock(&lock);
     fake_hip.unloads++;
     return failing ? fake_hip.fail_with : hipSuccess;
@@ -192,6 +209,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
     memcpy(&fake_hip.args, kernelParams[0], sizeof(fake_hip.args));
     memcpy(fake_hip.grid, (unsigned[]){gridDimX, gridDimY, gridDimZ}, sizeof(fake_hip.grid));
     memcpy(fake_hip.block, (unsigned[]){blockDimX, blockDimY, blockDimZ}, sizeof(fake_hip.block));
+    given->running = 1;
     if (fake_hip.launches < FAKE_HIP_LOG) {
         struct fake_hip_launch *launch = &fake_hip.log[fake_hip.launches];
         launch->symbol = given->symbol;

@@ -38,6 +38,8 @@ struct fake_hip {
     const char *symbol;                       /* of the last launch's kernel */
     int device;                               /* on which the last launch's kernel was loaded */
     hipStream_t stream;                       /* of the last launch */
+    _Atomic int synchronized;                 /* hipDeviceSynchronize calls */
+    _Atomic int unloaded_running;             /* modules unloaded before their kernels were done */
     _Atomic int wrong_device;                 /* loads or launches on a device not right */
 };
 extern struct fake_hip fake_hip;

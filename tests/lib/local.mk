@@ -13,6 +13,7 @@ test_lib_programs = \
 	tests/lib/test_bundle \
 	tests/lib/test_fault \
 	tests/lib/test_hip \
+	tests/lib/test_limit \
 	tests/lib/test_plan \
 	tests/lib/test_select \
 	tests/lib/test_status \
@@ -56,6 +57,10 @@ tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c tests
 tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
+tests_lib_test_limit_SOURCES = tests/lib/test_limit.c tests/lib/fake_hip.c tests/lib/fault.c
+tests_lib_test_limit_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_test_limit_LDFLAGS = $(test_lib_api_ldflags)
+tests_lib_test_limit_LDADD = tests/lib/libtestlib.la
 tests_lib_test_plan_SOURCES = tests/lib/test_plan.c tests/lib/fake_hip.c
 tests_lib_test_plan_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_plan_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
