@@ -305,7 +305,7 @@ struct aothip_context;
  * variable AOTHIP_IMAGES, or, if that is unset or empty, in "aotriton.images" beside this library.
  * Only the directory is looked at; image files are opened on the first use of a GPU, and
  * no HIP function is called. *context is NULL after a failure; else the caller owns it.
- * Errors: ARGUMENT (context NULL), NO_IMAGES, MEMORY.
+ * Errors: ARGUMENT (context NULL, or AOTHIP_CODE_LIMIT is no number of bytes), NO_IMAGES, MEMORY.
  */
 AOTHIP_API enum aothip_status aothip_open(const char *directory, struct aothip_context **context);
 
@@ -373,7 +373,8 @@ AOTHIP_API enum aothip_status aothip_attn_probs(struct aothip_context *context,
  * Loads every kernel of the images onto the device of `stream` (a hipStream_t; NULL is the current
  * device's null stream), so that no later call there reads a file or loads a module: for programs
  * that must not stall, and before capturing a HIP graph. What is loaded already costs nothing.
- * After a failure some kernels may be loaded; a later call goes on from there.
+ * After a failure some kernels may be loaded; a later call goes on from there. It stops where the
+ * environment variable AOTHIP_CODE_LIMIT (see aothip(3)) bounds the code on a device.
  * Errors: all those of aothip_check_device().
  */
 AOTHIP_API enum aothip_status aothip_warm_up(struct aothip_context *context, void *stream);
