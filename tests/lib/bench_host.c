@@ -13,7 +13,7 @@
 
 #include "fake_hip.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 
 enum { CALLS = 2000, ROUNDS = 1000, CONTEXTS = 50 };
 

@@ -9,7 +9,7 @@
 #include "fake_hip.h"
 #include "fault.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 static char directory[256];

@@ -1,7 +1,7 @@
 /* Kernel arguments, byte for byte, and grids. */
 #include "args.h"
 
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 static const struct format_entry entry = {.tile_q = 64, .threads = 256};

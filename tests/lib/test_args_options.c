@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "problem.h"
+#include "fake_problem.h"
 #include "shape.h"
 #include "tap.h"
 

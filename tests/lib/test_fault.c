@@ -10,7 +10,7 @@
 #include "fake_hip.h"
 #include "fault.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 enum { HIP_CALL = FAULT_FILE + 1, CURRENT = 1, OTHER = 2 };

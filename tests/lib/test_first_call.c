@@ -13,7 +13,7 @@
 
 #include "fake_hip.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 /* A sanitizer's allocator maps memory where the usual one has some. */

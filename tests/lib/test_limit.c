@@ -8,7 +8,7 @@
 #include "fake_hip.h"
 #include "fault.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 enum { KERNELS = 4, THREADS = 4, CALLS = 2000 };

@@ -6,7 +6,7 @@
 
 #include "fake_hip.h"
 #include "make_image.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 typedef struct aothip_attn_fwd_params params;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "kernarg.h"
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "problem.h"
+#include "fake_problem.h"
 #include "tap.h"
 
 typedef struct aothip_attn_fwd_params params;

@@ -1,6 +1,6 @@
 /* A sound problem for aothip_attn_fwd() at made-up addresses; no GPU memory stands behind it. */
-#ifndef AOTHIP_PROBLEM_H
-#define AOTHIP_PROBLEM_H
+#ifndef AOTHIP_FAKE_PROBLEM_H
+#define AOTHIP_FAKE_PROBLEM_H
 
 #include <stdint.h>
 
