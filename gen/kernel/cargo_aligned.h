@@ -123,6 +123,21 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
         *(u32x4 *)(tile + c.k_at + i * KEYS_PER_LOAD * K_ROW_BYTES) = from.k[i];
 }
 
+/* If asked to, makes V that is not finite 0; returns whether any lane had to. See contain.h. */
+DEVICE bool isolate_v(struct cargo &x, bool wanted)
+{
+    u32 want = wanted ? 0xffffffffu : 0, any = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            u32 mask = select_nonfinite(x.v[i][j]) & want;
+            any |= mask;
+            x.v[i][j] &= ~mask;
+        }
+    return in_any_lane(any != 0);
+}
+
 /* Four rows of eight channels become eight rows of a quad of keys. */
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
 {

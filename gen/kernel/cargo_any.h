@@ -1,25 +1,27 @@
 /*
- * Rows on their way between global memory and LDS, whatever their alignment, stride and dim: the
- * slower counterpart of cargo_aligned.h, with the same functions.
+ * Rows on their way from global memory to LDS, whatever their alignment, stride and dim, and
+ * wherever they lie: dense, by batch index, in pages.
  *
- * A wave takes whole rows, TILE_K / WAVES of them, so that the 64-bit address of a row is scalar
- * and a lane adds no more than its channels. Each element is loaded by itself. Where a channel does
- * not exist, the last one that does is loaded in its place; it becomes 0 in K, and in V it only
- * reaches channels of O that do not exist either. Rows that do not exist are replaced by the last
- * one that does (by the view's first one if none is counted); their scores are masked.
+ * A wave takes eight rows at a time, whose 64-bit addresses are scalar; a lane adds no more than
+ * its channels. Each element is loaded by itself. Where a channel does not exist, the last one that
+ * does is loaded in its place; it becomes 0 in K, and in V it only reaches channels of O that do
+ * not exist either. Rows that do not exist are replaced by the last one that does; in K their
+ * scores are masked, in V they become 0.
  */
 #ifndef AOTHIP_CARGO_ANY_H
 #define AOTHIP_CARGO_ANY_H
 
+#include "element.h"
 #include "mma.h"
 
 enum {
-    ROWS = KERNEL_TILE_K / KERNEL_WAVES,
-    CHANNELS = KERNEL_DIM / KERNEL_WAVE, /* of one row per lane */
-    KEYS_PER_LOAD = THREADS / CHUNKS,
+    CHANNELS = STAGE_DIM / KERNEL_WAVE,               /* of one row per lane */
+    ROWS = 8,                                         /* at a time: two quads of four */
+    ROW_GROUPS = KERNEL_TILE_K / ROWS / KERNEL_WAVES, /* of a wave */
 };
 
-static_assert(ROWS % 4 == 0 && CHANNELS % 2 == 0, "whole quads of keys and pairs of channels");
+static_assert(ROW_GROUPS * KERNEL_WAVES * ROWS == KERNEL_TILE_K, "the waves have as many rows");
+static_assert(CHANNELS % 2 == 0, "pairs of channels");
 
 typedef GLOBAL u32x4 u32x4_anywhere __attribute__((aligned(2)));
 
@@ -68,107 +70,125 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &slice, u32 ro
     }
 }
 
-/* Where this thread reads, in bytes from the row's beginning. */
-struct courier {
-    u32 k_from[CHANNELS], v_from[CHANNELS];
-    u32 k_keep[CHANNELS / 2]; /* ones where a pair of channels exists */
+/* K or V of one (sequence, head). Uniform. */
+struct key_rows {
+    const struct attn_problem &problem;
+    const struct kernarg_strides &stride;
+    const struct sequence &sequence;
+    kernarg_u64 data;
+    int head, dim;
 };
 
-struct cargo {
-    u32 k[ROWS][CHANNELS]; /* channels k_channel(c) of the wave's rows */
-    u32 v[ROWS][CHANNELS]; /* channels v_channel(c) */
+/* The rows of a quad that begins with `first`. */
+struct quad_rows {
+    u32 x[4][CHANNELS];
 };
 
-DEVICE u32 k_channel(int c)
+/* `from`: this lane's channels, in bytes from the row's beginning. */
+DEVICE void load_quad(struct quad_rows &to, const struct key_rows &k, const u32 (&from)[CHANNELS],
+                      int first)
 {
-    return 2 * lane_id() + c / 2 * (2 * KERNEL_WAVE) + c % 2;
-}
-
-DEVICE u32 v_channel(int c)
-{
-    return lane_id() + c * KERNEL_WAVE;
-}
-
-DEVICE u32 existing(u32 channel, const struct slice &x)
-{
-    return (int)channel < x.dim ? channel : (u32)x.dim - 1;
-}
-
-DEVICE void hire(struct courier &courier, const struct slice &k, const struct slice &v)
-{
+    int last = k.sequence.seq_k - 1, row = first < last ? first : last;
+    const GLOBAL char *at = key_row(k.problem, k.data, k.stride, k.sequence, k.head, row);
 #pragma unroll
-    for (int c = 0; c < CHANNELS; c++) {
-        courier.k_from[c] = existing(k_channel(c), k) * 2;
-        courier.v_from[c] = existing(v_channel(c), v) * 2;
-    }
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c += 2)
-        courier.k_keep[c / 2] = ((int)k_channel(c) < k.dim ? 0xffffu : 0) |
-                                ((int)k_channel(c + 1) < k.dim ? 0xffff0000u : 0);
-}
-
-template <enum rows_exist exist>
-DEVICE void load_rows(u32 (&to)[ROWS][CHANNELS], const u32 (&from)[CHANNELS], const struct slice &x,
-                      struct tile_view view)
-{
-    int row = (int)wave_id() * ROWS, last = view.rows - 1;
-    if (exist == ROWS_SOME) {
-        row = row < last ? row : last;
-        row = row > 0 ? row : 0;
-    }
-    const GLOBAL char *at = (const GLOBAL char *)view.first + row * x.pitch;
-    kernarg_i64 pitch = x.pitch;
-    asm volatile("" : "+s"(pitch)); /* keeps its multiples out of registers across the key loop */
-#pragma unroll
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < 4; i++) {
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
-            to[i][c] = *(const GLOBAL u16 *)(at + from[c]);
-        at += exist == ROWS_ALL || row + i < last ? pitch : 0;
+            to.x[i][c] = *(const GLOBAL u16 *)(at + from[c]);
+        at += row + i < last ? k.stride.seq * 2 : 0;
     }
 }
 
-template <enum rows_exist exist>
-DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
-                   struct tile_view view)
+DEVICE u32 channel_or_last(u32 channel, int dim)
 {
-    load_rows<exist>(to.k, c.k_from, k, view);
+    return (int)channel < dim ? channel : (u32)dim - 1;
 }
 
-template <enum rows_exist exist>
-DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice &v,
-                   struct tile_view view)
+/* The lane's number; what is computed of it is computed here, not kept throughout the key loop. */
+DEVICE u32 lane_here()
 {
-    load_rows<exist>(to.v, c.v_from, v, view);
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane));
+    return lane;
 }
 
-DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &courier)
+/* Channels first_channel .. of the tile of keys that begins with `key`. */
+DEVICE void stage_k(char *tile, const struct key_rows &k, int key, int first_channel)
 {
+    const u32 lane = lane_here();
+    u32 from[CHANNELS], keep[CHANNELS / 2];
 #pragma unroll
-    for (int i = 0; i < ROWS; i++)
+    for (int c = 0; c < CHANNELS; c += 2) {
+        u32 channel = (u32)first_channel + 2 * lane + c * KERNEL_WAVE;
+        from[c] = channel_or_last(channel, k.dim) * 2;
+        from[c + 1] = channel_or_last(channel + 1, k.dim) * 2;
+        keep[c / 2] =
+            ((int)channel < k.dim ? 0xffffu : 0) | ((int)channel + 1 < k.dim ? 0xffff0000u : 0);
+    }
+#pragma unroll 1
+    for (int group = 0; group < ROW_GROUPS; group++) {
+        u32 row = (wave_id() * ROW_GROUPS + group) * ROWS;
+        struct quad_rows quad[2];
+        load_quad(quad[0], k, from, key + (int)row);
+        load_quad(quad[1], k, from, key + (int)row + 4);
 #pragma unroll
-        for (int c = 0; c < CHANNELS; c += 2) {
-            u32 channel = k_channel(c);
-            *(u32 *)(tile + k_tile_at(wave_id() * ROWS + i, channel / CHUNK) +
-                     channel % CHUNK * 2) =
-                (from.k[i][c] | from.k[i][c + 1] << 16) & courier.k_keep[c / 2];
-        }
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c += 2) {
+                const u32(&x)[CHANNELS] = quad[i / 4].x[i % 4];
+                u32 channel = 2 * lane + c * KERNEL_WAVE;
+                *(u32 *)(tile + k_tile_at(row + i, channel / CHUNK) + channel % CHUNK * 2) =
+                    (x[c] | x[c + 1] << 16) & keep[c / 2];
+            }
+    }
 }
 
-DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &)
+/* One channel of four keys, in the order of V^T in LDS. `left`: how many keys exist. */
+DEVICE u32x2 join_quad(const struct quad_rows &quad, int c, int left)
 {
-    const int pair = VT_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
-    u32 channel = v_channel(0);
-    asm volatile("" : "+v"(channel)); /* keeps the addresses out of registers in the key loop */
+    const int pair = VT_PAIR_STEP, next = 3 - pair; /* (0, pair), (next, 3) */
+    u32 x[4];
 #pragma unroll
-    for (int i = 0; i < ROWS; i += 4)
+    for (int i = 0; i < 4; i++)
+        x[i] = i < left ? quad.x[i][c] : 0;
+    return {x[0] | x[pair] << 16, x[next] | x[3] << 16};
+}
+
+/*
+ * Likewise V. If asked to, makes what is not finite 0; returns whether any lane had to. See
+ * contain.h.
+ */
+DEVICE bool stage_v(char *tile, const struct key_rows &v, int key, int first_channel, bool isolate)
+{
+    const u32 number = lane_here(), lane = vt_lane_channel(number);
+    const u32 want = isolate ? 0xffffffffu : 0;
+    const bool swapped = number & 8;
+    u32 from[CHANNELS], any = 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        from[c] = channel_or_last((u32)first_channel + lane + c * KERNEL_WAVE, v.dim) * 2;
+#pragma unroll 1
+    for (int group = 0; group < ROW_GROUPS; group++) {
+        u32 quad = vt_pair_quad(wave_id() * ROW_GROUPS + group), other = quad + VT_QUAD_STEP;
+        int left = v.sequence.seq_k - key;
+        struct quad_rows x, y;
+        load_quad(x, v, from, key + (int)quad * 4);
+        load_quad(y, v, from, key + (int)other * 4);
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++) {
-            u32x2 quad = {from.v[i][c] | from.v[i + pair][c] << 16,
-                          from.v[i + next][c] | from.v[i + 3][c] << 16};
-            *(u32x2 *)(tile + vt_tile_at(channel + c * KERNEL_WAVE, (wave_id() * ROWS + i) / 4)) =
-                quad;
+            u32x2 a = join_quad(x, c, left - (int)quad * 4);
+            u32x2 b = join_quad(y, c, left - (int)other * 4);
+            u32x2 mask_a = {select_nonfinite(a.x) & want, select_nonfinite(a.y) & want};
+            u32x2 mask_b = {select_nonfinite(b.x) & want, select_nonfinite(b.y) & want};
+            any |= mask_a.x | mask_a.y | mask_b.x | mask_b.y;
+            a &= ~mask_a;
+            b &= ~mask_b;
+            u32 channel = lane + c * KERNEL_WAVE;
+            *(u32x2 *)(tile + vt_tile_at(channel, swapped ? other : quad)) = swapped ? b : a;
+            *(u32x2 *)(tile + vt_tile_at(channel, swapped ? quad : other)) = swapped ? a : b;
         }
+    }
+    return in_any_lane(any != 0);
 }
 
 #endif

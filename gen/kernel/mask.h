@@ -59,8 +59,10 @@ DEVICE bool sees(const struct key_interval &keys, u32 key)
     return key - keys.first < keys.count;
 }
 
-/* first, first + 1 .. end - 1, begin .. first - 1: `count` tiles, the first fast_count of them
- * fast. */
+/*
+ * first, first + 1 .. end - 1, begin .. first - 1: `count` tiles, the first fast_count of them fast
+ * and the next one full as well; fast_count is -1 if none is full.
+ */
 struct key_walk {
     int first, fast_count, count;
     int begin, end;
@@ -80,7 +82,7 @@ DEVICE struct key_walk plan_walk(const struct sequence &a, int first_row, int la
     int full_end = (int)((upper.first + upper.count) / KERNEL_TILE_K);
     bool any_full = upper.count && lower.count && full_begin < full_end;
 
-    return {any_full ? full_begin : begin, any_full ? full_end - full_begin - 1 : 0, end - begin,
+    return {any_full ? full_begin : begin, any_full ? full_end - full_begin - 1 : -1, end - begin,
             begin, end};
 }
 

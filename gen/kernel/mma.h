@@ -42,7 +42,7 @@
 
 /*
  * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes
- * an operand. f16 rounds towards 0; bf16 to nearest, ties away from 0. P is never negative.
+ * an operand. To nearest: f16 ties to even, bf16 ties away from 0. P is never negative.
  */
 DEVICE float begin_round(float p);
 DEVICE u32 end_round_pair(float low, float high);
@@ -61,7 +61,14 @@ DEVICE float begin_round(float p)
 
 DEVICE u32 end_round_pair(float low, float high)
 {
-    return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(low, high));
+    /*
+     * Multiplied by a 1 that the compiler does not know, this is v_fma_mixlo_f16 and
+     * v_fma_mixhi_f16: one instruction an element, without a third one that packs.
+     */
+    float one;
+    asm("s_mov_b32 %0, 1.0" : "=s"(one));
+    f16x2 pair = {(_Float16)(low * one), (_Float16)(high * one)};
+    return __builtin_bit_cast(u32, pair);
 }
 
 DEVICE u32 round_pair_even(float low, float high)
@@ -102,6 +109,29 @@ DEVICE u32 round_pair_even(float low, float high)
 #else
 #error "KERNEL_DTYPE must be 2 (f16) or 3 (bf16)"
 #endif
+
+/* Bits of a pair of 16-bit floats: exponents, their lowest bits, and the number 1. */
+#if KERNEL_DTYPE == MMA_F16
+#define PAIR_EXPONENTS 0x7c007c00u
+#define PAIR_EXPONENT_UNITS 0x04000400u
+#define PAIR_ONES 0x3c003c00u
+#else
+#define PAIR_EXPONENTS 0x7f807f80u
+#define PAIR_EXPONENT_UNITS 0x00800080u
+#define PAIR_ONES 0x3f803f80u
+#endif
+
+/* The sign bits of the result tell which of the pair is NaN or infinite. */
+DEVICE u32 mark_nonfinite(u32 pair)
+{
+    return (pair & PAIR_EXPONENTS) + PAIR_EXPONENT_UNITS;
+}
+
+/* Ones in all bits of those halves. */
+DEVICE u32 select_nonfinite(u32 pair)
+{
+    return (mark_nonfinite(pair) >> 15 & 0x00010001u) * 0xffffu;
+}
 
 #if KERNEL_WAVE == 64
 #include "mma_mfma.h"

@@ -103,25 +103,25 @@ DEVICE block_frag pack_p(const block_acc &p, int group, u32)
 
 /* K in LDS. */
 
-enum { K_ROW_BYTES = KERNEL_DIM * 2, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+enum { K_ROW_BYTES = STAGE_DIM * 2, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
-    return key * (KERNEL_DIM * 2) + (chunk / 8 * 8 + (chunk % 8 ^ key % 8)) * CHUNK_BYTES;
+    return key * (STAGE_DIM * 2) + (chunk / 8 * 8 + (chunk % 8 ^ key % 8)) * CHUNK_BYTES;
 }
 
 DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 {
     /* chunk = 2 * step + half, split so that only its low three bits meet the lane */
-    u32 lane_row = lane_column() * (KERNEL_DIM * 2);
+    u32 lane_row = lane_column() * (STAGE_DIM * 2);
     u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
     return *(const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
-                            (block * BLOCK * KERNEL_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
+                            (block * BLOCK * STAGE_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
 }
 
 /* V^T in LDS. */
 
-enum { VT_TILE_BYTES = KERNEL_DIM * KERNEL_TILE_K * 2 };
+enum { VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2 };
 
 DEVICE u32 vt_column(u32 channel)
 {
@@ -137,8 +137,25 @@ struct vt_duty {
 DEVICE struct vt_duty vt_duty_of(u32 thread)
 {
     u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / 16;
-    u32 upper = rest % (KERNEL_DIM / 64), quad = rest / (KERNEL_DIM / 64);
+    u32 upper = rest % (STAGE_DIM / 64), quad = rest / (STAGE_DIM / 64);
     return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8};
+}
+
+/*
+ * For lanes that carry single channels: which one, so that with quad vt_pair_quad(p) in half of the
+ * lanes and the quad VT_QUAD_STEP further in the other half, sixteen lanes hit all of a line.
+ */
+enum { VT_QUAD_STEP = 2 };
+
+DEVICE u32 vt_lane_channel(u32 lane)
+{
+    return (lane & 3) | (lane >> 2 & 1) << 4 | (lane >> 3 & 1) << 2 | (lane >> 4 & 1) << 3 |
+           (lane & 32);
+}
+
+DEVICE u32 vt_pair_quad(u32 pair)
+{
+    return pair / 2 * 4 + pair % 2;
 }
 
 /* Pairs of keys within a quad, in the order in which pack_p() leaves them. */

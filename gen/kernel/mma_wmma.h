@@ -126,7 +126,7 @@ DEVICE block_frag join_chunks(u32x4 x, u32x4 y)
 
 /* K in LDS, and Q in the same layout. */
 
-enum { K_ROW_BYTES = KERNEL_DIM * 2 + CHUNK_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+enum { K_ROW_BYTES = STAGE_DIM * 2 + CHUNK_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
@@ -142,7 +142,7 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 
 /* V^T in LDS. */
 
-enum { VT_TILE_BYTES = KERNEL_DIM * KERNEL_TILE_K * 2 };
+enum { VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2 };
 
 static_assert(KERNEL_TILE_K == 32 || KERNEL_TILE_K == 64, "layouts of V^T exist for these");
 
@@ -160,8 +160,24 @@ struct vt_duty {
 DEVICE struct vt_duty vt_duty_of(u32 thread)
 {
     u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / 16;
-    u32 upper = rest % (KERNEL_DIM / 64), quad = rest / (KERNEL_DIM / 64);
+    u32 upper = rest % (STAGE_DIM / 64), quad = rest / (STAGE_DIM / 64);
     return {quad << 1 | sub, upper * 64 + group * 8};
+}
+
+/*
+ * For lanes that carry single channels: which one, so that with quad vt_pair_quad(p) in half of the
+ * lanes and the quad VT_QUAD_STEP further in the other half, sixteen lanes hit all of a line.
+ */
+enum { VT_QUAD_STEP = 1 };
+
+DEVICE u32 vt_lane_channel(u32 lane)
+{
+    return (lane & 3) | (lane >> 2 & 1) << 3 | (lane >> 3 & 1) << 2 | (lane & 16);
+}
+
+DEVICE u32 vt_pair_quad(u32 pair)
+{
+    return 2 * pair;
 }
 
 /* Pairs of keys within a quad, in the order in which pack_p() leaves them. */

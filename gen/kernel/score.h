@@ -57,16 +57,22 @@ DEVICE float tanh_of(float x)
     return __builtin_copysignf((1 - e) * __builtin_amdgcn_rcpf(1 + e), x);
 }
 
-DEVICE float bias_at(const struct score_terms &t, int row, int key)
+/* A bias of the same type as q, f16 or bf16. */
+DEVICE float bias_as_q(const char *at)
 {
-    const GLOBAL char *at = (const GLOBAL char *)t.bias + row * t.bias_row + key * t.bias_key;
-    if (t.bias_f32)
-        return *(const GLOBAL float *)at;
 #if KERNEL_DTYPE == 2
     return (float)*(const GLOBAL _Float16 *)at;
 #else
     return __builtin_bit_cast(float, (u32) * (const GLOBAL u16 *)at << 16);
 #endif
+}
+
+DEVICE float bias_at(const struct score_terms &t, int row, int key)
+{
+    const GLOBAL char *at = (const GLOBAL char *)t.bias + row * t.bias_row + key * t.bias_key;
+    if (t.bias_f32)
+        return *(const GLOBAL float *)at;
+    return bias_as_q((const char *)at);
 }
 
 /* The score of an element that exists (row and key within the sequence), from scale * q . k. */

@@ -45,7 +45,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = KERNEL_DIM / BLOCK };
+enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = STAGE_DIM / BLOCK };
 
 /* |scale| * log2(e) */
 DEVICE float softmax_factor(float scale)
@@ -91,15 +91,6 @@ struct softmax_state {
 DEVICE struct softmax_state softmax_start()
 {
     return {SHIFT_UNSET, {}};
-}
-
-/*
- * log2 of the sum over the column of exp2(S * factor), `sum` being that of both halves. The bias is
- * taken out of both terms first, lest it cost digits of a small result.
- */
-DEVICE float log2_sum_exp(const struct softmax_state &x, float sum)
-{
-    return x.shift + SOFTMAX_BIAS + __builtin_amdgcn_logf(sum * SOFTMAX_UNBIAS);
 }
 
 /* Largest of this lane's scores of one column. */

@@ -20,10 +20,16 @@ typedef float f32x2 __attribute__((ext_vector_type(2)));
 
 #define GLOBAL __attribute__((address_space(1))) /* memory of the device, not LDS */
 
+/* Read only throughout the launch and the same in all lanes: scalar loads. */
+typedef const __attribute__((address_space(4))) float *const_float;
+
 /* Eight 16-bit channels: the unit of loads from memory and of swizzling in LDS. */
 enum { CHUNK = 8, CHUNK_BYTES = 16 };
 
-enum { CHUNKS = KERNEL_DIM / CHUNK }; /* of a row */
+/* Channels of K and V that are in LDS at once: all, or parts of 128. */
+#define STAGE_DIM (KERNEL_DIM < 128 ? KERNEL_DIM : 128)
+
+enum { CHUNKS = STAGE_DIM / CHUNK }; /* of a row */
 
 enum { THREADS = KERNEL_WAVES * KERNEL_WAVE };
 

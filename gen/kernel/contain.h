@@ -1,0 +1,87 @@
+/*
+ * V that is not finite where only some queries see it. In a matrix product the P = 0 of a masked
+ * key would make NaN of it: 0 * NaN. So in a tile of keys that not all queries of the workgroup
+ * see, such values of V become 0 on their way to LDS (cargo's isolate()), and what others see is
+ * computed. In the rare case that there were any, these tiles are walked once more at the end, and
+ *
+ *     note_nonfinite()    notes a bit of where they are,
+ *     mark_o()            makes O NaN in the channels and columns that do see them
+ *
+ * Other tiles need no care: who sees NaN gets NaN.
+ */
+#ifndef AOTHIP_CONTAIN_H
+#define AOTHIP_CONTAIN_H
+
+#include "mask.h"
+#include "softmax.h"
+
+enum {
+    SIGHT_WORDS = KERNEL_TILE_K / 32,
+    NOTE_WORDS = STAGE_DIM * SIGHT_WORDS, /* a bit a key, rows of channels */
+};
+
+static_assert(KERNEL_TILE_K % 32 == 0, "whole words of keys");
+static_assert(NOTE_WORDS * 4 <= K_TILE_BYTES, "the notes fit where K was");
+
+/* Bit n: whether a query sees key n of the tile. */
+struct sight {
+    u32 word[SIGHT_WORDS];
+};
+
+DEVICE u32 ones_below(int n)
+{
+    n = n < 0 ? 0 : n;
+    return n >= 32 ? 0xffffffffu : (1u << n) - 1;
+}
+
+/* `key` is the tile's first one. */
+DEVICE struct sight sight_of(const struct key_interval &visible, u32 key)
+{
+    struct sight x;
+#pragma unroll
+    for (int i = 0; i < SIGHT_WORDS; i++) {
+        int first = (int)(visible.first - key) - 32 * i;
+        x.word[i] = ones_below(first + (int)visible.count) & ~ones_below(first);
+    }
+    return x;
+}
+
+/* Of V^T in LDS. `notes` has NOTE_WORDS and is free to be written when all waves have arrived. */
+DEVICE void note_nonfinite(const char *vt_tile, char *notes)
+{
+    const int pair = VT_PAIR_STEP, next = 3 - pair;
+    lds_barrier();
+#pragma unroll 1
+    for (u32 i = 0; i < NOTE_WORDS; i += THREADS) {
+        u32 item = (thread_id() + i) % NOTE_WORDS, channel = item / SIGHT_WORDS, word = 0;
+#pragma unroll 1
+        for (u32 quad = 0; quad < 8; quad++) {
+            u32x2 x = *(u32x2 *)(vt_tile + vt_tile_at(channel, item % SIGHT_WORDS * 8 + quad));
+            u32 first = select_nonfinite(x.x), second = select_nonfinite(x.y);
+            u32 bits = (first & 1) | (first >> 16 & 1) << pair | (second & 1) << next |
+                       (second >> 16 & 1) << 3;
+            word |= bits << 4 * quad;
+        }
+        ((u32 *)notes)[item] = word;
+    }
+    lds_barrier();
+}
+
+DEVICE void mark_o(block_acc (&o)[DIM_BLOCKS], const char *notes, const struct sight &sight)
+{
+    const char *at = notes + ACC * lane_half() * (SIGHT_WORDS * 4);
+#pragma unroll
+    for (int block = 0; block < DIM_BLOCKS; block++)
+#pragma unroll
+        for (int i = 0; i < ACC; i++) {
+            /* One at a time: loaded ahead, they would not fit the registers. */
+            __builtin_amdgcn_sched_barrier(0);
+            u32 seen = 0;
+#pragma unroll
+            for (int j = 0; j < SIGHT_WORDS; j++)
+                seen |= ((const u32 *)at)[(block * BLOCK + i) * SIGHT_WORDS + j] & sight.word[j];
+            o[block][i] = seen ? __builtin_nanf("") : o[block][i];
+        }
+}
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * What the two forms of the forward kernel share: which rows a workgroup has, Q as operands, the
+ * products from LDS, and what is done once the keys are over.
+ */
+#ifndef AOTHIP_FWD_COMMON_H
+#define AOTHIP_FWD_COMMON_H
+
+#include "contain.h"
+#include "element.h"
+
+enum {
+    COLUMNS = KERNEL_TILE_Q / KERNEL_WAVES, /* queries of a wave */
+    Q_BLOCKS = COLUMNS / BLOCK,
+    QK_STEPS = STAGE_DIM / 16,      /* of sixteen channels */
+    PV_GROUPS = KERNEL_TILE_K / 16, /* of sixteen keys */
+};
+
+/*
+ * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
+ * does not fit into registers beside O.
+ */
+#define Q_IN_LDS (KERNEL_WAVE == 32)
+
+static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
+static_assert(Q_BLOCKS * BLOCK * KERNEL_WAVES == KERNEL_TILE_Q,
+              "waves own whole blocks of queries");
+static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % STAGE_DIM == 0, "whole blocks");
+
+typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
+typedef block_acc output_blocks[Q_BLOCKS][DIM_BLOCKS];
+
+enum {
+    STAGES = KERNEL_DIM / STAGE_DIM,             /* parts of the channels of Q and K */
+    Q_STAGE_BYTES = KERNEL_TILE_Q * K_ROW_BYTES, /* of Q in LDS */
+};
+
+static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
+static SHARED __attribute__((aligned(16))) char vt_tile[VT_TILE_BYTES];
+static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS ? STAGES * Q_STAGE_BYTES : 16];
+
+/*
+ * The same value, but what is computed of it is computed here: the compiler would do that once,
+ * before the key loop, and keep the result in registers that the loop has not.
+ */
+DEVICE int computed_here(int x)
+{
+    asm volatile("" : "+s"(x));
+    return x;
+}
+
+DEVICE struct sequence computed_here(struct sequence x)
+{
+    x.number = computed_here(x.number);
+    x.batch_q = computed_here(x.batch_q);
+    x.batch_k = computed_here(x.batch_k);
+    x.start_q = computed_here(x.start_q);
+    x.start_k = computed_here(x.start_k);
+    return x;
+}
+
+/* Which part of the problem this workgroup has. Uniform. */
+struct job {
+    int head, kv_head;
+    int first_row, last_row; /* of Q and O, both existing */
+};
+
+DEVICE struct job job_of(const struct attn_problem &a, const struct sequence &sequence, int head,
+                         int tile)
+{
+    int first_row = tile * KERNEL_TILE_Q, left = sequence.seq_q - first_row;
+    return {head, (int)uniform((u32)head / (u32)a.group), first_row,
+            left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : sequence.seq_q - 1};
+}
+
+/* How many of the tile's rows exist. */
+DEVICE int rows_of(const struct job &job)
+{
+    return job.last_row - job.first_row + 1;
+}
+
+/*
+ * What a workgroup of the grid has to do (kernarg.h). Returns false if that is nothing.
+ */
+DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, struct job &job)
+{
+    u32 number = sequence_number(a), x = __builtin_amdgcn_workgroup_id_x();
+    if (number >= (u32)a.batch)
+        return false;
+    u32 tiles_q = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
+    u32 tiles_before = uniform(x / (u32)a.heads_q);
+    sequence = sequence_of(a, (int)number);
+    job = job_of(a, sequence, (int)(x - tiles_before * (u32)a.heads_q),
+                 (int)(tiles_q - 1 - tiles_before));
+    return job.first_row <= job.last_row;
+}
+
+DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct sequence &sequence,
+                         const struct job &job)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        int row = job.first_row + (int)(wave_id() * COLUMNS + column * BLOCK + lane_column());
+        visible[column] = visible_keys(sequence, row < job.last_row ? row : job.last_row);
+    }
+}
+
+/* Q as B operands, with the scale's sign. */
+struct queries {
+    block_frag frag[Q_IN_LDS ? 1 : STAGES * QK_STEPS];
+};
+
+DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
+                   const struct attn_problem &a)
+{
+    const u32 sign = a.scale < 0 ? 0x80008000u : 0;
+    const struct slice slice =
+        slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
+    struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
+#if Q_IN_LDS
+    const u32 rows_per_load = THREADS / CHUNKS;
+    (void)q;
+#pragma unroll
+    for (u32 i = 0; i < STAGES * KERNEL_TILE_Q / rows_per_load; i++) {
+        u32 stage = i / (KERNEL_TILE_Q / rows_per_load), chunk = thread_id() % CHUNKS;
+        u32 row = thread_id() / CHUNKS + i % (KERNEL_TILE_Q / rows_per_load) * rows_per_load;
+        u32x4 x = load_chunk(view, slice, row, stage * STAGE_DIM + chunk * CHUNK);
+        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + k_tile_at(row, chunk)) = x ^ sign;
+    }
+#else
+    u32 row = wave_id() * COLUMNS + lane_column();
+#pragma unroll
+    for (int step = 0; step < STAGES * QK_STEPS; step++)
+        q.frag[step] = load_chunk(view, slice, row, 16 * step + CHUNK * lane_half()) ^ sign;
+#endif
+}
+
+DEVICE block_frag q_frag(const struct queries &q, int stage, int step, int block)
+{
+    if (Q_IN_LDS)
+        return k_tile_frag(q_tile + stage * Q_STAGE_BYTES, (int)wave_id() * Q_BLOCKS + block, step);
+    return q.frag[stage * QK_STEPS + step];
+}
+
+DEVICE void clear_scores(score_blocks &s)
+{
+    const block_acc zero = zero_acc();
+#pragma unroll
+    for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            s[column][block] = zero;
+}
+
+/* S^T += K Q^T, over the channels in LDS, which are part `stage` of all */
+DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage)
+{
+#pragma unroll
+    for (int step = 0; step < QK_STEPS; step++) {
+        block_frag b[Q_BLOCKS];
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[column] = q_frag(q, stage, step, column);
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++) {
+            block_frag a = k_tile_frag(k_tile, block, step);
+#pragma unroll
+            for (int column = 0; column < Q_BLOCKS; column++)
+                mma(s[column][block], a, b[column]);
+        }
+    }
+}
+
+/* O^T += V^T P^T */
+DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
+{
+    const u32 half = pack_half();
+#pragma unroll
+    for (int group = 0; group < PV_GROUPS; group++) {
+        /* Operands of one group at a time; those of all of them exceed the registers. */
+        if (KERNEL_WAVE == 32)
+            __builtin_amdgcn_sched_barrier(0);
+
+        const int per_block = BLOCK / 16;
+        block_frag b[Q_BLOCKS];
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[column] = pack_p(p[column][group / per_block], group % per_block, half);
+#pragma unroll
+        for (int block = 0; block < DIM_BLOCKS; block++) {
+            block_frag a = vt_tile_frag(vt_tile, block, group);
+#pragma unroll
+            for (int column = 0; column < Q_BLOCKS; column++)
+                mma(o[column][block], a, b[column]);
+        }
+    }
+}
+
+/* Scores of keys that a query does not see become -infinity. */
+DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32 key)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i++)
+                if (!sees(visible[column], key + block * BLOCK + acc_row(i)))
+                    s[column][block][i] = -__builtin_inff();
+}
+
+/* Whether it is so in any wave of the workgroup. The waves find the same. */
+DEVICE bool any_wave(bool mine)
+{
+    u32 any = 0;
+    ((u32 *)k_tile)[wave_id()] = mine;
+    lds_barrier();
+#pragma unroll
+    for (int i = 0; i < KERNEL_WAVES; i++)
+        any |= ((u32 *)k_tile)[i];
+    return uniform(any) != 0;
+}
+
+/* What the sums of a column come to: the factor that makes O of it, and lse. */
+struct column_end {
+    float inverse, lse;
+    bool blind; /* no term but the sink: O = 0 */
+};
+
+/* `sum` is that of both halves, of exp(score - top). */
+DEVICE struct column_end end_column(float top, float sum, const struct attn_problem &a, int head)
+{
+    float ratio = 1;
+    bool blind = sum == 0;
+    if (a.sinks) {
+        float sink = ((const_float)a.sinks)[head], higher = __builtin_fmaxf(top, sink);
+        higher = higher == -__builtin_inff() ? 0 : higher;
+        ratio = __builtin_amdgcn_exp2f((top - higher) * LOG2_E);
+        sum = sum * ratio + __builtin_amdgcn_exp2f((sink - higher) * LOG2_E);
+        top = higher;
+    }
+    float lse = (top + __builtin_amdgcn_logf(sum) * LN_2) * a.lse_unit;
+    return {ratio * __builtin_amdgcn_rcpf(sum), sum == 0 ? __builtin_inff() : lse, blind};
+}
+
+/* Stores one column of O, times `factor`, from channel `first_channel` on. */
+DEVICE void store_o(const block_acc (&o)[DIM_BLOCKS], float factor, bool blind,
+                    struct tile_view view, const struct slice &slice, u32 row, u32 first_channel)
+{
+    u32 keep = blind ? 0 : 0xffffffffu;
+#pragma unroll
+    for (int block = 0; block < DIM_BLOCKS; block++)
+#pragma unroll
+        for (int i = 0; i < ACC; i += CHUNK) {
+            u32 channel = first_channel + block * BLOCK + ACC * lane_half() + i;
+            u32x4 chunk;
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                chunk[j] = keep & round_pair_even(o[block][i + 2 * j] * factor,
+                                                  o[block][i + 2 * j + 1] * factor);
+            store_chunk(view, slice, row, channel, chunk);
+        }
+}
+
+/* One lane of each column writes its lse. */
+DEVICE void store_lse(const struct attn_fwd_args &args, const struct sequence &sequence,
+                      const struct job &job, u32 row, float lse)
+{
+    u32 half = lane_half();
+    asm volatile("" : "+v"(half)); /* as computed_here() */
+    if (!args.lse || half || (int)row >= rows_of(job))
+        return;
+    GLOBAL float *at = lse_of(args.problem, args.lse, sequence, job.head, job.first_row + (int)row);
+    if (at)
+        *at = lse;
+}
+
+#endif
