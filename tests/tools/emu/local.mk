@@ -116,6 +116,7 @@ semantics_tests = tests/tools/emu/test_semantics_scalar tests/tools/emu/test_sem
 	tests/tools/emu/test_semantics_vop3p tests/tools/emu/test_semantics_vopc \
 	tests/tools/emu/test_semantics_lds tests/tools/emu/test_semantics_memory \
 	tests/tools/emu/test_semantics_buffer tests/tools/emu/test_semantics_smem \
+	tests/tools/emu/test_semantics_agpr \
 	tests/tools/emu/test_semantics_lanes tests/tools/emu/test_semantics_matrix \
 	tests/tools/emu/test_semantics_matrix_f32
 check_PROGRAMS += tests/tools/emu/test_softfloat $(semantics_tests)
@@ -153,6 +154,9 @@ tests_tools_emu_test_semantics_buffer_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_smem_SOURCES = tests/tools/emu/test_semantics_smem.c
 tests_tools_emu_test_semantics_smem_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_smem_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_agpr_SOURCES = tests/tools/emu/test_semantics_agpr.c
+tests_tools_emu_test_semantics_agpr_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_agpr_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_lanes_SOURCES = tests/tools/emu/test_semantics_lanes.c
 tests_tools_emu_test_semantics_lanes_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_lanes_LDADD = $(semantics_ldadd)

@@ -128,6 +128,14 @@ sem_memory.def|lds|ds_inc|s/^DS_ATOMIC32(inc, u32, old >= a/DS_ATOMIC32(inc, u32
 sem_memory.def|lds|ds_read_u8_d16_hi|/^DS_LOAD(ds_read_u8_d16_hi,/s/HIGH(D(0), U8(0))/U8(0) << 16/
 emu_mem_lds.c|lds|ds_swizzle|s/(offset >> 5 & 31)) ^ (offset >> 10/(offset >> 10 \& 31)) ^ (offset >> 5/
 sem_memory.def|memory|load_sbyte_d16_hi|/^LOAD(load_sbyte_d16_hi,/s/SEXT8(U8(0))/U8(0)/
+emu_mem_buffer.c|buffer|idxen|s/row \* r->stride + offset/row * r->stride - offset/
+emu_mem_buffer.c|buffer|idxen offset|s/return index < r->records ? bytes : 0;/return bytes;/
+emu_mem_format.c|buffer|format_xyzw|s/raw \/ (double)field_ones(width)/raw \/ (field_ones(width) + 1.0)/
+emu_mem_format.c|buffer|tbuffer_load|s/{11, 11, 10}/{10, 11, 11}/
+emu_mem_format.c|buffer|buffer_load_format_xyzw|s/word >> (3 \* i) & 7/word >> (3 * (3 - i)) \& 7/
+emu_mem_scalar.c|smem|s_scratch|s/UINT64_C(64)/UINT64_C(4)/
+emu_mem_scalar.c|smem|s_atomic_cmpswap|s/old == b ? a : old/old == a ? b : old/
+emu_exec_partition.h|vop1|v_screen_partition|s/0x[0-9a-f]*3/0x0/
 # ---- matrix layouts
 emu_matrix.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
 emu_matrix.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/

@@ -160,9 +160,37 @@ static void result(struct oracle_wave *w, unsigned reg, unsigned lane, uint64_t 
         w->v[reg + 1][lane] = (uint32_t)(v >> 32);
 }
 
-/* Offset bit 15: four lane numbers of a quad. Else and, or, xor masks within 32 lanes. */
+/* The FFT orders of the manuals' examples, by mask; the others move nothing. */
+static unsigned fft(unsigned mask, unsigned lane)
+{
+    static const uint8_t order[2][32] = {
+        {0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 10, 26, 6, 22, 14, 30,
+         1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23, 15, 31},
+        {0,  8,  4,  12, 2,  10, 6,  14, 1,  9,  5,  13, 3,  11, 7,  15,
+         16, 24, 20, 28, 18, 26, 22, 30, 17, 25, 21, 29, 19, 27, 23, 31}};
+
+    return mask == 0 ? order[0][lane] : mask == 0x10 ? order[1][lane] : lane;
+}
+
+/* To the left by bits 5..9, to the right with bit 10; lanes change only outside of the mask's bits.
+ */
+static unsigned rotated(unsigned offset, unsigned lane)
+{
+    unsigned by = offset >> 5 & 31, to = (lane + (offset & 0x400 ? 32 - by : by)) % 32, from = 0;
+
+    for (unsigned bit = 1; bit < 32; bit *= 2)
+        from += offset & bit ? lane & bit : to & bit;
+    return from;
+}
+
+/* Offset bit 15: four lane numbers of a quad, or the FFT and rotation modes. Else and, or, xor
+ * masks within 32 lanes. */
 static unsigned swizzled(unsigned offset, unsigned lane)
 {
+    if (offset >= 0xe000)
+        return (lane & ~31u) + fft(offset & 31, lane & 31);
+    if (offset >= 0xc000)
+        return (lane & ~31u) + rotated(offset, lane & 31);
     if (offset & 0x8000)
         return (lane & ~3u) + (offset >> 2 * (lane & 3) & 3);
     return (lane & ~31u) +
@@ -298,14 +326,15 @@ static struct sem_case *begin(struct sem_list *l, const struct row *r, const cha
 
 static void add(struct sem_list *l, const struct row *r, bool gfx11)
 {
-    static const unsigned swizzles[] = {0x80e4, 0x8027, 0x801b, 0x041f, 0x101f,
-                                        0x7c1f, 0x0018, 0x03e0, 0x5555};
+    static const unsigned swizzles[] = {0x80e4, 0x8027, 0x801b, 0x041f, 0x101f, 0x7c1f,
+                                        0x0018, 0x03e0, 0x5555, 0xe000, 0xe010, 0xe01f,
+                                        0xc020, 0xc0e0, 0xc421, 0xc7e0, 0xc063, 0xc538};
     const char *name = r->name[gfx11];
     bool two =
         r->kind == A_MSKOR || r->kind == A_CMPST || r->kind == A_CMPST_F || r->kind == A_WRAP;
     struct sem_case *c;
 
-    for (unsigned n = 0; n < (r->form == SWIZZLE ? 9u : 2u); n++) {
+    for (unsigned n = 0; n < (r->form == SWIZZLE ? 18u : 2u); n++) {
         c = begin(l, r, name);
         c->arg[0] = n ? 1024 : 0;
         switch (r->form) {
