@@ -60,6 +60,12 @@ tests_tools_emu_test_exec_start_SOURCES = tests/tools/emu/test_exec_start.c \
 tests_tools_emu_test_exec_start_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_tools_emu_test_exec_start_LDADD = tools/emu/libemu.la
 TESTS += tests/tools/emu/test_exec_start
+check_PROGRAMS += tests/tools/emu/test_exec_round
+tests_tools_emu_test_exec_round_SOURCES = tests/tools/emu/test_exec_round.c \
+	tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_round_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_round_LDADD = tools/emu/libemu.la
+TESTS += tests/tools/emu/test_exec_round
 check_PROGRAMS += tests/tools/emu/test_counters
 tests_tools_emu_test_counters_SOURCES = tests/tools/emu/test_counters.c \
 	tests/tools/emu/test_exec_asm.h
