@@ -29,36 +29,21 @@ static const char help[] =
     "Exit status: 0 everything passed, 1 something failed, 2 wrong command.\n";
 
 struct options {
-    const char *emulate, *images, *torch, *root;
-    int device; /* -1: all */
+    struct cli_common common; /* device -1: all */
+    const char *torch, *root;
     bool quick, json, environment;
 };
 
-enum {
-    EMULATE = 256,
-    DEVICE,
-    IMAGES,
-    QUICK,
-    JSON,
-    ENVIRONMENT,
-    TORCH,
-    ROOT,
-    SHOW_HELP,
-    SHOW_VERSION
-};
+enum { QUICK = 256, JSON, ENVIRONMENT, TORCH, ROOT };
 
 /* clang-format off */
 static const struct option known[] = {
-    {"emulate", required_argument, NULL, EMULATE},
-    {"device", required_argument, NULL, DEVICE},
-    {"images", required_argument, NULL, IMAGES},
     {"quick", no_argument, NULL, QUICK},
     {"json", no_argument, NULL, JSON},
     {"environment", no_argument, NULL, ENVIRONMENT},
     {"torch", required_argument, NULL, TORCH},
     {"root", required_argument, NULL, ROOT},
-    {"help", no_argument, NULL, SHOW_HELP},
-    {"version", no_argument, NULL, SHOW_VERSION},
+    CLI_COMMON_OPTIONS,
     {0},
 };
 /* clang-format on */
@@ -67,18 +52,9 @@ static void parse_options(int argc, char **argv, struct options *o)
 {
     int option;
 
-    *o = (struct options){.device = -1, .root = ""};
+    *o = (struct options){.common.device = -1, .root = ""};
     while ((option = cli_option(argc, argv, ":", known)) != -1)
         switch (option) {
-        case EMULATE:
-            o->emulate = optarg;
-            break;
-        case DEVICE:
-            o->device = cli_int("--device", optarg, 0, CHECK_DEVICES_MAX - 1);
-            break;
-        case IMAGES:
-            o->images = optarg;
-            break;
         case QUICK:
             o->quick = true;
             break;
@@ -94,12 +70,8 @@ static void parse_options(int argc, char **argv, struct options *o)
         case ROOT:
             o->root = optarg;
             break;
-        case SHOW_HELP:
-            fputs(help, stdout);
-            exit(CLI_OK);
-        case SHOW_VERSION:
-            cli_print_version();
-            exit(CLI_OK);
+        default:
+            cli_common(option, help, CHECK_DEVICES_MAX - 1, &o->common);
         }
     if (optind < argc)
         cli_usage_error("%s is no option", argv[optind]);
@@ -147,13 +119,14 @@ static const char *cure_of(enum aothip_status code, const struct options *o)
 {
     switch (code) {
     case AOTHIP_E_NO_HIP:
-        return o->emulate ? NULL
-                          : "Install ROCm's HIP runtime (libamdhip64), name one in "
-                            "AOTHIP_HIP_LIBRARY,\nor try the emulator: --emulate all";
+        return o->common.emulate ? NULL
+                                 : "Install ROCm's HIP runtime (libamdhip64), name one in "
+                                   "AOTHIP_HIP_LIBRARY,\nor try the emulator: --emulate all";
     case AOTHIP_E_NO_DEVICE:
-        return o->emulate ? NULL
-                          : "Is the amdgpu driver loaded, may you open /dev/kfd and /dev/dri, does "
-                            "HIP_VISIBLE_DEVICES\nhide the GPU? Without a GPU: --emulate all";
+        return o->common.emulate
+                   ? NULL
+                   : "Is the amdgpu driver loaded, may you open /dev/kfd and /dev/dri, does "
+                     "HIP_VISIBLE_DEVICES\nhide the GPU? Without a GPU: --emulate all";
     case AOTHIP_E_NO_IMAGES:
         return "Name the directory with --images or in AOTHIP_IMAGES.";
     case AOTHIP_E_VERSION:
@@ -171,9 +144,9 @@ static enum aothip_status prepare(const struct options *o, struct check_report *
                                   struct aothip_context **context)
 {
     char all[sizeof(r->image[0].gpu) * CHECK_IMAGES_MAX];
-    const char *gpus = o->emulate;
+    const char *gpus = o->common.emulate;
 
-    if (take_failure(&r->error, aothip_open(o->images, context)))
+    if (take_failure(&r->error, aothip_open(o->common.images, context)))
         return r->error.code;
     r->directory = aothip_directory(*context);
     /* The images of another GPU may be broken; that fails the check, but does not end it. */
@@ -191,9 +164,9 @@ static enum aothip_status prepare(const struct options *o, struct check_report *
         return r->error.code;
     if (device_open_runtime(&r->runtime, &r->error))
         return r->error.code;
-    if (o->device >= r->runtime.count)
+    if (o->common.device >= r->runtime.count)
         return status_set(&r->error, AOTHIP_E_NO_DEVICE,
-                          "there is no device %d; there %s %d, from 0", o->device,
+                          "there is no device %d; there %s %d, from 0", o->common.device,
                           r->runtime.count == 1 ? "is" : "are", r->runtime.count);
     if (r->runtime.count > CHECK_DEVICES_MAX)
         r->runtime.count = CHECK_DEVICES_MAX;
@@ -274,7 +247,7 @@ int main(int argc, char **argv)
     if (!o.json)
         check_print_head(&report);
     for (i = 0; !report.error.code && i < report.runtime.count; i++)
-        if (o.device < 0 || o.device == i)
+        if (o.common.device < 0 || o.common.device == i)
             check_device(&o, &report, i, context);
     report.cure = cure_of(report.error.code ? report.error.code : report.list.code, &o);
     for (i = 0; i < report.devices && !report.cure; i++)

@@ -54,6 +54,28 @@ int cli_option(int argc, char **argv, const char *letters, const struct option *
     cli_usage_error("unknown option -%c", optopt);
 }
 
+int cli_common(int option, const char *help, int last_device, struct cli_common *common)
+{
+    switch (option) {
+    case CLI_DEVICE:
+        common->device = cli_int("--device", optarg, 0, last_device);
+        return 1;
+    case CLI_EMULATE:
+        common->emulate = optarg;
+        return 1;
+    case CLI_IMAGES:
+        common->images = optarg;
+        return 1;
+    case CLI_HELP:
+        fputs(help, stdout);
+        exit(CLI_OK);
+    case CLI_VERSION:
+        cli_print_version();
+        exit(CLI_OK);
+    }
+    return 0;
+}
+
 int cli_int(const char *option, const char *text, int low, int high)
 {
     char *end;

@@ -19,6 +19,27 @@ void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2
 /* getopt_long(); a wrong option ends the program with one line that names it. */
 int cli_option(int argc, char **argv, const char *letters, const struct option *options);
 
+/*
+ * What all programs that need a GPU take: --device N, --emulate GPU, --images DIR, --help and
+ * --version. CLI_COMMON_OPTIONS goes into the options' table; cli_common() handles one of its
+ * values and returns 1, or 0 if it is none. After --help and --version the program ends.
+ */
+enum { CLI_DEVICE = 512, CLI_EMULATE, CLI_IMAGES, CLI_HELP, CLI_VERSION };
+#define CLI_COMMON_OPTIONS                                                                         \
+    {"device", required_argument, NULL, CLI_DEVICE},                                               \
+        {"emulate", required_argument, NULL, CLI_EMULATE},                                         \
+        {"images", required_argument, NULL, CLI_IMAGES}, {"help", no_argument, NULL, CLI_HELP},    \
+    {                                                                                              \
+        "version", no_argument, NULL, CLI_VERSION                                                  \
+    }
+
+struct cli_common {
+    const char *emulate, *images; /* NULL: not given */
+    int device;
+};
+enum { CLI_DEVICE_MAX = 1 << 20 };
+int cli_common(int option, const char *help, int last_device, struct cli_common *common);
+
 /* A whole number, or a finite one; anything else is a usage error that names `option`. */
 int cli_int(const char *option, const char *text, int low, int high);
 double cli_number(const char *option, const char *text);

@@ -39,6 +39,15 @@ tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CF
 tools_aothip_replay_LDFLAGS = $(program_ldflags)
 tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 
+bin_PROGRAMS += tools/aothip-bench
+dist_man_MANS += tools/aothip-bench.1
+
+tools_aothip_bench_SOURCES = tools/bench.c tools/bench_report.c tools/bench_report.h \
+	tools/bench_shape.c tools/bench_shape.h
+tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
+tools_aothip_bench_LDFLAGS = $(program_ldflags)
+tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+
 bin_PROGRAMS += tools/aothip-inspect
 dist_man_MANS += tools/aothip-inspect.1
 

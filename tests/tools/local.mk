@@ -36,10 +36,10 @@ tests_tools_libstub_hip_old_la_SOURCES = tests/tools/stub_hip.c
 tests_tools_libstub_hip_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DSTUB_HIP_OLD
 tests_tools_libstub_hip_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 
-dist_check_SCRIPTS += tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/tools/replay.sh \
+dist_check_SCRIPTS += tests/tools/bench.sh tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/tools/replay.sh \
 	tests/tools/man.sh \
 	tests/tools/readme.sh tests/tools/environment.sh
-TESTS += tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/tools/replay.sh \
+TESTS += tests/tools/bench.sh tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/tools/replay.sh \
 	tests/tools/man.sh \
 	tests/tools/readme.sh tests/tools/environment.sh
 EXTRA_DIST += tests/tools/tool_test_lib.sh

@@ -5,7 +5,7 @@ options() { # lists --names, one a line
     sed 's/^\.[A-Za-z ]*Fl -/--/; s/Fl -/--/g' | grep -o -e '--[a-z0-9][a-z0-9-]*' | sort -u
 }
 
-for name in check run; do
+for name in bench check run; do
     page=$srcdir/tools/aothip-$name.1
     if command -v mandoc >/dev/null; then
         mandoc -Tlint -Wwarning "$page" >lint

@@ -1,0 +1,46 @@
+/* What aothip-bench measures: shapes from text and from presets, their work and their traffic. */
+#ifndef AOTHIP_BENCH_SHAPE_H
+#define AOTHIP_BENCH_SHAPE_H
+
+#include "aothip/aothip.h"
+
+#include <stdint.h>
+
+struct bench_shape {
+    int dtype, mask;
+    int batch, heads, heads_k, seq_q, seq_k, dim, dim_v;
+    int bshd;     /* 1: (batch, sequence, head, channel) in memory; 0: head before sequence */
+    int backward; /* 1: the backward pass alone */
+};
+
+enum { BENCH_ERROR_MAX = 256 };
+
+/*
+ * Reads "batch=4,heads=32,seq=4096,dim=128": in any order batch, heads, heads_k, seq (both), seq_q,
+ * seq_k, dim (both), dim_v, dtype=f16|bf16|f32, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd.
+ * What is not named is as in *shape, save that heads_k, seq_k and dim_v follow heads, seq_q and dim
+ * where those are named. Returns 0, or -1 with one line in `error`.
+ */
+int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ERROR_MAX]);
+
+/* Where bench_parse() begins: one head of everything, f16, no mask. */
+struct bench_shape bench_default(void);
+
+/* The shape as bench_parse() reads it; returns text. */
+enum { BENCH_TEXT_MAX = 192 };
+const char *bench_text(const struct bench_shape *shape, char text[BENCH_TEXT_MAX]);
+
+/* The shapes of a preset as lines of text, NULL behind the last; NULL if there is none. */
+const char *const *bench_preset(const char *name);
+
+/* A shape of the same kind that an emulator gets through in seconds. */
+struct bench_shape bench_cut(const struct bench_shape *shape);
+
+/*
+ * Floating-point operations of the matrix products that are needed, two a multiplication: masked
+ * pairs of query and key are not. Bytes of each input and output once.
+ */
+double bench_flops(const struct bench_shape *shape);
+double bench_bytes(const struct bench_shape *shape);
+
+#endif
