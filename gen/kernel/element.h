@@ -83,10 +83,7 @@ DEVICE int table_entry(kernarg_u64 table, kernarg_i64 i)
     return ((const __attribute__((address_space(4))) kernarg_i32 *)table)[i];
 }
 
-/*
- * Row `key` of k or v of a sequence; what follows it in its page (a multiple of 16 rows, beginning
- * at one) lies stride.seq apart. Sequences in pages begin at row 0 of the first page.
- */
+/* Row `key` of k or v of a sequence. One in pages begins with row 0 of its first page. */
 DEVICE GLOBAL char *key_row(const struct attn_problem &a, kernarg_u64 data,
                             const struct kernarg_strides &stride, const struct sequence &sequence,
                             int head, int key)
@@ -94,8 +91,8 @@ DEVICE GLOBAL char *key_row(const struct attn_problem &a, kernarg_u64 data,
     kernarg_i64 entry = sequence.batch_k, row = (kernarg_i64)sequence.start_k + key;
     if (a.block_table) {
         entry = table_entry(a.block_table,
-                            sequence.number * a.block_table_stride + (row >> a.page_shift));
-        row &= (1 << a.page_shift) - 1;
+                            sequence.number * a.block_table_stride + (key >> a.page_shift));
+        row = key & ((1 << a.page_shift) - 1);
     } else if (a.batch_index) {
         entry = table_entry(a.batch_index, sequence.number);
     }
@@ -130,6 +127,19 @@ template <class T> DEVICE const T &late_arguments()
 DEVICE u32 sequence_number(const struct attn_problem &a)
 {
     return __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
+}
+
+/* The seed and offset that dropout used, for the caller; by one thread of a launch. */
+DEVICE void write_seed(const struct attn_problem &a, kernarg_u64 seed, kernarg_u64 offset)
+{
+    typedef GLOBAL kernarg_u64 *u64s;
+    if (!(a.flags & KERNARG_DROPOUT))
+        return;
+    if (seed)
+        *(u64s)seed = a.dropout_seed + (a.dropout_seed_pointer ? *(u64s)a.dropout_seed_pointer : 0);
+    if (offset)
+        *(u64s)offset =
+            a.dropout_offset + (a.dropout_offset_pointer ? *(u64s)a.dropout_offset_pointer : 0);
 }
 
 #endif

@@ -1,0 +1,92 @@
+/*
+ * Forward attention with f32 inputs, outputs and arithmetic, for every feature, alignment and dim.
+ * A workgroup has TILE_Q rows of one head, each of its teams of waves 16 of them; attn_f32.h tells
+ * how. Grid as attn_fwd.
+ */
+#define SLICE_MOST 128
+#define TEAMS_OF_ROWS TEAMS /* each has its own */
+#include "attn_f32.h"
+
+static_assert(KERNEL_TILE_Q == TEAMS * SIDE && KERNEL_TILE_K == SIDE, "16 rows a team");
+
+/* The rows of a workgroup, or of a team; at least one. Uniform. */
+struct rows {
+    int first, last;
+};
+
+/*
+ * Keys that some of the rows see, from a multiple of 16 on, and how many blocks of 16. With several
+ * waves a team all teams wait for each other, so the rows must be those of the workgroup.
+ */
+struct blocks {
+    int first, count;
+};
+
+DEVICE struct blocks blocks_of(const struct sequence &sequence, struct rows rows)
+{
+    int first = interval_first(sequence, rows.first), last = interval_last(sequence, rows.last);
+    first &= -SIDE;
+    return {first, first > last ? 0 : (last - first) / SIDE + 1};
+}
+
+DEVICE void finish(const struct column_state &x, const struct wave_job &job, struct rows team)
+{
+    const struct attn_fwd_args &args = late_arguments<struct attn_fwd_args>();
+    const struct attn_problem &a = args.problem;
+    const struct sequence sequence = sequence_of(a, job.sequence.number);
+    struct row_end end =
+        end_row(x.shift, column_sum(x.sum), sink_of(a, job.head), __builtin_inff());
+    float factor = end.factor * (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1);
+    if (team.first + (int)lane_column() > team.last)
+        return;
+    store_output((GLOBAL float *)query_row(args.o, args.o_stride, sequence, job.head, job.row), x,
+                 job, factor);
+    GLOBAL float *lse = args.lse ? lse_of(a, args.lse, sequence, job.head, job.row) : nullptr;
+    if (lse && job.slice == 0 && lane_group() == 0)
+        *lse = end.lse * a.lse_unit;
+}
+
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+KERNEL_SYMBOL(struct attn_fwd_args args)
+{
+    const struct attn_problem &a = args.problem;
+    u32 number = sequence_number(a), x = __builtin_amdgcn_workgroup_id_x();
+    if (number >= (u32)a.batch)
+        return;
+    if (x == 0 && number == 0 && thread_id() == 0)
+        write_seed(a, args.seed_output, args.offset_output);
+
+    const struct sequence sequence = sequence_of(a, (int)number);
+    u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
+    u32 before = uniform(x / (u32)a.heads_q);
+    int head = (int)(x - before * (u32)a.heads_q),
+        first = (int)(tiles - 1 - before) * KERNEL_TILE_Q;
+    int end = sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q;
+    if (first >= end)
+        return;
+    const struct rows all = {first,
+                             first + KERNEL_TILE_Q < end ? first + KERNEL_TILE_Q - 1 : end - 1};
+
+    struct wave_job job;
+    begin_job(job, a, sequence, (int)uniform((u32)head / (u32)a.group));
+    first += job.team * SIDE;
+    const bool any_row = first <= all.last;
+    const struct rows team = {any_row ? first : all.last,
+                              first + SIDE - 1 < all.last ? first + SIDE - 1 : all.last};
+    int row = team.first + (int)lane_column();
+    job.row = row < team.last ? row : team.last;
+    job.head = head;
+    asm("" : "+v"(job.head)); /* what follows from it goes to vector registers: see make_scores() */
+    job.visible = visible_keys(sequence, job.row);
+    set_full(job, team.first, team.last);
+
+    struct q_block q;
+    load_q(q, job, query_row(a.q, a.q_stride, sequence, head, job.row));
+    struct column_state state = {};
+    state.shift = SHIFT_UNSET;
+    struct blocks blocks = blocks_of(sequence, SLICES > 1 ? all : team);
+    walk_keys<struct attn_fwd_args>(state, job, q, blocks.first, SIDE, blocks.count);
+    if (any_row)
+        finish(state, job, team);
+}
