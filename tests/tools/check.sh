@@ -66,8 +66,8 @@ contains out '0 of 8 cases passed on 1 device' 'alone'
 
 # Images of another version, and damaged ones. The version stands 16 bytes into the file.
 mkdir -p "bad/amd-$first/flash"
-file=bad/amd-$first/flash/attn_fwd.zst
-cp "$images/amd-$first/flash/attn_fwd.zst" good.zst
+file=bad/amd-$first/flash/attn.zst
+cp "$images/amd-$first/flash/attn.zst" good.zst
 cp good.zst $file
 printf '\177' | dd of=$file bs=1 seek=16 conv=notrunc 2>dd
 exits 1 'images of another version' "$check" --images bad
