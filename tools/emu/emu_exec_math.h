@@ -31,6 +31,12 @@ EMU_INLINE uint64_t f64_bits(double f)
     return r.u64;
 }
 
+/* c ? a : b as arithmetic: chains of conditionals become jumps, and then no vector code. */
+EMU_INLINE uint32_t choose(bool c, uint32_t a, uint32_t b)
+{
+    return b ^ ((a ^ b) & -(uint32_t)c);
+}
+
 EMU_INLINE uint32_t lo16(uint32_t u)
 {
     return u & 0xffff;
@@ -491,12 +497,12 @@ EMU_INLINE uint32_t mad_f16(uint32_t a, uint32_t b, uint32_t c)
 EMU_INLINE uint32_t f32_f16_rtz(uint32_t u)
 {
     uint32_t a = u & 0x7fffffff, nor = (a - 0x38000000) >> 13;
-    float small = as_f32(a < 0x38800000 ? a : 0);
-    uint32_t r = a < 0x38800000 ? (uint32_t)(int32_t)(small * 0x1p24f) : nor;
+    uint32_t small = a < 0x38800000 ? a : 0;
+    uint32_t r = choose(a < 0x38800000, (uint32_t)(int32_t)(as_f32(small) * 0x1p24f), nor);
 
-    r = a >= 0x47800000 ? 0x7bff : r;
-    r = a == 0x7f800000 ? 0x7c00 : r;
-    r = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : r;
+    r = choose(a >= 0x47800000, 0x7bff, r);
+    r = choose(a == 0x7f800000, 0x7c00, r);
+    r = choose(a > 0x7f800000, 0x7e00 | (a >> 13 & 0x3ff), r);
     return r | (u >> 16 & 0x8000);
 }
 

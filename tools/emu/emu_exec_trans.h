@@ -39,12 +39,14 @@ EMU_INLINE double exp2_f64(double x)
     return as_f64(f64_bits(p) + (f64_bits(big) << 52));
 }
 
+/* Denormals need no flushing before: 2^x is 1 for them in any case. */
 EMU_INLINE float exp_f32(float x)
 {
-    float c = x < -200.0f ? -200.0f : x > 200.0f ? 200.0f : x;
-    float r = flush_f32((float)exp2_f64(flush_f32(c)));
+    float above = x > -200.0f ? x : -200.0f, c = above < 200.0f ? above : 200.0f;
+    uint32_t r = f32_bits((float)exp2_f64((double)c));
 
-    return x == x ? r : as_f32(quiet32(f32_bits(x)));
+    r = r < 0x00800000 ? 0 : r;
+    return as_f32(choose(x != x, quiet32(f32_bits(x)), r));
 }
 
 /* log2 of a positive normal double: exponent, and 2/ln2 * atanh((m-1)/(m+1)) with m in [0.7, 1.42).

@@ -29,13 +29,14 @@ enum layout {
     ONE_ROW       /* all rows are the same: a constant */
 };
 
-FORCE size_t row_offset(const struct emu_shape *s, enum layout layout, unsigned i)
+/* Of row i + r, i and the tile's height being multiples of 4: four rows lie in four registers. */
+FORCE size_t row_offset(const struct emu_shape *s, enum layout layout, unsigned i, unsigned r)
 {
     struct emu_place at;
     if (layout != IN_REGISTERS)
-        return layout == ROW_MAJOR ? (size_t)i * s->n : 0;
-    at = emu_matrix_place(s, 4, 0, i);
-    return (size_t)at.item * 64 + at.lane;
+        return layout == ROW_MAJOR ? (size_t)(i + r) * s->n : 0;
+    at = emu_matrix_place(s, 4, 0, i + r / 4 * 4);
+    return (size_t)at.item * 64 + at.lane + r % 4 * 64;
 }
 
 /* `rows` by `cols` vectors of the sum stay in registers over all of k. */
@@ -47,7 +48,7 @@ FORCE void fused_tile(const struct emu_shape *s, unsigned i, unsigned j, unsigne
     wide sum[8];
     for (unsigned r = 0; r < rows; r++)
         for (unsigned q = 0; q < cols; q++)
-            sum[r * cols + q] = load_wide(c + row_offset(s, from, i + r) + j + q * F, width);
+            sum[r * cols + q] = load_wide(c + row_offset(s, from, i, r) + j + q * F, width);
     for (unsigned p = 0; p < s->k; p++)
         for (unsigned q = 0; q < cols; q++) {
             wide y = load_wide(b + p * s->n + j + q * F, width);
@@ -58,7 +59,7 @@ FORCE void fused_tile(const struct emu_shape *s, unsigned i, unsigned j, unsigne
         }
     for (unsigned r = 0; r < rows; r++)
         for (unsigned q = 0; q < cols; q++)
-            memcpy(d + row_offset(s, to, i + r) + j + q * F, &sum[r * cols + q], width * sizeof *d);
+            memcpy(d + row_offset(s, to, i, r) + j + q * F, &sum[r * cols + q], width * sizeof *d);
 }
 
 /* a[k][m], b[k][n]. Constant shapes let the compiler unroll. d may be c. */
@@ -71,34 +72,45 @@ FORCE void fused(const struct emu_shape *s, const float *a, const float *b, cons
             fused_tile(s, i, j, s->m < rows ? s->m : rows, cols, a, b, c, d, from, to);
 }
 
-/* One half of each of n dwords as bf16, n a multiple of 16. */
-FORCE void bf16_halves(float *to, const uint32_t *from, unsigned shift, unsigned n)
+/* The low and the high halves of n dwords as bf16, n a multiple of 16. */
+FORCE void split_bf16(float *lo, float *hi, const uint32_t *from, unsigned n)
 {
     for (unsigned l = 0; l < n; l += F) {
-        wide_bits x;
+        wide_bits x, y;
         memcpy(&x, from + l, sizeof x);
-        x = shift ? x & 0xffff0000 : x << 16;
-        memcpy(to + l, &x, sizeof x);
+        y = x << 16;
+        x &= 0xffff0000;
+        memcpy(lo + l, &y, sizeof y);
+        memcpy(hi + l, &x, sizeof x);
     }
 }
 
 /* The same as f16. */
-FORCE void f16_halves(float *to, const uint32_t *from, unsigned shift, unsigned n)
+FORCE void split_f16(float *lo, float *hi, const uint32_t *from, unsigned n)
 {
 #if defined(EMU_AVX512)
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
     for (unsigned l = 0; l < n; l += 16) {
-        __m512i x = _mm512_srli_epi32(_mm512_loadu_si512(from + l), shift);
-        _mm512_storeu_ps(to + l, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)));
+        __m512 x = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + l)));
+        __m512 y = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + l + 8)));
+        _mm512_storeu_ps(lo + l, _mm512_permutex2var_ps(x, even, y));
+        _mm512_storeu_ps(hi + l, _mm512_permutex2var_ps(x, odd, y));
     }
 #elif defined(EMU_AVX2)
     for (unsigned l = 0; l < n; l += 8) {
-        __m256i x = _mm256_srli_epi32(_mm256_loadu_si256((const void *)(from + l)), (int)shift);
-        x = _mm256_and_si256(x, _mm256_set1_epi32(0xffff));
-        __m128i h = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-        _mm256_storeu_ps(to + l, _mm256_cvtph_ps(h));
+        __m256 x = _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + l)));
+        __m256 y = _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + l + 4)));
+        __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0x88));
+        __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0xdd));
+        _mm256_storeu_pd((double *)(lo + l), _mm256_permute4x64_pd(even, 0xd8));
+        _mm256_storeu_pd((double *)(hi + l), _mm256_permute4x64_pd(odd, 0xd8));
     }
 #else
-    for (unsigned l = 0; l < n; l++)
-        to[l] = half((uint16_t)(from[l] >> shift));
+    for (unsigned l = 0; l < n; l++) {
+        lo[l] = half((uint16_t)from[l]);
+        hi[l] = half((uint16_t)(from[l] >> 16));
+    }
 #endif
 }

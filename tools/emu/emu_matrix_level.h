@@ -63,18 +63,18 @@ FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned
                   float *out)
 {
     const unsigned per = k * m * blocks / 64, bits = elem_bits(type), in_dword = 32 / bits;
+    const bool split = bits == 16 && m % 16 == 0;
     for (unsigned g = 0; g < 64 / m; g++)
-        for (unsigned e = 0; e < per; e++) {
+        for (unsigned e = 0; e < per; e += split ? 2 : 1) {
             float *to = out + (g % blocks * k + g / blocks * per + e) * m;
             const uint32_t *from = rows + e / in_dword * 64 + g * m;
-            const unsigned shift = e % in_dword * bits;
-            if (type == EMU_EL_F16 && m % 16 == 0)
-                f16_halves(to, from, shift, m);
-            else if (type == EMU_EL_BF16 && m % 16 == 0)
-                bf16_halves(to, from, shift, m);
+            if (split && type == EMU_EL_F16)
+                split_f16(to, to + m, from, m);
+            else if (split)
+                split_bf16(to, to + m, from, m);
             else
                 for (unsigned l = 0; l < m; l++)
-                    to[l] = element(from[l] >> shift, type);
+                    to[l] = element(from[l] >> e % in_dword * bits, type);
         }
 }
 
@@ -230,12 +230,12 @@ static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_s
 /* A or B of WMMA from lanes 0..15 of eight registers: out[k][lane]. */
 static void wmma_operand(float *out, const uint32_t *rows, unsigned lanes, bool bf16)
 {
-    for (unsigned k = 0; k < 16; k++) {
-        const uint32_t *from = rows + k / 2 * lanes;
+    for (unsigned k = 0; k < 16; k += 2) {
+        float *lo = out + k * 16, *hi = lo + 16;
         if (bf16)
-            bf16_halves(out + k * 16, from, k % 2 * 16, 16);
+            split_bf16(lo, hi, rows + k / 2 * lanes, 16);
         else
-            f16_halves(out + k * 16, from, k % 2 * 16, 16);
+            split_f16(lo, hi, rows + k / 2 * lanes, 16);
     }
 }
 
