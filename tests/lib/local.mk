@@ -156,6 +156,14 @@ test_lib_built = -DIMAGES='"$(abs_top_builddir)/images/aotriton.images"' \
 tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built)
 tests_lib_test_end_to_end_LDADD = tools/libprogram.la lib/libaothip.la -lm
 
+# Launches with every tensor there is, written down and run again.
+test_lib_programs += tests/lib/test_capture
+tests_lib_test_capture_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built) \
+	-DREPLAY='"$(abs_top_builddir)/tools/aothip-replay"'
+tests_lib_test_capture_LDADD = tools/libprogram.la lib/libaothip.la tests/lib/libtestlib.la -lm
+tests_lib_test_capture_DEPENDENCIES = tools/libprogram.la lib/libaothip.la \
+	tests/lib/libtestlib.la tools/aothip-replay$(EXEEXT)
+
 # Which kernel is chosen, over the built images' indexes.
 check_PROGRAMS += tests/lib/test_coverage
 tests_lib_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
