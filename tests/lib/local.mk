@@ -165,7 +165,7 @@ tests_lib_test_capture_DEPENDENCIES = tools/libprogram.la lib/libaothip.la \
 	tests/lib/libtestlib.la tools/aothip-replay$(EXEEXT)
 
 # Which kernel is chosen, over the built images' indexes.
-check_PROGRAMS += tests/lib/test_coverage
+test_lib_programs += tests/lib/test_coverage
 tests_lib_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
 tests_lib_test_coverage_LDADD = tests/lib/libtestlib.la
 
