@@ -9,8 +9,10 @@
  *
  * Arithmetic: f32, f64 and integers accumulate in the order of k, each step fused and rounded. On
  * gfx90a f16 and bf16 products are added four at a time, pairwise, and then to the sum, each step
- * rounded to f32; in f32 mode these, too, accumulate in the order of k. Elsewhere the inputs of the
- * test make every order exact.
+ * rounded to f32. On gfx942 up to eight of them are cut to 24 bits below the largest, toward minus
+ * infinity, and added; the sum is cut to 31 bits and the accumulator to 24 below the larger of the
+ * two, and their sum is rounded. In f32 mode these, too, accumulate in the order of k. Elsewhere
+ * the inputs of the test make every order exact.
  */
 #include "oracle_matrix.h"
 
@@ -52,6 +54,63 @@ static struct sf rounded(const struct sf_format *f, struct sf v)
     return sf_unpack(f, sf_pack(f, v, &exact));
 }
 
+/* floor(v / 2^unit); v is finite. */
+static sf_i128 units(struct sf v, int unit)
+{
+    int shift = v.exp - unit;
+    sf_u128 lost = 0, n = v.sig;
+
+    if (v.cls == SF_IS_ZERO)
+        return 0;
+    if (shift >= 0) {
+        n <<= shift;
+    } else if (shift > -127) {
+        lost = n & (((sf_u128)1 << -shift) - 1);
+        n >>= -shift;
+    } else {
+        lost = n;
+        n = 0;
+    }
+    return v.sign ? -(sf_i128)n - (lost != 0) : (sf_i128)n;
+}
+
+/* e with 2^e <= |v| < 2^(e+1); far below every other for zero. */
+static int magnitude(struct sf v)
+{
+    int e = v.exp;
+
+    if (v.cls == SF_IS_ZERO)
+        return -900;
+    for (sf_u128 n = v.sig; n > 1; n >>= 1)
+        e++;
+    return e;
+}
+
+static struct sf whole(sf_i128 n, int unit)
+{
+    return n == 0 ? sf_zero(false) : sf_scale(sf_from_int((int64_t)n), unit);
+}
+
+/* gfx942: one group of n products onto acc. */
+static struct sf cut_group(const struct oracle_product *p, const uint64_t *a, const uint64_t *b,
+                           unsigned n, struct sf acc)
+{
+    struct sf product[8], sum;
+    sf_i128 s = 0;
+    int top = -900, e;
+
+    for (unsigned i = 0; i < n; i++) {
+        product[i] = sf_mul(sf_unpack(format(p->a), a[i]), sf_unpack(format(p->b), b[i]));
+        top = magnitude(product[i]) > top ? magnitude(product[i]) : top;
+    }
+    for (unsigned i = 0; i < n; i++)
+        s += units(product[i], top - 24);
+    sum = whole(s, top - 24);
+    e = magnitude(acc) > top ? magnitude(acc) : top;
+    return rounded(&sf_f32, sf_add(whole(units(sum, e - 31), e - 31),
+                                   whole(units(acc, e - 24), e - 24), SF_NEAREST));
+}
+
 /* The sum of products onto c in format f. */
 static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
                           const struct sf_format *f, const uint64_t *a, const uint64_t *b,
@@ -59,7 +118,13 @@ static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
 {
     struct sf acc = sf_unpack(f, c), s[4];
     bool grouped = !p->chain && t == T_GFX90A && (p->a == M_F16 || p->a == M_BF16);
+    bool cut = !p->chain && t == T_GFX942 && (p->a == M_F16 || p->a == M_BF16);
     unsigned kl = p->k / (64 / (p->m * p->blocks)), group = grouped ? kl < 4 ? kl : 4 : 1;
+
+    for (unsigned k = 0; cut && k < p->k; k += 8)
+        acc = cut_group(p, a + k, b + k, p->k - k < 8 ? p->k - k : 8, acc);
+    if (cut)
+        return sf_pack(f, acc, &exact);
 
     for (unsigned k = 0; k < p->k; k += group) {
         unsigned n = group;

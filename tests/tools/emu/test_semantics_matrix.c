@@ -5,7 +5,7 @@
  * Operands lie in the window: A at 0, B at 2048, C at 4096, each register 256 bytes; D replaces C.
  * Most elements are small whole numbers, so that every order of summation gives the same bits and a
  * wrong layout shows; where the arithmetic is known they also run on random fractions, where the
- * order counts: in "hw" mode f32 and, on gfx90a, f16 and bf16, in "f32" mode these everywhere.
+ * order counts: f32, f16 and bf16 in the modes "hw" and "f32".
  * MATRIX_MODE is the mode of this program.
  */
 #include <stdarg.h>
@@ -259,7 +259,7 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
     unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
     struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true}};
     char name[64], tail[64];
-    bool ordered = r->a == M_F32 || ((!g942 || f32_mode()) && (r->a == M_F16 || r->a == M_BF16));
+    bool ordered = r->a == M_F32 || r->a == M_F16 || r->a == M_BF16;
 
     if (!r->name[g942])
         return;
