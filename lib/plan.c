@@ -106,12 +106,11 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
     int64_t workgroups, splits, most = keys / SPLIT_MIN_KEYS;
     int entry[2];
-    if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
+    if (p->splits == 1 || (p->splits == 0 && rows > SPLIT_MAX_ROWS) || !rows || !heads_k ||
+        !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
-    if (rows > SPLIT_MAX_ROWS)
-        return 1;
     workgroups = shape_sequences(p) * heads_k *
                  args_count_tiles((uint32_t)(rows * (p->q.size[1] / heads_k)),
                                   entry_of(plan, entry[0])->tile_q);
@@ -181,11 +180,12 @@ static enum aothip_status plan_options(struct plan *plan, const struct aothip_at
 {
     const size_t room = p->workspace ? p->workspace_size : 0;
     struct aothip_attn_fwd_params rotated;
-    struct args_workspace workspace;
-    int32_t splits = choose_splits(plan, p);
-    if (args_fwd_workspace(p, splits).size > room)
+    struct args_workspace workspace = {0, 0, 0, 0};
+    int32_t splits = room ? choose_splits(plan, p) : 1;
+    if (splits > 1 && args_fwd_workspace(p, splits).size > room)
         splits = 1;
-    workspace = args_fwd_workspace(p, splits);
+    if (splits > 1 || p->rotary_cos)
+        workspace = args_fwd_workspace(p, splits);
     if (workspace.size > room)
         return status_set(why, AOTHIP_E_ARGUMENT,
                           "workspace: rotary_cos needs %llu bytes, but workspace_size is %zu%s",

@@ -1,9 +1,11 @@
 /* Checks what a forward problem has beside q, k, v, o; every message names the argument. Pure. */
 #include "validate.h"
 
+#include <string.h>
+
 #include "shape.h"
 
-enum { MIN_PAGE = 16, MAX_PAGE = 4096, MAX_SPLITS = 256 };
+enum { MAX_OPTIONS = 7, MIN_PAGE = 16, MAX_PAGE = 4096, MAX_SPLITS = 256 };
 
 typedef struct aothip_attn_fwd_params fwd_params;
 
@@ -105,12 +107,19 @@ static enum aothip_status check_pages(const fwd_params *p, struct status *why)
     return AOTHIP_OK;
 }
 
-/* A bias or a boolean mask: each size is that of the scores or 1. */
+/* A bias or a boolean mask, if it is there: each size is that of the scores or 1. */
 static enum aothip_status check_scores(struct validate_view *view, const fwd_params *p,
                                        struct status *why)
 {
     const int64_t wanted[4] = {shape_sequences(p), p->q.size[1], shape_grid_q(p), shape_max_k(p)};
     const struct aothip_tensor *tensor = view->tensor;
+    if (!tensor->data)
+        return AOTHIP_OK;
+    if (tensor == &p->keep && tensor->dtype != AOTHIP_BOOL)
+        return VALIDATE_FAIL("keep: dtype is %d, not BOOL", tensor->dtype);
+    if (tensor == &p->bias && tensor->dtype != AOTHIP_F32 && tensor->dtype != p->q.dtype)
+        return VALIDATE_FAIL("bias: dtype is %d, neither F32 nor q's %d", tensor->dtype,
+                             p->q.dtype);
     for (int i = 0; i < 4; i++) {
         const int64_t size = tensor->size[i];
         if (size != 1 && (i < 2 ? size != wanted[i] : size < wanted[i]))
@@ -118,25 +127,6 @@ static enum aothip_status check_scores(struct validate_view *view, const fwd_par
                                  (long long)size, (long long)wanted[i]);
     }
     return validate_span(view, why);
-}
-
-static enum aothip_status check_bias_and_keep(const fwd_params *p, struct validate_view *bias,
-                                              struct validate_view *keep, struct status *why)
-{
-    if (p->bias.data) {
-        if (p->bias.dtype != AOTHIP_F32 && p->bias.dtype != p->q.dtype)
-            return VALIDATE_FAIL("bias: dtype is %d, neither F32 nor q's %d", p->bias.dtype,
-                                 p->q.dtype);
-        if (check_scores(bias, p, why))
-            return why->code;
-    }
-    if (p->keep.data) {
-        if (p->keep.dtype != AOTHIP_BOOL)
-            return VALIDATE_FAIL("keep: dtype is %d, not BOOL", p->keep.dtype);
-        if (check_scores(keep, p, why))
-            return why->code;
-    }
-    return AOTHIP_OK;
 }
 
 static enum aothip_status check_dropout(const fwd_params *p, struct status *why)
@@ -245,32 +235,41 @@ static enum aothip_status check_workspace(const fwd_params *p, struct status *wh
     return validate_pointer("workspace", p->workspace, 16, why);
 }
 
+/* Adds an optional tensor, if it is there, to the views that must not overlap. */
+static struct validate_view *add_view(struct validate_view *views, int *count, const char *name,
+                                      const struct aothip_tensor *tensor, int written)
+{
+    struct validate_view *view = &views[*count];
+    view->name = name;
+    view->tensor = tensor;
+    view->begin = view->end = 0;
+    view->written = written;
+    *count += tensor->data != NULL;
+    return view;
+}
+
 enum aothip_status validate_options(const fwd_params *p,
                                     const struct validate_view views[VALIDATE_REQUIRED],
                                     struct status *why)
 {
-    enum { LSE = VALIDATE_REQUIRED, BIAS, KEEP, PROBS, K_NEW, V_NEW, VIEWS };
-    struct validate_view all[VIEWS] = {
-        views[VALIDATE_Q],
-        views[VALIDATE_K],
-        views[VALIDATE_V],
-        views[VALIDATE_O],
-        [LSE] = {.name = "lse", .written = 1},
-        [BIAS] = {.name = "bias", .tensor = &p->bias},
-        [KEEP] = {.name = "keep", .tensor = &p->keep},
-        [PROBS] = {.name = "probs", .tensor = &p->probs, .written = 1},
-        [K_NEW] = {.name = "k_new", .tensor = &p->k_new},
-        [V_NEW] = {.name = "v_new", .tensor = &p->v_new},
-    };
+    struct validate_view all[VALIDATE_REQUIRED + MAX_OPTIONS], *lse = &all[VALIDATE_REQUIRED];
+    int count = VALIDATE_REQUIRED + 1;
+    memcpy(all, views, VALIDATE_REQUIRED * sizeof(all[0]));
+    lse->name = "lse";
+    lse->tensor = NULL;
+    lse->written = 1;
+    all[VALIDATE_O].written = 1;
+    all[VALIDATE_K].written = all[VALIDATE_V].written = p->k_new.data != NULL;
     if (check_flag("index64", p->index64, why) ||
         check_seqs("q_seqs", &p->q_seqs, p->index64, why) ||
         check_seqs("k_seqs", &p->k_seqs, p->index64, why) || check_batch(p, why) ||
-        check_pages(p, why) || check_lse(p, &all[LSE], why) || check_score_scalars(p, why) ||
-        check_bias_and_keep(p, &all[BIAS], &all[KEEP], why) || check_dropout(p, why) ||
-        check_probs(p, &all[PROBS], why) || check_append(p, &all[K_NEW], &all[V_NEW], why) ||
+        check_pages(p, why) || check_lse(p, lse, why) || check_score_scalars(p, why) ||
+        check_scores(add_view(all, &count, "bias", &p->bias, 0), p, why) ||
+        check_scores(add_view(all, &count, "keep", &p->keep, 0), p, why) || check_dropout(p, why) ||
+        check_probs(p, add_view(all, &count, "probs", &p->probs, 1), why) ||
+        check_append(p, add_view(all, &count, "k_new", &p->k_new, 0),
+                     add_view(all, &count, "v_new", &p->v_new, 0), why) ||
         check_rotary(p, why) || check_workspace(p, why))
         return why->code;
-    all[VALIDATE_O].written = 1;
-    all[VALIDATE_K].written = all[VALIDATE_V].written = p->k_new.data != NULL;
-    return validate_apart(all, VIEWS, why);
+    return validate_apart(all, count, why);
 }
