@@ -18,7 +18,7 @@ static const char help[] =
     "its keys: batch heads heads_k seq seq_q seq_k dim dim_v, dtype=f16|bf16|f32,\n"
     "mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd.\n"
     "\n"
-    "      --file FILE        shapes, one a line; # begins a comment; -: standard input\n"
+    "      --file FILE        shapes, one a line; # begins a comment; -: stdin\n"
     "      --preset NAME      the shapes of mi300x or strix-halo\n"
     "      --backward         the backward pass of each shape instead\n"
     "      --both             both passes of each shape\n"
@@ -26,13 +26,13 @@ static const char help[] =
     "      --warm-up N        calls before them; default 3\n"
     "      --json, --csv      for machines\n"
     "      --device N         which GPU, from 0; default 0\n"
-    "      --emulate GPU      run on the emulator, as gfx942 or another GPU: prints\n"
-    "                         counts, not times; shapes of presets are cut down\n"
+    "      --emulate GPU      run on the emulator, as gfx942 or another GPU: counts,\n"
+    "                         not times; shapes of presets are cut down\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
     "      --help, --version\n"
     "\n"
-    "Without shapes it takes the preset that fits the GPU. Exit status: 0 done, 1 something\n"
-    "failed, 2 wrong command.\n";
+    "Without shapes it takes the preset that fits.\n"
+    "Exit status: 0 done, 1 something failed, 2 wrong command.\n";
 
 enum { PASS_AS_GIVEN, PASS_BACKWARD, PASS_BOTH };
 

@@ -26,7 +26,7 @@ tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_aothip_check_LDFLAGS = $(program_ldflags)
 tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
 
-tools_aothip_run_SOURCES = tools/run.c
+tools_aothip_run_SOURCES = tools/run.c tools/run.h tools/run_extra.c tools/run_files.c
 tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tools_aothip_run_LDFLAGS = $(program_ldflags)
 tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm

@@ -132,35 +132,64 @@ int64_t ref_strays_lse(const struct ref_fwd *answer, const float *lse, int64_t c
     return stray;
 }
 
-/* Element (h, n) of row m of probs, and how far off it may be. */
-static double expected_probs(const struct ref_problem *p, const struct ref_head *h, int64_t n,
-                             int dtype, double *allowed)
+/* The exact attention and, for the tolerance, the plain one. */
+struct probs {
+    struct ref_problem exact, plain;
+    struct ref_head h, g;
+    double relative; /* largest relative error of the plain probabilities of a row */
+};
+
+static double probability(const struct ref_head *h, int64_t n)
 {
-    double sign = h->kept[n] ? 1 : -1, value;
     int seen = n >= h->lo && n < h->hi && h->seen && h->s[n] > -INFINITY;
+    return seen ? h->p[n] / h->sum : 0;
+}
+
+static void make_probs_row(struct probs *x, int64_t m)
+{
+    int64_t n;
+
+    ref_head_row(&x->exact, &x->h, m);
+    ref_head_row(&x->plain, &x->g, m);
+    x->relative = 0;
+    for (n = x->h.lo; n < x->h.hi; n++) {
+        double exact = probability(&x->h, n), plain = probability(&x->g, n);
+        if (exact > 1e-30)
+            x->relative = fmax(x->relative, fabs(plain / exact - 1));
+    }
+}
+
+/*
+ * What element n of the row should be, and how far off it may be: rounding, twice the plain error,
+ * and what float scores and their lse are off by.
+ */
+static double expected_probs(const struct probs *x, int64_t n, double *allowed)
+{
+    const struct aothip_attn_fwd_params *f = x->exact.params;
+    double sign = x->h.kept[n] ? 1 : -1, value;
 
     *allowed = 0;
-    if (!p->params->probs_dropped)
+    if (!f->probs_dropped)
         return sign / 2;
-    value = seen ? h->p[n] / h->sum * ref_dropout_scale(p) : 0;
-    /* Scores are off by the units of lse, once more than in lse, and exp() by its argument's. */
-    *allowed = ref_half_ulp(value, dtype) +
-               4 * value * ref_problem_score_units(p) * ref_half_ulp(h->scale, AOTHIP_F32);
+    value = probability(&x->h, n) * ref_dropout_scale(&x->exact);
+    *allowed = ref_half_ulp(value, f->probs.dtype) +
+               value * (2 * x->relative + 4 * ref_problem_score_units(&x->exact) *
+                                              ref_half_ulp(x->h.scale, AOTHIP_F32));
     return sign * value;
 }
 
-static void judge_probs_row(const struct ref_problem *p, struct ref_head *h, int64_t m,
-                            struct ref_verdict *v, double *worst)
+static void judge_probs_row(struct probs *x, int64_t m, struct ref_verdict *v, double *worst)
 {
-    const struct aothip_tensor *t = &p->params->probs;
-    int64_t keys = h->seq.seq_k < t->size[3] ? h->seq.seq_k : t->size[3], n;
+    const struct aothip_tensor *t = &x->exact.params->probs;
+    const struct ref_seq *seq = &x->h.seq;
+    int64_t keys = seq->seq_k < t->size[3] ? seq->seq_k : t->size[3], n;
     double allowed;
 
-    ref_head_row(p, h, m);
-    ref_dropout_row(p, h->seq.b, h->h, m, 0, keys, h->kept);
+    make_probs_row(x, m);
+    ref_dropout_row(&x->exact, seq->b, x->h.h, m, 0, keys, x->h.kept);
     for (n = 0; n < keys; n++) {
-        int64_t at[4] = {h->seq.b, h->h, m, n};
-        double expected = expected_probs(p, h, n, t->dtype, &allowed);
+        int64_t at[4] = {seq->b, x->h.h, m, n};
+        double expected = expected_probs(x, n, &allowed);
         double got = ref_load(t->data, ref_offset(t, at[0], at[1], at[2], at[3]), t->dtype);
         judge(v, got, expected, allowed, at, worst);
     }
@@ -169,24 +198,31 @@ static void judge_probs_row(const struct ref_problem *p, struct ref_head *h, int
 struct ref_verdict ref_judge_probs(const struct aothip_attn_fwd_params *params)
 {
     struct ref_verdict v = {.wrong = -1};
-    struct ref_problem p;
-    struct ref_head h;
+    struct probs x;
     struct ref_seq seq;
     double worst = -1;
     int64_t b, hq, m;
 
-    if (ref_problem_open(params, REF_EXACT, REF_SUBNORMALS_KEPT, &p) || ref_head_new(&p, &h))
+    if (ref_problem_open(params, REF_EXACT, REF_SUBNORMALS_KEPT, &x.exact) ||
+        ref_problem_open(params, REF_PLAIN, REF_SUBNORMALS_KEPT, &x.plain) ||
+        ref_head_new(&x.exact, &x.h))
         return v;
+    if (ref_head_new(&x.plain, &x.g)) {
+        ref_head_free(&x.h);
+        return v;
+    }
     v.wrong = 0;
-    for (b = 0; b < p.batch && b < params->probs.size[0]; b++) {
-        ref_problem_seq(&p, b, &seq);
-        for (hq = 0; hq < p.heads_q && seq.rows; hq++) {
-            ref_head_read(&p, &seq, hq, &h);
+    for (b = 0; b < x.exact.batch && b < params->probs.size[0]; b++) {
+        ref_problem_seq(&x.exact, b, &seq);
+        for (hq = 0; hq < x.exact.heads_q && seq.rows; hq++) {
+            ref_head_read(&x.exact, &seq, hq, &x.h);
+            ref_head_read(&x.plain, &seq, hq, &x.g);
             for (m = 0; m < seq.rows && m < params->probs.size[2]; m++)
-                judge_probs_row(&p, &h, m, &v, &worst);
+                judge_probs_row(&x, m, &v, &worst);
         }
     }
-    ref_head_free(&h);
+    ref_head_free(&x.h);
+    ref_head_free(&x.g);
     return v;
 }
 

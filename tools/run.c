@@ -1,12 +1,7 @@
-/* aothip-run: forward attention on tensors from NumPy files. */
-#include "attn.h"
-#include "cli.h"
-#include "half.h"
-#include "npy.h"
-#include "ref.h"
+/* aothip-run: attention, forward and backward, on tensors from NumPy files. */
+#include "run.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +12,27 @@ static const char help[] =
     "\n"
     "  -o, --output FILE      where o goes; its type is that of Q.npy\n"
     "      --lse FILE         write the log-sum-exp of each row too, float32\n"
+    "      --base2            that to base 2\n"
     "      --causal tl|br     mask: keys after the query, aligned at the top left or\n"
     "                         the bottom right\n"
+    "      --window tl|br:L,R mask: keys more than L before or R after the query,\n"
+    "                         aligned as above; a side may be inf\n"
+    "      --bias FILE        added to the scores; sizes of 1 and missing dimensions\n"
+    "                         are broadcast\n"
+    "      --softcap NUMBER   scores s become c tanh(s / c)\n"
+    "      --alibi FILE       slopes, (head) or (batch, head)\n"
+    "      --sinks FILE       logits that only add to the denominator, (head)\n"
+    "      --dropout P        with --seed N and --offset N\n"
+    "      --lengths-q N,...  sequences behind each other in files of one batch entry\n"
+    "      --lengths-k N,...  the lengths of their keys\n"
+    "      --backward DO      gradients too, for the gradient of o in DO; they go to\n"
+    "                         the files of --dq, --dk, --dv, float32 --dbias\n"
     "      --scale NUMBER     default: 1 / sqrt(dim of q)\n"
     "      --layout LAYOUT    bhsd (default): (batch, head, sequence, channel)\n"
     "                         bshd: (batch, sequence, head, channel)\n"
     "      --bf16             compute in bfloat16: uint16 files hold bfloat16, and\n"
     "                         float32 files are converted to it instead of float16\n"
+    "      --f32              compute in float32\n"
     "      --verify           compare with attention in double precision as well\n"
     "      --device N         which GPU, from 0; default 0\n"
     "      --emulate GPU      run on the emulator, as gfx942 or another GPU\n"
@@ -33,23 +42,59 @@ static const char help[] =
     "The files may also lack the batch, (head, sequence, channel), or the heads too,\n"
     "(sequence, channel). Exit status: 0 done, 1 failed, 2 wrong command.\n";
 
-struct options {
-    const char *input[3], *o, *lse, *images, *emulate;
-    enum attn_layout layout;
-    int mask, device;
-    double scale; /* NaN: the default */
-    bool bf16, verify;
+enum {
+    LSE = 256,
+    BASE2,
+    CAUSAL,
+    WINDOW,
+    BIAS,
+    SOFTCAP,
+    ALIBI,
+    SINKS,
+    DROPOUT,
+    SEED,
+    OFFSET,
+    LENGTHS_Q,
+    LENGTHS_K,
+    BACKWARD,
+    GRADS, /* and the next ones */
+    SCALE = GRADS + RUN_GRADS,
+    LAYOUT,
+    BF16,
+    F32,
+    VERIFY
 };
 
-/* q, k or v: as read, and as it is computed on. */
-struct input {
-    const char *path;
-    struct npy_array array;
-    char shape[NPY_SHAPE_MAX];
-    struct aothip_tensor tensor; /* owns its data */
+/* clang-format off */
+static const struct option known[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"lse", required_argument, NULL, LSE},
+    {"base2", no_argument, NULL, BASE2},
+    {"causal", required_argument, NULL, CAUSAL},
+    {"window", required_argument, NULL, WINDOW},
+    {"bias", required_argument, NULL, BIAS},
+    {"softcap", required_argument, NULL, SOFTCAP},
+    {"alibi", required_argument, NULL, ALIBI},
+    {"sinks", required_argument, NULL, SINKS},
+    {"dropout", required_argument, NULL, DROPOUT},
+    {"seed", required_argument, NULL, SEED},
+    {"offset", required_argument, NULL, OFFSET},
+    {"lengths-q", required_argument, NULL, LENGTHS_Q},
+    {"lengths-k", required_argument, NULL, LENGTHS_K},
+    {"backward", required_argument, NULL, BACKWARD},
+    {"dq", required_argument, NULL, GRADS + RUN_DQ},
+    {"dk", required_argument, NULL, GRADS + RUN_DK},
+    {"dv", required_argument, NULL, GRADS + RUN_DV},
+    {"dbias", required_argument, NULL, GRADS + RUN_DBIAS},
+    {"scale", required_argument, NULL, SCALE},
+    {"layout", required_argument, NULL, LAYOUT},
+    {"bf16", no_argument, NULL, BF16},
+    {"f32", no_argument, NULL, F32},
+    {"verify", no_argument, NULL, VERIFY},
+    CLI_COMMON_OPTIONS,
+    {0},
 };
-
-enum { Q, K, V };
+/* clang-format on */
 
 static enum attn_layout parse_layout(const char *text)
 {
@@ -60,7 +105,7 @@ static enum attn_layout parse_layout(const char *text)
     cli_usage_error("--layout %s: wanted is bhsd or bshd", text);
 }
 
-static int parse_mask(const char *text)
+static int parse_causal(const char *text)
 {
     if (!strcmp(text, "tl"))
         return AOTHIP_MASK_CAUSAL_TOP_LEFT;
@@ -69,269 +114,156 @@ static int parse_mask(const char *text)
     cli_usage_error("--causal %s: wanted is tl or br", text);
 }
 
-enum {
-    LSE = 256,
-    CAUSAL,
-    SCALE,
-    LAYOUT,
-    BF16,
-    VERIFY,
-    DEVICE,
-    EMULATE,
-    IMAGES,
-    SHOW_HELP,
-    SHOW_VERSION
-};
-
-/* clang-format off */
-static const struct option known[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"lse", required_argument, NULL, LSE},
-    {"causal", required_argument, NULL, CAUSAL},
-    {"scale", required_argument, NULL, SCALE},
-    {"layout", required_argument, NULL, LAYOUT},
-    {"bf16", no_argument, NULL, BF16},
-    {"verify", no_argument, NULL, VERIFY},
-    {"device", required_argument, NULL, DEVICE},
-    {"emulate", required_argument, NULL, EMULATE},
-    {"images", required_argument, NULL, IMAGES},
-    {"help", no_argument, NULL, SHOW_HELP},
-    {"version", no_argument, NULL, SHOW_VERSION},
-    {0},
-};
-/* clang-format on */
-
-static void parse_options(int argc, char **argv, struct options *o)
+/* "tl:5,inf" */
+static void parse_window(const char *text, struct run_options *o)
 {
-    int option, i;
+    char copy[64], *left, *right;
 
-    *o = (struct options){.layout = ATTN_BHSD, .scale = (double)NAN};
+    snprintf(copy, sizeof(copy), "%s", text);
+    left = strchr(copy, ':');
+    right = left ? strchr(left, ',') : NULL;
+    if (!right || strlen(text) >= sizeof(copy) ||
+        (strncmp(copy, "tl:", 3) && strncmp(copy, "br:", 3)))
+        cli_usage_error("--window %s: wanted is tl:LEFT,RIGHT or br:LEFT,RIGHT", text);
+    *left++ = *right++ = '\0';
+    o->mask = strcmp(copy, "tl") ? AOTHIP_MASK_WINDOW_BOTTOM_RIGHT : AOTHIP_MASK_WINDOW_TOP_LEFT;
+    o->window_left = strcmp(left, "inf") ? cli_int("--window", left, -(1 << 30), 1 << 30)
+                                         : AOTHIP_WINDOW_UNBOUNDED;
+    o->window_right = strcmp(right, "inf") ? cli_int("--window", right, -(1 << 30), 1 << 30)
+                                           : AOTHIP_WINDOW_UNBOUNDED;
+}
+
+static double parse_number(const char *option, const char *text, double low, double high)
+{
+    double value = cli_number(option, text);
+    if (value < low || value > high)
+        cli_usage_error("%s %s: wanted is a number from %g to %g", option, text, low, high);
+    return value;
+}
+
+static uint64_t parse_u64(const char *option, const char *text)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 0);
+
+    if (end == text || *end || *text == '-')
+        cli_usage_error("%s %s: wanted is a whole number from 0", option, text);
+    return value;
+}
+
+/* What goes into the scores, and the gradients; 0 if `option` is none of these. */
+static int parse_score_option(int option, struct run_options *o)
+{
+    switch (option) {
+    case BIAS:
+        o->bias = optarg;
+        return 1;
+    case SOFTCAP:
+        o->softcap = parse_number("--softcap", optarg, 1e-6, 1e6);
+        return 1;
+    case ALIBI:
+        o->alibi = optarg;
+        return 1;
+    case SINKS:
+        o->sinks = optarg;
+        return 1;
+    case DROPOUT:
+        o->dropout = parse_number("--dropout", optarg, 0, 1);
+        return 1;
+    case SEED:
+        o->seed = parse_u64("--seed", optarg);
+        return 1;
+    case OFFSET:
+        o->offset = parse_u64("--offset", optarg);
+        return 1;
+    case LENGTHS_Q:
+        o->lengths_q = optarg;
+        return 1;
+    case LENGTHS_K:
+        o->lengths_k = optarg;
+        return 1;
+    case BACKWARD:
+        o->backward = optarg;
+        return 1;
+    }
+    if (option < GRADS || option >= GRADS + RUN_GRADS)
+        return 0;
+    o->grads[option - GRADS] = optarg;
+    return 1;
+}
+
+static void parse_option(int option, struct run_options *o)
+{
+    switch (option) {
+    case 'o':
+        o->o = optarg;
+        break;
+    case LSE:
+        o->lse = optarg;
+        break;
+    case BASE2:
+        o->base2 = true;
+        break;
+    case CAUSAL:
+        o->mask = parse_causal(optarg);
+        break;
+    case WINDOW:
+        parse_window(optarg, o);
+        break;
+    case SCALE:
+        o->scale = cli_number("--scale", optarg);
+        break;
+    case LAYOUT:
+        o->layout = parse_layout(optarg);
+        break;
+    case BF16:
+        o->dtype = AOTHIP_BF16;
+        break;
+    case F32:
+        o->dtype = AOTHIP_F32;
+        break;
+    case VERIFY:
+        o->verify = true;
+        break;
+    default:
+        if (!parse_score_option(option, o))
+            cli_common(option, help, CLI_DEVICE_MAX, &o->common);
+    }
+}
+
+static void parse_options(int argc, char **argv, struct run_options *o)
+{
+    int option, i, grads = 0;
+
+    *o = (struct run_options){.layout = ATTN_BHSD, .scale = (double)NAN, .dtype = AOTHIP_F16};
     while ((option = cli_option(argc, argv, ":o:", known)) != -1)
-        switch (option) {
-        case 'o':
-            o->o = optarg;
-            break;
-        case LSE:
-            o->lse = optarg;
-            break;
-        case CAUSAL:
-            o->mask = parse_mask(optarg);
-            break;
-        case SCALE:
-            o->scale = cli_number("--scale", optarg);
-            break;
-        case LAYOUT:
-            o->layout = parse_layout(optarg);
-            break;
-        case BF16:
-            o->bf16 = true;
-            break;
-        case VERIFY:
-            o->verify = true;
-            break;
-        case DEVICE:
-            o->device = cli_int("--device", optarg, 0, 1 << 20);
-            break;
-        case EMULATE:
-            o->emulate = optarg;
-            break;
-        case IMAGES:
-            o->images = optarg;
-            break;
-        case SHOW_HELP:
-            fputs(help, stdout);
-            exit(CLI_OK);
-        case SHOW_VERSION:
-            cli_print_version();
-            exit(CLI_OK);
-        }
-    if (argc - optind != 3)
+        parse_option(option, o);
+    if (argc - optind != RUN_INPUTS)
         cli_usage_error("wanted are three files, Q.npy K.npy V.npy; given %s %d",
                         argc - optind == 1 ? "is" : "are", argc - optind);
     if (!o->o)
         cli_usage_error("-o FILE is missing");
-    for (i = Q; i <= V; i++)
+    for (i = 0; i < RUN_GRADS; i++)
+        grads += o->grads[i] != NULL;
+    if (grads && !o->backward)
+        cli_usage_error("gradients need --backward FILE, the gradient of o");
+    if (o->backward && !grads)
+        cli_usage_error("--backward needs one of --dq, --dk, --dv, --dbias");
+    if (o->grads[RUN_DBIAS] && !o->bias)
+        cli_usage_error("--dbias needs --bias");
+    for (i = 0; i < RUN_INPUTS; i++)
         o->input[i] = argv[optind + i];
 }
 
-/* (batch, head, sequence, channel) of a file's shape; missing dimensions are 1. */
-static int read_sizes(const struct options *o, struct input *in)
+static int print_verdict(const char *name, const struct ref_verdict *v)
 {
-    const int64_t *size = in->array.size;
-    int64_t *to = in->tensor.size;
-    int i, missing = 4 - in->array.dims;
-
-    npy_shape_text(&in->array, in->shape);
-    if (missing < 0 || missing > 2) {
-        cli_say("%s: its shape %s has %d dimensions; wanted are 4, 3 or 2", in->path, in->shape,
-                in->array.dims);
-        return -1;
-    }
-    for (i = 0; i < 4; i++)
-        to[i] = i < missing ? 1 : size[i - missing];
-    if (o->layout == ATTN_BSHD && missing == 0) {
-        to[1] = size[2];
-        to[2] = size[1];
-    } else if (o->layout == ATTN_BSHD && missing == 1) {
-        to[1] = size[1];
-        to[2] = size[0];
-    }
-    for (i = 0; i < 4; i++)
-        if (to[i] < 1) {
-            cli_say("%s: its shape %s is empty", in->path, in->shape);
-            return -1;
-        }
-    return 0;
-}
-
-/* Brings the elements into the type that is computed in. */
-static int convert(const struct options *o, struct input *in)
-{
-    int dtype = o->bf16 ? AOTHIP_BF16 : AOTHIP_F16;
-    enum npy_type type = in->array.type;
-    size_t i, count = in->array.count, infinite = 0;
-    uint16_t *data;
-
-    if (type == (o->bf16 ? NPY_F16 : NPY_U16)) {
-        cli_say(o->bf16 ? "%s: it holds float16; leave --bf16 away"
-                        : "%s: it holds uint16; if that is bfloat16, say --bf16",
-                in->path);
-        return -1;
-    }
-    if (npy_type_size(type) == sizeof(uint16_t)) {
-        in->tensor = attn_view(o->layout, in->array.data, dtype, in->tensor.size);
-        in->array.data = NULL;
-        return 0;
-    }
-    data = malloc(count * sizeof(*data));
-    if (!data) {
-        cli_say("%s: no memory for its %zu elements", in->path, count);
-        return -1;
-    }
-    for (i = 0; i < count; i++) {
-        double value =
-            type == NPY_F32 ? ((float *)in->array.data)[i] : ((double *)in->array.data)[i];
-        ref_store(data, (int64_t)i, dtype, value);
-        infinite += isfinite(value) && isinf(ref_load(data, (int64_t)i, dtype));
-    }
-    cli_say("%s: %s converted to %s", in->path, npy_type_name(type),
-            o->bf16 ? "bfloat16" : "float16");
-    if (infinite)
-        cli_say("%s: %zu of its %zu values became infinite%s", in->path, infinite, count,
-                o->bf16 ? "" : "; --bf16 has the range of float32");
-    in->tensor = attn_view(o->layout, data, dtype, in->tensor.size);
-    return 0;
-}
-
-static int load(const struct options *o, const char *path, struct input *in)
-{
-    char error[NPY_ERROR_MAX];
-
-    in->path = path;
-    if (npy_read(path, &in->array, error)) {
-        cli_say("%s", error);
-        return -1;
-    }
-    return read_sizes(o, in) || convert(o, in) ? -1 : 0;
-}
-
-/* How the shapes must fit; a breach is told with both files and both shapes. */
-static int check_shapes(const struct input in[3])
-{
-    static const char *const names[] = {"batch entries", "heads", "keys", "channels"};
-    static const struct {
-        int a, b, dimension;
-    } equal[] = {{Q, K, 0}, {Q, V, 0}, {K, V, 1}, {K, V, 2}, {Q, K, 3}};
-    size_t i;
-
-    for (i = K; i <= V; i++)
-        if (in[i].array.dims != in[Q].array.dims) {
-            cli_say("%s %s has another number of dimensions than %s %s", in[i].path, in[i].shape,
-                    in[Q].path, in[Q].shape);
-            return -1;
-        }
-    for (i = 0; i < sizeof(equal) / sizeof(equal[0]); i++) {
-        const struct input *a = &in[equal[i].a], *b = &in[equal[i].b];
-        int64_t x = a->tensor.size[equal[i].dimension], y = b->tensor.size[equal[i].dimension];
-        if (x != y) {
-            cli_say("%s %s has %lld %s and %s %s has %lld", a->path, a->shape, (long long)x,
-                    names[equal[i].dimension], b->path, b->shape, (long long)y);
-            return -1;
-        }
-    }
-    if (in[Q].tensor.size[1] % in[K].tensor.size[1]) {
-        cli_say("%s %s has %lld heads, no multiple of the %lld of %s %s", in[Q].path, in[Q].shape,
-                (long long)in[Q].tensor.size[1], (long long)in[K].tensor.size[1], in[K].path,
-                in[K].shape);
-        return -1;
-    }
-    return 0;
-}
-
-/* o and lse as arrays of the shape that the user's files have. */
-struct output {
-    struct npy_array o, lse;
-    char shape[NPY_SHAPE_MAX];
-};
-
-static int make_output(const struct options *o, const struct input in[3], struct output *out)
-{
-    int dims = in[Q].array.dims, bshd = o->layout == ATTN_BSHD && dims > 2;
-
-    out->o = in[Q].array;
-    out->o.size[dims - 1] = in[V].tensor.size[3];
-    out->o.count = in[Q].array.count / (size_t)in[Q].tensor.size[3] * (size_t)in[V].tensor.size[3];
-    out->o.data = calloc(out->o.count, sizeof(uint16_t));
-    npy_shape_text(&out->o, out->shape);
-
-    out->lse = (struct npy_array){.type = NPY_F32, .dims = dims - 1};
-    memcpy(out->lse.size, in[Q].array.size, sizeof(int64_t) * (size_t)(dims - 1));
-    if (bshd) {
-        out->lse.size[dims - 3] = in[Q].tensor.size[1];
-        out->lse.size[dims - 2] = in[Q].tensor.size[2];
-    }
-    out->lse.count = in[Q].array.count / (size_t)in[Q].tensor.size[3];
-    out->lse.data = calloc(out->lse.count, sizeof(float));
-    if (out->o.data && out->lse.data)
-        return 0;
-    cli_say("no memory for the output %s", out->shape);
-    return -1;
-}
-
-/* A file in the type of q's: float32 where q was converted. */
-static int write_output(const struct options *o, const struct input in[3], struct output *out,
-                        int dtype)
-{
-    char error[NPY_ERROR_MAX];
-    size_t i;
-
-    if (npy_type_size(in[Q].array.type) != sizeof(uint16_t)) {
-        float *wide = malloc(out->o.count * sizeof(*wide));
-        if (!wide) {
-            cli_say("no memory for the output %s", out->shape);
-            return -1;
-        }
-        for (i = 0; i < out->o.count; i++)
-            wide[i] = (float)ref_load(out->o.data, (int64_t)i, dtype);
-        free(out->o.data);
-        out->o.data = wide;
-        out->o.type = NPY_F32;
-    }
-    if (npy_write(o->o, &out->o, error) || (o->lse && npy_write(o->lse, &out->lse, error))) {
-        cli_say("%s", error);
-        return -1;
-    }
-    return 0;
-}
-
-static void print_verdict(const char *name, const struct ref_verdict *v)
-{
-    printf("%-4s error %.1e, allowed %.1e  %s\n", name, v->error, v->allowed,
+    printf("%-5s error %.1e, allowed %.1e  %s\n", name, v->error, v->allowed,
            v->wrong ? "FAIL" : "OK");
+    return v->wrong ? -1 : 0;
 }
 
 /* Compares with the reference in double precision. */
-static int verify(const struct aothip_attn_fwd_params *p, const char *target)
+static int verify_fwd(const struct aothip_attn_fwd_params *p, const char *target)
 {
     struct ref_verdict o, lse;
     struct ref_fwd answer;
@@ -343,17 +275,37 @@ static int verify(const struct aothip_attn_fwd_params *p, const char *target)
     o = ref_judge_o(&answer, &p->o);
     lse = ref_judge_lse(&answer, p->lse);
     ref_free(&answer);
-    print_verdict("o", &o);
-    print_verdict("lse", &lse);
-    return o.wrong || lse.wrong ? -1 : 0;
+    return print_verdict("o", &o) | print_verdict("lse", &lse);
+}
+
+static int verify_bwd(const struct aothip_attn_bwd_params *b, const char *target)
+{
+    static const char *const names[] = {"dq", "dk", "dv", "dbias"};
+    const struct aothip_tensor *const tensors[] = {&b->dq, &b->dk, &b->dv, &b->dbias};
+    struct ref_bwd answer;
+    const struct ref_grad *const grads[] = {&answer.dq, &answer.dk, &answer.dv, &answer.dbias};
+    int failed = 0, i;
+
+    if (ref_attn_bwd(b, ref_subnormals_of(target), &answer)) {
+        cli_say("no memory for the reference");
+        return -1;
+    }
+    for (i = 0; i < RUN_GRADS; i++)
+        if (grads[i]->value) {
+            struct ref_verdict v = ref_judge_grad(grads[i], tensors[i]);
+            failed |= print_verdict(names[i], &v);
+        }
+    ref_free_bwd(&answer);
+    return failed;
 }
 
 /* A target ID of up to 255 bytes, and whether it is an emulated one. */
 enum { TARGET_MAX = 300 };
 
-/* Everything that needs a GPU. */
-static int compute(const struct options *o, const struct aothip_attn_fwd_params *p,
-                   struct aothip_context *context, char target[TARGET_MAX])
+/* Everything that needs a GPU; the backward pass if b->fwd is set. */
+static int compute(const struct run_options *o, const struct aothip_attn_fwd_params *p,
+                   const struct aothip_attn_bwd_params *b, struct aothip_context *context,
+                   char target[TARGET_MAX])
 {
     struct device_runtime runtime;
     struct device device = {0};
@@ -361,9 +313,10 @@ static int compute(const struct options *o, const struct aothip_attn_fwd_params 
     int failed;
 
     status_clear(&why);
-    failed = (o->emulate && device_emulate(o->emulate, &why)) ||
+    failed = (o->common.emulate && device_emulate(o->common.emulate, &why)) ||
              device_open_runtime(&runtime, &why) ||
-             device_open(&runtime, o->device, &device, &why) || attn_fwd(&device, context, p, &why);
+             device_open(&runtime, o->common.device, &device, &why) ||
+             attn_fwd(&device, context, p, &why) || (b->fwd && attn_bwd(&device, context, b, &why));
     if (failed)
         cli_say("%s", why.text);
     else
@@ -373,56 +326,127 @@ static int compute(const struct options *o, const struct aothip_attn_fwd_params 
     return failed ? -1 : 0;
 }
 
-static int run(const struct options *o, struct input in[3], struct output *out)
+/* All that a run holds. */
+struct run {
+    struct run_input in[RUN_INPUTS], d_o, o, grads[RUN_GRADS];
+    struct run_extra extra;
+    struct npy_array dbias;
+    struct aothip_attn_fwd_params fwd;
+    struct aothip_attn_bwd_params bwd;
+};
+
+static int make_bwd(const struct run_options *o, struct run *r)
 {
-    struct aothip_attn_fwd_params p = {.struct_size = sizeof(p), .mask = o->mask};
+    struct aothip_tensor *const to[] = {&r->bwd.dq, &r->bwd.dk, &r->bwd.dv};
+    int i;
+
+    r->bwd = (struct aothip_attn_bwd_params){.struct_size = sizeof(r->bwd), .fwd = &r->fwd};
+    if (run_load(o, o->backward, &r->d_o))
+        return -1;
+    if (memcmp(r->d_o.tensor.size, r->fwd.o.size, sizeof(r->fwd.o.size))) {
+        cli_say("%s: its shape %s is not that of o, %s", o->backward, r->d_o.shape, r->o.shape);
+        return -1;
+    }
+    r->bwd.d_o = r->d_o.tensor;
+    for (i = RUN_DQ; i <= RUN_DV; i++) {
+        if (!o->grads[i])
+            continue;
+        if (run_make_output(o, &r->in[i], r->in[i].tensor.size[3], &r->grads[i]))
+            return -1;
+        *to[i] = r->grads[i].tensor;
+    }
+    if (!o->grads[RUN_DBIAS])
+        return 0;
+    r->dbias = r->extra.bias;
+    r->dbias.data = calloc(r->dbias.count, sizeof(float));
+    r->bwd.dbias = r->fwd.bias;
+    r->bwd.dbias.data = r->dbias.data;
+    if (r->dbias.data)
+        return 0;
+    cli_say("no memory for the gradient of the bias");
+    return -1;
+}
+
+static int prepare(const struct run_options *o, struct run *r)
+{
+    const struct run_input *q = &r->in[RUN_Q];
+    int i;
+
+    for (i = 0; i < RUN_INPUTS; i++)
+        if (run_load(o, o->input[i], &r->in[i]))
+            return -1;
+    if (run_check_shapes(r->in) || run_make_output(o, q, r->in[RUN_V].tensor.size[3], &r->o))
+        return -1;
+    r->fwd = (struct aothip_attn_fwd_params){.struct_size = sizeof(r->fwd)};
+    r->fwd.q = q->tensor;
+    r->fwd.k = r->in[RUN_K].tensor;
+    r->fwd.v = r->in[RUN_V].tensor;
+    r->fwd.o = r->o.tensor;
+    r->fwd.scale = (float)(isnan(o->scale) ? 1 / sqrt((double)q->tensor.size[3]) : o->scale);
+    if (run_add_extra(o, r->in, &r->fwd, &r->extra) || run_add_lse(o, q, &r->fwd, &r->extra))
+        return -1;
+    return o->backward ? make_bwd(o, r) : 0;
+}
+
+static int write_all(const struct run_options *o, struct run *r)
+{
+    char error[NPY_ERROR_MAX];
+    int i;
+
+    if (run_write_output(o, o->o, &r->in[RUN_Q], &r->o))
+        return -1;
+    for (i = RUN_DQ; i <= RUN_DV; i++)
+        if (o->grads[i] && run_write_output(o, o->grads[i], &r->in[i], &r->grads[i]))
+            return -1;
+    if ((o->lse && npy_write(o->lse, &r->extra.lse, error)) ||
+        (o->grads[RUN_DBIAS] && npy_write(o->grads[RUN_DBIAS], &r->dbias, error))) {
+        cli_say("%s", error);
+        return -1;
+    }
+    return 0;
+}
+
+static int run(const struct run_options *o, struct run *r)
+{
     struct aothip_context *context;
     char target[TARGET_MAX];
-    int failed, i;
+    int failed;
 
-    for (i = Q; i <= V; i++)
-        if (load(o, o->input[i], &in[i]))
-            return -1;
-    if (check_shapes(in) || make_output(o, in, out))
+    if (prepare(o, r))
         return -1;
-    p.q = in[Q].tensor;
-    p.k = in[K].tensor;
-    p.v = in[V].tensor;
-    p.o = attn_view(o->layout, out->o.data, p.q.dtype,
-                    (int64_t[]){p.q.size[0], p.q.size[1], p.q.size[2], p.v.size[3]});
-    p.lse = out->lse.data;
-    p.scale = (float)(isnan(o->scale) ? 1 / sqrt((double)p.q.size[3]) : o->scale);
-
-    if (aothip_open(o->images, &context)) {
+    if (aothip_open(o->common.images, &context)) {
         cli_say("%s", aothip_last_error());
         return -1;
     }
-    failed = compute(o, &p, context, target);
+    failed = compute(o, &r->fwd, &r->bwd, context, target);
     aothip_close(context);
     if (failed)
         return -1;
-    failed = o->verify && verify(&p, target);
-    if (write_output(o, in, out, p.q.dtype))
+    failed = o->verify && verify_fwd(&r->fwd, target);
+    if (o->verify && o->backward)
+        failed |= verify_bwd(&r->bwd, target);
+    if (write_all(o, r))
         return -1;
-    cli_say("%s: %s %s, computed on %s", o->o, npy_type_name(out->o.type), out->shape, target);
+    cli_say("%s: %s %s, computed on %s", o->o, npy_type_name(r->o.array.type), r->o.shape, target);
     return failed ? -1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct input in[3] = {{0}};
-    struct output out = {0};
-    struct options o;
+    static struct run r;
+    struct run_options o;
     int failed, i;
 
     cli_name = "aothip-run";
     parse_options(argc, argv, &o);
-    failed = run(&o, in, &out);
-    for (i = Q; i <= V; i++) {
-        npy_free(&in[i].array);
-        free(in[i].tensor.data);
-    }
-    npy_free(&out.o);
-    npy_free(&out.lse);
+    failed = run(&o, &r);
+    for (i = 0; i < RUN_INPUTS; i++)
+        run_free_input(&r.in[i]);
+    for (i = 0; i < RUN_GRADS; i++)
+        run_free_input(&r.grads[i]);
+    run_free_input(&r.o);
+    run_free_input(&r.d_o);
+    npy_free(&r.dbias);
+    run_free_extra(&r.extra);
     return failed ? CLI_FAILED : CLI_OK;
 }

@@ -44,7 +44,7 @@ static const int dims[] = {64, 128, 1, 8, 40, 65, 72, 96, 192, 256, 512};
 static const int dims_v[] = {0 /* as dim_qk */, 64, 33, 128};
 static const int seqs_q[] = {1, 7, 64, 65, 131};
 static const int seqs_k[] = {64, 0, 1, 37, 129, 193};
-static const int heads[][2] = {{1, 1}, {2, 1}, {1, 3}, {2, 2}, {1, 8}};
+static const int heads[][2] = {{1, 1}, {2, 1}, {1, 3}, {2, 2}, {1, 4}};
 static const struct {
     int mask, left, right;
 } masks[] = {
@@ -130,7 +130,7 @@ static void make_case(const struct pairs_row *row, uint64_t seed, struct test_ca
 
     *c = (struct test_case){
         .dtype = dtypes[l[DTYPE]],
-        .batch = l[SEQUENCES] == DENSE ? 2 : 4,
+        .batch = l[SEQUENCES] == DENSE ? 2 : 3,
         .heads_k = heads[l[HEADS]][0],
         .group = heads[l[HEADS]][1],
         .seq_q = seqs_q[l[SEQ_Q]],
@@ -163,8 +163,6 @@ static void make_case(const struct pairs_row *row, uint64_t seed, struct test_ca
         .splits = splits[l[SPLITS]],
         .seed = seed,
     };
-    if (c->group == 8 && c->batch == 4)
-        c->batch = 3;
 }
 
 /* Pairs that may stand together and do so in no row. */

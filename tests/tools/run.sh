@@ -144,9 +144,47 @@ contains told 'float32 (4, 33)' 'and lse is (head, sequence)'
 
 exits 1 'an output that cannot be written' "$run" q.npy k.npy v.npy -o none/o.npy --emulate "$first"
 contains err 'none/o.npy: No such file' 'is named'
-"$npy" make wide.npy f16 1,4,33,136 1
-"$npy" make wide_k.npy f16 1,2,50,136 1
+"$npy" make wide.npy f16 1,4,33,520 1
+"$npy" make wide_k.npy f16 1,2,50,520 1
 exits 1 'more channels than there are kernels for' "$run" wide.npy wide_k.npy v.npy -o o.npy \
     --emulate "$first"
-contains err 136 'are named'
+contains err 520 'are named'
+
+# What goes into the scores, and the gradients. --verify compares with double precision.
+exits 2 'gradients of nothing' "$run" q.npy k.npy v.npy -o o.npy --dq dq.npy
+contains err 'gradients need --backward FILE' 'is named'
+exits 2 'a gradient that goes nowhere' "$run" q.npy k.npy v.npy -o o.npy --backward o.npy
+contains err '--backward needs one of --dq, --dk, --dv, --dbias' 'is named'
+exits 2 'a window of one side' "$run" q.npy k.npy v.npy -o o.npy --window tl:4
+contains err '--window tl:4: wanted is tl:LEFT,RIGHT' 'is named'
+exits 2 'dropout beyond 1' "$run" q.npy k.npy v.npy -o o.npy --dropout 1.5
+contains err '--dropout 1.5: wanted is a number from 0 to 1' 'is named'
+exits 2 'a negative seed' "$run" q.npy k.npy v.npy -o o.npy --seed -1
+contains err '--seed -1: wanted is a whole number' 'is named'
+rm -f o.npy
+"$npy" make bias.npy f32 4,33,50 5 && "$npy" make head.npy f32 4 6 && "$npy" make do.npy f32 1,4,33,40 7
+refused 'a bias of another shape' 'does not fit (1, 4, 33, 50)' \
+    w_q.npy w_k.npy w_v.npy --bias w_v.npy
+refused 'slopes of another shape' 'ALiBi slopes need one number for each of 4 heads' \
+    w_q.npy w_k.npy w_v.npy --alibi bias.npy
+refused 'lengths beyond the file' "at \"40\": wanted are lengths" \
+    w_q.npy w_k.npy w_v.npy --lengths-q 40 --lengths-k 50
+refused 'lengths of one side' '--lengths-q and --lengths-k go together' \
+    w_q.npy w_k.npy w_v.npy --lengths-q 40
+right() { # NAME ARGUMENTS...: passes --verify
+    name=$1
+    shift
+    exits 0 "$name" "$run" w_q.npy w_k.npy w_v.npy -o o.npy --emulate $first --verify "$@"
+}
+right 'a window' --window br:9,inf
+right 'a bias and a soft-cap' --bias bias.npy --softcap 3
+right 'slopes, sinks, base 2' --alibi head.npy --sinks head.npy --base2 --bf16
+right 'dropout' --dropout 0.25 --seed 0x1234567890 --offset 7
+right 'sequences' --lengths-q 10,0,20 --lengths-k 30,5,15 --causal br
+right 'float32' --f32
+right 'gradients' --backward do.npy --dq dq.npy --dk dk.npy --dv dv.npy --bias bias.npy --dbias db.npy
+[ `grep -c ' OK$' out` -eq 6 ]
+ok 'all six results are judged'
+[ "`"$npy" tell dk.npy`" = 'float32 (1, 2, 50, 48)' ] && [ "`"$npy" tell db.npy`" = 'float32 (4, 33, 50)' ]
+ok 'have the shapes of their inputs'
 plan
