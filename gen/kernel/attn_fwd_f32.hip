@@ -3,8 +3,8 @@
  * A workgroup has TILE_Q rows of one head, each of its teams of waves 16 of them; attn_f32.h tells
  * how. Grid as attn_fwd.
  */
-#define SLICE_MOST 128
-#define TEAMS_OF_ROWS TEAMS /* each has its own */
+#define SLICE_MOST (KERNEL_WAVE == 32 && KERNEL_DIM > 128 ? 64 : 128) /* else it spills */
+#define TEAMS_OF_ROWS TEAMS                                           /* each has its own */
 #include "attn_f32.h"
 
 static_assert(KERNEL_TILE_Q == TEAMS * SIDE && KERNEL_TILE_K == SIDE, "16 rows a team");
@@ -77,7 +77,9 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     int row = team.first + (int)lane_column();
     job.row = row < team.last ? row : team.last;
     job.head = head;
-    asm("" : "+v"(job.head)); /* what follows from it goes to vector registers: see make_scores() */
+#if KERNEL_WAVE == 64 /* what follows from it goes to vector registers: see begin_job() */
+    asm("" : "+v"(job.head));
+#endif
     job.visible = visible_keys(sequence, job.row);
     set_full(job, team.first, team.last);
 
