@@ -139,8 +139,8 @@ struct aothip_seqs {
     const void *starts;     /* (sequences), or one more: see AOTHIP_LSE_HEADS_COMPACT; or NULL */
     int32_t packed;         /* 0 or 1 */
     /*
-     * No sequence is longer; 0: no longer than the tensor. For q: rows that the launch covers; a
-     * longer sequence's other rows are not computed. For k: a hint, and the pitch of dropout.
+     * No sequence is longer (of one that is all the same, the rows of o and lse beyond are not
+     * defined); 0: no longer than the tensor. For k: a hint, and the pitch of dropout.
      */
     int32_t max;
 };

@@ -102,6 +102,19 @@ static void test_warm(void)
     is_int(fake_hip.calls, 2, "the same on the null stream");
 }
 
+/* A loaded kernel keeps one block: its code, 4096 bytes as the log of test_log() says. */
+static void test_memory(void)
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    int blocks;
+    restart();
+    aothip_attn_fwd(context, &p, NULL);
+    blocks = fault_blocks();
+    p.softcap = 30;
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "a second kernel");
+    is_int(fault_blocks(), blocks + 1, "keeps its code and nothing else");
+}
+
 static void test_warm_up(void)
 {
     struct aothip_attn_fwd_params p = problem_make();
@@ -359,6 +372,7 @@ int main(void)
     test_open();
     test_launch();
     test_warm();
+    test_memory();
     test_warm_up();
     test_check();
     test_info();
