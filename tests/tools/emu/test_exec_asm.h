@@ -100,7 +100,7 @@ static inline char *asm_assemble(const char *gpu, const void *what,
         write(f, gpu, what);
         fclose(f);
         snprintf(command, sizeof command,
-                 "cd %s && %s -triple=amdgcn-amd-amdhsa -mcpu=%s -filetype=obj k.s -o k.o && "
+                 "cd %s && %s -triple=amdgcn-amd-amdhsa -mcpu=%s -g -filetype=obj k.s -o k.o && "
                  "%s -shared k.o -o k.co",
                  dir, asm_tool("LLVM_MC", "llvm-mc-19"), gpu, asm_tool("LD_LLD", "ld.lld-19"));
         snprintf(path, sizeof path, "%s/k.co", dir);
