@@ -83,8 +83,11 @@ hipError_t translate(const problem &given, aothip_attn_fwd_params *params);
 /* The part of it that concerns sequences and lse, with all tensors but lse filled. */
 hipError_t translate_sequences(const varlen &sequences, aothip_attn_fwd_params *params);
 
-/* The tensor behind a view. Views without a type have no sizes: then neither has the tensor. */
-aothip_tensor to_tensor(const T4 &view);
+/*
+ * Fills *tensor, which is all zero, from a view. Views without a type have no sizes: then neither
+ * has the tensor.
+ */
+void to_tensor(const T4 &view, aothip_tensor *tensor);
 
 /* Forward attention; encoded_softmax may be null. */
 hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream stream);

@@ -11,7 +11,7 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
     if (error != hipSuccess)
         return error;
     if (encoded_softmax) {
-        params.probs = to_tensor(encoded_softmax);
+        to_tensor(encoded_softmax, &params.probs);
         /* up to 0.8 it held probabilities; without L, only their signs can be had */
         params.probs_dropped = AOTRITON_VERSION_MINOR <= 8 && params.lse;
     }
@@ -19,23 +19,30 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
     return images ? to_hip(aothip_attn_fwd(images, &params, stream.native())) : error;
 }
 
-/* No attention is computed: of the tensors only the sizes count, one channel is enough. */
+/*
+ * No attention is computed: of the tensors only the sizes count. They get addresses behind r, which
+ * nobody follows: inputs those of one element, the output one of its own for each.
+ */
 hipError_t dropout_mask(const T4 &r, const dropout &drop, ao::Stream stream)
 {
     const T4 none;
     const T2 no_lse;
     if (!r)
         return refuse(AOTHIP_E_ARGUMENT, "r: there is none");
-    const auto rows = [&r](int axis) {
-        return T4(reinterpret_cast<std::intptr_t>(r.data_ptr()),
-                  {r.size(0), r.size(1), r.size(axis), 1}, {0, 0, 0, 1}, r.dtype());
-    };
-    const T4 q = rows(2), k = rows(3);
+    std::uint64_t behind = reinterpret_cast<std::uintptr_t>(r.data_ptr());
+    for (int i = 0; i < 4; i++)
+        behind += r.size(i) * r.stride(i) * sizeof(float);
+    const std::uint64_t b = r.size(0), h = r.size(1), m = r.size(2), n = r.size(3);
+    const std::intptr_t at = static_cast<std::intptr_t>(behind);
+    const std::intptr_t end = static_cast<std::intptr_t>(behind + b * h * m * sizeof(float));
+    const T4 o(at, {b, h, m, 1}, {h * m, m, 1, 1}, r.dtype());
+    const T4 q(end, {b, h, m, 1}, {0, 0, 0, 1}, r.dtype());
+    const T4 k(end, {b, h, n, 1}, {0, 0, 0, 1}, r.dtype());
     aothip_attn_fwd_params params;
-    hipError_t error = translate({q, k, k, none, q, no_lse, 1, {}, nullptr, drop}, &params);
+    hipError_t error = translate({q, k, k, none, o, no_lse, 1, {}, nullptr, drop}, &params);
     if (error != hipSuccess)
         return error;
-    params.probs = to_tensor(r);
+    to_tensor(r, &params.probs);
     aothip_context *const images = context(&error);
     return images ? to_hip(aothip_attn_probs(images, &params, stream.native())) : error;
 }

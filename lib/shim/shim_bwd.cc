@@ -20,15 +20,14 @@ static std::int64_t lse_elements(const aothip_attn_fwd_params &fwd)
 }
 
 /* A gradient has the form into which its tensor was brought. */
-static aothip_tensor to_gradient(const T4 &view, const aothip_tensor &like)
+static void to_gradient(const T4 &view, const aothip_tensor &like, aothip_tensor *tensor)
 {
-    aothip_tensor tensor = to_tensor(view);
-    if (tensor.size[0] == 1 && like.size[0] != 1) {
-        tensor.size[0] = like.size[0];
-        tensor.size[2] = like.size[2];
-        tensor.stride[0] = like.size[2] * tensor.stride[2];
+    to_tensor(view, tensor);
+    if (tensor->size[0] == 1 && like.size[0] != 1) {
+        tensor->size[0] = like.size[0];
+        tensor->size[2] = like.size[2];
+        tensor->stride[0] = like.size[2] * tensor->stride[2];
     }
-    return tensor;
 }
 
 /* The forward problem, with an L that can be read. */
@@ -57,12 +56,12 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
     aothip_attn_bwd_params params = {};
     params.struct_size = sizeof(params);
     params.fwd = &fwd;
-    params.d_o = to_tensor(wanted.d_out);
-    params.dq = to_tensor(wanted.dq);
-    params.dk = to_gradient(wanted.dk, fwd.k);
-    params.dv = to_gradient(wanted.dv, fwd.v);
+    to_tensor(wanted.d_out, &params.d_o);
+    to_tensor(wanted.dq, &params.dq);
+    to_gradient(wanted.dk, fwd.k, &params.dk);
+    to_gradient(wanted.dv, fwd.v, &params.dv);
     if (wanted.dbias)
-        params.dbias = to_tensor(wanted.dbias);
+        to_tensor(wanted.dbias, &params.dbias);
     if (elements(wanted.delta) >= static_cast<std::uint64_t>(lse_elements(fwd)) &&
         wanted.delta.dtype() == ao::kFloat32) {
         params.delta = static_cast<float *>(const_cast<void *>(wanted.delta.data_ptr()));

@@ -193,12 +193,24 @@ CLEAN_LOCAL += clean-fuzz
 
 # A consumer linked with a HIP runtime, for which the emulator stands in, and the C++ names.
 test_lib_programs += tests/lib/test_drop_in
-tests_lib_test_drop_in_SOURCES = tests/lib/test_drop_in.cc
+tests_lib_test_drop_in_SOURCES = tests/lib/test_drop_in.cc tests/lib/drop_in.cc tests/lib/drop_in.h
 tests_lib_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
 	-I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(test_lib_built)
 tests_lib_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
-tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton$(AOTRITON_SUFFIX)_v2 tools/emu/libhipemu.la
-tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/emu/libhipemu.la
+tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton$(AOTRITON_SUFFIX)_v2 tools/emu/libhipemu.la \
+	tools/libref.la -lm
+tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/emu/libhipemu.la \
+	tools/libref.la
+
+# The same for each other release: make tests/lib/abi/0.12.1/test_drop_in.
+tests/lib/abi/%/test_drop_in: tests/lib/test_drop_in.cc tests/lib/drop_in.cc tests/lib/drop_in.h \
+		tools/libref.la tools/emu/libhipemu.la $(aotriton_abi)/%/$(aotriton_library)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	$(CXX) -I$(aotriton_abi)/$*/include -I$(top_srcdir)/include -I$(top_srcdir)/tests \
+	    $(HIP_CPPFLAGS) $(test_lib_built) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) \
+	    $(LDFLAGS) $(srcdir)/tests/lib/test_drop_in.cc $(srcdir)/tests/lib/drop_in.cc -o $@ \
+	    $(aotriton_abi)/$*/$(aotriton_library) tools/emu/.libs/libhipemu.so tools/.libs/libref.a \
+	    '-Wl,-rpath,$(abs_top_builddir)/$(aotriton_abi)/$*:$(abs_top_builddir)/tools/emu/.libs' -lm
 
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python.sh

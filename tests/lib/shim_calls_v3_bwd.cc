@@ -188,6 +188,9 @@ static void test_compact()
     is_int(got.fwd->k_seqs.max, 0, "16.4 #27: dropout as in the forward pass");
     is_int(got.fwd->lse_layout, packed_lse ? AOTHIP_LSE_HEADS_COMPACT : AOTHIP_LSE_ROWS,
            "16.4 #24: L as in the forward pass");
+    p.L = T2(0x50000000, {8, 60}, {60, 1}, ao::kFloat32);
+    is_int(attend(p), hipErrorInvalidValue,
+           "16.4 #31: what the forward pass had no room for is not read");
 }
 
 void test()
