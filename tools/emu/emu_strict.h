@@ -25,6 +25,16 @@ static inline uint64_t emu_range_bits(const uint64_t *bits, const struct emu_ran
     return x & ~UINT64_C(0) >> (64 - r->n);
 }
 
+static inline void emu_set_range_bits(uint64_t *bits, const struct emu_range *r)
+{
+    unsigned at = r->first & 63;
+    uint64_t x = r->n ? ~UINT64_C(0) >> (64 - r->n) : 0;
+
+    bits[r->first >> 6] |= x << at;
+    if (at + r->n > 64)
+        bits[(r->first >> 6) + 1] |= x >> (64 - at);
+}
+
 enum emu_strict_kind {
     EMU_K_SCALAR, /* SALU and flow */
     EMU_K_ROW,    /* a vector row with its wrapper; poison by the shadow op */
@@ -72,7 +82,7 @@ enum emu_matrix_kind { EMU_X_NONE, EMU_X_XDL, EMU_X_F32, EMU_X_F64_SMALL, EMU_X_
 
 /* What wrote a row last, as far as hazards go. */
 struct emu_written {
-    uint64_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_strict_wave.states */
+    uint32_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_strict_wave.states */
     uint16_t mfma_first, dot_row;
     uint8_t passes, matrix, c_passes, c_matrix;
 };
@@ -119,10 +129,11 @@ struct emu_strict_wave {
     uint32_t spend[EMU_S_REGS];
     uint64_t vpend[8], spending[2]; /* rows and registers that may have something pending */
     /* wait states since the start, and when a row or register may be used; gfx9 only */
-    uint64_t states;
-    uint64_t hot_until; /* until then matrix and dot results are checked */
+    uint32_t states;    /* modulo 2^32; 0 is "never" where a time is kept */
+    uint32_t hot_until; /* until then matrix and dot results are checked */
+    uint64_t hot[8];    /* rows that have such results since then, or are C of a product */
     struct emu_written row[512];
-    uint64_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0;
+    uint32_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0, valu_last;
     /* race detector */
     uint32_t epoch;                                      /* barriers passed */
     uint32_t lds_done[EMU_EPOCHS], dma_done[EMU_EPOCHS]; /* by lgkmcnt, by vmcnt */

@@ -31,13 +31,12 @@ static bool is_gfx942(const struct emu_wave *w)
     return w->group->kernel->family == EMU_GFX942;
 }
 
-static void need(struct emu_wave *w, uint64_t when, unsigned states, const char *what, unsigned reg)
+static void need(struct emu_wave *w, uint32_t when, unsigned states, const char *what, unsigned reg)
 {
-    uint64_t passed = w->strict->states - when;
+    uint32_t passed = w->strict->states - when;
 
     if (when && passed < states)
-        emu_fault(w, 0, "%s %u: %llu wait states where %u are needed", what, reg,
-                  (unsigned long long)passed, states);
+        emu_fault(w, 0, "%s %u: %u wait states where %u are needed", what, reg, passed, states);
 }
 
 /* ---- matrix results ---- */
@@ -93,7 +92,10 @@ static void check_matrix_operand(struct emu_wave *w, const struct emu_strict_op 
                                  const struct emu_op *op, const struct emu_range *r)
 {
     bool is_c = r->first == op->s[2];
+    bool recent = w->strict->states - w->strict->valu_last < VALU_VGPR_TO_MATRIX;
 
+    if (!recent && !emu_range_bits(w->strict->hot, r))
+        return;
     for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
         const struct emu_written *x = &w->strict->row[i];
 
@@ -111,6 +113,8 @@ static void check_touch(struct emu_wave *w, const struct emu_strict_op *so, cons
 {
     bool memory = so->kind == EMU_K_MEMORY;
 
+    if (!emu_range_bits(w->strict->hot, r))
+        return;
     for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
         const struct emu_written *x = &w->strict->row[i];
 
@@ -191,7 +195,7 @@ void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so
             check_matrix_operand(w, so, op, &so->read[i]);
         return;
     }
-    if (s->hot_until > s->states) {
+    if ((int32_t)(s->hot_until - s->states) > 0) {
         for (unsigned i = 0; i < so->nread; i++)
             check_touch(w, so, op, &so->read[i], false);
         for (unsigned i = 0; i < so->nwrite; i++)
@@ -210,10 +214,13 @@ void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so
 
 /* ---- what an op leaves behind ---- */
 
-static void stay_hot(struct emu_strict_wave *s, unsigned states)
+static void stay_hot(struct emu_strict_wave *s, unsigned states, const struct emu_range *r)
 {
-    if (s->hot_until < s->states + states)
+    if ((int32_t)(s->hot_until - s->states) < 0)
+        memset(s->hot, 0, sizeof s->hot);
+    if ((int32_t)(s->hot_until - (s->states + states)) < 0)
         s->hot_until = s->states + states;
+    emu_set_range_bits(s->hot, r);
 }
 
 static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *so,
@@ -226,6 +233,8 @@ static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *s
             x->mfma_c = s->states;
             x->c_passes = so->passes;
             x->c_matrix = so->matrix;
+            if (!r)
+                stay_hot(s, 20, &so->read[i]);
         }
     for (unsigned r = 0; so->nwrite && r < so->write[0].n; r++) {
         struct emu_written *x = &s->row[so->write[0].first + r];
@@ -238,7 +247,8 @@ static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *s
                                   .c_passes = x->c_passes,
                                   .c_matrix = x->c_matrix};
     }
-    stay_hot(s, 20);
+    if (so->nwrite)
+        stay_hot(s, 20, &so->write[0]);
 }
 
 static void note_valu(struct emu_strict_wave *s, const struct emu_strict_op *so,
@@ -255,8 +265,9 @@ static void note_valu(struct emu_strict_wave *s, const struct emu_strict_op *so,
             x->dot = so->is_dot ? s->states : 0;
             x->dot_row = op->insn->row;
         }
-    if (so->is_dot)
-        stay_hot(s, DOT_TO_OTHER);
+    for (unsigned i = 0; so->is_dot && i < so->nwrite; i++)
+        stay_hot(s, DOT_TO_OTHER, &so->write[i]);
+    s->valu_last = s->states;
     for (unsigned i = 0; i < so->nswrite; i++) {
         for (unsigned r = 0; r < so->swrite[i].n; r++)
             s->valu_sgpr[so->swrite[i].first + r] = s->states;
@@ -272,7 +283,7 @@ void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
 
     if (w->group->kernel->family >= EMU_GFX11)
         return;
-    s->states += so->is_nop ? (uint64_t)(op->imm & 15) + 1 : 1;
+    s->states += so->is_nop ? (op->imm & 15u) + 1 : 1;
     switch (so->kind) {
     case EMU_K_MATRIX:
         note_matrix(s, so, op);

@@ -265,29 +265,53 @@ static bool repeats_16(const uint32_t *at, unsigned lanes)
     return true;
 }
 
-/* The records of one lane's dwords, all alike as a rule. */
-static inline bool same_writes(const struct emu_lds_write *x, unsigned words)
+static inline uint64_t write_bits(const struct emu_lds_write *x)
 {
-    return memcmp(x, x + 1, (words - 1) * sizeof *x) == 0;
+    uint64_t bits;
+
+    memcpy(&bits, x, sizeof bits);
+    return bits;
 }
 
-static inline bool same_reads(const struct emu_lds_read *y, unsigned words)
-{
-    return memcmp(y, y + 1, (words - 1) * sizeof *y) == 0;
-}
-
-/* Nothing that another wave wrote, unless it can be seen, and nothing of loads that write LDS. */
+/*
+ * Nothing that another wave wrote, unless it can be seen, and nothing that a load under way will
+ * write. Neighbours were mostly written by one instruction: `known` is the last record that was
+ * found good.
+ */
 static inline bool may_touch(const struct emu_wave *w, const struct emu_lds_write *x,
-                             unsigned words, const uint32_t *until)
+                             unsigned words, const uint32_t *until, uint64_t *known)
 {
-    unsigned n = same_writes(x, words) ? 1 : words;
+    uint64_t other = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        if (x[i].bytes & BY_DMA ||
-            (x[i].writer && x[i].writer != w->index + 1 &&
-             (x[i].epoch == (uint16_t)w->strict->epoch || x[i].number > until[x[i].writer])))
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < words; i++)
+        other |= write_bits(&x[i]) ^ *known;
+    for (unsigned i = 0; other && i < words; i++) {
+        bool mine = x[i].writer == w->index + 1, dma = x[i].bytes & BY_DMA;
+
+        if (dma && (mine ? x[i].number > w->strict->vm_done : !is_visible(w, &x[i])))
             return false;
+        if (!dma && !mine && x[i].writer &&
+            (x[i].epoch == (uint16_t)w->strict->epoch || x[i].number > until[x[i].writer]))
+            return false;
+        *known = write_bits(&x[i]);
+    }
     return true;
+}
+
+/* All dwords have the record `mark`. */
+static inline bool are_read(const struct emu_lds_read *y, unsigned words,
+                            const struct emu_lds_read *mark)
+{
+    uint32_t other = 0, want, bits;
+
+    memcpy(&want, mark, sizeof want);
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < words; i++) {
+        memcpy(&bits, &y[i], sizeof bits);
+        other |= bits ^ want;
+    }
+    return !other;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -297,14 +321,17 @@ dense_reads(struct emu_wave *w, const uint32_t *at, unsigned words, const uint32
     const struct emu_lds_read many = {mark.epoch, SEVERAL, 15};
     struct emu_strict *s = w->group->strict;
     unsigned lanes = repeats_16(at, w->lanes) ? 16 : w->lanes;
+    uint64_t known = 0;
 
     for (unsigned l = 0; l < lanes; l++) {
         struct emu_lds_read *y = &s->reads[at[l] / 4];
-        bool known = memcmp(y, &mark, sizeof mark) == 0 || memcmp(y, &many, sizeof many) == 0;
 
-        if (!may_touch(w, &s->writes[at[l] / 4], words, until))
+        /* of several readers since the last barrier all but the writer have asked for the write */
+        if (are_read(y, words, &many))
+            continue;
+        if (!may_touch(w, &s->writes[at[l] / 4], words, until, &known))
             return false;
-        if (known && same_reads(y, words))
+        if (are_read(y, words, &mark))
             continue;
         for (unsigned i = 0; i < words; i++)
             note_read(w, &y[i], 15);
@@ -317,18 +344,21 @@ dense_writes(struct emu_wave *w, const uint32_t *at, unsigned words, const uint3
 {
     const uint8_t me = (uint8_t)(w->index + 1);
     const uint16_t epoch = (uint16_t)w->strict->epoch;
+    const struct emu_lds_write mark = {w->strict->lgkm_issued, epoch, me, 15};
     struct emu_strict *s = w->group->strict;
+    uint64_t known = 0;
 
     for (unsigned l = 0; l < w->lanes; l++) {
         struct emu_lds_write *x = &s->writes[at[l] / 4];
         const struct emu_lds_read *y = &s->reads[at[l] / 4];
 
-        if (!may_touch(w, x, words, until))
+        if (!may_touch(w, x, words, until, &known))
             return false;
+#pragma GCC unroll 4
         for (unsigned i = 0; i < words; i++) {
             if (x[i].bytes & BY_ATOMIC || (y[i].epoch == epoch && y[i].reader && y[i].reader != me))
                 return false;
-            x[i] = (struct emu_lds_write){w->strict->lgkm_issued, epoch, me, 15};
+            memcpy(&x[i], &mark, sizeof mark);
         }
     }
     return true;
