@@ -144,7 +144,7 @@ void args_plain_problem(const struct aothip_attn_fwd_params *p, struct attn_prob
     a->lse_stride.batch = q[1] * q[2];
     a->lse_stride.head = q[2];
     a->lse_stride.seq = 1;
-    a->lse_size = q[0] * q[1] * q[2];
+    a->lse_size = shape_lse_elements(p);
 }
 
 static void fill_seqs(const struct aothip_seqs *from, struct kernarg_seqs *to)

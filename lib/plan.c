@@ -104,16 +104,16 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
     const int64_t keys = shape_max_k(p) < shape_rows_k(p) ? shape_max_k(p) : shape_rows_k(p);
     const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
-    int64_t workgroups, splits, most = keys / SPLIT_MIN_KEYS;
+    int64_t tile, workgroups, splits, most = keys / SPLIT_MIN_KEYS;
     int entry[2];
     if (p->splits == 1 || (p->splits == 0 && rows > SPLIT_MAX_ROWS) || !rows || !heads_k ||
         !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
-    workgroups = shape_sequences(p) * heads_k *
-                 args_count_tiles((uint32_t)(rows * (p->q.size[1] / heads_k)),
-                                  entry_of(plan, entry[0])->tile_q);
+    tile = entry_of(plan, entry[0])->tile_q;
+    workgroups =
+        shape_sequences(p) * heads_k * ((rows * (p->q.size[1] / heads_k) + tile - 1) / tile);
     splits = workgroups ? enough / workgroups : 1;
     if (splits > most)
         splits = most;

@@ -175,6 +175,9 @@ test_lib_programs += tests/lib/fuzz_image
 tests_lib_fuzz_image_SOURCES = tests/lib/fuzz_image.c
 tests_lib_fuzz_image_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_fuzz_image_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/fuzz_params
+tests_lib_fuzz_params_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_fuzz_params_LDADD = tests/lib/libtestlib.la
 FUZZ_SECONDS = 60
 FUZZ_CC = $(DEVICE_CLANG)
 fuzz: tests/lib/fuzz_image$(EXEEXT)
