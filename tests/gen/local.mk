@@ -54,3 +54,23 @@ tests_gen_test_attn_fwd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_
 tests_gen_test_attn_fwd_LDADD = tools/libprogram.la lib/libaothip.la -lm
 dist_check_SCRIPTS += tests/gen/attn_fwd_strict.sh
 TESTS += tests/gen/test_attn_fwd tests/gen/attn_fwd_strict.sh
+
+kernel_test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+kernel_test_ldadd = tools/libprogram.la lib/libaothip.la -lm
+
+check_PROGRAMS += tests/gen/test_attn_decode
+tests_gen_test_attn_decode_SOURCES = tests/gen/test_attn_decode.c tests/gen/problem_maker.h
+tests_gen_test_attn_decode_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_test_attn_decode_LDADD = $(kernel_test_ldadd)
+
+check_PROGRAMS += tests/gen/test_attn_append
+tests_gen_test_attn_append_SOURCES = tests/gen/test_attn_append.c tests/gen/problem_maker.h
+tests_gen_test_attn_append_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_test_attn_append_LDADD = $(kernel_test_ldadd)
+
+check_PROGRAMS += tests/gen/test_attn_f32
+tests_gen_test_attn_f32_SOURCES = tests/gen/test_attn_f32.c tests/gen/problem_maker.h
+tests_gen_test_attn_f32_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_test_attn_f32_LDADD = $(kernel_test_ldadd)
+
+TESTS += tests/gen/test_attn_decode tests/gen/test_attn_append tests/gen/test_attn_f32

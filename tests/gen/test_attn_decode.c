@@ -1,0 +1,154 @@
+/*
+ * Decoding: few queries, many keys that several workgroups share (attn_split, attn_merge), on all
+ * emulated GPUs in all types against the reference in double.
+ */
+#include "problem_maker.h"
+
+enum { SEQUENCES = 2 };
+
+static const struct device *gpu;
+static struct aothip_context *images;
+static int type;
+
+static struct maker begin(struct maker_shape shape, int splits)
+{
+    struct maker m = {.count = 0};
+    maker_begin(&m, type, shape);
+    m.p.splits = splits;
+    return m;
+}
+
+static void end(struct maker *m, const char *name)
+{
+    ok(maker_check(gpu, images, m, name), "%s", name);
+    maker_free(m);
+}
+
+/* One query and a group of heads; rows that fill a tile, and more; splits that get no key. */
+static void test_groups(void)
+{
+    static const struct {
+        const char *name;
+        struct maker_shape shape;
+        int splits;
+    } cases[] = {
+        {"one row", {1, 1, 1, 1, 200, 128, 128}, 3},
+        {"eight heads share keys", {SEQUENCES, 8, 1, 1, 150, 128, 128}, 2},
+        {"16 rows of two groups", {1, 8, 2, 4, 100, 64, 64}, 4},
+        {"21 rows, two tiles", {1, 3, 1, 7, 70, 64, 40}, 2},
+        {"more splits than tiles", {1, 2, 1, 3, 20, 64, 64}, 9},
+        {"no keys", {1, 2, 2, 1, 0, 64, 64}, 3},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct maker m = begin(cases[i].shape, cases[i].splits);
+        end(&m, cases[i].name);
+    }
+}
+
+/* Every class of kernels; chunks that begin early; rows shorter than a chunk; odd strides. */
+static void test_dims(void)
+{
+    static const int dims[][2] = {{64, 128}, {72, 1}, {3, 60}, {130, 256}, {512, 129}};
+    for (unsigned i = 0; i < sizeof(dims) / sizeof(*dims); i++) {
+        char name[64];
+        struct maker m = {.odd = i % 2};
+        snprintf(name, sizeof(name), "dims %d and %d", dims[i][0], dims[i][1]);
+        maker_begin(&m, type, (struct maker_shape){1, 4, 2, 2, 75, dims[i][0], dims[i][1]});
+        m.p.splits = 2;
+        end(&m, name);
+    }
+}
+
+/* Keys in pages, by index, of different lengths. */
+static void test_caches(void)
+{
+    static const int lengths[SEQUENCES] = {83, 41}, which[SEQUENCES] = {3, 1};
+    struct maker m = begin((struct maker_shape){SEQUENCES, 4, 2, 2, 1, 64, 64}, 3);
+    maker_page(&m, SEQUENCES, 6, 16);
+    m.p.k_seqs.lengths = maker_ints(&m, lengths, SEQUENCES);
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    end(&m, "pages of 16 rows");
+
+    m = begin((struct maker_shape){4, 4, 2, 2, 90, 64, 64}, 2);
+    m.p.sequences = SEQUENCES;
+    m.p.q.size[0] = m.p.o.size[0] = SEQUENCES;
+    m.p.batch_index = maker_ints(&m, which, SEQUENCES);
+    m.p.k_seqs.lengths = maker_ints(&m, lengths, SEQUENCES);
+    end(&m, "cache entries by index");
+}
+
+/* What goes into scores, each by itself and all together. */
+static void test_scores(void)
+{
+    const struct maker_shape shape = {SEQUENCES, 4, 2, 3, 100, 64, 64};
+    for (int i = 0; i < 8; i++) {
+        static const char *const names[] = {"window",  "bias",  "boolean mask", "ALiBi",
+                                            "softcap", "sinks", "dropout",      "all of these"};
+        struct maker m = begin(shape, 3);
+        if (i == 0 || i == 7) {
+            m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+            m.p.window_left = 60;
+            m.p.window_right = 0;
+        }
+        if (i == 1 || i == 7)
+            m.p.bias = maker_tensor(&m, type, SEQUENCES, 4, 3, 100);
+        if (i == 2 || i == 7)
+            m.p.keep = maker_tensor(&m, AOTHIP_BOOL, 1, 4, 3, 100);
+        if (i == 3 || i == 7)
+            m.p.alibi_slopes = maker_floats(&m, 4);
+        if (i == 4 || i == 7)
+            m.p.softcap = 3;
+        if (i == 5 || i == 7)
+            m.p.sinks = maker_floats(&m, 4);
+        if (i == 6 || i == 7) {
+            m.p.dropout_p = 0.3F;
+            m.p.dropout_seed = 5;
+            m.p.dropout_offset = UINT64_C(0xfffffffffffffff0);
+        }
+        end(&m, names[i]);
+    }
+}
+
+/* Two runs give the same bytes. */
+static void test_determinism(void)
+{
+    struct maker m = begin((struct maker_shape){1, 4, 1, 3, 300, 64, 64}, 4);
+    const size_t bytes = attn_span(&m.p.o) * maker_size(type);
+    void *first = malloc(bytes);
+    struct status why = {0};
+    bool good = first && !attn_fwd(gpu, images, &m.p, &why);
+    if (good) {
+        memcpy(first, m.p.o.data, bytes);
+        memset(m.p.o.data, REF_POISON, bytes);
+        good = !attn_fwd(gpu, images, &m.p, &why) && !memcmp(first, m.p.o.data, bytes);
+    }
+    ok(good, "two runs give the same bytes%s%s", why.code ? ": " : "", why.text);
+    free(first);
+    maker_free(&m);
+}
+
+static void test(const struct device *device, struct aothip_context *context, int dtype)
+{
+    gpu = device;
+    images = context;
+    type = dtype;
+    test_groups();
+    test_dims();
+    test_caches();
+    test_scores();
+    test_determinism();
+}
+
+static void test_strict(const struct device *device, struct aothip_context *context, int dtype)
+{
+    gpu = device;
+    images = context;
+    type = dtype;
+    test_caches();
+}
+
+int main(int argc, char **argv)
+{
+    const bool strict = argc > 1 && !strcmp(argv[1], "strict");
+    return maker_main(strict ? test_strict : test, strict ? "strict" : "plain");
+}
