@@ -184,6 +184,22 @@ static void write_packet(const struct emu_packet *p, uint8_t *q, uint64_t kernar
     memcpy(q + 40, &kernarg, 8);
 }
 
+/*
+ * Strict mode: the seed says in which order waves and workgroups run: 1 to 3 as in emu_run.c, 4
+ * ascending, above at random; seed 0 changes it from launch to launch: ascending, descending,
+ * random.
+ */
+static unsigned run_order(const struct emu_settings *set)
+{
+    static atomic_uint launches;
+
+    if (!set->strict)
+        return 0;
+    if (set->seed)
+        return set->seed < 4 ? (unsigned)set->seed : set->seed == 4 ? 0 : 2;
+    return atomic_fetch_add(&launches, 1) % 3;
+}
+
 static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uint64_t packet_at)
 {
     const struct emu_settings *set = emu_hip_settings();
@@ -196,7 +212,7 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
         .strict = set->strict,
         .count_memory = set->counters != NULL,
         .matrix = set->matrix,
-        .order = set->strict ? (unsigned)set->seed : 0,
+        .order = run_order(set),
         .seed = set->seed,
         .threads = set->threads,
         .limit = ENDLESS,

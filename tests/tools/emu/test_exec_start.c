@@ -1,6 +1,7 @@
 /*
  * How a wave starts, beyond what the other tests' kernels ask for: preloaded kernel arguments,
- * dynamic LDS; code that assemblers newer than LLVM 19 make; every processor of gfx11.
+ * dynamic LDS; the order of waves; code that assemblers newer than LLVM 19 make; every processor of
+ * gfx11.
  */
 #include "test_exec_asm.h"
 
@@ -183,6 +184,30 @@ static void dynamic_lds(const char *gpu)
     free(image);
 }
 
+/* ---- orders: four waves draw tickets, in three launches */
+
+static void orders(const char *gpu)
+{
+    char body[512];
+    bool wide = asm_is_wide(gpu);
+    unsigned lanes = wide ? 64 : 32, up = 0, down = 0;
+
+    snprintf(body, sizeof body,
+             "v_mov_b32 v6, 1\nv_mov_b32 v7, 0x800\ns_mov_b%s, 1\n"
+             "global_atomic_add%s v1, v7, v6, s[2:3] %s\ns_waitcnt vmcnt(0)\n" STORE_V1,
+             wide ? "64 exec" : "32 exec_lo", wide ? "" : "_u32",
+             strcmp(gpu, "gfx942") == 0 ? "sc0" : "glc");
+    for (unsigned launch = 0; launch < 3; launch++) {
+        struct asm_result r;
+        bool good = asm_run(gpu, body, 4 * lanes, &r) && r.ran;
+
+        ok(good, "%s: four waves draw tickets", gpu);
+        up += good && r.out[0] == 512 && r.out[lanes] == 513 && r.out[3 * lanes] == 515;
+        down += good && r.out[0] == 515 && r.out[lanes] == 514 && r.out[3 * lanes] == 512;
+    }
+    ok(up && down, "%s: of three launches one runs ascending, one descending", gpu);
+}
+
 /* ---- processors that share an instruction set; LLVM 19 has no name for the last */
 
 static const char *const processors[] = {"gfx1100", "gfx1101", "gfx1102", "gfx1103",
@@ -240,6 +265,8 @@ int main(void)
     }
     for (unsigned i = 0; i < 4; i++)
         dynamic_lds(asm_gpus[i]);
+    orders("gfx942");
+    orders("gfx1100");
     for (unsigned i = 0; i < PROCESSORS; i++)
         processor(i);
     return tap_done();
