@@ -58,8 +58,12 @@ DEVICE float softmax_factor(float scale)
     return factor > 0x1p-149f ? factor : 0x1p-149f;
 }
 
-/* Wave64 hardware adds pairs of f32 in one instruction, wave32 hardware does not. */
-#if KERNEL_WAVE == 64
+/*
+ * Wave64 hardware adds pairs of f32 in one instruction. Wave32 hardware issues two additions as one
+ * where they do not wait for each other, which two chains help, where it leaves the compiler
+ * freedom: at head dim 64 it does not.
+ */
+#if KERNEL_WAVE == 64 || STAGE_DIM > 64
 typedef f32x2 partial_sum;
 DEVICE void add_pair(partial_sum &sum, f32x2 pair)
 {
