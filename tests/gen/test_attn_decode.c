@@ -4,11 +4,14 @@
  */
 #include "problem_maker.h"
 
+#include <unistd.h>
+
 enum { SEQUENCES = 2 };
 
 static const struct device *gpu;
 static struct aothip_context *images;
 static int type;
+static char counters[] = "/tmp/aothip-decode-XXXXXX";
 
 static struct maker begin(struct maker_shape shape, int splits)
 {
@@ -131,6 +134,39 @@ static void test_determinism(void)
     maker_free(&m);
 }
 
+/* The number behind the last `key` in the file that the emulator counts in, after `kernel`. */
+static long last_count(const char *kernel, const char *key)
+{
+    static char text[1 << 20];
+    FILE *f = fopen(counters, "r");
+    const size_t size = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    char *at = text, *last = NULL;
+
+    if (f)
+        fclose(f);
+    text[size] = '\0';
+    while ((at = strstr(at, kernel)))
+        last = at++;
+    at = last ? strstr(last, key) : NULL;
+    return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+/* All heads of a group together read each byte of K and V once: beside them there is only q. */
+static void test_traffic(void)
+{
+    enum { KEYS = 512, HEADS = 8, DIM = 128 };
+    struct maker m = begin((struct maker_shape){1, HEADS, 1, 1, KEYS, DIM, DIM}, 2);
+    const long least = 2L * KEYS * DIM * (long)maker_size(type);
+    /* each of 4 waves of 2 workgroups, at most, loads 16 rows of q */
+    const long most = least + 2L * 4 * 16 * DIM * (long)maker_size(type);
+    long loaded;
+
+    end(&m, "traffic: right");
+    loaded = last_count("attn_split", "\"bytes_loaded\": ");
+    ok(loaded >= least && loaded <= most, "traffic: %ld bytes, of at least %ld and at most %ld",
+       loaded, least, most);
+}
+
 static void test(const struct device *device, struct aothip_context *context, int dtype)
 {
     gpu = device;
@@ -141,6 +177,7 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_caches();
     test_scores();
     test_determinism();
+    test_traffic();
 }
 
 static void test_strict(const struct device *device, struct aothip_context *context, int dtype)
@@ -154,5 +191,16 @@ static void test_strict(const struct device *device, struct aothip_context *cont
 int main(int argc, char **argv)
 {
     const bool strict = argc > 1 && !strcmp(argv[1], "strict");
-    return maker_main(strict ? test_strict : test, strict ? "strict" : "plain");
+    const int file = mkstemp(counters);
+    int result;
+
+    if (file < 0) {
+        printf("Bail out! %s: no such file can be made\n", counters);
+        return 99;
+    }
+    close(file);
+    setenv("AOTHIP_EMU_COUNTERS", counters, 1);
+    result = maker_main(strict ? test_strict : test, strict ? "strict" : "plain");
+    remove(counters);
+    return result;
 }
