@@ -8,7 +8,8 @@ tests_attn_test_attn_pairs_SOURCES = tests/attn/test_attn_pairs.c tests/attn/pai
 	tests/attn/pairs.h $(attn_test_sources)
 tests_attn_test_attn_pairs_CPPFLAGS = $(attn_test_cppflags)
 tests_attn_test_attn_pairs_LDADD = $(attn_test_libs)
-attn_scripts = tests/attn/attn_pairs_fwd.sh tests/attn/attn_pairs_bwd.sh
+attn_scripts = tests/attn/attn_pairs_fwd.sh tests/attn/attn_pairs_bwd.sh \
+	tests/attn/attn_pairs_strict.sh
 dist_check_SCRIPTS += $(attn_scripts)
 TESTS += $(attn_scripts)
 
