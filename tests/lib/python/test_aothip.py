@@ -273,7 +273,7 @@ def test_refusals():
            "a list among arrays")
     raises(TypeError, "float64", lambda: aothip.flash_attn_func(*(q.astype(float),) * 3),
            "double precision")
-    raises(aothip.ArgumentError, "heads", lambda: aothip.flash_attn_func(
+    raises(aothip.ArgumentError, "no multiple", lambda: aothip.flash_attn_func(
         random(1, 4, 3, 64), q, q), "heads that do not divide")
     raises(ValueError, "exclude", lambda: aothip.scaled_dot_product_attention(
         q, q, q, attn_mask=q, is_causal=True), "mask and is_causal")
