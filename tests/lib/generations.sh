@@ -29,6 +29,23 @@ consumer() { # VERSION COMPILER FLAGS...
         >"$work/messages" 2>&1 && "$work/consumer" >>"$work/messages" 2>&1
     ok "$version: 16.2 #14, #16: a consumer by $name"
     [ "$good" = ok ] || sed 's/^/# /' "$work/messages"
+    # what it takes from the library, the release's own has too
+    release_names $version | sed 's/^. //' | LC_ALL=C sort >"$work/offered"
+    $NM -u "$work/consumer" | sed "s/^ *[A-Za-z] //; s/@.*//; $unsuffix" | grep 8aotriton |
+        LC_ALL=C sort | LC_ALL=C comm -23 - "$work/offered" >"$work/lacking"
+    empty "$work/lacking" "$version: 16.2 #15: would link with the release itself"
+}
+
+line_of() { # VERSION: which line of 16.5 is about it
+    case $1 in
+    0.8.*) echo 38 ;;
+    0.9.*) echo 39 ;;
+    0.10.*) echo 40 ;;
+    0.11.*) echo 41 ;;
+    0.12.*) echo 42 ;;
+    0.13.*) echo 43 ;;
+    *) echo 44 ;;
+    esac
 }
 
 abi=lib/.libs/aotriton-abi
@@ -44,10 +61,10 @@ for version in 0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0; do
     if [ -d images/aotriton.images/amd-gfx942 ]; then
         make -s "tests/lib/abi/$version/test_drop_in" >"$work/messages" 2>&1 &&
             AOTHIP_EMU_GPU=gfx942 "tests/lib/abi/$version/test_drop_in" >"$work/out" 2>&1
-        ok "$version: 16.4: `grep -c '^ok' "$work/out"` results of its entry points on an emulated GPU"
+        ok "$version: 16.5 #`line_of $version`: `grep -c '^ok' "$work/out"` results on an emulated GPU"
         [ "$good" = ok ] || { cat "$work/messages"; grep -A3 '^not ok' "$work/out"; } | sed 's/^/# /'
     else
-        skip "$version: 16.4: results" 'there are no images of gfx942'
+        skip "$version: 16.5 #`line_of $version`: results" 'there are no images of gfx942'
     fi
     exports $version "$library.$version"
     consumer $version $CXX -std=c++17 -O0
@@ -80,4 +97,11 @@ $CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/two_builds.c" -ldl 
         "$here/$suffixed/libaotritonabc_v2.so.0.12.1" aotritonabc 832 >>"$work/messages" 2>&1
 ok '16.1 #10, 16.2 #16: two generations and one with a suffix in one process'
 [ "$good" = ok ] || sed 's/^/# /' "$work/messages"
+
+# before 0.8 there were static libraries alone, which are no aim
+src=`cd "$srcdir" && pwd`
+(cd "$work" && "$src/configure" --with-aotriton-abi=0.4.0 CC="$CC" CXX="$CXX") >"$work/messages" 2>&1
+grep -q 'aotriton-abi=0.4.0 is not known' "$work/messages"
+ok '16.5 #37: a release that is no aim is refused by configure'
+skip '16.5 #46: PyTorch'"'"'s own suites' 'they need a PyTorch for ROCm and a GPU'
 plan

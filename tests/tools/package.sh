@@ -1,4 +1,5 @@
-# make packages: what is in the archives, and that the wheel works where it is unpacked.
+# make packages: what is in the archives, and that the wheel works where it is unpacked. "16.1 #12"
+# is a line of the checklist for drop-in libraries.
 . "${srcdir:=.}/tests/tools/tool_test_lib.sh"
 set -- ${GPU_ARCHS:-gfx90a gfx942 gfx1100 gfx1151}
 for python in ${PYTHON-} python3 /usr/bin/python3; do
@@ -13,10 +14,10 @@ esac
 exits 0 "make packages" ${MAKE:-make} -C "$build" packages ROCM=6.2 PACKAGES="$work/p" PYTHON3="$python"
 host=`ls p/aotriton-*-shared.tar.gz`
 case $host in *-manylinux_2_*-rocm6.2-shared.tar.gz) ;; *) false ;; esac
-ok "the archive's name says platform and ROCm release"
+ok "16.1 #12: the archive's name says platform and ROCm release"
 tar -xzf "$host"
 [ "`ls`" = "`printf 'aotriton\nerr\nout\np\n'`" ]
-ok "its root is aotriton/"
+ok "16.1 #12: its root is aotriton/"
 [ -z "`find aotriton/lib -mindepth 1 -maxdepth 1 ! -name "libaotriton*_v2.so*" ! -name cmake \
     ! -name "libaothip.so*"`" ]
 ok "lib holds the library and its CMake package"
@@ -25,7 +26,7 @@ ok "include holds the headers"
 for gpu; do
     tar -xzf p/aotriton-*-images-amd-$gpu.tar.gz
     diff -r "$images/amd-$gpu" aotriton/lib/aotriton.images/amd-$gpu >/dev/null
-    ok "the images of $gpu"
+    ok "16.1 #12: the images of $gpu"
 done
 [ "`ls p/aotriton-*-images-*.tar.gz | wc -l`" -eq $# ]
 ok "an archive a GPU"
