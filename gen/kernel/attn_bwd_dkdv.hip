@@ -32,8 +32,10 @@ DEVICE struct column column_of(const struct job &job)
     struct row_interval low = visible_rows(s, first < last ? first : last),
                         high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
     int index = first + (int)lane_column();
+    struct row_interval visible = visible_rows_below(s, index, s.seq_k);
     return {index,
-            visible_rows_below(s, index, s.seq_k),
+            visible,
+            visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
             {high.first, low.last},
             {low.first, high.last}};
 }
@@ -46,8 +48,6 @@ DEVICE void compute_dkdv(const struct attn_bwd_args &args, const struct job &job
     struct column column = column_of(job);
     struct place p = {s, 0, job.kv_head};
     int first = job.first_key + (int)wave_id() * BLOCK;
-    struct rows dk = rows_of(args.dk, args.dk_stride, s.batch_k, s.start_k, p.kv_head, a.dim_qk);
-    struct rows dv = rows_of(args.dv, args.dv_stride, s.batch_k, s.start_k, p.kv_head, a.dim_v);
     struct owned y;
     y.x[0] = k_rows(args, p);
     y.x[1] = v_rows(args, p);
@@ -62,14 +62,29 @@ DEVICE void compute_dkdv(const struct attn_bwd_args &args, const struct job &job
         struct results r = {};
 #pragma unroll 1
         for (int i = 0; i < a.group; i++) {
-            p.head = job.kv_head * a.group + i;
-            struct rows q = q_rows(args, p), d_o = do_rows(args, p);
-            struct stream stream = {carrier() == 0 ? q : d_o, s.seq_q, vector_of(a, p)};
-            walk_stream(r, y, stream, args, context_of(a, p), column, walk, slab, slabs);
+            struct attn_bwd_args now;
+            read_again(now);
+            p.head = job.kv_head * now.problem.group + i;
+            struct rows q = q_rows(now, p), d_o = do_rows(now, p);
+            struct vector_place vectors = vector_of(now.problem, p);
+            bool lower = carrier() == 0;
+            struct stream stream;
+            stream.mine = lower ? q : d_o;
+            stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
+            stream.vector_pitch = (u32)vectors.step * 4;
+            stream.factor = lower ? vectors.to_log2 : DELTA_FIRST ? -1.0f : 1.0f;
+            rewind(stream, walk.begin, s.seq_q);
+            walk_stream(r, y, stream, context_of(now.problem, p), column, walk, slab, slabs);
         }
-        if (args.dk)
-            store_result(r.r[0], a.scale, dk, view_of(dk, first, job.end_key), slab);
-        if (args.dv)
+        struct attn_bwd_args now;
+        read_again(now);
+        struct rows dk =
+            rows_of(now.dk, now.dk_stride, s.batch_k, s.start_k, p.kv_head, now.problem.dim_qk);
+        struct rows dv =
+            rows_of(now.dv, now.dv_stride, s.batch_k, s.start_k, p.kv_head, now.problem.dim_v);
+        if (now.dk)
+            store_result(r.r[0], now.problem.scale, dk, view_of(dk, first, job.end_key), slab);
+        if (now.dv)
             store_result(r.r[1], 1, dv, view_of(dv, first, job.end_key), slab);
         if (KERNEL_DIM <= SLAB)
             break;

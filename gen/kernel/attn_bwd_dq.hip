@@ -30,8 +30,10 @@ DEVICE struct column column_of(const struct attn_bwd_args &args, const struct jo
                         high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
     struct vector_place vectors = vector_of(args.problem, job.place);
     int index = first + (int)lane_column();
+    struct row_interval visible = visible_rows_below(s, index, s.seq_q);
     return {index,
-            visible_rows_below(s, index, s.seq_q),
+            visible,
+            visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
             {high.first, low.last},
             {low.first, high.last},
             lse2_at(args, vectors, index, s.seq_q),
@@ -43,13 +45,12 @@ DEVICE void compute_dq(const struct attn_bwd_args &args, const struct job &job)
     const struct attn_problem &a = args.problem;
     const struct place &p = job.place;
     struct rows k = k_rows(args, p), v = v_rows(args, p);
-    struct stream stream = {carrier() == 0 ? k : v, p.sequence.seq_k, {}};
+    struct stream stream;
+    stream.mine = carrier() == 0 ? k : v;
     struct walk walk = plan_walk(p.sequence, job.first_row, job.end_row - 1);
     struct column column = column_of(args, job);
     struct context context = context_of(a, p);
     int first = job.first_row + (int)wave_id() * BLOCK;
-    struct rows dq =
-        rows_of(args.dq, args.dq_stride, p.sequence.batch_q, p.sequence.start_q, p.head, a.dim_qk);
     struct owned y;
     y.x[0] = q_rows(args, p);
     y.x[1] = do_rows(args, p);
@@ -63,8 +64,13 @@ DEVICE void compute_dq(const struct attn_bwd_args &args, const struct job &job)
 #pragma unroll 1
     for (int slab = 0; slab < wanted; slab++) {
         struct results r = {};
-        walk_stream(r, y, stream, args, context, column, walk, slab, slabs);
-        store_result(r.r[0], a.scale, dq, view_of(dq, first, job.end_row), slab);
+        rewind(stream, walk.begin, p.sequence.seq_k);
+        walk_stream(r, y, stream, context, column, walk, slab, slabs);
+        struct attn_bwd_args now;
+        read_again(now);
+        struct rows dq = rows_of(now.dq, now.dq_stride, p.sequence.batch_q, p.sequence.start_q,
+                                 p.head, now.problem.dim_qk);
+        store_result(r.r[0], now.problem.scale, dq, view_of(dq, first, job.end_row), slab);
         if (KERNEL_DIM <= SLAB)
             break;
     }

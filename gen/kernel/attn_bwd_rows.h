@@ -82,22 +82,24 @@ DEVICE struct rows_view view_of(const struct rows &x, int first, int end)
     return {x.base + first * x.pitch, end - first};
 }
 
-#if KERNEL_DTYPE != 1
-
-#if !KERNEL_UNALIGNED
-
 #if KERNEL_WAVE == 64
 #define DESCRIPTOR_WORD3 0x00027000 /* raw buffer, 32-bit data format (CDNA) */
 #else
 #define DESCRIPTOR_WORD3 0x31004000 /* raw buffer, bounds checked on the offset (RDNA 3) */
 #endif
 
+#if KERNEL_DTYPE != 1
+
+#if !KERNEL_UNALIGNED
+
 /* An offset that lies outside every descriptor, and still does with a tile's rows added to it. */
 #define NOWHERE 0x80000000u
 
+/* Of 128 rows at most, which KERNARG_ALIGNED_STRIDE_MAX keeps within 2^31 bytes. */
 DEVICE __amdgpu_buffer_rsrc_t describe(const struct rows_view &view, const struct rows &x)
 {
-    u32 bytes = view.count > 0 ? (u32)(view.count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+    int count = view.count < 128 ? view.count : 128;
+    u32 bytes = count > 0 ? (u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
     return __builtin_amdgcn_make_buffer_rsrc(view.first, 0, (int)bytes, DESCRIPTOR_WORD3);
 }
 
@@ -117,6 +119,12 @@ DEVICE void load_chunks(u32x4 (&to)[count], const struct rows_view &view, const 
     for (int i = 0; i < count; i++)
         to[i] =
             __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)(offset + i * (u32)x.pitch), 0, 0);
+}
+
+/* The chunk `step` bytes behind `offset`. */
+DEVICE u32x4 load_chunk_at(__amdgpu_buffer_rsrc_t buffer, u32 offset, u32 step)
+{
+    return __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)(offset + step), 0, 0);
 }
 
 DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x, u32 row,
@@ -202,6 +210,7 @@ DEVICE float element_at(const struct rows &x, int row, int channel)
 /* Where the row vectors lse and delta of one (sequence, head) lie, in elements. Uniform. */
 struct vector_place {
     kernarg_i64 first, step, size;
+    float to_log2; /* what makes lse a logarithm to base 2 */
 };
 
 DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct place &p)
@@ -213,7 +222,9 @@ DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct 
     kernarg_i64 first = p.sequence.number * a.lse_stride.batch + p.head * head;
     if (a.flags & KERNARG_LSE_PACKED)
         first += p.sequence.start_q * a.lse_stride.seq;
-    return {first, a.lse_stride.seq, a.lse_size};
+    float to_log2 = LOG2_E / a.lse_unit;
+    return {first, a.lse_stride.seq, a.lse_size,
+            __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, to_log2)))};
 }
 
 /* The element of row `row`; `otherwise` where none exists in memory. */
@@ -231,13 +242,28 @@ DEVICE float lse2_at(const struct attn_bwd_args &args, const struct vector_place
 {
     if (row >= seq_q)
         return __builtin_inff();
-    return vector_at(args.lse, place, row, __builtin_inff()) * (LOG2_E / args.problem.lse_unit);
+    return vector_at(args.lse, place, row, __builtin_inff()) * place.to_log2;
 }
 
 DEVICE float delta_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
                       int seq_q)
 {
     return row < seq_q ? vector_at(args.delta, place, row, 0) : 0;
+}
+
+/*
+ * The first `rows` elements of lse or delta of one (sequence, head), as far as they exist in
+ * memory; what lies beyond is loaded as 0. Uniform.
+ */
+DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct vector_place &place,
+                                              int rows)
+{
+    kernarg_i64 span = (rows - 1) * place.step + 1, room = place.size - place.first;
+    kernarg_i64 bytes = (span < room ? span : room) * 4;
+    bytes = rows > 0 && place.first >= 0 && bytes > 0 ? bytes : 0;
+    return __builtin_amdgcn_make_buffer_rsrc((char *)vector + place.first * 4, 0,
+                                             (int)(bytes < 0xfffffffc ? bytes : 0xfffffffc),
+                                             DESCRIPTOR_WORD3);
 }
 
 #endif
