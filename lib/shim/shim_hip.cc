@@ -48,6 +48,7 @@ struct memory_functions {
     hipError_t (*free_async)(void *, hipStream_t);
     hipError_t (*malloc_now)(void **, std::size_t);
     hipError_t (*free_now)(void *);
+    hipError_t (*last_error)();
 
     template <typename Function> static void find(Function *function, const char *name)
     {
@@ -59,6 +60,7 @@ struct memory_functions {
         find(&free_async, "hipFreeAsync");
         find(&malloc_now, "hipMalloc");
         find(&free_now, "hipFree");
+        find(&last_error, "hipGetLastError");
     }
 };
 
@@ -81,6 +83,9 @@ hipError_t scratch::allocate(std::size_t bytes)
               hip.malloc_async(&data_, bytes, stream_) == hipSuccess;
     if (pooled_)
         return hipSuccess;
+    /* HIP remembers that failure, and whoever asks it next would take it for its own */
+    if (hip.malloc_async && hip.last_error)
+        (void)hip.last_error();
     data_ = nullptr;
     if (!hip.malloc_now || !hip.free_now)
         return refuse(AOTHIP_E_NO_HIP, "delta: hipMalloc() was not found to allocate it");

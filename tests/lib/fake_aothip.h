@@ -22,6 +22,7 @@ struct fake_aothip {
     int no_pools; /* hipMallocAsync() fails */
     int pool_allocations, pool_frees, allocations, frees;
     int copies, waits;
+    int errors_taken; /* by hipGetLastError() */
 };
 extern struct fake_aothip fake_aothip;
 

@@ -183,6 +183,7 @@ static void test_fused()
     fake_aothip.no_pools = 1;
     is_int(fused(), hipSuccess, "a runtime without pools");
     ok(fake_aothip.allocations == 1 && fake_aothip.frees == 1, "serves by hipMalloc()");
+    is_int(fake_aothip.errors_taken, 1, "and HIP's last error is not left for others");
     fake_aothip_reset();
     fake_aothip.status = AOTHIP_E_IO;
     is_int(fused(), hipErrorFileNotFound, "a failure");
