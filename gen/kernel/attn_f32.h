@@ -21,51 +21,18 @@
 #ifndef AOTHIP_ATTN_F32_H
 #define AOTHIP_ATTN_F32_H
 
-#include "element.h"
-#include "mask.h"
+#include "attn_f32_load.h"
 #include "mma_f32.h"
 #include "philox.h"
 #include "score.h"
 
-enum {
-    SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST, /* channels of a wave */
-    SLICES = KERNEL_DIM / SLICE,
-    TEAMS = KERNEL_WAVES / SLICES,
-
-    CHUNK_ELEMENTS = 16 / ELEMENT_BYTES, /* of K: a load of 16 bytes */
-    K_STEPS = SLICE / (A_PARTS * CHUNK_ELEMENTS),
-
-    V_CHUNK = SLICE / SIDE < CHUNK_ELEMENTS ? SLICE / SIDE : CHUNK_ELEMENTS,
-    V_WORDS = V_CHUNK * ELEMENT_BYTES / 4,
-    V_GROUPS = SLICE / (SIDE * V_CHUNK),
-
-    Q_PITCH = KERNEL_DIM + 4, /* floats from row to row in LDS: no two rows share their banks */
-};
-
 /* Whether K is loaded only when all of V but one group has been used: where registers are short. */
 #define LATE_K (KERNEL_WAVE == 32)
-
-static_assert(SLICE % 64 == 0 && KERNEL_DIM % SLICE == 0, "whole chunks in every lane");
-static_assert(TEAMS * SLICES == KERNEL_WAVES, "whole teams");
 
 #define SHIFT_UNSET -3.40282346638528859812e+38f /* no finite score is below it */
 #define SHIFT_LIMIT 8.0f
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
-
-typedef u32 v_words __attribute__((ext_vector_type(V_WORDS)));
-typedef float f32x4 __attribute__((ext_vector_type(4)));
-typedef GLOBAL f32x4 f32x4_anywhere __attribute__((aligned(4)));
-typedef const GLOBAL u32x4 k_chunk_anywhere __attribute__((aligned(ELEMENT_BYTES)));
-typedef const GLOBAL v_words v_chunk_anywhere __attribute__((aligned(ELEMENT_BYTES)));
-
-struct k_block {
-    u32x4 chunk[K_STEPS];
-};
-
-struct v_block {
-    v_words chunk[V_GROUPS][ACC];
-};
 
 /* This wave's part of O^T, and the softmax of this lane's column (the same in all its lanes). */
 struct column_state {
@@ -74,247 +41,8 @@ struct column_state {
     float sum; /* of this lane's rows of P^T */
 };
 
-/* The rows of K or V of one key head. Uniform. */
-struct key_rows {
-    const GLOBAL char *base; /* row 0; of page 0 */
-    kernarg_i64 pitch;       /* in bytes */
-    int dim;
-};
-
-/* What few problems need. In one register: as bools they would take two each. */
-enum job_need {
-    NEED_PAGES = 1,
-    NEED_TERMS = 2,
-    NEED_DROPOUT = 4,
-    NEED_SHORT_K = 8, /* rows shorter than a chunk */
-    NEED_SHORT_V = 16,
-};
-
-/* What a wave works on. Uniform, but for row and head. */
-struct wave_job {
-    struct sequence sequence;
-    struct key_rows k, v;
-    int team, slice;
-    int row, head; /* of this lane's column; if there is none, of one that exists */
-    struct key_interval visible;
-    int full_first, full_end; /* keys that all the team's rows see */
-    float scale;
-    u32 needs; /* enum job_need */
-};
-
-/* Tested where it matters, for the result kept in the meantime would take two registers. */
-DEVICE bool needs(const struct wave_job &job, enum job_need need)
-{
-    u32 x = job.needs;
-    asm volatile("" : "+s"(x));
-    return x & need;
-}
-
-static SHARED __attribute__((
-    aligned(16))) float part_tile[SLICES > 1 ? 2 * KERNEL_WAVES : 1][KERNEL_WAVE * ACC];
-
-DEVICE float word_element(u32 word, int i)
-{
-#if KERNEL_DTYPE == ELEMENT_F32
-    (void)i;
-    return __builtin_bit_cast(float, word);
-#elif KERNEL_DTYPE == ELEMENT_F16
-    return element_from_f16(i % 2 ? word >> 16 : word & 0xffff);
-#else
-    return __builtin_bit_cast(float, i % 2 ? word & 0xffff0000u : word << 16);
-#endif
-}
-
-enum { PER_WORD = 4 / ELEMENT_BYTES };
-
-DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 data,
-                                   const struct kernarg_strides &stride,
-                                   const struct sequence &sequence, int head, int dim)
-{
-    kernarg_i64 page = stride.batch * ELEMENT_BYTES, pitch = stride.seq * ELEMENT_BYTES;
-    const GLOBAL char *base = head_of(data, stride, 0, head);
-    if (!a.block_table)
-        base += (a.batch_index ? table_entry(a.batch_index, sequence.number) : sequence.batch_k) *
-                    page +
-                sequence.start_k * pitch;
-    return {base, pitch, dim};
-}
-
-/* Of the problem, for args begins with one. */
-template <class args> DEVICE const struct attn_problem &late_problem()
-{
-    return *(const struct attn_problem *)&late_arguments<args>();
-}
-
-/*
- * Row `key`, a multiple of 16, of k or v, whose strides `stride` points at; the 15 rows behind it
- * lie in the same page. Like all that few problems need it is read from the arguments where it is
- * used, since scalar registers are few.
- */
-template <class args>
-DEVICE const GLOBAL char *block_row(const struct wave_job &job, const struct key_rows &x,
-                                    struct kernarg_strides attn_problem::*stride, int key)
-{
-    if (!needs(job, NEED_PAGES))
-        return x.base + key * x.pitch;
-    const struct attn_problem &a = late_problem<args>();
-    int entry = table_entry(a.block_table,
-                            job.sequence.number * a.block_table_stride + (key >> a.page_shift));
-    return x.base + entry * (a.*stride).batch * ELEMENT_BYTES +
-           (key & ((1 << a.page_shift) - 1)) * x.pitch;
-}
-
-/*
- * Chunks of channels as they are loaded: chunk `channel` .. channel + size - 1, but not beyond dim;
- * it begins earlier where it would, and then shares some channels with the one before. Rows shorter
- * than a chunk have one, of which the last element stands for those that do not exist.
- */
-DEVICE int chunk_begin(int channel, int size, int dim)
-{
-    int most = dim > size ? dim - size : 0;
-    return channel < most ? channel : most;
-}
-
-/* Element i of that chunk, if it is a channel that no other chunk has; else -1. */
-DEVICE int chunk_channel(int channel, int i, int size, int dim)
-{
-    int c = chunk_begin(channel, size, dim) + i;
-    return channel < dim && c >= channel && c < dim ? c : -1;
-}
-
-template <int words> DEVICE void load_short(u32 (&to)[words], const GLOBAL char *row, int dim)
-{
-#pragma unroll
-    for (int i = 0; i < words * PER_WORD; i++) {
-        int c = i < dim ? i : dim - 1;
-#if KERNEL_DTYPE == ELEMENT_F32
-        to[i] = ((const GLOBAL u32 *)row)[c];
-#else
-        u32 x = ((const GLOBAL u16 *)row)[c];
-        to[i / 2] = i % 2 ? to[i / 2] | x << 16 : x;
-#endif
-    }
-}
-
-/* Keys first .. first + 15, of which those up to `last` exist; for the others, the last one. */
-template <class args>
-DEVICE void load_k(struct k_block &to, const struct wave_job &job, int first, int last)
-{
-    const struct key_rows &k = job.k;
-    int row = (int)a_row(), most = last - first;
-    const GLOBAL char *at = block_row<args>(job, k, &attn_problem::k_stride, first) +
-                            (row < most ? row : most) * k.pitch;
-    int channel = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
-    asm volatile("" : "+v"(channel)); /* keeps the offsets out of registers across the walk */
-    if (needs(job, NEED_SHORT_K)) {
-        u32 chunk[4];
-        load_short(chunk, at, k.dim);
-#pragma unroll
-        for (int step = 0; step < K_STEPS; step++)
-            to.chunk[step] = u32x4{chunk[0], chunk[1], chunk[2], chunk[3]};
-        return;
-    }
-#pragma unroll
-    for (int step = 0; step < K_STEPS; step++) {
-        int c = chunk_begin(channel + step * (A_PARTS * CHUNK_ELEMENTS), CHUNK_ELEMENTS, k.dim);
-        to.chunk[step] = *(k_chunk_anywhere *)(at + c * ELEMENT_BYTES);
-    }
-}
-
-/* The same keys' values: one group of the wave's channels. */
-template <class args>
-DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, int first, int last)
-{
-    const struct key_rows &v = job.v;
-    const GLOBAL char *base = block_row<args>(job, v, &attn_problem::v_stride, first);
-    int channel = job.slice * SLICE + (group * SIDE + (int)a_row()) * V_CHUNK;
-    asm volatile("" : "+v"(channel));
-    int begin = chunk_begin(channel, V_CHUNK, v.dim), most = last - first;
-#pragma unroll
-    for (int t = 0; t < B_OF_C; t++) {
-        int key = (int)c_row(t);
-        const GLOBAL char *at = base + (key < most ? key : most) * v.pitch;
-        if (needs(job, NEED_SHORT_V)) {
-            u32 chunk[V_WORDS];
-            load_short(chunk, at, v.dim);
-#pragma unroll
-            for (int i = 0; i < V_WORDS; i++)
-                to.chunk[group][t][i] = chunk[i];
-        } else {
-            to.chunk[group][t] = *(v_chunk_anywhere *)(at + begin * ELEMENT_BYTES);
-        }
-    }
-}
-
-/*
- * Q as B operands: f32, in the order of K's chunks, zeros elsewhere. Wave64 has the registers to
- * hold it; wave32, where each lane would need all channels of its row, reads it from LDS.
- */
-#if KERNEL_WAVE == 64
-
-struct q_block {
-    float part[K_STEPS][CHUNK_ELEMENTS];
-};
-
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
-{
-    int channel = job.slice * SLICE + (int)b_part(0) * CHUNK_ELEMENTS;
-#pragma unroll
-    for (int step = 0; step < K_STEPS; step++)
-#pragma unroll
-        for (int i = 0; i < CHUNK_ELEMENTS; i++) {
-            int c = chunk_channel(channel + step * (A_PARTS * CHUNK_ELEMENTS), i, CHUNK_ELEMENTS,
-                                  job.k.dim);
-            float x = load_element(row + (c < 0 ? 0 : c) * ELEMENT_BYTES);
-            to.part[step][i] = c < 0 ? 0 : x;
-        }
-}
-
-/* Four channels on from `i` of a chunk. */
-DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)
-{
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-        to[j].part[0] = q.part[step][i + j];
-}
-
-#else
-
-struct q_block {
-    const float *row; /* this lane's, from the wave's first channel on */
-};
-
-static SHARED __attribute__((aligned(16))) float q_tile[TEAMS_OF_ROWS * SIDE][Q_PITCH];
-
-/* Every lane has its column's row; all waves that work on it bring it together. */
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
-{
-    const bool own = TEAMS_OF_ROWS > 1;
-    const int helpers = KERNEL_WAVE / SIDE * (own ? 1 : TEAMS), first = job.slice * SLICE;
-    float *at = q_tile[(own ? job.team * SIDE : 0) + (int)lane_column()] + first;
-    for (int i = (int)lane_group() + (own ? 0 : job.team) * (KERNEL_WAVE / SIDE); i < SLICE;
-         i += helpers) {
-        int c = chunk_channel((first + i) & -CHUNK_ELEMENTS, i % CHUNK_ELEMENTS, CHUNK_ELEMENTS,
-                              job.k.dim);
-        float x = load_element(row + (c < 0 ? 0 : c) * ELEMENT_BYTES);
-        at[i] = c < 0 ? 0 : x;
-    }
-    to.row = at;
-    lds_barrier();
-}
-
-DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)
-{
-#pragma unroll
-    for (int part = 0; part < B_PARTS; part++) {
-        f32x4 x = *(const f32x4 *)(q.row + (step * A_PARTS + part) * CHUNK_ELEMENTS + i);
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            to[j].part[part] = x[j];
-    }
-}
-
-#endif
+/* Parts of S^T for the rest of the team; two of each, so that one barrier a step is enough. */
+static SHARED f32x4 part_tile[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ACC / 4][KERNEL_WAVE];
 
 /* This wave's part of S^T. */
 DEVICE block_acc multiply_kq(const struct k_block &k, const struct q_block &q)
@@ -338,13 +66,21 @@ DEVICE block_acc add_parts(const block_acc &s, const struct wave_job &job, int t
 {
     if (SLICES == 1)
         return s;
-    int first = turn % 2 * KERNEL_WAVES + job.team * SLICES;
-    *(block_acc *)&part_tile[first + job.slice][lane_id() * ACC] = s;
-    lds_barrier();
-    block_acc all = *(const block_acc *)&part_tile[first][lane_id() * ACC];
+    const int first = turn % 2 * KERNEL_WAVES + job.team * SLICES;
+    block_acc all = 0;
 #pragma unroll
-    for (int i = 1; i < SLICES; i++)
-        all += *(const block_acc *)&part_tile[first + i][lane_id() * ACC];
+    for (int i = 0; i < ACC; i += 4)
+        part_tile[first + job.slice][i / 4][lane_id()] = f32x4{s[i], s[i + 1], s[i + 2], s[i + 3]};
+    lds_barrier();
+#pragma unroll
+    for (int slice = 0; slice < SLICES; slice++)
+#pragma unroll
+        for (int i = 0; i < ACC; i += 4) {
+            const f32x4 part = part_tile[first + slice][i / 4][lane_id()];
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                all[i + j] += part[j];
+        }
     return all;
 }
 
