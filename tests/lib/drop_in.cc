@@ -81,6 +81,8 @@ aothip_tensor drop_in::square(buffer *data, int dtype, std::int64_t pitch)
 
 drop_in::drop_in(form form, int dtype) : kind(form)
 {
+    static const unsigned words[] = {0, 0x0b0b, 0x0202, 0x1313};
+    varlen_bits = words[static_cast<int>(form)];
     const bool packed = form == form::compact || form == form::strided;
     batch = packed ? 1 : form == form::padded ? 4 : 2;
     seq_q = form == form::dense ? 37 : form == form::padded ? max_q : 50;
@@ -137,6 +139,22 @@ void drop_in::place_sequences()
         want.q_seqs.starts = starts_q.host();
         want.k_seqs.starts = starts_k.host();
     }
+}
+
+void drop_in::use_lengths_of_keys()
+{
+    cu_k.set(std::vector<std::int32_t>{20, 9, 31, 0});
+    want.k_seqs.cumulative = nullptr;
+    want.k_seqs.lengths = cu_k.host();
+    varlen_bits = (varlen_bits & ~0x600u) | 0x400;
+}
+
+void drop_in::store_lse_by_rows()
+{
+    want.lse_layout = AOTHIP_LSE_TOTAL;
+    lse_rows = seq_q;
+    lse_columns = heads_q;
+    varlen_bits |= 0x10000;
 }
 
 /* Rows of a pitch that is no multiple of anything; gradients in rows of another one. */

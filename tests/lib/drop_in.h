@@ -73,8 +73,10 @@ struct drop_in {
     drop_in &operator=(const drop_in &) = delete;
 
     void add_bias();
-    void add_dropout(float p); /* with seed and offset in device memory, and outputs */
-    void add_probs();          /* encoded_softmax */
+    void add_dropout(float p);  /* with seed and offset in device memory, and outputs */
+    void add_probs();           /* encoded_softmax */
+    void use_lengths_of_keys(); /* lengths of the keys by themselves, not cumulative */
+    void store_lse_by_rows();   /* lse as (rows, heads) */
 
     /* Runs `call` on the problem; the name goes before what is judged. */
     template <typename Call> void forward(const char *name, Call call)
@@ -98,6 +100,7 @@ struct drop_in {
 
     form kind;
     std::int64_t batch, seq_q, seq_k, sequences; /* batch, seq_*: of the tensors */
+    unsigned varlen_bits;                        /* of AOTriton 0.14 */
     buffer q, k, v, o, lse, bias, probs, d_o, dq, dk, dv, dbias, delta;
     buffer cu_q, cu_k, starts_q, starts_k, seed, offset, seed_output, offset_output;
     aothip_attn_fwd_params want = {};   /* host pointers */

@@ -76,8 +76,7 @@ template <typename Params> static void fill(Params *params, drop_in *p, const ba
 #if AOTRITON_VERSION_MINOR >= 14
     params->seqinfo_q0 = p->cu_q_view();
     params->seqinfo_k0 = p->cu_k_view();
-    const unsigned words[] = {0, 0x0b0b, 0x0202, 0x1313};
-    std::memcpy(&params->varlen_bits, &words[static_cast<int>(p->kind)], 4);
+    std::memcpy(&params->varlen_bits, &p->varlen_bits, 4);
     if (p->kind == form::strided) {
         params->seqinfo_q1 = p->starts_q_view();
         params->seqinfo_k1 = p->starts_k_view();
@@ -181,6 +180,14 @@ static void test_v3()
     {
         drop_in p(form::strided, AOTHIP_F16);
         v3_both("16.4 #32: v3, strided", &p, nullptr);
+    }
+#endif
+#if AOTRITON_VERSION_MINOR >= 14
+    {
+        drop_in p(form::strided, AOTHIP_BF16);
+        p.use_lengths_of_keys();
+        p.store_lse_by_rows();
+        v3_both("16.5 #44: v3, seqused_k, lse by rows", &p, &bottom_right);
     }
 #endif
 }
