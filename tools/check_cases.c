@@ -7,6 +7,7 @@
 
 #define TL AOTHIP_MASK_CAUSAL_TOP_LEFT
 #define BR AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT
+#define WIN AOTHIP_MASK_WINDOW_BOTTOM_RIGHT /* 32 keys to the left, 8 to the right */
 
 /*
  * Sizes stand on both sides of tile edges (64, 128) and of the head dim classes; small enough that
@@ -15,19 +16,30 @@
 /* clang-format off */
 #define CASES(T) \
     /*  batch  hq hk  seq_q seq_k  dim_qk dim_v  mask  layout       quick */ \
-    {T,     1,  1, 1,     1,    1,      1,    1,    0, CHECK_BHSD,   1}, \
-    {T,     1,  2, 2,   128,  128,     64,   64,    0, CHECK_BHSD,   0}, \
-    {T,     2,  4, 2,   129,  257,    128,  128,    0, CHECK_BSHD,   0}, \
-    {T,     1,  3, 3,   127,   65,     64,   64,   TL, CHECK_QKV,    0}, \
-    {T,     1,  4, 1,   100,  300,    128,  128,   BR, CHECK_BSHD,   1}, \
-    {T,     1,  2, 2,   300,  100,     80,   80,   BR, CHECK_BHSD,   0}, \
-    {T,     2,  6, 2,    67,  131,     96,   40,   TL, CHECK_PADDED, 0}, \
-    {T,     1,  2, 1,    31,   63,     33,   17,    0, CHECK_PADDED, 1}, \
-    {T,     2,  8, 1,     1,  777,    128,  128,   BR, CHECK_BHSD,   0}, \
-    {T,     3,  1, 1,   191,  193,     72,    8,    0, CHECK_BSHD,   0}, \
-    {T,     1,  1, 1,   512,  512,    128,  128,   TL, CHECK_BHSD,   0}, \
-    {T,     1,  2, 2,   256,  256,     64,   64,   TL, CHECK_BHSD,   1}
-const struct check_case check_cases[] = {CASES(AOTHIP_F16), CASES(AOTHIP_BF16)};
+    {T,     1,  1, 1,     1,    1,      1,    1,    0, CHECK_BHSD,   1, CHECK_FORWARD}, \
+    {T,     1,  2, 2,   128,  128,     64,   64,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     2,  4, 2,   129,  257,    128,  128,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T,     1,  3, 3,   127,   65,     64,   64,   TL, CHECK_QKV,    0, CHECK_FORWARD}, \
+    {T,     1,  4, 1,   100,  300,    128,  128,   BR, CHECK_BSHD,   1, CHECK_FORWARD}, \
+    {T,     1,  2, 2,   300,  100,     80,   80,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     2,  6, 2,    67,  131,     96,   40,   TL, CHECK_PADDED, 0, CHECK_FORWARD}, \
+    {T,     1,  2, 1,    31,   63,     33,   17,    0, CHECK_PADDED, 1, CHECK_FORWARD}, \
+    {T,     2,  8, 1,     1,  777,    128,  128,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     3,  1, 1,   191,  193,     72,    8,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T,     1,  1, 1,   512,  512,    128,  128,   TL, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     1,  2, 2,   256,  256,     64,   64,   TL, CHECK_BHSD,   1, CHECK_FORWARD}, \
+    {T,     1,  2, 1,    70,  150,    256,  256,   BR, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T,     1,  1, 1,    33,   70,    512,  512,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     1,  2, 2,   150,  200,     64,   64,  WIN, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T,     1,  4, 2,   100,  130,     64,   64,   TL, CHECK_BSHD,   1, CHECK_BACKWARD}, \
+    {T,     1,  2, 1,    65,  129,    128,  128,    0, CHECK_BHSD,   0, CHECK_BACKWARD}
+const struct check_case check_cases[] = {
+    CASES(AOTHIP_F16),
+    CASES(AOTHIP_BF16),
+    {AOTHIP_F32, 1, 2, 1, 65, 129, 64, 64, BR, CHECK_BSHD, 1, CHECK_FORWARD},
+    {AOTHIP_F32, 1, 2, 2, 40, 150, 128, 96, 0, CHECK_PADDED, 0, CHECK_FORWARD},
+    {AOTHIP_F32, 1, 2, 1, 40, 70, 64, 64, TL, CHECK_BHSD, 0, CHECK_BACKWARD},
+};
 /* clang-format on */
 
 const int check_case_count = sizeof(check_cases) / sizeof(check_cases[0]);
@@ -40,7 +52,12 @@ const char *check_dtype_name(int dtype)
 
 const char *check_mask_name(int mask)
 {
-    return mask == TL ? "tl" : mask == BR ? "br" : "none";
+    return mask == TL ? "tl" : mask == BR ? "br" : mask == WIN ? "win" : "none";
+}
+
+const char *check_pass_name(enum check_pass pass)
+{
+    return pass == CHECK_BACKWARD ? "bwd" : "fwd";
 }
 
 const char *check_layout_name(enum check_layout layout)
@@ -92,8 +109,8 @@ static int fill_tensor(struct aothip_tensor *t, enum content content, uint64_t *
     return 0;
 }
 
-static void judge(const struct aothip_attn_fwd_params *p, const char *target,
-                  struct check_result *r)
+static void judge_fwd(const struct aothip_attn_fwd_params *p, const char *target,
+                      struct check_result *r)
 {
     struct ref_fwd answer;
 
@@ -108,32 +125,103 @@ static void judge(const struct aothip_attn_fwd_params *p, const char *target,
     ref_free(&answer);
 }
 
-void check_run(const struct check_case *c, const struct device *device,
-               struct aothip_context *context, struct check_result *result)
+static double ratio(const struct ref_verdict *v)
 {
-    struct aothip_attn_fwd_params p = {.struct_size = sizeof(p), .mask = c->mask};
+    return v->error == 0 ? 0 : v->error / v->allowed;
+}
+
+static void judge_bwd(const struct aothip_attn_bwd_params *b, const char *target,
+                      struct check_result *r)
+{
+    const struct aothip_tensor *const tensors[] = {&b->dq, &b->dk, &b->dv};
+    struct ref_bwd answer;
+    const struct ref_grad *const grads[] = {&answer.dq, &answer.dk, &answer.dv};
+    int64_t wrong = 0;
+    int i;
+
+    if (ref_attn_bwd(b, ref_subnormals_of(target), &answer)) {
+        status_set(&r->why, AOTHIP_E_MEMORY, "no memory for the reference");
+        return;
+    }
+    for (i = 0; i < 3; i++) {
+        struct ref_verdict v = ref_judge_grad(grads[i], tensors[i]);
+        wrong += v.wrong;
+        r->stray += ref_strays_grad(grads[i], tensors[i]);
+        if (i == 0 || ratio(&v) > ratio(&r->o))
+            r->o = v;
+    }
+    r->o.wrong = wrong;
+    r->passed = !wrong && !r->stray;
+    ref_free_bwd(&answer);
+}
+
+/* The tensors of a case. */
+struct tensors {
+    struct aothip_attn_fwd_params fwd;
+    struct aothip_attn_bwd_params bwd;
+};
+
+static int make_bwd(const struct check_case *c, struct tensors *t, uint64_t *seed)
+{
+    struct aothip_attn_bwd_params *b = &t->bwd;
+
+    *b = (struct aothip_attn_bwd_params){.struct_size = sizeof(*b), .fwd = &t->fwd};
+    b->d_o = shape_tensor(c, c->heads_q, c->seq_q, c->dim_v, c->layout);
+    b->dq = shape_tensor(c, c->heads_q, c->seq_q, c->dim_qk, c->layout);
+    b->dk = shape_tensor(c, c->heads_k, c->seq_k, c->dim_qk, c->layout);
+    b->dv = shape_tensor(c, c->heads_k, c->seq_k, c->dim_v, c->layout);
+    return fill_tensor(&b->d_o, NOISE, seed) || fill_tensor(&b->dq, POISON, seed) ||
+           fill_tensor(&b->dk, POISON, seed) || fill_tensor(&b->dv, POISON, seed);
+}
+
+static int make_tensors(const struct check_case *c, struct tensors *t)
+{
+    struct aothip_attn_fwd_params *f = &t->fwd;
     size_t rows = (size_t)c->batch * (size_t)c->heads_q * (size_t)c->seq_q;
     uint64_t seed = 20261;
 
+    memset(t, 0, sizeof(*t));
+    *f = (struct aothip_attn_fwd_params){
+        .struct_size = sizeof(*f), .mask = c->mask, .window_left = 32, .window_right = 8};
+    f->q = shape_tensor(c, c->heads_q, c->seq_q, c->dim_qk, c->layout);
+    f->k = shape_tensor(c, c->heads_k, c->seq_k, c->dim_qk, c->layout);
+    f->v = shape_tensor(c, c->heads_k, c->seq_k, c->dim_v, c->layout);
+    f->o = shape_tensor(c, c->heads_q, c->seq_q, c->dim_v, c->layout);
+    f->scale = (float)(1 / sqrt(c->dim_qk));
+    f->lse = malloc(rows * sizeof(float));
+    if (!f->lse || fill_tensor(&f->q, NOISE, &seed) || fill_tensor(&f->k, NOISE, &seed) ||
+        fill_tensor(&f->v, NOISE, &seed) || fill_tensor(&f->o, POISON, &seed))
+        return -1;
+    memset(f->lse, REF_POISON, rows * sizeof(float));
+    return c->pass == CHECK_BACKWARD ? make_bwd(c, t, &seed) : 0;
+}
+
+static void free_tensors(struct tensors *t)
+{
+    struct aothip_tensor *const all[] = {&t->fwd.q,   &t->fwd.k,  &t->fwd.v,  &t->fwd.o,
+                                         &t->bwd.d_o, &t->bwd.dq, &t->bwd.dk, &t->bwd.dv};
+    size_t i;
+
+    for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+        free(all[i]->data);
+    free(t->fwd.lse);
+}
+
+void check_run(const struct check_case *c, const struct device *device,
+               struct aothip_context *context, struct check_result *result)
+{
+    const char *target = device->properties.target;
+    struct tensors t;
+
     memset(result, 0, sizeof(*result));
     result->tried = 1;
-    p.q = shape_tensor(c, c->heads_q, c->seq_q, c->dim_qk, c->layout);
-    p.k = shape_tensor(c, c->heads_k, c->seq_k, c->dim_qk, c->layout);
-    p.v = shape_tensor(c, c->heads_k, c->seq_k, c->dim_v, c->layout);
-    p.o = shape_tensor(c, c->heads_q, c->seq_q, c->dim_v, c->layout);
-    p.scale = (float)(1 / sqrt(c->dim_qk));
-    p.lse = malloc(rows * sizeof(float));
-    if (!p.lse || fill_tensor(&p.q, NOISE, &seed) || fill_tensor(&p.k, NOISE, &seed) ||
-        fill_tensor(&p.v, NOISE, &seed) || fill_tensor(&p.o, POISON, &seed)) {
+    if (make_tensors(c, &t))
         status_set(&result->why, AOTHIP_E_MEMORY, "no memory for the tensors");
-    } else {
-        memset(p.lse, REF_POISON, rows * sizeof(float));
-        if (!attn_fwd(device, context, &p, &result->why))
-            judge(&p, device->properties.target, result);
+    else if (!attn_fwd(device, context, &t.fwd, &result->why)) {
+        if (c->pass == CHECK_FORWARD)
+            judge_fwd(&t.fwd, target, result);
+        else if (!attn_bwd(device, context, &t.bwd, &result->why))
+            judge_bwd(&t.bwd, target, result);
     }
-    free(p.q.data);
-    free(p.k.data);
-    free(p.v.data);
-    free(p.o.data);
-    free(p.lse);
+    free_tensors(&t);
 }

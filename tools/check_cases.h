@@ -8,12 +8,15 @@
 /* How a case's tensors lie in memory. */
 enum check_layout { CHECK_BHSD, CHECK_BSHD, CHECK_QKV, CHECK_PADDED };
 
+enum check_pass { CHECK_FORWARD, CHECK_BACKWARD };
+
 struct check_case {
     int dtype;
     int batch, heads_q, heads_k, seq_q, seq_k, dim_qk, dim_v;
     int mask;
     enum check_layout layout;
     int quick; /* 1: also part of --quick */
+    enum check_pass pass;
 };
 
 enum { CHECK_CASES_MAX = 64 };
@@ -22,9 +25,9 @@ extern const int check_case_count; /* at most CHECK_CASES_MAX */
 
 struct check_result {
     int tried, passed;
-    struct ref_verdict o, lse;
-    int64_t stray;     /* elements between the rows of o that were written to */
-    struct status why; /* why it could not be computed */
+    struct ref_verdict o, lse; /* backward: o is the worst of dq, dk and dv, lse is not judged */
+    int64_t stray;             /* elements between the rows of an output that were written to */
+    struct status why;         /* why it could not be computed */
 };
 
 /* Runs the case on the device. Inputs are the same every time. */
@@ -32,7 +35,8 @@ void check_run(const struct check_case *c, const struct device *device,
                struct aothip_context *context, struct check_result *result);
 
 const char *check_dtype_name(int dtype);                 /* "f16" */
-const char *check_mask_name(int mask);                   /* "none", "tl", "br" */
+const char *check_mask_name(int mask);                   /* "none", "tl", "br", "win" */
+const char *check_pass_name(enum check_pass pass);       /* "fwd" */
 const char *check_layout_name(enum check_layout layout); /* "bhsd" */
 
 #endif

@@ -65,7 +65,7 @@ void check_print_device(const struct check_report *r, const struct check_device 
         return;
     }
     printf("check_gpu    OK\n\n");
-    printf("  type  b heads seq_q seq_k    dim mask order o error allowed lse err allowed\n");
+    printf("  pass type  b heads seq_q seq_k    dim mask order o error allowed lse err allowed\n");
 }
 
 /* printf() shows NaN's sign, which tells nothing. */
@@ -81,24 +81,31 @@ void check_print_result(const struct check_case *c, const struct check_result *r
     snprintf(heads, sizeof(heads), c->heads_q == c->heads_k ? "%d" : "%d/%d", c->heads_q,
              c->heads_k);
     snprintf(dim, sizeof(dim), c->dim_qk == c->dim_v ? "%d" : "%d/%d", c->dim_qk, c->dim_v);
-    printf("  %-4s %2d %5s %5d %5d %6s %-4s %-5s", check_dtype_name(c->dtype), c->batch, heads,
-           c->seq_q, c->seq_k, dim, check_mask_name(c->mask), check_layout_name(c->layout));
+    printf("  %-4s %-4s %2d %5s %5d %5d %6s %-4s %-5s", check_pass_name(c->pass),
+           check_dtype_name(c->dtype), c->batch, heads, c->seq_q, c->seq_k, dim,
+           check_mask_name(c->mask), check_layout_name(c->layout));
     if (r->why.code) {
         printf(" FAIL\n    %s: %s\n", aothip_status_name(r->why.code), r->why.text);
         return;
     }
-    printf(" %7.1e %7.1e %7.1e %7.1e %s\n", r->o.error, r->o.allowed, r->lse.error, r->lse.allowed,
-           r->passed ? "OK" : "FAIL");
+    printf(" %7.1e %7.1e", r->o.error, r->o.allowed);
+    if (c->pass == CHECK_BACKWARD)
+        printf(" %7s %7s", "-", "-");
+    else
+        printf(" %7.1e %7.1e", r->lse.error, r->lse.allowed);
+    printf(" %s\n", r->passed ? "OK" : "FAIL");
     if (r->o.wrong)
-        printf("    o: %lld elements wrong, the worst at (%lld, %lld, %lld, %lld): %g, not %g\n",
-               (long long)r->o.wrong, (long long)r->o.at[0], (long long)r->o.at[1],
-               (long long)r->o.at[2], (long long)r->o.at[3], unsigned_nan(r->o.got), r->o.expected);
+        printf("    %s: %lld elements wrong, the worst at (%lld, %lld, %lld, %lld): %g, not %g\n",
+               c->pass == CHECK_BACKWARD ? "gradients" : "o", (long long)r->o.wrong,
+               (long long)r->o.at[0], (long long)r->o.at[1], (long long)r->o.at[2],
+               (long long)r->o.at[3], unsigned_nan(r->o.got), r->o.expected);
     if (r->lse.wrong)
         printf("    lse: %lld elements wrong, the worst at (%lld, %lld, %lld): %g, not %g\n",
                (long long)r->lse.wrong, (long long)r->lse.at[0], (long long)r->lse.at[1],
                (long long)r->lse.at[2], unsigned_nan(r->lse.got), r->lse.expected);
     if (r->stray)
-        printf("    %lld elements between the rows of o were written to\n", (long long)r->stray);
+        printf("    %lld elements between the rows of an output were written to\n",
+               (long long)r->stray);
 }
 
 void check_print_tail(const struct check_report *r)
@@ -169,17 +176,21 @@ static void print_verdict(const char *key, const struct ref_verdict *v)
 
 static void print_result(const struct check_case *c, const struct check_result *r)
 {
-    printf("\n      {\"dtype\": \"%s\", \"batch\": %d, \"heads_q\": %d, \"heads_k\": %d, "
+    printf("\n      {\"pass\": \"%s\", \"dtype\": \"%s\", \"batch\": %d, \"heads_q\": %d, "
+           "\"heads_k\": %d, "
            "\"seq_q\": %d, \"seq_k\": %d, \"dim_qk\": %d, \"dim_v\": %d, \"mask\": \"%s\", "
            "\"layout\": \"%s\", ",
-           check_dtype_name(c->dtype), c->batch, c->heads_q, c->heads_k, c->seq_q, c->seq_k,
-           c->dim_qk, c->dim_v, check_mask_name(c->mask), check_layout_name(c->layout));
+           check_pass_name(c->pass), check_dtype_name(c->dtype), c->batch, c->heads_q, c->heads_k,
+           c->seq_q, c->seq_k, c->dim_qk, c->dim_v, check_mask_name(c->mask),
+           check_layout_name(c->layout));
     print_status("run", &r->why);
     if (!r->why.code) {
         printf(", ");
-        print_verdict("o", &r->o);
-        printf(", ");
-        print_verdict("lse", &r->lse);
+        print_verdict(c->pass == CHECK_BACKWARD ? "gradients" : "o", &r->o);
+        if (c->pass == CHECK_FORWARD) {
+            printf(", ");
+            print_verdict("lse", &r->lse);
+        }
         printf(", \"stray\": %lld", (long long)r->stray);
     }
     printf(", \"ok\": %s}", r->passed ? "true" : "false");

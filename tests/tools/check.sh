@@ -54,15 +54,15 @@ for function in hipGetDeviceCount hipGetDevicePropertiesR0600 hipStreamCreate hi
     contains out "$function" 'is named'
 done
 exits 1 'kernels that compute nothing' "$check"
-[ `grep -c 'FAIL$' out` -eq 24 ]
-ok 'fail all 24 cases'
+[ `grep -c 'FAIL$' out` -eq 37 ]
+ok 'fail all 37 cases'
 contains out 'o: 1 elements wrong, the worst at (0, 0, 0, 0): nan, not' 'and are seen not to write'
-contains out 'FAIL: 0 of 24 cases passed on 1 device' 'and are counted'
+contains out 'FAIL: 0 of 37 cases passed on 1 device' 'and are counted'
 STUB_HIP_DEVICES=3 exits 1 'three devices' "$check" --quick
-contains out 'FAIL: 0 of 24 cases passed on 3 devices' 'are all tried'
+contains out 'FAIL: 0 of 33 cases passed on 3 devices' 'are all tried'
 STUB_HIP_DEVICES=3 exits 1 'one of them' "$check" --quick --device 2
 contains out 'device 2     Stub GPU 2' 'is tried'
-contains out '0 of 8 cases passed on 1 device' 'alone'
+contains out '0 of 11 cases passed on 1 device' 'alone'
 
 # Images of another version, and damaged ones. The version stands 16 bytes into the file.
 mkdir -p "bad/amd-$first/flash"
@@ -107,7 +107,7 @@ ok 'a report that cannot be written is a failure'
 # On the emulator.
 unset AOTHIP_HIP_LIBRARY STUB_HIP_TARGET
 exits 0 "every GPU emulated: $*" "$check" --emulate all --quick
-contains out "OK: $((8 * $#)) of $((8 * $#)) cases passed on $# device" 'passes every case'
+contains out "OK: $((11 * $#)) of $((11 * $#)) cases passed on $# device" 'passes every case'
 for gpu in $gpus; do
     contains out "             $gpu" "$gpu is there"
 done
