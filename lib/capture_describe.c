@@ -2,6 +2,7 @@
 #include "capture.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "shape.h"
 
@@ -36,12 +37,12 @@ static void add_tensor(const struct description *d, const char *name,
     struct capture_launch *launch = d->launch;
     struct capture_tensor *tensor = &launch->tensors[launch->tensor_count];
     uint64_t address;
-    __builtin_memcpy(&address, (const char *)d->args + offset, sizeof(address));
+    memcpy(&address, (const char *)d->args + offset, sizeof(address));
     if (!address || !view->size[0] || !view->size[1] || !view->size[2] || !view->size[3] ||
         launch->tensor_count == CAPTURE_MAX_TENSORS)
         return;
     *tensor = (struct capture_tensor){name, *view, (uint32_t)offset, written};
-    tensor->view.data = (void *)(uintptr_t)address;
+    memcpy(&tensor->view.data, &address, sizeof(address));
     for (int i = 0; i < 4; i++)
         if (view->size[i] == 1)
             tensor->view.stride[i] = 0; /* callers may leave anything there */

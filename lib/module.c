@@ -160,59 +160,61 @@ static void free_image(struct image *image)
     free(image);
 }
 
-/* Maps the images of `gpu` and sorts their entries. */
-static enum aothip_status make_image(struct aothip_context *context, const char *gpu,
-                                     struct image **image, struct status *why)
+/* Maps the images of `gpu` and sorts their entries; NULL after a failure. */
+static struct image *make_image(struct aothip_context *context, const char *gpu, struct status *why)
 {
     struct image *made = calloc(1, sizeof(*made));
     uint32_t count;
-    if (!made)
-        return status_set(why, AOTHIP_E_MEMORY, "no memory for the images of %s", gpu);
+    if (!made) {
+        status_set(why, AOTHIP_E_MEMORY, "no memory for the images of %s", gpu);
+        return NULL;
+    }
     if (store_open(&made->store, context->directory, gpu, why)) {
         free_image(made);
-        return why->code;
+        return NULL;
     }
     count = made->store.header->entry_count;
     made->index = malloc(select_index_size(count));
     if (!made->index) {
         status_set(why, AOTHIP_E_MEMORY, "%s: no memory for %u entries", made->store.path, count);
         free_image(made);
-        return why->code;
+        return NULL;
     }
     select_index_fill(made->index, made->store.entries, count);
-    *image = made;
-    return AOTHIP_OK;
+    return made;
 }
 
-/* The images of `gpu`, mapped on first use. Under the lock. */
-static enum aothip_status find_images(struct aothip_context *context, const char *gpu,
-                                      const struct image **found, struct status *why)
+/* The images of `gpu`, mapped on first use; NULL after a failure. Under the lock. */
+static const struct image *find_images(struct aothip_context *context, const char *gpu,
+                                       struct status *why)
 {
     struct image *image = context->images;
     while (image && strcmp(image->store.header->gpu, gpu) != 0)
         image = image->next;
-    if (!image) {
-        if (make_image(context, gpu, &image, why))
-            return why->code;
-        if (context->log >= STATUS_LOG_ALL)
-            status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
-        image->next = context->images;
-        context->images = image;
-    }
-    *found = image;
-    return AOTHIP_OK;
+    if (image)
+        return image;
+    image = make_image(context, gpu, why);
+    if (!image)
+        return NULL;
+    if (context->log >= STATUS_LOG_ALL)
+        status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
+    image->next = context->images;
+    context->images = image;
+    return image;
 }
 
 /* Under the lock. */
 static enum aothip_status make_device(struct aothip_context *context, const struct hip *hip,
                                       int number, struct module_device **device, struct status *why)
 {
-    struct module_info info;
-    const struct image *image = NULL;
+    struct module_info info = {0};
+    const struct image *image;
     struct module_device *made;
     uint32_t count;
-    if (module_describe(hip, number, &info, why) ||
-        find_images(context, info.target.gpu, &image, why))
+    if (module_describe(hip, number, &info, why))
+        return why->code;
+    image = find_images(context, info.target.gpu, why);
+    if (!image)
         return why->code;
     count = image->store.header->entry_count;
     made = calloc(1, sizeof(*made) + count * sizeof(made->kernels[0]));
