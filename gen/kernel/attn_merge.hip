@@ -27,24 +27,32 @@ struct merged {
     float sum;         /* of the weights; 0 where no key is seen */
 };
 
-DEVICE void merge(struct merged &x, const GLOBAL float *o, const GLOBAL float *lse, int splits,
-                  int dim)
+/*
+ * The loop over the splits has no branch, so that their loads are in flight together; where a split
+ * has no o, one that has is read in its place, and counts nothing.
+ */
+DEVICE void merge(struct merged &x, const GLOBAL float *o, const_float lse, int splits, int dim)
 {
     const float none = -__builtin_inff();
+    int any = -1;
     x = {};
     x.largest = none;
-    for (int i = 0; i < splits; i++)
+    for (int i = 0; i < splits; i++) {
         x.largest = __builtin_fmaxf(x.largest, lse[i]);
-    for (int i = 0; i < splits; i++, o += dim) {
-        if (lse[i] == none)
-            continue;
-        float weight = exponential(lse[i] - x.largest);
+        any = lse[i] == none ? any : i;
+    }
+    if (any < 0)
+        return;
+#pragma unroll 4
+    for (int i = 0; i < splits; i++) {
+        const bool has = lse[i] != none;
+        const float weight = has ? exponential(lse[i] - x.largest) : 0;
+        const GLOBAL float *row = o + (kernarg_i64)(has ? i : any) * dim;
         x.sum += weight;
 #pragma unroll
         for (int j = 0; j < CHANNELS; j++) {
             int channel = (int)thread_id() + j * THREADS;
-            if (channel < dim)
-                x.o[j] = __builtin_fmaf(weight, o[channel], x.o[j]);
+            x.o[j] = __builtin_fmaf(weight, row[channel < dim ? channel : 0], x.o[j]);
         }
     }
 }
@@ -68,7 +76,7 @@ KERNEL_SYMBOL(struct attn_split_args args)
     kernarg_i64 first = (((kernarg_i64)number * a.heads_q + head) * a.seq_q + row) * args.splits;
     struct merged m;
     merge(m, (const GLOBAL float *)args.partial_o + first * a.dim_v,
-          (const GLOBAL float *)args.partial_lse + first, args.splits, a.dim_v);
+          (const_float)args.partial_lse + first, args.splits, a.dim_v);
 
     const float infinity = __builtin_inff();
     float sink = a.sinks ? ((const GLOBAL float *)a.sinks)[head] : -infinity;
