@@ -248,6 +248,37 @@ static void test_page(const char *path)
     fclose(made);
 }
 
+/* What LLVM 19 knows, programs may contain; emu_decode_newer only adds to it. */
+static void test_newer(enum emu_family family)
+{
+    uint64_t seed = 17;
+    unsigned lost = 0, more = 0;
+    char text[256];
+
+    for (unsigned i = 0; i < 200000; i++) {
+        uint32_t word[3];
+        struct emu_insn old, in;
+        unsigned size;
+
+        for (unsigned k = 0; k < 3; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            word[k] = (uint32_t)(seed >> 32);
+        }
+        if (i & 1) /* VOP3 and the 32-bit forms of 16-bit operations are where they differ */
+            word[0] = (word[0] & 0x03ffffff) | (i & 2 ? 0xd4000000 : 0x7c000000);
+        size = emu_decode(family, 32, (const uint8_t *)word, sizeof word, 0, &old);
+        lost += size &&
+                emu_decode_newer(family, 32, (const uint8_t *)word, sizeof word, 0, &in) != size;
+        if (!size && emu_decode_newer(family, 32, (const uint8_t *)word, sizeof word, 0, &in)) {
+            more++;
+            lost += emu_disasm(&in, text, sizeof text) == 0;
+        }
+    }
+    is_int(lost, 0, "words that only the older decoder takes");
+    ok(family < EMU_GFX11 ? more == 0 : more > 100, "%s: %u more words for programs",
+       family_names[family], more);
+}
+
 int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir");
@@ -262,5 +293,7 @@ int main(int argc, char **argv)
     test_ranges();
     test_rows();
     test_page(path);
+    for (unsigned f = 0; f < EMU_FAMILIES; f++)
+        test_newer((enum emu_family)f);
     return tap_done();
 }
