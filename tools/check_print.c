@@ -65,7 +65,7 @@ void check_print_device(const struct check_report *r, const struct check_device 
         return;
     }
     printf("check_gpu    OK\n\n");
-    printf("  pass type  b heads seq_q seq_k    dim mask order o error allowed lse err allowed\n");
+    printf("pass type  b   hq seqq seqk    dim mask order o error allowed lse err allowed\n");
 }
 
 /* printf() shows NaN's sign, which tells nothing. */
@@ -81,7 +81,7 @@ void check_print_result(const struct check_case *c, const struct check_result *r
     snprintf(heads, sizeof(heads), c->heads_q == c->heads_k ? "%d" : "%d/%d", c->heads_q,
              c->heads_k);
     snprintf(dim, sizeof(dim), c->dim_qk == c->dim_v ? "%d" : "%d/%d", c->dim_qk, c->dim_v);
-    printf("  %-4s %-4s %2d %5s %5d %5d %6s %-4s %-5s", check_pass_name(c->pass),
+    printf("%-4s %-4s %2d %4s %4d %4d %6s %-4s %-5s", check_pass_name(c->pass),
            check_dtype_name(c->dtype), c->batch, heads, c->seq_q, c->seq_k, dim,
            check_mask_name(c->mask), check_layout_name(c->layout));
     if (r->why.code) {
