@@ -225,6 +225,37 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
 #include "sem_poison.def"
 #undef V
 
+#ifdef EMU_AVX2
+/*
+ * v_perm_b32 while all selectors name bytes, eight lanes at a time: of each source the byte that
+ * the selector's low bits name in its own dword, then bit 2 chooses the source.
+ */
+static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
+                       const uint32_t *s2, const uint32_t *s3)
+{
+    const __m256i three = _mm256_set1_epi8(3);
+    const __m256i dword = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404,
+                                            0x08080808, 0x0c0c0c0c);
+    uint32_t special = 0;
+
+    FOR_LANES special |= s2[l] & 0xf8f8f8f8;
+    if (special) {
+        row_v_perm_b32(d0, d1, s0, s1, s2, s3);
+        return;
+    }
+    for (unsigned l = 0; l < W; l += 8) {
+        __m256i sel = _mm256_loadu_si256((const __m256i *)(s2 + l));
+        __m256i at = _mm256_or_si256(_mm256_and_si256(sel, three), dword);
+        __m256i hi = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(s0 + l)), at);
+        __m256i lo = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(s1 + l)), at);
+
+        lo = _mm256_blendv_epi8(lo, hi, _mm256_slli_epi16(sel, 5));
+        _mm256_storeu_si256((__m256i *)(d0 + l), lo);
+    }
+}
+#define row_v_perm_b32 perm_bytes
+#endif
+
 #define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
     {#name, row_##name, dw, {w0, w1, w2}, EMU_C_##cls, effects},
 static const struct emu_vrow rows[] = {

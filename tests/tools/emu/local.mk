@@ -53,7 +53,13 @@ tests_tools_emu_test_exec_strict_SOURCES = tests/tools/emu/test_exec_strict.c \
 	tests/tools/emu/test_exec_asm.h
 tests_tools_emu_test_exec_strict_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_tools_emu_test_exec_strict_LDADD = tools/emu/libemu.la
-TESTS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict
+check_PROGRAMS += tests/tools/emu/test_exec_dense
+tests_tools_emu_test_exec_dense_SOURCES = tests/tools/emu/test_exec_dense.c \
+	tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_dense_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_dense_LDADD = tools/emu/libemu.la
+TESTS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict \
+	tests/tools/emu/test_exec_dense
 check_PROGRAMS += tests/tools/emu/test_exec_start
 tests_tools_emu_test_exec_start_SOURCES = tests/tools/emu/test_exec_start.c \
 	tests/tools/emu/test_exec_asm.h
