@@ -52,6 +52,11 @@ check_PROGRAMS += tests/gen/test_attn_fwd
 tests_gen_test_attn_fwd_SOURCES = tests/gen/test_attn_fwd.c
 tests_gen_test_attn_fwd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
 tests_gen_test_attn_fwd_LDADD = tools/libprogram.la lib/libaothip.la -lm
+check_PROGRAMS += tests/gen/test_attn_fwd_memory
+tests_gen_test_attn_fwd_memory_SOURCES = tests/gen/test_attn_fwd_memory.c
+tests_gen_test_attn_fwd_memory_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+tests_gen_test_attn_fwd_memory_LDADD = tools/libprogram.la lib/libaothip.la
+TESTS += tests/gen/test_attn_fwd_memory
 dist_check_SCRIPTS += tests/gen/attn_fwd_strict.sh
 TESTS += tests/gen/test_attn_fwd tests/gen/attn_fwd_strict.sh
 
