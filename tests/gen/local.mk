@@ -79,3 +79,11 @@ tests_gen_test_attn_f32_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_test_attn_f32_LDADD = $(kernel_test_ldadd)
 
 TESTS += tests/gen/test_attn_decode tests/gen/test_attn_append tests/gen/test_attn_f32
+
+# The backward kernels, with the problems of tests/attn.
+check_PROGRAMS += tests/gen/test_attn_bwd
+tests_gen_test_attn_bwd_SOURCES = tests/gen/test_attn_bwd.c tests/attn/problem.c \
+	tests/attn/problem.h tests/attn/problem_run.c
+tests_gen_test_attn_bwd_CPPFLAGS = $(kernel_test_cppflags) -I$(top_srcdir)/tests/attn
+tests_gen_test_attn_bwd_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/test_attn_bwd

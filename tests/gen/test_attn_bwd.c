@@ -1,0 +1,150 @@
+/*
+ * The backward kernels as they are shipped: sizes on both sides of every tile edge of the fast ones
+ * and of the general ones, and results that are the same bits whatever order the emulator runs
+ * waves and workgroups in.
+ *
+ *     test_attn_bwd [gradients GPU]      prints a hash of the gradients, for the test itself
+ */
+#include "problem.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
+enum { GPUS = sizeof(gpus) / sizeof(*gpus) };
+
+/* FNV-1a over what a launch wrote. */
+static uint64_t hash_written(const struct attn_call *call)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (int i = 0; i < call->count; i++)
+        for (size_t j = 0; call->buffers[i].written && j < call->buffers[i].bytes; j++)
+            hash = (hash ^ ((const unsigned char *)call->buffers[i].host)[j]) * 0x100000001b3u;
+    return hash;
+}
+
+/* Prints the hash of all gradients of one problem; grouped heads and a summed bias are in it. */
+static int print_gradients(const struct device *device, struct aothip_context *context, int dim)
+{
+    struct test_case c = {.dtype = AOTHIP_BF16,
+                          .batch = 1,
+                          .heads_k = 2,
+                          .group = 2,
+                          .seq_q = 40,
+                          .seq_k = 70,
+                          .dim_qk = dim,
+                          .dim_v = dim,
+                          .scale = 1 / sqrt(dim),
+                          .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT,
+                          .bias = dim == 64 ? PER_ROW : NONE,
+                          .seed = 11};
+    struct status why = {0};
+    struct attn_call call;
+    struct problem p;
+
+    problem_make(&c, &p);
+    problem_make_bwd(&p);
+    if (!attn_upload_bwd(device, context, &p.bwd, &call, &why)) {
+        if (!attn_launch(device, context, &call, &why) && !attn_download(device, &call, &why))
+            printf("%016llx\n", (unsigned long long)hash_written(&call));
+        attn_release(device, &call);
+    }
+    problem_free(&p);
+    if (why.code)
+        fprintf(stderr, "%s\n", why.text);
+    return why.code ? 1 : 0;
+}
+
+/* What a run of this program printed with that seed of the emulator; false if it failed. */
+static bool gradients_of(const char *program, const char *gpu, int seed, char text[64])
+{
+    char command[1024];
+    size_t size;
+
+    snprintf(command, sizeof(command),
+             "AOTHIP_EMU_MODE=strict AOTHIP_EMU_SEED=%d '%s' gradients %s", seed, program, gpu);
+    FILE *out = popen(command, "r");
+    if (!out)
+        return false;
+    size = fread(text, 1, 63, out);
+    text[size] = '\0';
+    return pclose(out) == 0 && size > 16;
+}
+
+static void test_orders(const char *program, const char *gpu)
+{
+    char first[64], again[64];
+    bool good = gradients_of(program, gpu, 1, first);
+
+    good = good && gradients_of(program, gpu, 2, again) && !strcmp(first, again);
+    ok(good, "%s: gradients are the same bits in any order of waves and workgroups", gpu);
+}
+
+/* Rows and keys next to the tiles of 16, 32, 64, 128 and 256. */
+static void test_edges(const struct device *device, struct aothip_context *context)
+{
+    static const int sizes[][2] = {{1, 257}, {16, 31},  {17, 256}, {31, 65},
+                                   {33, 64}, {64, 129}, {65, 16},  {129, 127}};
+    static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_TOP_LEFT,
+                                AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
+    static const int dims[][2] = {{64, 64}, {128, 128}, {56, 64}, {128, 104}, {63, 127}};
+    int bad = 0, n = 0;
+
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        for (int j = 0; j < 2; j++, n++) {
+            const int *dim = dims[n % 5];
+            struct test_case c = {.dtype = n % 2 ? AOTHIP_F16 : AOTHIP_BF16,
+                                  .batch = 1,
+                                  .heads_k = 1,
+                                  .group = 1 + n % 3 / 2,
+                                  .seq_q = sizes[i][0],
+                                  .seq_k = sizes[i][1],
+                                  .dim_qk = dim[0],
+                                  .dim_v = dim[1],
+                                  .scale = (n % 4 ? 1 : -1) / sqrt(dim[0]),
+                                  .mask = masks[(i + (unsigned)j) % 3],
+                                  .seed = 100 + (uint64_t)n};
+            bad += !problem_check_bwd(device, context, &c);
+        }
+    ok(bad == 0, "%s: sizes next to tile edges, %d wrong of %d", device->properties.target, bad, n);
+}
+
+int main(int argc, char **argv)
+{
+    struct status why = {0};
+    struct device_runtime runtime;
+    struct aothip_context *context;
+    int result = 0;
+
+    setenv("AOTHIP_EMU_MODE", "plain", 0);
+    if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
+        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
+        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
+        return 99;
+    }
+    for (int i = 0; i < runtime.count; i++) {
+        struct device device;
+
+        if (device_open(&runtime, i, &device, &why)) {
+            printf("Bail out! %s\n", why.text);
+            return 99;
+        }
+        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES) {
+            tap_diag("%s: its images were not asked for", device.properties.target);
+        } else if (argc > 1) {
+            for (int dim = 64; dim <= 128; dim += 64)
+                result |= print_gradients(&device, context, dim);
+        } else {
+            test_edges(&device, context);
+            test_orders(argv[0], gpus[i % GPUS]);
+        }
+        device_close(&device);
+    }
+    aothip_close(context);
+    return argc > 1 ? result : tap_done();
+}
