@@ -81,7 +81,7 @@ bool problem_judge_fwd(const struct problem *p, const char *target)
         v = ref_judge_append(&f, &p->fwd.k, &p->fwd.v);
         good &= report("caches", &v, 0);
     }
-    return good & judge_state(p);
+    return judge_state(p) && good;
 }
 
 /* dsinks and dalibi as tensors. */
@@ -117,8 +117,10 @@ bool problem_judge_bwd(const struct problem *p, const char *target)
         abort();
     dsinks = floats(b->dsinks, &a.dsinks, 0);
     dalibi = floats(b->dalibi, &a.dalibi, p->fwd.alibi_stride);
-    good = judge_grad("dq", &a.dq, &b->dq) & judge_grad("dk", &a.dk, &b->dk);
-    good &= judge_grad("dv", &a.dv, &b->dv) & judge_grad("dsinks", &a.dsinks, &dsinks);
+    good = judge_grad("dq", &a.dq, &b->dq);
+    good &= judge_grad("dk", &a.dk, &b->dk);
+    good &= judge_grad("dv", &a.dv, &b->dv);
+    good &= judge_grad("dsinks", &a.dsinks, &dsinks);
     good &= judge_grad("dalibi", &a.dalibi, &dalibi);
     if (a.dbias.value) { /* entries outside all sequences may be anything */
         v = ref_judge_grad(&a.dbias, &b->dbias);
