@@ -428,8 +428,8 @@ static void test_random(const struct device *device, int dtype)
 }
 
 /*
- * NaN or infinity in row `row` of q or k. Rows of o that do not see it must be, bit for bit, what
- * they are without it; those that see NaN must be NaN.
+ * NaN or infinity in row `row` of q, k or v. Rows of o that do not see it must be, bit for bit,
+ * what they are without it; those that see NaN must be NaN, of v in its channel.
  */
 static bool stays_in_row(const struct device *device, int dtype, int which, double special)
 {
@@ -455,6 +455,8 @@ static bool stays_in_row(const struct device *device, int dtype, int which, doub
         const uint16_t *y = (uint16_t *)dirty.t[O].host.data + from;
         if (!sees)
             good = !memcmp(x, y, (size_t)c.s.dim_v * 2) && clean.lse[m] == dirty.lse[m];
+        else if (which == V)
+            good = !isfinite(ref_load(y, 5, dtype)) && clean.lse[m] == dirty.lse[m];
         else if (isnan(special))
             good = isnan(ref_load(y, 0, dtype)) && isnan(dirty.lse[m]);
         if (!good)
@@ -471,6 +473,8 @@ static void test_special(const struct device *device, int dtype)
     ok(stays_in_row(device, dtype, Q, INFINITY), "infinity in a row of q stays in it");
     ok(stays_in_row(device, dtype, K, NAN), "NaN in a row of k reaches the rows that see it only");
     ok(stays_in_row(device, dtype, K, -INFINITY), "so does infinity");
+    ok(stays_in_row(device, dtype, V, NAN), "NaN in a row of v reaches the rows that see it only");
+    ok(stays_in_row(device, dtype, V, INFINITY), "so does infinity");
 }
 
 static void test_all(const struct device *device, int dtype)
