@@ -174,8 +174,11 @@ static void find_key_loop(struct inspect_kernel *k)
 
         if (!count_range(k, begin, at, &c, NULL, 0) || is_outer(k, begin, at, c.matrix))
             continue;
-        better = c.matrix > k->loop.matrix ||
-                 (!c.matrix && !k->loop.matrix && c.valu > k->loop.valu) || !k->has_loop;
+        /* Of loops that overlap, neither inside the other, the shorter one is the inner one. */
+        better =
+            c.matrix > k->loop.matrix ||
+            (c.matrix && c.matrix == k->loop.matrix && at - begin < k->loop_end - k->loop_begin) ||
+            (!c.matrix && !k->loop.matrix && c.valu > k->loop.valu) || !k->has_loop;
         if (!better)
             continue;
         k->has_loop = true;
