@@ -38,7 +38,8 @@ exits 0 'a shape' "$bench" --emulate $first seq=70,dim=64,heads=4,heads_k=2
 contains out 'Emulated: there are no times' 'says that it is emulated'
 [ `grep -c '^forward  *f16  *none  *1  *4  *2  *70  *70  *64  *64  *[1-9][0-9]* ' out` -eq 1 ]
 ok 'one row, with instructions'
-exits 0 'keys in any order' "$bench" --emulate $first --csv heads_k=2,seq_k=33,heads=4,seq_q=9,dim=40
+exits 0 'keys in any order' "$bench" --emulate $first --csv \
+    heads_k=2,seq_k=33,heads=4,seq_q=9,dim=40
 contains out 'fwd,f16,none,bhsd,1,4,2,9,33,40,40,1,' 'are all taken'
 printf 'seq=40,dim=64 # one\nseq=40,dim=64,mask=br,layout=bshd,dtype=bf16\n' >good
 exits 0 'shapes from standard input, both passes' "$bench" --emulate $first --csv --both --file - \
@@ -55,7 +56,8 @@ with open("out") as f:
 assert report["emulated"] is True and len(report["results"]) == 2
 for r in report["results"]:
     assert r["instructions"] > 100 and r["matrix"] > 0 and r["bytes_stored"] >= 20 * 32 * 2
-assert report["results"][1]["shape"].startswith("batch=1,heads=1,heads_k=1,seq_q=20,seq_k=20,dim=32")
+shape = report["results"][1]["shape"]
+assert shape.startswith("batch=1,heads=1,heads_k=1,seq_q=20,seq_k=20,dim=32")
 END
     ok 'parses, and holds what it should'
 fi
@@ -65,6 +67,7 @@ mkdir tmp
 TMPDIR=$work/tmp exits 0 'a temporary file' "$bench" --emulate $first seq=16,dim=64
 [ -z "`ls tmp`" ]
 ok 'is removed'
-AOTHIP_EMU_COUNTERS=$work/mine exits 0 'a file of counters of the user' "$bench" --emulate $first seq=16,dim=64
+AOTHIP_EMU_COUNTERS=$work/mine exits 0 'a file of counters of the user' \
+    "$bench" --emulate $first seq=16,dim=64
 contains mine '"kernel"' 'is written'
 plan

@@ -162,7 +162,8 @@ contains err '--dropout 1.5: wanted is a number from 0 to 1' 'is named'
 exits 2 'a negative seed' "$run" q.npy k.npy v.npy -o o.npy --seed -1
 contains err '--seed -1: wanted is a whole number' 'is named'
 rm -f o.npy
-"$npy" make bias.npy f32 4,33,50 5 && "$npy" make head.npy f32 4 6 && "$npy" make do.npy f32 1,4,33,40 7
+"$npy" make bias.npy f32 4,33,50 5 && "$npy" make head.npy f32 4 6 &&
+    "$npy" make do.npy f32 1,4,33,40 7
 refused 'a bias of another shape' 'does not fit (1, 4, 33, 50)' \
     w_q.npy w_k.npy w_v.npy --bias w_v.npy
 refused 'slopes of another shape' 'ALiBi slopes need one number for each of 4 heads' \
@@ -182,9 +183,11 @@ right 'slopes, sinks, base 2' --alibi head.npy --sinks head.npy --base2 --bf16
 right 'dropout' --dropout 0.25 --seed 0x1234567890 --offset 7
 right 'sequences' --lengths-q 10,0,20 --lengths-k 30,5,15 --causal br
 right 'float32' --f32
-right 'gradients' --backward do.npy --dq dq.npy --dk dk.npy --dv dv.npy --bias bias.npy --dbias db.npy
+right 'gradients' --backward do.npy --dq dq.npy --dk dk.npy --dv dv.npy \
+    --bias bias.npy --dbias db.npy
 [ `grep -c ' OK$' out` -eq 6 ]
 ok 'all six results are judged'
-[ "`"$npy" tell dk.npy`" = 'float32 (1, 2, 50, 48)' ] && [ "`"$npy" tell db.npy`" = 'float32 (4, 33, 50)' ]
+[ "`"$npy" tell dk.npy`" = 'float32 (1, 2, 50, 48)' ] &&
+    [ "`"$npy" tell db.npy`" = 'float32 (4, 33, 50)' ]
 ok 'have the shapes of their inputs'
 plan
