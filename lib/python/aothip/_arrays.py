@@ -7,9 +7,12 @@ TorchSide passes the addresses of tensors on, and works on torch's current strea
 import ctypes
 import os
 
-import numpy
-
 from . import _lib
+
+try:
+    import numpy
+except ImportError:  # torch does without it
+    numpy = None
 
 _DTYPES = {"float32": _lib.F32, "float16": _lib.F16, "bfloat16": _lib.BF16, "bool": _lib.BOOL}
 
@@ -17,7 +20,7 @@ _DTYPES = {"float32": _lib.F32, "float16": _lib.F16, "bfloat16": _lib.BF16, "boo
 def side_of(*arrays):
     """The side that all of these (None is allowed) live on. Errors: TypeError."""
     given = [x for x in arrays if x is not None]
-    if all(isinstance(x, numpy.ndarray) for x in given):
+    if numpy and all(isinstance(x, numpy.ndarray) for x in given):
         return NumpySide()
     if all(type(x).__module__.split(".")[0] == "torch" or hasattr(x, "data_ptr") for x in given):
         return TorchSide(given[0])
