@@ -164,12 +164,12 @@ static void fill_lse(const struct aothip_attn_fwd_params *p, struct attn_problem
         *stride = (struct kernarg_strides){heads * shape_max_q(p), shape_max_q(p), 1};
         break;
     case AOTHIP_LSE_TOTAL:
-        *stride = (struct kernarg_strides){0, 1, heads};
+        *stride = (struct kernarg_strides){p->q_seqs.packed ? 0 : heads * shape_max_q(p), 1, heads};
         break;
     default:
         *stride = (struct kernarg_strides){0, total, 1};
     }
-    if (p->lse_layout != AOTHIP_LSE_ROWS)
+    if (p->lse_layout != AOTHIP_LSE_ROWS && p->q_seqs.packed)
         a->flags |= KERNARG_LSE_PACKED;
     if (p->lse_layout == AOTHIP_LSE_HEADS_COMPACT)
         a->flags |= KERNARG_LSE_PITCH_READ;

@@ -2,6 +2,7 @@
 #include "hip.h"
 
 #include <dlfcn.h>
+#include "old_glibc.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

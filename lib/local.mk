@@ -7,7 +7,7 @@ EXTRA_DIST += lib/aothip.map
 
 # The HIP table alone, for tools that manage device memory themselves.
 noinst_LTLIBRARIES += lib/libaothip_hip.la
-lib_libaothip_hip_la_SOURCES = lib/hip.c lib/hip.h lib/status_set.c lib/status.h
+lib_libaothip_hip_la_SOURCES = lib/hip.c lib/hip.h lib/status_set.c lib/status.h lib/old_glibc.h
 
 # The whole library as objects: libaothip.so is made of it, and tests look inside through it.
 noinst_LTLIBRARIES += lib/libaothip_core.la
@@ -30,7 +30,7 @@ lib_libaothip_core_la_LIBADD = lib/libaothip_hip.la $(ZSTD_LIBS)
 
 lib_LTLIBRARIES += lib/libaothip.la
 lib_libaothip_la_SOURCES =
-lib_libaothip_la_LIBADD = lib/libaothip_core.la
+lib_libaothip_la_LIBADD = lib/libaothip_core.la $(OLD_GLIBC_LIBS)
 lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-rpath,'$$ORIGIN' \
 	-Wl,--version-script=$(srcdir)/lib/aothip.map $(NO_UNDEFINED)
 lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
@@ -97,7 +97,7 @@ include/aotriton/config.h: include/aotriton/config.h.in config.status
 	$(AM_V_GEN)$(call aotriton_config,$(AOTRITON_VERSION),$@)
 
 # It lies beside libaothip.so as it will when installed.
-aotriton_core = lib/.libs/libaothip_core.a $(ZSTD_LIBS) $(LIBS)
+aotriton_core = lib/.libs/libaothip_core.a $(ZSTD_LIBS) $(OLD_GLIBC_LIBS) $(LIBS)
 ALL_LOCAL += lib/.libs/$(aotriton_library)
 MOSTLYCLEANFILES += lib/.libs/libaotriton*_v2.so* lib/.libs/aotriton.map
 lib/.libs/$(aotriton_library): $(aotriton_inputs) include/aotriton/config.h lib/libaothip_core.la
@@ -108,7 +108,7 @@ aotriton_abi = lib/.libs/aotriton-abi
 ALL_LOCAL += $(AOTRITON_OTHERS:%=$(aotriton_abi)/%/$(aotriton_library))
 $(aotriton_abi)/%/$(aotriton_library): $(aotriton_inputs) lib/libaothip.la
 	$(AM_V_at)$(call aotriton_config,$*,$(aotriton_abi)/$*/include/aotriton/config.h)
-	$(AM_V_GEN)$(call aotriton_link,$*,$(@D)/include,$(@D),$$ORIGIN/../..,-Llib/.libs -laothip $(LIBS))
+	$(AM_V_GEN)$(call aotriton_link,$*,$(@D)/include,$(@D),$$ORIGIN/../..,-Llib/.libs -laothip $(OLD_GLIBC_LIBS) $(LIBS))
 clean-aotriton-abi:
 	rm -rf $(aotriton_abi)*
 CLEAN_LOCAL += clean-aotriton-abi

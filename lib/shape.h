@@ -51,7 +51,7 @@ static inline int64_t shape_max_k(const struct aothip_attn_fwd_params *p)
 /* Elements of lse by its layout; INT64_MAX where 64 bits do not hold their number. */
 static inline int64_t shape_lse_elements(const struct aothip_attn_fwd_params *p)
 {
-    const int rows = p->lse_layout == AOTHIP_LSE_ROWS;
+    const int rows = p->lse_layout == AOTHIP_LSE_ROWS || !p->q_seqs.packed;
     int64_t count = p->q.size[1];
     if (__builtin_mul_overflow(count, rows ? shape_max_q(p) : p->q.size[2], &count) ||
         (rows && __builtin_mul_overflow(count, shape_sequences(p), &count)))

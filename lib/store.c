@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include "old_glibc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,7 +67,7 @@ static char *make_absolute(char *path)
 enum aothip_status store_find_directory(const char *argument, char **directory, struct status *why)
 {
     const char *variable = getenv("AOTHIP_IMAGES"), *origin;
-    struct stat info;
+    struct statx info;
     int failed;
     char *path;
     if (argument) {
@@ -83,8 +84,8 @@ enum aothip_status store_find_directory(const char *argument, char **directory, 
     *directory = NULL;
     if (!path)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the image directory's name");
-    failed = stat(path, &info);
-    if (failed || !S_ISDIR(info.st_mode)) {
+    failed = statx(AT_FDCWD, path, 0, STATX_TYPE, &info);
+    if (failed || !S_ISDIR(info.stx_mode)) {
         status_set(why, AOTHIP_E_NO_IMAGES, "image directory %s (%s): %s", path, origin,
                    strerror(failed ? errno : ENOTDIR));
         free(path);
@@ -96,7 +97,7 @@ enum aothip_status store_find_directory(const char *argument, char **directory, 
 
 static enum aothip_status map_file(struct store *store, const char *gpu, struct status *why)
 {
-    struct stat info;
+    struct statx info; /* which glibc has had since 2.28, while stat() got a new version in 2.33 */
     void *bytes;
     /* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
     int fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -106,19 +107,19 @@ static enum aothip_status map_file(struct store *store, const char *gpu, struct 
                               store->path);
         return status_set(why, AOTHIP_E_IO, "%s: cannot open: %s", store->path, strerror(errno));
     }
-    if (fstat(fd, &info)) {
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_SIZE, &info)) {
         status_set(why, AOTHIP_E_IO, "%s: cannot stat: %s", store->path, strerror(errno));
-    } else if (!S_ISREG(info.st_mode)) {
+    } else if (!S_ISREG(info.stx_mode)) {
         status_set(why, AOTHIP_E_IO, "%s: not a regular file", store->path);
-    } else if (info.st_size == 0) {
+    } else if (info.stx_size == 0) {
         status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", store->path);
     } else {
-        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        bytes = mmap(NULL, (size_t)info.stx_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED)
             status_set(why, AOTHIP_E_IO, "%s: cannot map: %s", store->path, strerror(errno));
         else {
             store->bytes = bytes;
-            store->size = (size_t)info.st_size;
+            store->size = (size_t)info.stx_size;
         }
     }
     close(fd);

@@ -16,5 +16,14 @@ PKG_CHECK_MODULES([JANSSON], [jansson >= 2.10], [],
         Debian: apt-get install libjansson-dev pkg-config
 "])
 AC_SEARCH_LIBS([dlopen], [dl])
+dnl Where lib/old_glibc.h asks for old versions, an old loader looks for them in libdl.
+AC_MSG_CHECKING([how to need libdl for an older glibc])
+OLD_GLIBC_LIBS='-Wl,--push-state,--no-as-needed,-l:libdl.so.2,--pop-state'
+aothip_saved_libs=$LIBS
+LIBS="$LIBS $OLD_GLIBC_LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [], [OLD_GLIBC_LIBS=])
+LIBS=$aothip_saved_libs
+AC_MSG_RESULT([${OLD_GLIBC_LIBS:-not at all}])
+AC_SUBST([OLD_GLIBC_LIBS])
 AC_SEARCH_LIBS([pthread_create], [pthread])
 ])

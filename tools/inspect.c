@@ -131,7 +131,7 @@ static void print_code(const char *gpu, const struct inspect_kernel *k)
     for (uint32_t at = 0; at < k->size; at += in.size) {
         bool loop = k->has_loop && at >= k->loop_begin && at < k->loop_end;
 
-        emu_decode(k->family, k->meta->wavefront_size, k->code, k->size - at, at, &in);
+        emu_decode_newer(k->family, k->meta->wavefront_size, k->code, k->size - at, at, &in);
         emu_disasm(&in, text, sizeof text);
         printf("%c %6x: %s", loop ? '|' : ' ', at, text);
         if (in.flags & EMU_F_BRANCH)

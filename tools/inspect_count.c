@@ -121,7 +121,7 @@ static bool count_range(const struct inspect_kernel *k, uint32_t begin, uint32_t
 
     memset(c, 0, sizeof *c);
     for (uint32_t at = begin; at < end; at += in.size) {
-        if (!emu_decode(k->family, k->meta->wavefront_size, k->code, k->size - at, at, &in)) {
+        if (!emu_decode_newer(k->family, k->meta->wavefront_size, k->code, k->size - at, at, &in)) {
             snprintf(err, errlen, "%s: no instruction at offset 0x%x", k->meta->name, at);
             return false;
         }
@@ -137,7 +137,7 @@ static bool next_loop(const struct inspect_kernel *k, uint32_t *at, uint32_t *be
 
     while (*at < k->size) {
         unsigned n =
-            emu_decode(k->family, k->meta->wavefront_size, k->code, k->size - *at, *at, &in);
+            emu_decode_newer(k->family, k->meta->wavefront_size, k->code, k->size - *at, *at, &in);
 
         if (!n)
             return false;

@@ -160,7 +160,7 @@ int64_t ref_lse_count(const struct aothip_attn_fwd_params *f)
 
     if (f->lse_size)
         return f->lse_size;
-    if (f->lse_layout != AOTHIP_LSE_ROWS)
+    if (f->lse_layout != AOTHIP_LSE_ROWS && f->q_seqs.packed)
         return f->q.size[1] * f->q.size[2];
     return sequences * f->q.size[1] * (f->q_seqs.max ? f->q_seqs.max : f->q.size[2]);
 }
@@ -180,7 +180,7 @@ int64_t ref_problem_lse_at(const struct ref_problem *p, const struct ref_seq *se
         at = h * pitch + row;
         break;
     case AOTHIP_LSE_TOTAL:
-        at = row * p->heads_q + h;
+        at = (f->q_seqs.packed ? row : seq->b * p->rows + m) * p->heads_q + h;
         break;
     default:
         at = (seq->b * p->heads_q + h) * p->rows + m;

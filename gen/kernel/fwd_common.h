@@ -67,9 +67,11 @@ struct job {
 DEVICE struct job job_of(const struct attn_problem &a, const struct sequence &sequence, int head,
                          int tile)
 {
-    int first_row = tile * KERNEL_TILE_Q, left = sequence.seq_q - first_row;
+    /* A caller who promised fewer rows than a sequence has gets those that it promised. */
+    int rows = sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q;
+    int first_row = tile * KERNEL_TILE_Q, left = rows - first_row;
     return {head, (int)uniform((u32)head / (u32)a.group), first_row,
-            left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : sequence.seq_q - 1};
+            left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : rows - 1};
 }
 
 /* How many of the tile's rows exist. */

@@ -91,7 +91,7 @@ enum aothip_mask {
 enum aothip_lse_layout {
     AOTHIP_LSE_ROWS = 0,  /* (batch, heads_q, max_seq_q): row m of its sequence */
     AOTHIP_LSE_HEADS = 1, /* (heads_q, total_q), total_q = q.size[2]; packed q only: row of q */
-    AOTHIP_LSE_TOTAL = 2, /* (total_q, heads_q); packed q only */
+    AOTHIP_LSE_TOTAL = 2, /* (total_q, heads_q); q not packed: (batch, max_seq_q, heads_q) */
     /*
      * As AOTHIP_LSE_HEADS, but with the pitch between heads read on the device: starts[sequences]
      * if q_seqs.starts is given (which then needs one element more), else cumulative[sequences].

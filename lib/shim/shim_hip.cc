@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "../old_glibc.h"
+
 namespace shim
 {
 

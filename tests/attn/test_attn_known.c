@@ -95,6 +95,8 @@ static const struct known backward[] = {
                              .scale = 1e-300}},
     {"sequences of no length",
      {SHAPE(F16, 4, 1, 2, 40, 50, 64, 64), .seqs = COMPACT, .lse_layout = AOTHIP_LSE_TOTAL}},
+    {"lse by rows of all heads, of padded sequences too",
+     {SHAPE(F16, 2, 2, 2, 40, 50, 64, 64), .lse_layout = AOTHIP_LSE_TOTAL}},
     {"head dim 512", {SHAPE(F16, 1, 1, 1, 20, 40, 512, 512)}},
     {"float32 has float32's accuracy", {SHAPE(F32, 1, 2, 2, 40, 70, 64, 64)}},
 };

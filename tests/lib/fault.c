@@ -111,14 +111,9 @@ int __wrap_open(const char *path, int flags, ...)
     return fails(FAULT_FILE, EMFILE) ? -1 : __real_open(path, flags);
 }
 
-REAL(int, fstat, int fd, struct stat *info)
+REAL(int, statx, int directory, const char *path, int flags, unsigned mask, struct statx *info)
 {
-    return fails(FAULT_FILE, EIO) ? -1 : __real_fstat(fd, info);
-}
-
-REAL(int, stat, const char *path, struct stat *info)
-{
-    return fails(FAULT_FILE, EIO) ? -1 : __real_stat(path, info);
+    return fails(FAULT_FILE, EIO) ? -1 : __real_statx(directory, path, flags, mask, info);
 }
 
 REAL(void *, mmap, void *address, size_t size, int protection, int flags, int fd, off_t offset)

@@ -48,7 +48,7 @@ tests_lib_test_validate_options_LDADD = tests/lib/libtestlib.la
 test_lib_api_ldflags = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free \
 	-Wl,--wrap=ZSTD_createDCtx,--wrap=ZSTD_freeDCtx \
-	-Wl,--wrap=open,--wrap=fstat,--wrap=stat,--wrap=mmap,--wrap=opendir,--wrap=readdir
+	-Wl,--wrap=open,--wrap=statx,--wrap=mmap,--wrap=opendir,--wrap=readdir
 tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/fake_hip.c tests/lib/fault.c
 tests_lib_test_api_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_api_LDFLAGS = $(test_lib_api_ldflags)

@@ -110,7 +110,7 @@ RULE(window, p->mask = AOTHIP_MASK_WINDOW_TOP_LEFT; p->window_left = -5;
      p->window_right = AOTHIP_WINDOW_UNBOUNDED)
 RULE(mask_mixed, p->mask = AOTHIP_MASK_WINDOW_MIXED; p->window_right = 3)
 RULE(layout_4, p->lse_layout = 4)
-RULE(layout_unpacked, p->lse_layout = AOTHIP_LSE_TOTAL)
+RULE(layout_unpacked, p->lse_layout = AOTHIP_LSE_HEADS)
 RULE(layout_heads, pack(p); p->lse_layout = AOTHIP_LSE_HEADS)
 RULE(layout_compact, pack(p); p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
 RULE(layout_lost, pack(p); p->sequences = 1; p->q_seqs.cumulative = NULL;

@@ -1,4 +1,4 @@
-"""aothip: scaled-dot-product attention on AMD GPUs from precompiled kernels, through ctypes.
+"""Scaled-dot-product attention on AMD GPUs from precompiled kernels, through ctypes.
 
 NumPy arrays are copied to the current device and back; torch tensors on a GPU are used where they
 are, on torch's current stream, and carry gradients.
