@@ -227,7 +227,7 @@ static const struct rule rules[] = {
     {"a window of both kinds", mask_mixed, NULL},
     {"lse_layout 4", layout_4, "lse_layout is 4"},
     {"lse_layout for packed queries", layout_unpacked,
-     "lse_layout is 2, which needs q_seqs.packed"},
+     "lse_layout is 1, which needs q_seqs.packed"},
     {"lse by heads", layout_heads, NULL},
     {"lse by heads, compact", layout_compact, NULL},
     {"lse whose pitch is nowhere", layout_lost, "lse_layout is 3, which needs q_seqs.starts"},
