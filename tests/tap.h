@@ -13,6 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Whether this program is built with sanitizers, under which the emulator takes five times as long:
+ * tests that try much on it then try less. What they try is all host code, again and again.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TAP_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TAP_SANITIZED 1
+#endif
+#endif
+#ifndef TAP_SANITIZED
+#define TAP_SANITIZED 0
+#endif
+
 static int tap_count, tap_failed;
 
 __attribute__((format(printf, 4, 5), unused)) static int tap_result(int good, const char *file,

@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     int i;
 
     s.backward = strcmp(s.name, "fwd") != 0;
-    s.step = !strcmp(s.name, "strict") ? 10 : 1;
+    s.step = (!strcmp(s.name, "strict") ? 10 : 1) * (TAP_SANITIZED ? 5 : 1);
     setenv("AOTHIP_EMU_MODE", !strcmp(s.name, "bwd") ? "plain" : "strict", 1);
     if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
         device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
