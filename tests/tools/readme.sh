@@ -17,9 +17,15 @@ done
 sed -n '/^```sh$/,/^```$/p' "$readme" | sed '/^```/d; s/ *#.*//' >commands
 [ `wc -l <commands` -ge 6 ]
 ok 'there are commands'
+preload=
+case `ldd "$build/lib/.libs/libaothip.so.0"` in
+*libasan*) preload="LD_PRELOAD=`${CC:-cc} -print-file-name=libasan.so` ASAN_OPTIONS=detect_leaks=0" ;;
+esac
 while IFS= read -r command; do
     case $command in
     tools/demo | tools/test) sh -c "$command --help" >out 2>&1 </dev/null ;;
+    PYTHONPATH=*) # Python itself has no sanitizers: their runtime must come first
+        sh -c "$preload $command" >out 2>&1 </dev/null && grep -q flash_attn_func out ;;
     *) sh -c "$command" >out 2>&1 </dev/null ;;
     esac
     ok "$command"
