@@ -89,7 +89,7 @@ aotriton_link = $(MKDIR_P) $(3) && ns=aotriton$(AOTRITON_SUFFIX) && \
 	$(call include_all,$(aotriton_sources:lib/%=%)) | \
 	$(CXX) -Daotriton_v2_EXPORTS -I$(2) -I$(top_srcdir)/include -I$(top_srcdir)/lib \
 	$(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
-	-x c++ - -x none -o $(3)/$(aotriton_library).$(1) -Wl,--version-script=$(3)/aotriton.map \
+	-x c++ - -o $(3)/$(aotriton_library).$(1) -Wl,--version-script=$(3)/aotriton.map \
 	-Wl,-soname,$(aotriton_library).$(1) $(NO_UNDEFINED) '-Wl,-rpath,$(4)' $(5) && \
 	$(LN_S) -f $(aotriton_library).$(1) $(3)/$(aotriton_library)
 
@@ -97,7 +97,8 @@ include/aotriton/config.h: include/aotriton/config.h.in config.status
 	$(AM_V_GEN)$(call aotriton_config,$(AOTRITON_VERSION),$@)
 
 # It lies beside libaothip.so as it will when installed.
-aotriton_core = lib/.libs/libaothip_core.a $(ZSTD_LIBS) $(OLD_GLIBC_LIBS) $(LIBS)
+# After -x c++ all files count as that, but not what -l names.
+aotriton_core = -x none lib/.libs/libaothip_core.a $(ZSTD_LIBS) $(OLD_GLIBC_LIBS) $(LIBS)
 ALL_LOCAL += lib/.libs/$(aotriton_library)
 MOSTLYCLEANFILES += lib/.libs/libaotriton*_v2.so* lib/.libs/aotriton.map
 lib/.libs/$(aotriton_library): $(aotriton_inputs) include/aotriton/config.h lib/libaothip_core.la

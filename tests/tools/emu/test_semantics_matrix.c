@@ -257,7 +257,7 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
 static void add_mfma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true}};
+    struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false}};
     char name[64], tail[64];
     bool ordered = r->a == M_F32 || r->a == M_F16 || r->a == M_BF16;
 
@@ -303,7 +303,7 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
 static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false}, .wmma = true};
+    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false}, .wmma = true};
     char name[64], tail[64] = "";
 
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
