@@ -147,7 +147,7 @@ install-aotriton: install-aotriton-library images-install install-aotritoninclud
 	$(INSTALL_DATA) $(srcdir)/LICENSE '$(DESTDIR)$(docdir)'
 .PHONY: install-aotriton
 
-# CMake packages. (A placeholder that configure knew would be replaced in this makefile.)
+# CMake packages. (A name that configure knew would be replaced in this makefile.)
 cmake_files = lib/cmake/aotriton-config.cmake lib/cmake/aotriton-config-version.cmake \
 	lib/cmake/aothip-config.cmake lib/cmake/aothip-config-version.cmake
 aotritoncmakedir = $(libdir)/cmake/aotriton

@@ -4,7 +4,7 @@
 gpus=`cd "$images" && ls -d amd-* | sed 's/^amd-//'`
 set -- $gpus
 first=$1
-export STUB_HIP_TARGET=$first
+export FAKE_HIP_TARGET=$first
 
 # Wrong commands.
 exits 2 'an unknown option' "$check" --fast
@@ -20,7 +20,7 @@ exits 0 '--version' "$check" --version
 contains out 'aothip-check 0.' 'tells the version'
 
 # No images.
-export AOTHIP_HIP_LIBRARY="$stub"
+export AOTHIP_HIP_LIBRARY="$fake"
 exits 1 'no image directory' "$check" --images none
 contains out 'none' 'is named'
 contains out '--images or in AOTHIP_IMAGES' 'with the cure'
@@ -30,7 +30,7 @@ contains out 'empty holds no images' 'is named'
 AOTHIP_IMAGES=empty exits 1 'AOTHIP_IMAGES' "$check"
 contains out 'empty holds no images' 'is obeyed'
 export AOTHIP_IMAGES="$images"
-STUB_HIP_TARGET=gfx906 exits 1 'a GPU without images' "$check"
+FAKE_HIP_TARGET=gfx906 exits 1 'a GPU without images' "$check"
 contains out 'check_gpu    FAIL AOTHIP_E_NO_IMAGES' 'fails check_gpu'
 contains out 'gfx906' 'and is named'
 
@@ -38,10 +38,10 @@ contains out 'gfx906' 'and is named'
 AOTHIP_HIP_LIBRARY=./none.so exits 1 'no HIP runtime' "$check"
 contains out 'none.so' 'the file is named'
 contains out '--emulate all' 'and the emulator recommended'
-AOTHIP_HIP_LIBRARY=$stub_old exits 1 'a runtime that lacks a function' "$check"
+AOTHIP_HIP_LIBRARY=$fake_old exits 1 'a runtime that lacks a function' "$check"
 contains out 'lacks hipModuleLaunchKernel' 'is named with the function'
-STUB_HIP_DEVICES=0 exits 1 'no GPU' "$check"
-contains out "FAIL AOTHIP_E_NO_DEVICE: the HIP runtime $stub finds no GPU" 'is told'
+FAKE_HIP_DEVICES=0 exits 1 'no GPU' "$check"
+contains out "FAIL AOTHIP_E_NO_DEVICE: the HIP runtime $fake finds no GPU" 'is told'
 contains out '/dev/kfd' 'and what to look at'
 exits 1 'a device that is not there' "$check" --device 3
 contains out 'there is no device 3; there is 1, from 0' 'is named'
@@ -50,7 +50,7 @@ contains out 'version 6.2.41133' 'the version of the runtime is told'
 # A runtime whose functions fail, and one that computes nothing.
 for function in hipGetDeviceCount hipGetDevicePropertiesR0600 hipStreamCreate hipMalloc hipMemcpy \
     hipModuleLoadData hipModuleLaunchKernel hipStreamSynchronize; do
-    STUB_HIP_FAIL=$function exits 1 "$function fails" "$check" --quick
+    FAKE_HIP_FAIL=$function exits 1 "$function fails" "$check" --quick
     contains out "$function" 'is named'
 done
 exits 1 'kernels that compute nothing' "$check"
@@ -58,10 +58,10 @@ exits 1 'kernels that compute nothing' "$check"
 ok 'fail all 37 cases'
 contains out 'o: 1 elements wrong, the worst at (0, 0, 0, 0): nan, not' 'and are seen not to write'
 contains out 'FAIL: 0 of 37 cases passed on 1 device' 'and are counted'
-STUB_HIP_DEVICES=3 exits 1 'three devices' "$check" --quick
+FAKE_HIP_DEVICES=3 exits 1 'three devices' "$check" --quick
 contains out 'FAIL: 0 of 33 cases passed on 3 devices' 'are all tried'
-STUB_HIP_DEVICES=3 exits 1 'one of them' "$check" --quick --device 2
-contains out 'device 2     Stub GPU 2' 'is tried'
+FAKE_HIP_DEVICES=3 exits 1 'one of them' "$check" --quick --device 2
+contains out 'device 2     Fake GPU 2' 'is tried'
 contains out '0 of 11 cases passed on 1 device' 'alone'
 
 # Images of another version, and damaged ones. The version stands 16 bytes into the file.
@@ -85,7 +85,7 @@ exits 1 'a truncated image' "$check" --images bad
 contains out "$file" 'is named'
 contains out 'install the images anew' 'with the cure'
 last=`echo $gpus | sed 's/.* //'`
-STUB_HIP_TARGET=$last exits 1 "a broken image of $first" "$check" --images bad --quick
+FAKE_HIP_TARGET=$last exits 1 "a broken image of $first" "$check" --images bad --quick
 contains out "FAIL AOTHIP_E" 'is told'
 [ $# -eq 1 ] || grep -q '^check_gpu    OK' out
 ok "and does not keep $last from being checked"
@@ -105,7 +105,7 @@ fi
 ok 'a report that cannot be written is a failure'
 
 # On the emulator.
-unset AOTHIP_HIP_LIBRARY STUB_HIP_TARGET
+unset AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET
 exits 0 "every GPU emulated: $*" "$check" --emulate all --quick
 contains out "OK: $((11 * $#)) of $((11 * $#)) cases passed on $# device" 'passes every case'
 for gpu in $gpus; do

@@ -2,7 +2,7 @@
 . "${srcdir:=.}/tests/tools/tool_test_lib.sh"
 unset HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL TORCH_ROCM_FA_PREFER_CK ROCR_VISIBLE_DEVICES
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD
-export AOTHIP_HIP_LIBRARY="$stub"
+export AOTHIP_HIP_LIBRARY="$fake"
 
 look() { # STATUS NAME [OPTION...]
     wanted_status=$1 name=$2
@@ -37,7 +37,7 @@ contains flat 'amdgpu 6.10.5' 'the version of the driver'
 contains flat 'root/dev/kfd can be opened' 'the rights on the device'
 contains flat gfx942 'one GPU by its name'
 contains flat gfx90a 'the other one, with a letter'
-contains flat "this process loads $stub, version 6.2.41133" 'the HIP runtime'
+contains flat "this process loads $fake, version 6.2.41133" 'the HIP runtime'
 contains flat 'version 2.9.1+rocm6.4, for HIP 6.4.4' 'the version of torch'
 contains flat 'libaotriton_v2.so.0.11.1 is AOTriton, interface 0.11.1' "torch's libaotriton"
 contains flat 'images for gfx942' 'its images'
@@ -77,7 +77,7 @@ HIP_VISIBLE_DEVICES=1 look 0 'some GPUs chosen'
 ok 'does not warn'
 
 # What is missing.
-STUB_HIP_DEVICES=0 look 1 'a runtime without a GPU'
+FAKE_HIP_DEVICES=0 look 1 'a runtime without a GPU'
 contains flat 'finds no GPU' 'is told'
 AOTHIP_HIP_LIBRARY=./none.so look 1 'no runtime'
 contains flat "Install ROCm's HIP runtime" 'has its cure'

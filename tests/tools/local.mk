@@ -29,12 +29,12 @@ tests_tools_npy_tool_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_tools_npy_tool_LDADD = tools/libnpy.la tools/libref.la -lm
 
 # -rpath makes libtool build a shared library although it is never installed.
-check_LTLIBRARIES += tests/tools/libstub_hip.la tests/tools/libstub_hip_old.la
-tests_tools_libstub_hip_la_SOURCES = tests/tools/stub_hip.c
-tests_tools_libstub_hip_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
-tests_tools_libstub_hip_old_la_SOURCES = tests/tools/stub_hip.c
-tests_tools_libstub_hip_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DSTUB_HIP_OLD
-tests_tools_libstub_hip_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+check_LTLIBRARIES += tests/tools/libfake_runtime.la tests/tools/libfake_runtime_old.la
+tests_tools_libfake_runtime_la_SOURCES = tests/tools/fake_runtime.c
+tests_tools_libfake_runtime_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_tools_libfake_runtime_old_la_SOURCES = tests/tools/fake_runtime.c
+tests_tools_libfake_runtime_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_HIP_OLD
+tests_tools_libfake_runtime_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 
 dist_check_SCRIPTS += tests/tools/bench.sh tests/tools/check.sh tests/tools/inspect.sh tests/tools/run.sh tests/tools/replay.sh \
 	tests/tools/man.sh \

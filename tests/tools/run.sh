@@ -73,20 +73,20 @@ refused 'uint16 without --bf16' 'b_q.npy: it holds uint16' b_q.npy b_k.npy b_v.n
 refused 'float16 with --bf16' 'q.npy: it holds float16; leave --bf16 away' --bf16 q.npy k.npy v.npy
 refused 'no images' 'none' q.npy k.npy v.npy --images none
 AOTHIP_HIP_LIBRARY=./none.so refused 'no runtime' 'none.so' q.npy k.npy v.npy
-export STUB_HIP_DEVICES=0
-AOTHIP_HIP_LIBRARY=$stub refused 'no GPU' 'finds no GPU' q.npy k.npy v.npy
-unset STUB_HIP_DEVICES
-AOTHIP_HIP_LIBRARY=$stub refused 'no such GPU' 'there is no device 7' q.npy k.npy v.npy --device 7
+export FAKE_HIP_DEVICES=0
+AOTHIP_HIP_LIBRARY=$fake refused 'no GPU' 'finds no GPU' q.npy k.npy v.npy
+unset FAKE_HIP_DEVICES
+AOTHIP_HIP_LIBRARY=$fake refused 'no such GPU' 'there is no device 7' q.npy k.npy v.npy --device 7
 
 # A kernel that computes nothing is found by --verify. The output is written nevertheless.
-export STUB_HIP_TARGET="$first"
-AOTHIP_HIP_LIBRARY=$stub exits 1 'a wrong result under --verify' \
+export FAKE_HIP_TARGET="$first"
+AOTHIP_HIP_LIBRARY=$fake exits 1 'a wrong result under --verify' \
     "$run" q.npy k.npy v.npy -o o.npy --verify
 contains out FAIL 'is told'
 "$npy" tell o.npy >told
 contains told 'float16 (1, 4, 33, 40)' 'and written'
 rm o.npy
-unset STUB_HIP_TARGET
+unset FAKE_HIP_TARGET
 
 # On the emulator.
 for gpu in $gpus; do

@@ -1,7 +1,7 @@
 # What the shell tests of the programs share. Run from the build directory.
 #
-# Afterwards $check and $run are the programs, $images the built images, $stub and $stub_old the
-# runtimes of stub_hip.c, and the current directory is a fresh one, removed at the end.
+# Afterwards $check and $run are the programs, $images the built images, $fake and $fake_old the
+# runtimes of fake_runtime.c, and the current directory is a fresh one, removed at the end.
 set -u
 : "${srcdir:=.}"
 build=`pwd`
@@ -10,8 +10,8 @@ check=$build/tools/aothip-check
 run=$build/tools/aothip-run
 npy=$build/tests/tools/npy_tool
 : "${images:=$build/images/aotriton.images}"
-stub=$build/tests/tools/.libs/libstub_hip.so
-stub_old=$build/tests/tools/.libs/libstub_hip_old.so
+fake=$build/tests/tools/.libs/libfake_runtime.so
+fake_old=$build/tests/tools/.libs/libfake_runtime_old.so
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-tools.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP

@@ -129,7 +129,7 @@ void emu_module_close(struct emu_module *m);
 hipError_t emu_module_function(struct emu_module *m, const char *name,
                                struct ihipModuleSymbol_t **out);
 
-/* The kernel of a compiled-in code object that a host-side stub stands for (emu_hip_fat.c). */
+/* The kernel of a compiled-in code object that a host-side handle stands for (emu_hip_fat.c). */
 hipError_t emu_fat_function(const void *host, struct ihipModuleSymbol_t **f);
 
 /* A launch with its argument bytes, as a stream or a graph node holds it. */

@@ -1,7 +1,8 @@
 /*
  * Programs that a HIP compiler made: their embedded code objects, and launches by the address of
- * the host-side stub. The compiler's start-up code calls __hipRegister*; kernel<<<...>>> becomes
- * __hipPushCallConfiguration and, inside the stub, __hipPopCallConfiguration and hipLaunchKernel.
+ * the kernel's host-side handle. The compiler's start-up code calls __hipRegister*; kernel<<<...>>>
+ * becomes __hipPushCallConfiguration and a call of the handle, which calls
+ * __hipPopCallConfiguration and hipLaunchKernel.
  */
 #include "emu_hip_newer.h"
 

@@ -305,7 +305,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *dptr, size_t *bytes, hipModule_t h
     return hipSuccess;
 }
 
-/* A function of a module, or the host-side stub of a compiled-in kernel. */
+/* A function of a module, or the host-side handle of a compiled-in kernel. */
 static struct ihipModuleSymbol_t *live_function(const void *f)
 {
     struct ihipModuleSymbol_t *symbol;

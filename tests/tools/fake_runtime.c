@@ -1,7 +1,7 @@
 /*
- * A HIP runtime without a GPU behind it, for what goes wrong: STUB_HIP_DEVICES devices (default 1)
- * of target STUB_HIP_TARGET; memory is the host's; a launched kernel does nothing; with
- * STUB_HIP_FAIL=hipMalloc and the like that function fails. Built with -DSTUB_HIP_OLD it lacks
+ * A HIP runtime without a GPU behind it, for what goes wrong: FAKE_HIP_DEVICES devices (default 1)
+ * of target FAKE_HIP_TARGET; memory is the host's; a launched kernel does nothing; with
+ * FAKE_HIP_FAIL=hipMalloc and the like that function fails. Built with -DFAKE_HIP_OLD it lacks
  * hipModuleLaunchKernel, as a runtime that is no runtime would.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@ static char handle;
 
 static int fails(const char *name)
 {
-    const char *wanted = getenv("STUB_HIP_FAIL");
+    const char *wanted = getenv("FAKE_HIP_FAIL");
     return wanted && !strcmp(wanted, name) ? UNKNOWN : SUCCESS;
 }
 
@@ -28,7 +28,7 @@ static int fails(const char *name)
 
 FUNCTION(hipGetDeviceCount, int *count)
 {
-    const char *devices = getenv("STUB_HIP_DEVICES");
+    const char *devices = getenv("FAKE_HIP_DEVICES");
     *count = devices ? atoi(devices) : 1;
     return *count > 0 ? fails("hipGetDeviceCount") : NO_DEVICE;
 }
@@ -54,12 +54,12 @@ FUNCTION(hipStreamGetDevice, void *stream, int *device)
 /* 1472 bytes, of which the name, the memory, the compute units and the target matter. */
 FUNCTION(hipGetDevicePropertiesR0600, char *properties, int device)
 {
-    const char *target = getenv("STUB_HIP_TARGET");
+    const char *target = getenv("FAKE_HIP_TARGET");
     unsigned long long memory = 16000000000;
     int units = 96;
 
     memset(properties, 0, 1472);
-    snprintf(properties, 256, "Stub GPU %d", device);
+    snprintf(properties, 256, "Fake GPU %d", device);
     memcpy(properties + 288, &memory, sizeof(memory));
     memcpy(properties + 388, &units, sizeof(units));
     snprintf(properties + 1160, 256, "%s", target ? target : "gfx1100");
@@ -85,7 +85,7 @@ FUNCTION(hipModuleGetFunction, void **function, void *module, const char *name)
     return fails("hipModuleGetFunction");
 }
 
-#ifndef STUB_HIP_OLD
+#ifndef FAKE_HIP_OLD
 FUNCTION(hipModuleLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
          unsigned by, unsigned bz, unsigned lds, void *stream, void **parameters, void **extra)
 {
