@@ -1,6 +1,7 @@
 /*
- * What a call costs the host beyond HIP's own time, against the fake HIP runtime: a warm forward
- * call, a check, and the first call of a kernel. `make bench` runs it on the built images.
+ * What a call costs the host beyond HIP's own time, against the fake HIP runtime: warm calls with
+ * one option after the other, a check, and the first call of a kernel. `make bench` runs it on the
+ * built images.
  *
  *     bench_host [DIRECTORY [TARGET]]      default: images made here, for gfx942
  */
@@ -15,10 +16,13 @@
 #include "make_image.h"
 #include "fake_problem.h"
 
-enum { CALLS = 2000, ROUNDS = 1000, CONTEXTS = 50 };
+enum { CALLS = 2000, ROUNDS = 300, CONTEXTS = 50 };
+
+typedef struct aothip_attn_fwd_params params;
 
 static struct aothip_context *context;
-static struct aothip_attn_fwd_params problem;
+static params problem;
+static struct problem_gradients backward;
 
 static double now_ns(void)
 {
@@ -39,13 +43,20 @@ static void call_attention(void)
         die("aothip_attn_fwd");
 }
 
+static void call_backward(void)
+{
+    if (aothip_attn_bwd(context, &backward.b, fake_hip_stream(0)))
+        die("aothip_attn_bwd");
+}
+
 static void call_check(void)
 {
     if (aothip_check_stream(context, fake_hip_stream(0)))
         die("aothip_check_stream");
 }
 
-/* The same HIP calls as a warm forward call makes, and nothing else. */
+/* The same HIP calls as a warm call of `launches` launches makes, and nothing else. */
+static int launches;
 static void call_hip(void)
 {
     static hipFunction_t function;
@@ -58,10 +69,12 @@ static void call_hip(void)
     if (!function && (hipModuleLoadData(&module, code) != hipSuccess ||
                       hipModuleGetFunction(&function, module, "x") != hipSuccess))
         die("fake HIP");
-    if (hipStreamGetDevice(stream, &device) != hipSuccess ||
-        hipModuleLaunchKernel(function, 8, 2, 1, 256, 1, 1, 0, stream, parameters, NULL) !=
-            hipSuccess)
+    if (hipStreamGetDevice(stream, &device) != hipSuccess)
         die("fake HIP");
+    for (int i = 0; i < launches; i++)
+        if (hipModuleLaunchKernel(function, 8, 2, 1, 256, 1, 1, 0, stream, parameters, NULL) !=
+            hipSuccess)
+            die("fake HIP");
 }
 
 /* The fastest round counts: it was disturbed least. Short ones fit between two interruptions. */
@@ -97,16 +110,136 @@ static double measure_first(const char *directory, void (*call)(void))
     return best;
 }
 
+static void plain(params *p)
+{
+    (void)p;
+}
+
+static void causal(params *p)
+{
+    p->mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+}
+
+static void window(params *p)
+{
+    p->mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    p->window_left = 64;
+}
+
+static void packed(params *p)
+{
+    problem_pack(p);
+    p->lse_layout = AOTHIP_LSE_HEADS;
+    p->mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+}
+
+static void strided_bias(params *p)
+{
+    problem_add_bias(p);
+    p->bias.stride[0] = p->bias.stride[1] = 0;
+}
+
+static void softcap(params *p)
+{
+    p->softcap = 30;
+}
+
+static void alibi(params *p)
+{
+    static const float slopes[8];
+    p->alibi_slopes = slopes;
+}
+
+static void sinks(params *p)
+{
+    static const float values[8];
+    p->sinks = values;
+}
+
+static void probs(params *p)
+{
+    problem_drop(p);
+    problem_add_probs(p);
+}
+
+static void split(params *p)
+{
+    problem_decode(p);
+    p->workspace = (void *)(uintptr_t)0xa0000000;
+    p->workspace_size = 1 << 24;
+}
+
+/* All that one launch can have. */
+static void fullest(params *p)
+{
+    window(p);
+    problem_pack(p);
+    p->lse_layout = AOTHIP_LSE_HEADS;
+    p->bias = problem_tensor(0x70000000, 3, 8, 40, 120);
+    p->keep = problem_tensor(0x78000000, 1, 1, 40, 120);
+    p->keep.dtype = AOTHIP_BOOL;
+    problem_drop(p);
+    softcap(p);
+    alibi(p);
+    sinks(p);
+}
+
+static const struct {
+    const char *name;
+    void (*set)(params *p);
+} cases[] = {
+    {"plain", plain},
+    {"causal", causal},
+    {"window", window},
+    {"packed sequences", packed},
+    {"bias", strided_bias},
+    {"boolean mask", problem_add_keep},
+    {"dropout", problem_drop},
+    {"soft-cap", softcap},
+    {"ALiBi", alibi},
+    {"sinks", sinks},
+    {"pages", problem_page},
+    {"all of these", fullest},
+    {"probs", probs},
+    {"new keys", problem_append},
+    {"new keys, rotated", problem_rotate},
+    {"split keys", split},
+};
+
+/* One line of the table. */
+static void print_warm(const char *name, void (*call)(void))
+{
+    double warm, hip;
+    call();
+    fake_hip_reset();
+    call();
+    launches = fake_hip.launches;
+    warm = measure(call);
+    hip = measure(call_hip);
+    printf("%-20s %8d %8.1f %8.1f %8.1f\n", name, launches, hip, warm, warm - hip);
+}
+
+static void print_all_warm(void)
+{
+    printf("%-20s %8s %8s %8s %8s\n", "warm call, ns", "launches", "HIP's", "all", "beyond");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        problem = problem_make();
+        cases[i].set(&problem);
+        print_warm(cases[i].name, call_attention);
+    }
+    problem_gradients(&backward);
+    print_warm("backward", call_backward);
+    printf("%-20s %8s %8s %8.1f\n", "check", "", "", measure(call_check));
+}
+
 int main(int argc, char **argv)
 {
     char made[256] = "";
     const char *directory = argc > 1 ? argv[1] : made;
-    double hip, warm;
     fake_hip_reset();
     fake_hip.targets[0] = argc > 2 ? argv[2] : "gfx942:sramecc+:xnack-";
     fake_hip.any_symbol = argc > 1;
     problem = problem_make();
-    problem.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
     if (argc < 2) {
         struct make_image image = make_image("gfx942", NULL);
         make_directory(made);
@@ -117,11 +250,7 @@ int main(int argc, char **argv)
     printf("first check         %8.1f us\n", measure_first(directory, call_check) / 1e3);
     if (aothip_open(directory, &context))
         die("aothip_open");
-    warm = measure(call_attention);
-    hip = measure(call_hip);
-    printf("warm forward call   %8.1f ns, of which the fake HIP takes %.1f ns\n", warm, hip);
-    printf("beyond HIP          %8.1f ns\n", warm - hip);
-    printf("warm check          %8.1f ns\n", measure(call_check));
+    print_all_warm();
     aothip_close(context);
     if (argc < 2)
         remove_directory(made);

@@ -1,7 +1,7 @@
 # Tests of lib/: each room through the library's objects, then the API over a fake HIP runtime.
 check_LTLIBRARIES += tests/lib/libtestlib.la
 tests_lib_libtestlib_la_SOURCES = tests/lib/make_image.c tests/lib/make_image.h \
-	tests/lib/fake_problem.h tests/lib/fault.h tests/lib/fake_hip.h
+	tests/lib/fake_problem.c tests/lib/fake_problem.h tests/lib/fault.h tests/lib/fake_hip.h
 tests_lib_libtestlib_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libtestlib_la_LIBADD = lib/libaothip_core.la
 

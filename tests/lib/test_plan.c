@@ -10,7 +10,6 @@
 #include "tap.h"
 
 typedef struct aothip_attn_fwd_params params;
-typedef struct aothip_attn_bwd_params bwd;
 
 static char directory[256];
 static struct aothip_context *context;
@@ -57,12 +56,8 @@ static void is_grid(const struct fake_hip_launch *launch, unsigned x, unsigned y
 /* One query a head, 8192 keys. */
 static params decode(void)
 {
-    params p = {.struct_size = sizeof(p), .scale = 0.125f};
-    p.q = problem_tensor(0x10000000, 2, 8, 1, 64);
-    p.k = problem_tensor(0x20000000, 2, 2, 8192, 64);
-    p.v = problem_tensor(0x30000000, 2, 2, 8192, 64);
-    p.o = problem_tensor(0x40000000, 2, 8, 1, 64);
-    p.lse = at(0x50000000);
+    params p = problem_make();
+    problem_decode(&p);
     return p;
 }
 
@@ -216,28 +211,12 @@ static void test_probs(void)
     is_int(fake_hip.launches, 0, "launch nothing");
 }
 
-struct gradients {
-    params fwd;
-    bwd b;
-};
-
-static void make_gradients(struct gradients *g)
-{
-    *g = (struct gradients){.fwd = problem_make(), .b = {.struct_size = sizeof(g->b)}};
-    g->b.fwd = &g->fwd;
-    g->b.d_o = problem_tensor(0xb0000000, 2, 8, 100, 64);
-    g->b.dq = problem_tensor(0xb1000000, 2, 8, 100, 64);
-    g->b.dk = problem_tensor(0xb2000000, 2, 2, 300, 64);
-    g->b.dv = problem_tensor(0xb3000000, 2, 2, 300, 64);
-    g->b.delta = at(0xb4000000);
-}
-
 static void test_bwd(void)
 {
     const struct attn_bwd_args *dkdv = &fake_hip.log[1].args.bwd;
-    struct gradients g;
+    struct problem_gradients g;
     size_t bytes;
-    make_gradients(&g);
+    problem_gradients(&g);
     restart();
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "backward");
     LAUNCHED("three launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general",
@@ -286,18 +265,18 @@ static void test_bwd(void)
 
 static void test_bwd_edges(void)
 {
-    struct gradients g;
-    make_gradients(&g);
+    struct problem_gradients g;
+    problem_gradients(&g);
     g.fwd.q.size[2] = g.fwd.o.size[2] = g.b.d_o.size[2] = g.b.dq.size[2] = 0;
     restart();
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no queries");
     LAUNCHED("dk and dv are zeros", "attn_bwd_dkdv_f16_d128_general");
-    make_gradients(&g);
+    problem_gradients(&g);
     g.fwd.k.size[2] = g.fwd.v.size[2] = g.b.dk.size[2] = g.b.dv.size[2] = 0;
     restart();
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no keys");
     LAUNCHED("dq is zeros", "attn_bwd_delta_f16_d128_general", "attn_bwd_dq_f16_d128_general");
-    make_gradients(&g);
+    problem_gradients(&g);
     struct aothip_tensor *all[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
                                    &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
     for (int i = 0; i < 8; i++)
@@ -305,12 +284,12 @@ static void test_bwd_edges(void)
     restart();
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no batch");
     is_int(fake_hip.launches, 0, "nothing is launched");
-    make_gradients(&g);
+    problem_gradients(&g);
     for (int i = 0; i < 4; i++)
         g.b.d_o.stride[i] = 0;
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "d_o expanded from one number");
     is_int(fake_hip.log[1].args.bwd.do_channel, 0, "has channel stride 0");
-    make_gradients(&g);
+    problem_gradients(&g);
     struct aothip_tensor *typed[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
                                      &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
     for (int i = 0; i < 8; i++)

@@ -15,68 +15,6 @@ static void *at(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-/* Three sequences packed behind each other: 100 query and 300 key rows in all. */
-static void pack(params *p)
-{
-    struct aothip_tensor *all[] = {&p->q, &p->k, &p->v, &p->o};
-    for (int i = 0; i < 4; i++)
-        all[i]->size[0] = 1;
-    p->sequences = 3;
-    p->q_seqs = (struct aothip_seqs){.packed = 1, .cumulative = at(0x60000000), .max = 40};
-    p->k_seqs = (struct aothip_seqs){.packed = 1, .cumulative = at(0x60001000), .max = 120};
-}
-
-/* Pages of 64 rows. */
-static void page(params *p)
-{
-    p->k = problem_tensor(0x20000000, 32, 2, 64, 64);
-    p->v = problem_tensor(0x30000000, 32, 2, 64, 64);
-    p->block_table = at(0x61000000);
-    p->block_table_stride = p->block_table_columns = 5;
-    p->k_seqs.lengths = at(0x61001000);
-}
-
-static void add_bias(params *p)
-{
-    p->bias = problem_tensor(0x70000000, 2, 8, 100, 300);
-}
-
-static void add_keep(params *p)
-{
-    p->keep = problem_tensor(0x78000000, 1, 1, 100, 300);
-    p->keep.dtype = AOTHIP_BOOL;
-}
-
-static void drop(params *p)
-{
-    p->dropout_p = 0.25f;
-    p->dropout_seed_pointer = at(0x62000000);
-}
-
-static void add_probs(params *p)
-{
-    p->probs = problem_tensor(0x80000000, 2, 8, 100, 300);
-}
-
-static void append(params *p)
-{
-    p->k_new = problem_tensor(0x90000000, 2, 2, 4, 64);
-    p->v_new = problem_tensor(0x91000000, 2, 2, 4, 64);
-    p->k_seqs.lengths = at(0x61001000);
-}
-
-static void rotate(params *p)
-{
-    append(p);
-    p->rotary_cos = at(0x63000000);
-    p->rotary_sin = at(0x64000000);
-    p->rotary_stride = 32;
-    p->rotary_dim = 64;
-    p->rotary_rows = 512;
-    p->workspace = at(0xa0000000);
-    p->workspace_size = 1 << 24;
-}
-
 struct rule {
     const char *what;
     void (*spoil)(params *p);
@@ -95,13 +33,14 @@ RULE(index64_2, p->index64 = 2)
 RULE(packed_2, p->q_seqs.packed = 2)
 RULE(max_low, p->k_seqs.max = -1)
 RULE(odd_array, p->q_seqs.lengths = at(0x60000002))
-RULE(odd_array64, pack(p); p->index64 = 1; p->k_seqs.cumulative = at(0x60000004))
-RULE(packed, pack(p))
-RULE(packed_batch, pack(p); p->q.size[0] = p->o.size[0] = 2)
-RULE(packed_k_batch, pack(p); p->k.size[0] = p->v.size[0] = 2)
-RULE(packed_nowhere, pack(p); p->q_seqs.cumulative = NULL)
-RULE(packed_strided, pack(p); p->k_seqs.starts = at(0x60002000); p->k_seqs.lengths = at(0x60003000))
-RULE(packed_q_only, pack(p); p->k_seqs = (struct aothip_seqs){0};
+RULE(odd_array64, problem_pack(p); p->index64 = 1; p->k_seqs.cumulative = at(0x60000004))
+RULE(packed, problem_pack(p))
+RULE(packed_batch, problem_pack(p); p->q.size[0] = p->o.size[0] = 2)
+RULE(packed_k_batch, problem_pack(p); p->k.size[0] = p->v.size[0] = 2)
+RULE(packed_nowhere, problem_pack(p); p->q_seqs.cumulative = NULL)
+RULE(packed_strided, problem_pack(p); p->k_seqs.starts = at(0x60002000);
+     p->k_seqs.lengths = at(0x60003000))
+RULE(packed_q_only, problem_pack(p); p->k_seqs = (struct aothip_seqs){0};
      p->k = problem_tensor(0x20000000, 3, 2, 300, 64);
      p->v = problem_tensor(0x30000000, 3, 2, 300, 64))
 RULE(packed_q_k_batch, packed_q_only(p); p->k.size[0] = p->v.size[0] = 2)
@@ -111,30 +50,31 @@ RULE(window, p->mask = AOTHIP_MASK_WINDOW_TOP_LEFT; p->window_left = -5;
 RULE(mask_mixed, p->mask = AOTHIP_MASK_WINDOW_MIXED; p->window_right = 3)
 RULE(layout_4, p->lse_layout = 4)
 RULE(layout_unpacked, p->lse_layout = AOTHIP_LSE_HEADS)
-RULE(layout_heads, pack(p); p->lse_layout = AOTHIP_LSE_HEADS)
-RULE(layout_compact, pack(p); p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
-RULE(layout_lost, pack(p); p->sequences = 1; p->q_seqs.cumulative = NULL;
+RULE(layout_heads, problem_pack(p); p->lse_layout = AOTHIP_LSE_HEADS)
+RULE(layout_compact, problem_pack(p); p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
+RULE(layout_lost, problem_pack(p); p->sequences = 1; p->q_seqs.cumulative = NULL;
      p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
 RULE(lse_size_low, p->lse_size = -1)
 RULE(lse_small, p->lse_size = 8 * 100)
 RULE(lse_base, p->lse_base2 = 7)
 RULE(lse_in_o, p->lse = at((uintptr_t)p->o.data + 4); p->lse_base2 = 1)
-RULE(bias, add_bias(p))
-RULE(bias_f32, add_bias(p); p->bias.dtype = AOTHIP_F32)
-RULE(bias_other, add_bias(p); p->bias.dtype = AOTHIP_BF16)
-RULE(bias_ones, add_bias(p); p->bias.size[0] = p->bias.size[1] = p->bias.size[2] = 1)
-RULE(bias_transposed, add_bias(p); p->bias.stride[2] = 1; p->bias.stride[3] = 100)
-RULE(bias_expanded, add_bias(p); p->bias.stride[0] = p->bias.stride[1] = p->bias.stride[3] = 0)
-RULE(bias_heads, add_bias(p); p->bias.size[1] = 2)
-RULE(bias_short, add_bias(p); p->bias.size[3] = 299)
-RULE(bias_rows, add_bias(p); p->bias.size[2] = 99)
-RULE(bias_wide, add_bias(p); p->bias.size[3] = 304)
-RULE(bias_negative, add_bias(p); p->bias.stride[3] = -1)
-RULE(bias_odd, add_bias(p); p->bias.data = at(0x70000001))
-RULE(bias_in_o, add_bias(p); p->bias.data = p->o.data)
-RULE(keep, add_keep(p))
-RULE(keep_f16, add_keep(p); p->keep.dtype = AOTHIP_F16)
-RULE(keep_odd, add_keep(p); p->keep.data = at(0x78000003))
+RULE(bias, problem_add_bias(p))
+RULE(bias_f32, problem_add_bias(p); p->bias.dtype = AOTHIP_F32)
+RULE(bias_other, problem_add_bias(p); p->bias.dtype = AOTHIP_BF16)
+RULE(bias_ones, problem_add_bias(p); p->bias.size[0] = p->bias.size[1] = p->bias.size[2] = 1)
+RULE(bias_transposed, problem_add_bias(p); p->bias.stride[2] = 1; p->bias.stride[3] = 100)
+RULE(bias_expanded, problem_add_bias(p);
+     p->bias.stride[0] = p->bias.stride[1] = p->bias.stride[3] = 0)
+RULE(bias_heads, problem_add_bias(p); p->bias.size[1] = 2)
+RULE(bias_short, problem_add_bias(p); p->bias.size[3] = 299)
+RULE(bias_rows, problem_add_bias(p); p->bias.size[2] = 99)
+RULE(bias_wide, problem_add_bias(p); p->bias.size[3] = 304)
+RULE(bias_negative, problem_add_bias(p); p->bias.stride[3] = -1)
+RULE(bias_odd, problem_add_bias(p); p->bias.data = at(0x70000001))
+RULE(bias_in_o, problem_add_bias(p); p->bias.data = p->o.data)
+RULE(keep, problem_add_keep(p))
+RULE(keep_f16, problem_add_keep(p); p->keep.dtype = AOTHIP_F16)
+RULE(keep_odd, problem_add_keep(p); p->keep.data = at(0x78000003))
 RULE(alibi, p->alibi_slopes = at(0x65000000); p->alibi_stride = 8)
 RULE(alibi_odd, p->alibi_slopes = at(0x65000002))
 RULE(alibi_stride, p->alibi_slopes = at(0x65000000); p->alibi_stride = -8)
@@ -144,60 +84,61 @@ RULE(softcap_nan, p->softcap = NAN)
 RULE(softcap_inf, p->softcap = INFINITY)
 RULE(sinks, p->sinks = at(0x66000000))
 RULE(sinks_odd, p->sinks = at(0x66000001))
-RULE(dropout, drop(p))
-RULE(dropout_all, drop(p); p->dropout_p = 1)
-RULE(dropout_low, drop(p); p->dropout_p = -0.1f)
-RULE(dropout_high, drop(p); p->dropout_p = 1.5f)
-RULE(dropout_nan, drop(p); p->dropout_p = NAN)
-RULE(dropout_odd, drop(p); p->dropout_offset_pointer = at(0x62000004))
-RULE(dropout_out_odd, drop(p); p->dropout_seed_output = at(0x62000004))
-RULE(dropout_none_odd, drop(p); p->dropout_p = 0; p->dropout_offset_pointer = at(3))
-RULE(probs, add_probs(p))
-RULE(probs_small, add_probs(p); p->probs.size[2] = 10; p->probs.size[3] = 7)
-RULE(probs_f32, add_probs(p); p->probs.dtype = AOTHIP_F32)
-RULE(probs_bool, add_probs(p); p->probs.dtype = AOTHIP_BOOL)
-RULE(probs_batch, add_probs(p); p->probs.size[0] = 1)
-RULE(probs_heads, add_probs(p); p->probs.size[1] = 2)
-RULE(probs_expanded, add_probs(p); p->probs.stride[1] = 0)
-RULE(probs_in_q, add_probs(p); p->probs.data = p->q.data)
+RULE(dropout, problem_drop(p))
+RULE(dropout_all, problem_drop(p); p->dropout_p = 1)
+RULE(dropout_low, problem_drop(p); p->dropout_p = -0.1f)
+RULE(dropout_high, problem_drop(p); p->dropout_p = 1.5f)
+RULE(dropout_nan, problem_drop(p); p->dropout_p = NAN)
+RULE(dropout_odd, problem_drop(p); p->dropout_offset_pointer = at(0x62000004))
+RULE(dropout_out_odd, problem_drop(p); p->dropout_seed_output = at(0x62000004))
+RULE(dropout_none_odd, problem_drop(p); p->dropout_p = 0; p->dropout_offset_pointer = at(3))
+RULE(probs, problem_add_probs(p))
+RULE(probs_small, problem_add_probs(p); p->probs.size[2] = 10; p->probs.size[3] = 7)
+RULE(probs_f32, problem_add_probs(p); p->probs.dtype = AOTHIP_F32)
+RULE(probs_bool, problem_add_probs(p); p->probs.dtype = AOTHIP_BOOL)
+RULE(probs_batch, problem_add_probs(p); p->probs.size[0] = 1)
+RULE(probs_heads, problem_add_probs(p); p->probs.size[1] = 2)
+RULE(probs_expanded, problem_add_probs(p); p->probs.stride[1] = 0)
+RULE(probs_in_q, problem_add_probs(p); p->probs.data = p->q.data)
 RULE(probs_dropped_2, p->probs_dropped = 2)
-RULE(probs_no_lse, add_probs(p); p->probs_dropped = 1; p->lse = NULL)
-RULE(pages, page(p))
-RULE(pages_24, page(p); p->k.size[2] = p->v.size[2] = 24)
-RULE(pages_8, page(p); p->k.size[2] = p->v.size[2] = 8)
-RULE(pages_8192, page(p); p->k.size[2] = p->v.size[2] = 8192; p->k.stride[0] = p->v.stride[0] = 0)
-RULE(pages_columns, page(p); p->block_table_columns = -1)
-RULE(pages_many, page(p); p->block_table_columns = (1 << 24) + 1)
-RULE(pages_odd, page(p); p->block_table = at(0x61000002))
-RULE(pages_stride, page(p); p->block_table_stride = -5)
-RULE(pages_packed, page(p); p->k_seqs.packed = 1; p->k.size[0] = p->v.size[0] = 1)
-RULE(pages_starts, page(p); p->k_seqs.starts = at(0x60000000))
-RULE(pages_and_index, page(p); p->batch_index = at(0x67000000))
+RULE(probs_no_lse, problem_add_probs(p); p->probs_dropped = 1; p->lse = NULL)
+RULE(pages, problem_page(p))
+RULE(pages_24, problem_page(p); p->k.size[2] = p->v.size[2] = 24)
+RULE(pages_8, problem_page(p); p->k.size[2] = p->v.size[2] = 8)
+RULE(pages_8192, problem_page(p); p->k.size[2] = p->v.size[2] = 8192;
+     p->k.stride[0] = p->v.stride[0] = 0)
+RULE(pages_columns, problem_page(p); p->block_table_columns = -1)
+RULE(pages_many, problem_page(p); p->block_table_columns = (1 << 24) + 1)
+RULE(pages_odd, problem_page(p); p->block_table = at(0x61000002))
+RULE(pages_stride, problem_page(p); p->block_table_stride = -5)
+RULE(pages_packed, problem_page(p); p->k_seqs.packed = 1; p->k.size[0] = p->v.size[0] = 1)
+RULE(pages_starts, problem_page(p); p->k_seqs.starts = at(0x60000000))
+RULE(pages_and_index, problem_page(p); p->batch_index = at(0x67000000))
 RULE(indexed, p->k.size[0] = p->v.size[0] = 9; p->k.stride[0] = p->v.stride[0] = 0;
      p->batch_index = at(0x67000000))
 RULE(index_odd, indexed(p); p->batch_index = at(0x67000001))
-RULE(appended, append(p))
-RULE(append_none, append(p); p->k_new.size[2] = p->v_new.size[2] = 0)
-RULE(append_half, append(p); p->v_new.data = NULL)
-RULE(append_lengths, append(p); p->k_seqs.lengths = NULL)
-RULE(append_rows, append(p); p->v_new.size[2] = 3)
-RULE(append_heads, append(p); p->k_new.size[1] = 8)
-RULE(append_dim, append(p); p->v_new.size[3] = 32)
-RULE(append_batch, append(p); p->k_new.size[0] = p->v_new.size[0] = 1)
-RULE(append_type, append(p); p->k_new.dtype = AOTHIP_BF16)
-RULE(append_packed, pack(p); append(p); p->k_new.size[0] = p->v_new.size[0] = 3)
-RULE(append_into_broadcast, append(p); p->k.stride[0] = 0)
-RULE(append_from_cache, append(p); p->k_new.data = p->k.data)
-RULE(rotary, rotate(p))
-RULE(rotary_alone, rotate(p); p->k_new.data = p->v_new.data = NULL)
-RULE(rotary_half, rotate(p); p->rotary_sin = NULL)
-RULE(rotary_odd, rotate(p); p->rotary_dim = 31)
-RULE(rotary_wide, rotate(p); p->rotary_dim = 66)
-RULE(rotary_rows_0, rotate(p); p->rotary_rows = 0)
+RULE(appended, problem_append(p))
+RULE(append_none, problem_append(p); p->k_new.size[2] = p->v_new.size[2] = 0)
+RULE(append_half, problem_append(p); p->v_new.data = NULL)
+RULE(append_lengths, problem_append(p); p->k_seqs.lengths = NULL)
+RULE(append_rows, problem_append(p); p->v_new.size[2] = 3)
+RULE(append_heads, problem_append(p); p->k_new.size[1] = 8)
+RULE(append_dim, problem_append(p); p->v_new.size[3] = 32)
+RULE(append_batch, problem_append(p); p->k_new.size[0] = p->v_new.size[0] = 1)
+RULE(append_type, problem_append(p); p->k_new.dtype = AOTHIP_BF16)
+RULE(append_packed, problem_pack(p); problem_append(p); p->k_new.size[0] = p->v_new.size[0] = 3)
+RULE(append_into_broadcast, problem_append(p); p->k.stride[0] = 0)
+RULE(append_from_cache, problem_append(p); p->k_new.data = p->k.data)
+RULE(rotary, problem_rotate(p))
+RULE(rotary_alone, problem_rotate(p); p->k_new.data = p->v_new.data = NULL)
+RULE(rotary_half, problem_rotate(p); p->rotary_sin = NULL)
+RULE(rotary_odd, problem_rotate(p); p->rotary_dim = 31)
+RULE(rotary_wide, problem_rotate(p); p->rotary_dim = 66)
+RULE(rotary_rows_0, problem_rotate(p); p->rotary_rows = 0)
 RULE(rotary_interleaved_2, p->rotary_interleaved = 2)
-RULE(rotary_misaligned, rotate(p); p->rotary_cos = at(0x63000001))
-RULE(rotary_stride_low, rotate(p); p->rotary_stride = -1)
-RULE(rotary_starts, rotate(p); p->q_seqs.starts = at(0x60000000))
+RULE(rotary_misaligned, problem_rotate(p); p->rotary_cos = at(0x63000001))
+RULE(rotary_stride_low, problem_rotate(p); p->rotary_stride = -1)
+RULE(rotary_starts, problem_rotate(p); p->q_seqs.starts = at(0x60000000))
 RULE(splits_low, p->splits = -1)
 RULE(splits_high, p->splits = 257)
 RULE(splits_8, p->splits = 8)
@@ -354,30 +295,14 @@ static void test_old_caller(void)
     is_int(checked.room.softcap == 0 && checked.room.bias.data == NULL, 1, "the rest is zero");
 }
 
-struct gradients {
-    params fwd;
-    bwd b;
-};
-
-static void make_gradients(struct gradients *g)
-{
-    *g = (struct gradients){.fwd = problem_make(), .b = {.struct_size = sizeof(g->b)}};
-    g->b.fwd = &g->fwd;
-    g->b.d_o = problem_tensor(0xb0000000, 2, 8, 100, 64);
-    g->b.dq = problem_tensor(0xb1000000, 2, 8, 100, 64);
-    g->b.dk = problem_tensor(0xb2000000, 2, 2, 300, 64);
-    g->b.dv = problem_tensor(0xb3000000, 2, 2, 300, 64);
-    g->b.delta = at(0xb4000000);
-}
-
 struct bwd_rule {
     const char *what;
-    void (*spoil)(struct gradients *g);
+    void (*spoil)(struct problem_gradients *g);
     const char *message; /* NULL: it is legal */
 };
 
 #define BWD(name, ...)                                                                             \
-    static void name(struct gradients *g)                                                          \
+    static void name(struct problem_gradients *g)                                                  \
     {                                                                                              \
         __VA_ARGS__;                                                                               \
     }
@@ -407,7 +332,7 @@ BWD(b_chunk, struct aothip_tensor *all[] = {&g->b.dq, &g->b.dk, &g->b.dv};
                                         {2, 8, 100, 64},
                                         {100 * 3 * 8 * 64, 64, 3 * 8 * 64, 1},
                                         AOTHIP_F16})
-BWD(b_dbias, add_bias(&g->fwd); g->b.dbias = g->fwd.bias; g->b.dbias.data = at(0xb5000000))
+BWD(b_dbias, problem_add_bias(&g->fwd); g->b.dbias = g->fwd.bias; g->b.dbias.data = at(0xb5000000))
 BWD(b_dbias_none, g->b.dbias = problem_tensor(0xb5000000, 1, 1, 1, 1))
 BWD(b_dbias_shape, b_dbias(g); g->b.dbias.size[0] = 1)
 BWD(b_dbias_type, b_dbias(g); g->b.dbias.dtype = AOTHIP_F32)
@@ -419,11 +344,11 @@ BWD(b_dalibi_odd, alibi(&g->fwd); g->b.dalibi = at(0xb6000002))
 BWD(b_delta_odd, g->b.delta = at(0xb4000001))
 BWD(b_delta_in_lse, g->b.delta = g->fwd.lse)
 BWD(b_workspace_odd, g->b.workspace = at(0xb7000004))
-BWD(b_probs, add_probs(&g->fwd))
-BWD(b_output, drop(&g->fwd); g->fwd.dropout_seed_output = at(0x62000000))
-BWD(b_drop, drop(&g->fwd))
-BWD(b_pages, page(&g->fwd))
-BWD(b_append, append(&g->fwd))
+BWD(b_probs, problem_add_probs(&g->fwd))
+BWD(b_output, problem_drop(&g->fwd); g->fwd.dropout_seed_output = at(0x62000000))
+BWD(b_drop, problem_drop(&g->fwd))
+BWD(b_pages, problem_page(&g->fwd))
+BWD(b_append, problem_append(&g->fwd))
 BWD(b_splits, g->fwd.splits = 2)
 
 static const struct bwd_rule bwd_rules[] = {
@@ -470,8 +395,8 @@ static void test_bwd(void)
     struct validate_bwd checked;
     struct status why;
     for (size_t i = 0; i < sizeof(bwd_rules) / sizeof(bwd_rules[0]); i++) {
-        struct gradients g;
-        make_gradients(&g);
+        struct problem_gradients g;
+        problem_gradients(&g);
         status_clear(&why);
         bwd_rules[i].spoil(&g);
         validate_attn_bwd(&g.b, &checked, &why);
