@@ -218,6 +218,7 @@ tests/lib/abi/%/test_drop_in: tests/lib/test_drop_in.cc tests/lib/drop_in.cc tes
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python.sh
 TESTS += tests/lib/python.sh
-EXTRA_DIST += tests/lib/python/test_aothip.py lib/python/aothip/__init__.py \
+EXTRA_DIST += tests/lib/python/test_aothip.py tests/lib/python/test_torch.py \
+	lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
 	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

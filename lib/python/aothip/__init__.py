@@ -1,7 +1,8 @@
 """Scaled-dot-product attention on AMD GPUs from precompiled kernels, through ctypes.
 
-NumPy arrays are copied to the current device and back; torch tensors on a GPU are used where they
-are, on torch's current stream, and carry gradients.
+NumPy arrays, and torch tensors in host memory, are copied to the current device and back. torch
+tensors on a GPU are used where they are, on torch's current stream. Either kind of tensor carries
+gradients.
 """
 
 from ._lib import ArgumentError, Error, UnsupportedError, device, version, warm_up

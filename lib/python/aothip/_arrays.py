@@ -1,7 +1,8 @@
 """Where arrays live. A `Side` brings arguments to the device for one call and results back.
 
-NumpySide copies host arrays to the current device and back, and is done when the call returns.
-TorchSide passes the addresses of tensors on, and works on torch's current stream.
+NumpySide and TorchHostSide copy host memory to the current device and back, and are done when the
+call returns. TorchSide passes the addresses of tensors on a GPU on, and works on torch's current
+stream.
 """
 
 import ctypes
@@ -22,8 +23,8 @@ def side_of(*arrays):
     given = [x for x in arrays if x is not None]
     if numpy and all(isinstance(x, numpy.ndarray) for x in given):
         return NumpySide()
-    if all(type(x).__module__.split(".")[0] == "torch" or hasattr(x, "data_ptr") for x in given):
-        return TorchSide(given[0])
+    if all(hasattr(x, "data_ptr") for x in given):
+        return TorchHostSide(given[0]) if given[0].device.type == "cpu" else TorchSide(given[0])
     raise TypeError("aothip: arguments must be all NumPy arrays or all torch tensors, not " +
                     ", ".join(sorted({type(x).__name__ for x in given})))
 
@@ -34,26 +35,47 @@ def _dtype(name, what):
     return _DTYPES[name]
 
 
-def _fill(address, shape, strides, dtype):
+def _fill(address, shape, strides, dtype, axes):
+    """The tensor whose axes (batch, head, sequence, channel) are these of `shape` and `strides`;
+    None is a new axis of size 1."""
     t = _lib.Tensor(data=address, dtype=dtype)
-    t.size[:], t.stride[:] = shape, strides
+    t.size[:] = [1 if a is None else shape[a] for a in axes]
+    t.stride[:] = [0 if a is None else strides[a] for a in axes]
     return t
+
+
+def _dense_strides(shape):
+    strides = [1]
+    for n in shape[:0:-1]:
+        strides.insert(0, strides[0] * max(n, 1))
+    return strides
+
+
+def _open_hip():
+    """The runtime that libaothip.so uses: it looks in the same order."""
+    named = os.environ.get("AOTHIP_HIP_LIBRARY")
+    if named:
+        return ctypes.CDLL(named)
+    process = ctypes.CDLL(None)
+    if hasattr(process, "hipModuleLaunchKernel"):
+        return process
+    for mode in (os.RTLD_NOW | os.RTLD_NOLOAD, os.RTLD_NOW):
+        for end in (7, 6, 5):
+            try:
+                return ctypes.CDLL(f"libamdhip64.so.{end}", mode)
+            except OSError as error:
+                why = error
+    raise why
 
 
 class _Hip:
     """The few functions of the HIP runtime that copying needs."""
 
     def __init__(self):
-        named = os.environ.get("AOTHIP_HIP_LIBRARY")
-        names = [named] if named else ["libamdhip64.so" + end for end in (".7", ".6", ".5", "")]
-        for name in names:
-            try:
-                self.lib = ctypes.CDLL(name)
-                break
-            except OSError as why:
-                last = why
-        else:
-            raise ImportError(f"aothip: no HIP runtime: {last}")
+        try:
+            self.lib = _open_hip()
+        except OSError as why:
+            raise ImportError(f"aothip: no HIP runtime: {why}") from None
         self.lib.hipGetErrorName.restype = ctypes.c_char_p
 
     def __call__(self, name, *arguments):
@@ -66,13 +88,20 @@ class _Hip:
         self("hipMalloc", ctypes.byref(address), ctypes.c_size_t(max(size, 16)))
         return address.value
 
+    def copy(self, to, source, size, kind):
+        if size:
+            self("hipMemcpy", ctypes.c_void_p(to), ctypes.c_void_p(source), ctypes.c_size_t(size),
+                 kind)
+
 
 _hip = None
 
 _TO_DEVICE, _TO_HOST = 1, 2
 
 
-class NumpySide:
+class _HostSide:
+    """Copies. What differs between NumPy and torch: _name, _pack, _memory and _assign."""
+
     stream = None
 
     def __init__(self):
@@ -88,10 +117,10 @@ class NumpySide:
             if kind is None:
                 _hip("hipDeviceSynchronize")
                 for address, packed, to in self.results:
-                    _hip("hipMemcpy", ctypes.c_void_p(packed.ctypes.data),
-                         ctypes.c_void_p(address), ctypes.c_size_t(packed.nbytes), _TO_HOST)
+                    host, size = self._memory(packed)
+                    _hip.copy(host, address, size, _TO_HOST)
                     if to is not packed:
-                        to[...] = packed
+                        self._assign(to, packed)
         finally:
             for address in self.memory:
                 _hip.lib.hipFree(ctypes.c_void_p(address))
@@ -100,40 +129,47 @@ class NumpySide:
         self.memory.append(_hip.allocate(size))
         return self.memory[-1]
 
-    def _upload(self, packed):
-        address = self.scratch(packed.nbytes)
-        if packed.nbytes:
-            _hip("hipMemcpy", ctypes.c_void_p(address), ctypes.c_void_p(packed.ctypes.data),
-                 ctypes.c_size_t(packed.nbytes), _TO_DEVICE)
+    def _upload(self, packed, to, written):
+        host, size = self._memory(packed)
+        address = self.scratch(size)
+        _hip.copy(address, host, size, _TO_DEVICE)
+        if written:
+            self.results.append((address, packed, to))
         return address
 
     def tensor(self, x, axes, what="an argument", written=False):
         """x with its axes in the order (batch, head, sequence, channel); None in `axes` is a new
         axis of size 1. written: the device's changes come back into x."""
-        dtype = _dtype(x.dtype.name, what)
-        packed = numpy.ascontiguousarray(x)
-        address = self._upload(packed)
-        if written:
-            self.results.append((address, packed, x))
-        shape, strides = packed.shape, [n // packed.itemsize for n in packed.strides]
-        return _fill(address, [1 if a is None else shape[a] for a in axes],
-                     [0 if a is None else strides[a] for a in axes], dtype)
-
-    def zeros(self, shape, like, dtype=None):
-        return numpy.zeros(shape, dtype or like.dtype)
-
-    def output(self, x, axes):
-        return self.tensor(x, axes, written=True)
+        dtype = _dtype(self._name(x, what), what)
+        packed = self._pack(x)
+        shape = tuple(packed.shape)
+        return _fill(self._upload(packed, x, written), shape, _dense_strides(shape), dtype, axes)
 
     def vector(self, x, dtype, what, written=False):
         """Address of x as a packed array of `dtype` ("float32", "int32")."""
         if x is None:
             return None
-        packed = numpy.ascontiguousarray(x, dtype)
-        address = self._upload(packed)
-        if written:
-            self.results.append((address, packed, x))
-        return address
+        return self._upload(self._pack(self.like(x, dtype)), x, written)
+
+
+class NumpySide(_HostSide):
+    def _name(self, x, what):
+        if not isinstance(x, numpy.ndarray):
+            raise TypeError(f"aothip: {what} must be a NumPy array as the others, "
+                            f"not {type(x).__name__}")
+        return x.dtype.name
+
+    def _pack(self, x):
+        return numpy.ascontiguousarray(x)
+
+    def _memory(self, packed):
+        return packed.ctypes.data, packed.nbytes
+
+    def _assign(self, to, packed):
+        to[...] = packed
+
+    def zeros(self, shape, like, dtype=None):
+        return numpy.zeros(shape, dtype or like.dtype)
 
     def like(self, x, dtype):
         return numpy.asarray(x, dtype)
@@ -143,14 +179,54 @@ class NumpySide:
         return int(words[0]) << 31 | int(words[1]), 0
 
 
-class TorchSide:
+class _Torch:
+    """What the two kinds of tensors have in common."""
+
     def __init__(self, first):
+        super().__init__()
         import torch
 
-        self.torch, self.device, self.alive = torch, first.device, []
-        if self.device.type != "cuda":
-            raise TypeError(f"aothip: torch tensors must be on a GPU, not on {self.device}")
-        self.stream = torch.cuda.current_stream(self.device).cuda_stream
+        self.torch, self.device = torch, first.device
+
+    def _name(self, x, what):
+        if not isinstance(x, self.torch.Tensor):
+            raise TypeError(f"aothip: {what} must be a torch tensor as the others, "
+                            f"not {type(x).__name__}")
+        if x.device != self.device:
+            raise TypeError(f"aothip: {what} is on {x.device}, the others on {self.device}")
+        return str(x.dtype).replace("torch.", "")
+
+    def zeros(self, shape, like, dtype=None):
+        kind = getattr(self.torch, dtype) if dtype else like.dtype
+        return self.torch.zeros(shape, dtype=kind, device=self.device)
+
+    def like(self, x, dtype):
+        return self.torch.as_tensor(x, device=self.device).to(getattr(self.torch, dtype))
+
+    def random(self):
+        words = self.torch.randint(0, 2**31, (2,))  # torch.manual_seed() decides
+        return int(words[0]) << 31 | int(words[1]), 0
+
+
+class TorchHostSide(_Torch, _HostSide):
+    def _pack(self, x):
+        return x.detach().contiguous()
+
+    def _memory(self, packed):
+        return packed.data_ptr(), packed.numel() * packed.element_size()
+
+    def _assign(self, to, packed):
+        to.detach().copy_(packed)
+
+
+class TorchSide(_Torch):
+    def __init__(self, first):
+        super().__init__(first)
+        if self.device.type != "cuda":  # as torch calls ROCm's GPUs too
+            raise TypeError("aothip: torch tensors must be on a GPU or in host memory, not on "
+                            f"{self.device}")
+        self.alive = []
+        self.stream = self.torch.cuda.current_stream(self.device).cuda_stream
 
     def __enter__(self):
         self.guard = self.torch.cuda.device(self.device)
@@ -162,43 +238,25 @@ class TorchSide:
         self.alive.clear()
         self.guard.__exit__(*why)
 
-    def _keep(self, x):
+    def _address(self, x):
         self.alive.append(x)
-        return x
+        return x.data_ptr()
 
     def scratch(self, size):
-        return self._keep(self.torch.empty(max(size, 16), dtype=self.torch.uint8,
-                                           device=self.device)).data_ptr()
+        return self._address(self.torch.empty(max(size, 16), dtype=self.torch.uint8,
+                                              device=self.device))
 
     def tensor(self, x, axes, what="an argument", written=False):
-        dtype = _dtype(str(x.dtype).replace("torch.", ""), what)
-        if x.device != self.device:
-            raise TypeError(f"aothip: {what} is on {x.device}, the others on {self.device}")
+        dtype = _dtype(self._name(x, what), what)
         if x.stride(-1) != 1 and x.shape[-1] > 1:
             if written:
                 raise ValueError(f"aothip: {what} must have a contiguous last dimension")
             x = x.contiguous()
-        self._keep(x)
-        return _fill(x.data_ptr(), [1 if a is None else x.shape[a] for a in axes],
-                     [0 if a is None else x.stride(a) for a in axes], dtype)
-
-    def zeros(self, shape, like, dtype=None):
-        kind = getattr(self.torch, dtype) if dtype else like.dtype
-        return self.torch.zeros(shape, dtype=kind, device=self.device)
-
-    def output(self, x, axes):
-        return self.tensor(x, axes, written=True)
+        return _fill(self._address(x), x.shape, x.stride(), dtype, axes)
 
     def vector(self, x, dtype, what, written=False):
         if x is None:
             return None
         if written and (str(x.dtype) != "torch." + dtype or not x.is_contiguous()):
             raise ValueError(f"aothip: {what} must be contiguous and of type {dtype}")
-        return self._keep(self.like(x, dtype).contiguous()).data_ptr()
-
-    def like(self, x, dtype):
-        return self.torch.as_tensor(x, device=self.device).to(getattr(self.torch, dtype))
-
-    def random(self):
-        words = self.torch.randint(0, 2**31, (2,))  # torch.manual_seed() decides
-        return int(words[0]) << 31 | int(words[1]), 0
+        return self._address(self.like(x, dtype).contiguous())

@@ -1,27 +1,33 @@
 """Problems as differentiable torch functions. Imported only when a tensor asks for gradients."""
 
+import dataclasses
+
 import torch
+from torch.autograd.function import once_differentiable
+
+INPUTS = ("q", "k", "v", "bias", "sinks", "alibi_slopes")
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, problem, with_probs, q, k, v, bias):
-        results = problem.forward(with_probs)
-        ctx.problem, ctx.bias_gradient = problem, bias is not None and bias.requires_grad
-        ctx.save_for_backward(*results[:2])
+    def forward(ctx, problem, with_probs, *inputs):
+        detached = {name: x.detach() if isinstance(x, torch.Tensor) else x
+                    for name, x in zip(INPUTS, inputs)}
+        ctx.problem = dataclasses.replace(problem, **detached)
+        results = ctx.problem.forward(with_probs)
+        # Saved inputs are checked: changing one in place before backward() is an error.
+        ctx.save_for_backward(*(x for x in inputs if isinstance(x, torch.Tensor)), *results[:2])
         ctx.mark_non_differentiable(*results[1:])
         return results
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, d_o, *_):
-        o, lse = ctx.saved_tensors
-        d = ctx.problem.backward(d_o, o, lse, ctx.bias_gradient)
-        return None, None, d["dq"], d["dk"], d["dv"], d.get("dbias")
+        o, lse = ctx.saved_tensors[-2:]
+        wanted = [name for name, needed in zip(INPUTS, ctx.needs_input_grad[2:]) if needed]
+        d = ctx.problem.backward(d_o, o, lse, wanted)
+        return (None, None) + tuple(d["d" + name] if name in wanted else None for name in INPUTS)
 
 
 def run_with_gradients(problem, with_probs):
-    with torch.no_grad():
-        problem.q, problem.k, problem.v = (x.detach() for x in problem.side_inputs)
-        inputs = problem.side_inputs
-        problem.side_inputs = (problem.q, problem.k, problem.v)
-    return _Attention.apply(problem, with_probs, *inputs, problem.bias)
+    return _Attention.apply(problem, with_probs, *(getattr(problem, name) for name in INPUTS))

@@ -1,7 +1,7 @@
 """Attention with every feature of aothip.h: what the functions in flash.py and sdpa.py are made of.
 
-`Problem` describes one forward computation. Arrays are NumPy arrays, which are copied to the current
-device and back, or torch tensors on a GPU, used where they are. An axis order names what the axes of
+`Problem` describes one forward computation. Arrays are NumPy arrays or torch tensors in host memory,
+which are copied to the current device and back, or torch tensors on a GPU, used where they are. An axis order names what the axes of
 q, k, v and o are: "bshd", "bhsd", or "shd" for sequences packed behind each other.
 """
 
@@ -80,8 +80,7 @@ class Problem:
     splits: int = 0
 
     def __post_init__(self):
-        self.side_inputs = (self.q, self.k, self.v)
-        side = side_of(*self.side_inputs)
+        side = side_of(self.q, self.k, self.v)
         dims = len(self.order)
         cache_dims = 4 if self.block_table is not None else dims
         for name, x, wanted in (("q", self.q, dims), ("k", self.k, cache_dims),
@@ -192,7 +191,7 @@ class Problem:
 
     def forward(self, with_probs=False):
         """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped."""
-        with side_of(*self.side_inputs) as side:
+        with side_of(self.q, self.k, self.v) as side:
             o = side.zeros(self._out_shape(), self.q)
             lse = side.zeros(self.lse_shape(), self.q, "float32")
             p = self.params(side, o, lse)
@@ -207,10 +206,11 @@ class Problem:
             _lib.check(_lib.lib.aothip_attn_fwd(_lib.context(), p, side.stream))
         return (o, lse, probs) if with_probs else (o, lse)
 
-    def backward(self, d_o, o, lse, bias_gradient=False):
-        """Gradients of sum(o * d_o): a dict of dq, dk, dv, and dbias if asked for."""
+    def backward(self, d_o, o, lse, also=()):
+        """Gradients of sum(o * d_o): a dict of dq, dk, dv, and of those that `also` names: "bias"
+        is dbias, "sinks" dsinks, "alibi_slopes" dalibi_slopes."""
         axes = _AXES[self.order]
-        with side_of(*self.side_inputs, d_o, o, lse) as side:
+        with side_of(self.q, self.k, self.v, d_o, o, lse) as side:
             result = {name: side.zeros(x.shape, x)
                       for name, x in (("dq", self.q), ("dk", self.k), ("dv", self.v))}
             p = self.params(side, o, lse)
@@ -219,9 +219,15 @@ class Problem:
             b.d_o = side.tensor(d_o, axes, "dout")
             for name in ("dq", "dk", "dv"):
                 setattr(b, name, side.tensor(result[name], axes, name, written=True))
-            if bias_gradient:
+            if "bias" in also:
                 result["dbias"] = side.zeros(self.bias.shape, self.bias)
                 b.dbias = side.tensor(result["dbias"], (0, 1, 2, 3), "dbias", written=True)
+            for name, field in (("sinks", "dsinks"), ("alibi_slopes", "dalibi")):
+                if name in also:
+                    shape = getattr(self, name).shape
+                    result["d" + name] = side.zeros(shape, self.q, "float32")
+                    setattr(b, field, side.vector(result["d" + name], "float32", "d" + name,
+                                                  written=True))
             size = ctypes.c_size_t()
             _lib.check(_lib.lib.aothip_attn_bwd_workspace(_lib.context(), b, side.stream, size))
             if size.value:
@@ -236,7 +242,8 @@ def _needs_gradient(*arrays):
 
 def run(problem, with_probs=False):
     """problem.forward(); for torch tensors that want gradients, recorded for backward()."""
-    if not _needs_gradient(problem.q, problem.k, problem.v, problem.bias):
+    if not _needs_gradient(problem.q, problem.k, problem.v, problem.bias, problem.sinks,
+                           problem.alibi_slopes):
         return problem.forward(with_probs)
     from ._autograd import run_with_gradients
 

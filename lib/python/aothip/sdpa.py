@@ -24,11 +24,13 @@ def _mask_four(mask, lead):
         raise ValueError(f"aothip: attn_mask {tuple(mask.shape)} does not broadcast to {lead}")
     if all(n == 1 for n in shape[:-3]):
         return mask.reshape((1,) + shape[-3:])
-    import numpy
-
     whole = tuple(lead[:-1]) + shape[-3:]
-    mask = numpy.broadcast_to(mask, whole) if isinstance(mask, numpy.ndarray) else \
-        mask.expand(whole)
+    if hasattr(mask, "expand"):
+        mask = mask.expand(whole)
+    else:
+        import numpy
+
+        mask = numpy.broadcast_to(mask, whole)
     return mask.reshape((-1,) + shape[-3:])
 
 

@@ -283,24 +283,6 @@ def test_refusals():
         q, q, q, softmax_scale=float("nan")), "scale NaN")
 
 
-def test_torch():
-    try:
-        import torch
-    except ImportError:
-        print("# torch is not here: its part is not tested")
-        return
-    x = torch.zeros(1, 4, 2, 64, dtype=torch.float16)
-    raises(TypeError, "must be on a GPU", lambda: aothip.flash_attn_func(x, x, x), "torch on the CPU")
-    if torch.cuda.is_available():
-        y = torch.randn(1, 4, 2, 64, dtype=torch.float16, device="cuda", requires_grad=True)
-        out = aothip.flash_attn_func(y, y, y, causal=True)
-        out.sum().backward()
-        want = torch.nn.functional.scaled_dot_product_attention(
-            *(y.detach().transpose(1, 2),) * 3, is_causal=True).transpose(1, 2)
-        ok(torch.allclose(out, want, atol=2e-3), "torch: forward")
-        ok(bool(torch.isfinite(y.grad).all()), "torch: backward")
-
-
 print(f"# seed {SEED}, NumPy {numpy.__version__}, {aothip.device()['name']}")
 for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:
     try:

@@ -1,0 +1,359 @@
+"""The Python module with torch tensors on the emulator, against torch's autograd in double precision.
+
+Everything runs twice: with tensors in host memory, which are copied to the emulated GPU and back, and
+as with tensors on a GPU, whose addresses are passed on: in host memory that is registered with the
+emulated runtime.
+"""
+
+import ctypes
+import sys
+
+import torch
+
+sys.modules["numpy"] = None  # torch alone must do
+
+import aothip
+from aothip import _arrays, attention
+
+SEED = 20261121
+count = failed = 0
+where = ""
+REAL_SIDE = _arrays.side_of
+
+# Largest error of an output, in units of its largest element; gradients may have four times that.
+TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-5}
+
+
+class RegisteredSide(_arrays.TorchSide):
+    """TorchSide but for what only a torch built for ROCm has: streams, and memory of a GPU."""
+
+    def __init__(self, first):
+        _arrays._Torch.__init__(self, first)
+        _arrays._hip = _arrays._hip or _arrays._Hip()
+        self.alive, self.registered, self.stream = [], set(), None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        _arrays._hip("hipDeviceSynchronize")
+        for address in self.registered:
+            _arrays._hip("hipHostUnregister", ctypes.c_void_p(address))
+        self.alive.clear()
+
+    def _address(self, x):
+        storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
+        address, size = storage.data_ptr(), storage.nbytes()
+        if size and address not in self.registered:
+            _arrays._hip("hipHostRegister", ctypes.c_void_p(address), ctypes.c_size_t(size), 0)
+            self.registered.add(address)
+        return super()._address(x)
+
+
+def side_of_registered(*arrays):
+    return RegisteredSide(next(x for x in arrays if x is not None))
+
+
+def ok(good, name):
+    global count, failed
+    count += 1
+    failed += not good
+    print(("ok" if good else "not ok"), count, "-", where + name)
+
+
+def near(got, expected, tolerance, name):
+    got, expected = got.detach().double(), expected.detach().double()
+    limit = tolerance * max(1e-3, float(expected.abs().max()) if expected.numel() else 0)
+    error = float((got - expected).abs().max()) if got.numel() else 0
+    good = got.shape == expected.shape and error <= limit
+    ok(good, name)
+    if not good:
+        print(f"#   {tuple(got.shape)}, {tuple(expected.shape)}: error {error}, allowed {limit}")
+
+
+def raises(kind, text, function, name):
+    try:
+        function()
+    except kind as why:
+        ok(text in str(why), name)
+        if text not in str(why):
+            print(f"#   says: {why}")
+    else:
+        ok(False, name)
+
+
+def random(*shape, dtype=torch.float16, grad=True):
+    return torch.randn(shape, dtype=torch.float32).to(dtype).requires_grad_(grad)
+
+
+def band(rows, keys, left=-1, right=-1, top_left=False):
+    """True where query and key see each other."""
+    shift = 0 if top_left else keys - rows
+    d = torch.arange(keys)[None] - (torch.arange(rows)[:, None] + shift)
+    seen = torch.ones(rows, keys, dtype=torch.bool)
+    if left >= 0:
+        seen &= d >= -left
+    if right >= 0:
+        seen &= d <= right
+    return seen
+
+
+def reference(q, k, v, seen=None, bias=None, softcap=0.0, sinks=None, multiply=None):
+    """(o, lse) in double, axes (batch, rows, heads, dim); seen, bias, multiply broadcast to (batch,
+    heads, rows, keys)."""
+    group = q.shape[2] // k.shape[2]
+    k, v = k.repeat_interleave(group, 2), v.repeat_interleave(group, 2)
+    s = torch.einsum("bmhd,bnhd->bhmn", q, k) * q.shape[-1] ** -0.5
+    if softcap:
+        s = softcap * torch.tanh(s / softcap)
+    if bias is not None:
+        s = s + bias
+    if seen is not None:
+        s = s.masked_fill(~seen, -torch.inf)
+    if sinks is not None:
+        s = torch.cat([s, sinks[None, :, None, None].expand(*s.shape[:3], 1)], -1)
+    lse = torch.logsumexp(s, -1)
+    p = torch.exp(s - lse.masked_fill(lse == -torch.inf, 0)[..., None])
+    if sinks is not None:
+        p = p[..., :-1]
+    if multiply is not None:
+        p = p * multiply
+    return torch.einsum("bhmn,bnhd->bmhd", p, v), lse
+
+
+def double(*tensors):
+    return [x.detach().double().requires_grad_(x.requires_grad) for x in tensors]
+
+
+def compare(name, got, expected, inputs, exact):
+    """Outputs, and the gradients of all inputs for one random gradient of the output."""
+    tolerance = TOLERANCE[got.dtype]
+    near(got, expected, tolerance, name)
+    d_o = torch.randn(got.shape, dtype=torch.float32).to(got.dtype)
+    got.backward(d_o)
+    expected.backward(d_o.double())
+    for letter, x, y in zip(("dq", "dk", "dv", "fourth gradient"), inputs, exact):
+        near(x.grad, y.grad, 4 * tolerance, f"{name}: {letter}")
+
+
+def flash(name, q, k, v, seen=None, bias=None, softcap=0.0, **options):
+    exact = double(q, k, v)
+    o = aothip.flash_attn_func(q, k, v, softcap=softcap, **options)
+    compare(name, o, reference(*exact, seen, bias, softcap)[0], (q, k, v), exact)
+
+
+def test_flash_attn_func():
+    for dtype in TOLERANCE:
+        q, k, v = (random(2, 33, 2, 64, dtype=dtype) for _ in "qkv")
+        flash(f"flash_attn_func, {dtype}, causal", q, k, v, band(33, 33, right=0), causal=True)
+    q, k, v = random(1, 20, 4, 64), random(1, 37, 2, 64), random(1, 37, 2, 64)
+    flash("GQA, window", q, k, v, band(20, 37, 9, 4), window_size=(9, 4))
+    slopes = torch.tensor([0.5, 0.25, 0.125, 0.0625])
+    distance = (torch.arange(20)[:, None] + 17 - torch.arange(37)[None]).abs()
+    flash("softcap and ALiBi", *(x.detach().requires_grad_() for x in (q, k, v)),
+          bias=-slopes[None, :, None, None] * distance, softcap=3.0, alibi_slopes=slopes)
+    q = random(2, 4, 17, 64).transpose(1, 2)
+    q.retain_grad()
+    k, v = random(1, 17, 4, 64).expand(2, -1, -1, -1), random(2, 17, 4, 128)[..., ::2]
+    k.retain_grad(), v.retain_grad()
+    flash("transposed, expanded and thinned out tensors", q, k, v)
+    qkv = random(1, 18, 3, 2, 64)
+    exact, = double(qkv)
+    compare("flash_attn_qkvpacked_func", aothip.flash_attn_qkvpacked_func(qkv, causal=True),
+            reference(*exact.unbind(2), band(18, 18, right=0))[0], (qkv,), (exact,))
+
+
+def test_dropout():
+    q, k, v = (random(1, 40, 2, 64) for _ in "qkv")
+    exact = double(q, k, v)
+    torch.manual_seed(SEED)
+    o, lse, probs = aothip.flash_attn_func(q, k, v, dropout_p=0.3, return_attn_probs=True)
+    kept = (probs > 0).double()
+    share = float(kept.mean())
+    ok(0.62 < share < 0.78, "dropout: 0.7 are kept")
+    want, want_lse = reference(*exact, multiply=kept / 0.7)
+    near(lse, want_lse, 1e-4, "dropout: lse")
+    compare("dropout", o, want, (q, k, v), exact)
+    torch.manual_seed(SEED)
+    again = aothip.flash_attn_func(q, k, v, dropout_p=0.3)
+    ok(torch.equal(o, again), "dropout: torch.manual_seed decides")
+    other = aothip.flash_attn_func(q, k, v, dropout_p=0.3)
+    ok(not torch.equal(o, other), "dropout: the next call draws others")
+
+
+def test_varlen():
+    cu_q = torch.tensor([0, 5, 5, 24], dtype=torch.int32)
+    cu_k = torch.tensor([0, 20, 31, 50], dtype=torch.int32)
+    q, k, v = random(24, 4, 64), random(50, 2, 64), random(50, 2, 64)
+    exact = double(q, k, v)
+    o, lse, _ = aothip.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 19, 20, causal=True,
+                                              return_attn_probs=True)
+    parts, lses = [], []
+    for b in range(3):
+        rows, keys = slice(cu_q[b], cu_q[b + 1]), slice(cu_k[b], cu_k[b + 1])
+        part = [x[None, at] for x, at in zip(exact, (rows, keys, keys))]
+        seen = band(part[0].shape[1], part[1].shape[1], right=0)
+        part, part_lse = reference(*part, seen)
+        parts.append(part[0]), lses.append(part_lse[0])
+    near(lse, torch.cat(lses, 1), 1e-4, "flash_attn_varlen_func: lse")
+    compare("flash_attn_varlen_func", o, torch.cat(parts), (q, k, v), exact)
+
+
+def turned(x, cos, sin, at):
+    """Rows x (rows, heads, dim) rotated in interleaved pairs by the angles of rows at, at + 1, ..."""
+    c, s = (t[at:at + x.shape[0], None].double() for t in (cos, sin))
+    even, odd = x[..., ::2], x[..., 1::2]
+    return torch.stack((even * c - odd * s, even * s + odd * c), -1).flatten(-2)
+
+
+def test_kvcache():
+    q, k, v = (random(2, 3, h, 64, grad=False) for h in (4, 2, 2))
+    k_cache, v_cache = (random(2, 50, 2, 64, grad=False) for _ in "kv")
+    lengths = torch.tensor([11, 30], dtype=torch.int32)
+    angles = torch.arange(50)[:, None] * 0.1 ** torch.arange(32)[None]
+    cos, sin = torch.cos(angles).half(), torch.sin(angles).half()
+    keys, values = double(k_cache, v_cache)
+    parts = []
+    for b, n in enumerate(lengths.tolist()):
+        keys[b, n:n + 3] = turned(k[b].double(), cos, sin, n)
+        values[b, n:n + 3] = v[b].double()
+        parts.append(reference(turned(q[b].double(), cos, sin, n)[None], keys[b:b + 1, :n + 3],
+                               values[b:b + 1, :n + 3], band(3, n + 3, right=0)))
+    o, lse = aothip.flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cos, sin, lengths,
+                                            causal=True, return_softmax_lse=True)
+    near(o, torch.cat([part for part, _ in parts]), 4e-3, "flash_attn_with_kvcache: out")
+    near(lse, torch.cat([part for _, part in parts]), 2e-3, "flash_attn_with_kvcache: lse")
+    near(k_cache, keys, 2e-3, "the cache of K has the new rows, rotated")
+    ok(torch.equal(v_cache.double(), values), "the cache of V has the new rows")
+
+    pages_k, pages_v = (random(5, 16, 2, 64, grad=False) for _ in "kv")
+    table = torch.tensor([[3, 0], [4, 1]], dtype=torch.int32)
+    o = aothip.flash_attn_with_kvcache(q, pages_k, pages_v, cache_seqlens=lengths,
+                                       block_table=table)
+    want = [reference(q[b:b + 1].double(), *(x[table[b].long()].flatten(0, 1)[None, :n].double()
+                                             for x in (pages_k, pages_v)))[0]
+            for b, n in enumerate(lengths.tolist())]
+    near(o, torch.cat(want), 2e-3, "flash_attn_with_kvcache: paged")
+    o = aothip.flash_attn_with_kvcache(q, k_cache, v_cache, cache_seqlens=20,
+                                       cache_batch_idx=torch.tensor([1, 0]),
+                                       cache_leftpad=torch.tensor([2, 7]))
+    want = [reference(q[b:b + 1].double(), k_cache[1 - b][None, at:20].double(),
+                      v_cache[1 - b][None, at:20].double())[0] for b, at in ((0, 2), (1, 7))]
+    near(o, torch.cat(want), 2e-3, "flash_attn_with_kvcache: batch index and left padding")
+
+
+def sdpa(name, q, k, v, mask=None, torch_too=True, **options):
+    """Against the reference, and against torch's own function where it has these arguments."""
+    inputs = (q, k, v) + ((mask,) if mask is not None and mask.requires_grad else ())
+    exact = double(*inputs)
+    causal, gqa = options.get("is_causal"), options.get("enable_gqa")
+    seen = band(q.shape[-2], k.shape[-2], right=0, top_left=True) if causal else None
+    bias = None
+    if mask is not None:
+        seen, bias = (mask, None) if mask.dtype == torch.bool else (None, exact[-1])
+
+    def four(x):
+        return x.reshape((1,) * (4 - x.ndim) + tuple(x.shape)).flatten(0, -4)
+
+    def rows_first(x):
+        return four(x).transpose(1, 2)
+
+    if bias is not None and bias.ndim > 4:
+        bias = four(bias)
+    want = reference(*map(rows_first, exact[:3]), seen, bias)[0].transpose(1, 2)
+    got = aothip.scaled_dot_product_attention(q, k, v, mask, **options)
+    compare(name, got, want.reshape(q.shape[:-1] + v.shape[-1:]), inputs, exact)
+    try:
+        own = torch.nn.functional.scaled_dot_product_attention
+        want = own(*double(q, k, v), exact[-1] if bias is not None else mask, **options)
+    except (AttributeError, TypeError) as why:
+        if gqa or "attribute" in str(why):
+            return  # a torch that is too old
+        raise
+    near(got, want, TOLERANCE[q.dtype], name + ": torch's own")
+
+
+def test_sdpa():
+    def qkv(*shape, keys=21, heads_k=0):
+        q = random(*shape)
+        shape = list(shape)
+        shape[-2] = keys
+        if heads_k:
+            shape[-3] = heads_k
+        return q, random(*shape), random(*shape)
+
+    sdpa("sdpa, causal", *qkv(2, 2, 14, 64), is_causal=True)
+    sdpa("sdpa, GQA", *qkv(1, 4, 14, 64, heads_k=2), enable_gqa=True)
+    sdpa("sdpa, boolean mask", *qkv(2, 2, 14, 64), band(14, 21, 3, 5, True))
+    sdpa("sdpa, additive mask with gradient", *qkv(2, 2, 14, 64), random(1, 2, 14, 21))
+    sdpa("sdpa, mask of each batch entry", *qkv(2, 2, 14, 64), random(2, 1, 14, 21))
+    sdpa("sdpa, three dimensions", *qkv(2, 14, 64))
+    sdpa("sdpa, five dimensions", *qkv(2, 1, 2, 14, 64), random(2, 1, 2, 14, 21))
+
+
+def test_sinks():
+    q, k, v = (random(1, 20, 2, 64) for _ in "qkv")
+    sinks = random(2, dtype=torch.float32)
+    exact = double(q, k, v, sinks)
+    problem = aothip.Problem(q, k, v, "bshd", sinks=sinks)
+    compare("sinks", attention.run(problem)[0], reference(*exact[:3], sinks=exact[3])[0],
+            (q, k, v, sinks), exact)
+
+
+def test_autograd():
+    q, k, v = (random(1, 8, 2, 64) for _ in "qkv")
+    leaf = q * 1
+    o = aothip.flash_attn_func(leaf, k, v)
+    with torch.no_grad():
+        leaf += 1
+    raises(RuntimeError, "inplace", lambda: o.sum().backward(), "q changed before backward()")
+    o = aothip.flash_attn_func(q, k.detach(), v)
+    o.sum().backward()
+    ok(q.grad is not None and k.grad is None, "gradients only of what wants them")
+    raises(RuntimeError, "second time", lambda: o.sum().backward(), "backward() twice")
+    with torch.no_grad():
+        o = aothip.flash_attn_func(q, k, v)
+    ok(not o.requires_grad, "no graph under no_grad()")
+    grad, = torch.autograd.grad(aothip.flash_attn_func(q, k, v).square().sum(), q,
+                                create_graph=True)
+    raises(RuntimeError, "once_differentiable", lambda: grad.sum().backward(),
+           "the gradient of a gradient is refused")
+
+
+def test_refusals():
+    q = random(1, 4, 2, 64)
+    raises(TypeError, "v is on meta, the others on cpu", lambda: aothip.flash_attn_func(
+        q, q, q.detach().to("meta")), "tensors on two devices")
+    raises(TypeError, "float64", lambda: aothip.flash_attn_func(*[q.double()] * 3),
+           "double precision")
+    raises(TypeError, "all NumPy arrays or all torch", lambda: REAL_SIDE(q, [1]),
+           "a list among tensors")
+    meta = q.detach().to("meta")
+    raises(TypeError, "not on meta", lambda: REAL_SIDE(meta), "neither host nor GPU")
+    raises(aothip.ArgumentError, "no multiple", lambda: aothip.flash_attn_func(
+        random(1, 4, 3, 64), q, q), "heads that do not divide")
+
+
+def test_gpu():
+    if where or not torch.cuda.is_available():
+        return
+    y = torch.randn(1, 4, 2, 64, dtype=torch.float16, device="cuda", requires_grad=True)
+    out = aothip.flash_attn_func(y, y, y, causal=True)
+    out.sum().backward()
+    want = torch.nn.functional.scaled_dot_product_attention(
+        *(y.detach().transpose(1, 2),) * 3, is_causal=True).transpose(1, 2)
+    ok(torch.allclose(out, want, atol=2e-3), "torch's own GPU: forward")
+    ok(bool(torch.isfinite(y.grad).all()), "torch's own GPU: backward")
+
+
+print(f"# seed {SEED}, torch {torch.__version__}, {aothip.device()['name']}")
+for where, side in (("", REAL_SIDE), ("registered: ", side_of_registered)):
+    _arrays.side_of = attention.side_of = side
+    torch.manual_seed(SEED)
+    for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:
+        try:
+            test()
+        except Exception as why:  # the other tests still run
+            ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
+print(f"1..{count}")
+sys.exit(failed > 0)
