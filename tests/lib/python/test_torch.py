@@ -208,7 +208,7 @@ def turned(x, cos, sin, at):
 
 def test_kvcache():
     q, k, v = (random(2, 3, h, 64, grad=False) for h in (4, 2, 2))
-    k_cache, v_cache = (random(2, 50, 2, 64, grad=False) for _ in "kv")
+    k_cache, v_cache = (random(2, 2, 50, 64, grad=False).transpose(1, 2) for _ in "kv")
     lengths = torch.tensor([11, 30], dtype=torch.int32)
     angles = torch.arange(50)[:, None] * 0.1 ** torch.arange(32)[None]
     cos, sin = torch.cos(angles).half(), torch.sin(angles).half()
