@@ -126,7 +126,7 @@ static void print_text(const struct bench_result *r, int emulated)
                c->lds_conflict_cycles, (double)c->bytes_loaded / 1e6, (double)c->bytes_stored / 1e6,
                r->cut ? "  (cut)" : "");
     else
-        printf("  %11.4f %11.4f %9.1f %9.1f\n", r->median * 1e3, r->fastest * 1e3,
+        printf("  %11.4f %11.4f %9.2f %9.1f\n", r->median * 1e3, r->fastest * 1e3,
                bench_flops(s) / r->median / 1e12, bench_bytes(s) / r->median / 1e9);
 }
 

@@ -70,4 +70,55 @@ ok 'is removed'
 AOTHIP_EMU_COUNTERS=$work/mine exits 0 'a file of counters of the user' \
     "$bench" --emulate $first seq=16,dim=64
 contains mine '"kernel"' 'is written'
+unset AOTHIP_EMU_COUNTERS
+
+# Times, on a runtime whose clock is moved on by launches: of two calls to warm up, 100 ms each, and
+# five timed ones. A shape of 2 x 4 x 1000 x 1000 x 128: 2 * 2 * 1.024e9 operations, and of
+# 4 * 1024000 f16 elements and 8000 f32 of lse 8.224 MB.
+timed() { # TIMES ARGUMENTS...
+    AOTHIP_HIP_LIBRARY=$fake FAKE_HIP_TARGET=$first FAKE_HIP_TIMES=$1
+    shift
+    export AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET FAKE_HIP_TIMES
+    "$bench" "$@"
+    got=$?
+    unset AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET FAKE_HIP_TIMES
+    return $got
+}
+shape=batch=2,heads=4,seq=1000,dim=128
+seven=100,100,5,1,4,2,3
+exits 0 'a timed shape' timed $seven --warm-up 2 --repeat 5 $shape
+contains out "Fake GPU 0 ($first), device 0" 'tells the GPU'
+[ "`sed -n 3p out | tr -s ' '`" = \
+    'forward f16 none 2 4 4 1000 1000 128 128 3.0000 1.0000 1.37 2.7' ]
+ok 'has median, fastest, rate and traffic'
+exits 0 'the same as CSV' timed $seven --warm-up 2 --repeat 5 --csv $shape
+contains out 'median_ms,fastest_ms,tflops,gbytes_per_s,error' 'has a head'
+contains out 'fwd,f16,none,bhsd,2,4,4,1000,1000,128,128,3,1,1.36533,2.74133,' 'and a row'
+exits 0 'the same as JSON' timed $seven --warm-up 2 --repeat 5 --json $shape
+contains out '"median_ms": 3, "fastest_ms": 1, "tflops": 1.36533, "gbytes_per_s": 2.74133}' \
+    'has the numbers'
+contains out '"emulated": false' 'is not emulated'
+# Nine of the pairs of 2 queries and 5 keys are seen: 2 * (8 + 24) * 9 * 4 operations; 576 elements.
+exits 0 'a mask, unequal dims' timed $seven --warm-up 2 --repeat 5 --csv \
+    heads=4,heads_k=2,seq_q=2,seq_k=5,dim=8,dim_v=24,dtype=f32,mask=br
+contains out ',3,1,7.68e-07,0.000778667,' 'counts what is seen'
+exits 0 'more calls than events, an even number' timed 3,2,1,4 --warm-up 0 --repeat 200 --csv $shape
+contains out ',2.5,1,1.6384,3.2896,' 'has the mean of the middle two'
+# The backward pass is one call of several launches of 1 ms: five products, 16.416 MB.
+exits 0 'both passes' timed 1 --csv --both $shape
+contains out ',1,1,4.096,8.224,' 'forward'
+launches=`sed -n 's/^bwd.*,\([0-9]*\),[0-9]*,[^,]*,[^,]*,$/\1/p' out`
+rates=`awk -v ms="$launches" 'BEGIN { printf "%.6g,%.6g", 10.24 / ms, 16.416 / ms }'`
+contains out "bwd,f16,none,bhsd,2,4,4,1000,1000,128,128,$launches,$launches,$rates," 'backward'
+# A GPU's own preset.
+exits 0 'a preset' timed 1 --repeat 1 --warm-up 0 --preset strix-halo
+[ `grep -c '^forward .* [0-9.]*$' out` -eq 8 ]
+ok 'has its rows'
+exits 1 'a clock that stands still' timed 0 --repeat 3 --json $shape
+contains out 'a call took 0 ms by the device' 'is said'
+for f in hipEventCreate hipEventRecord hipEventSynchronize hipEventElapsedTime hipModuleLaunchKernel
+do
+    FAKE_HIP_FAIL=$f exits 1 "$f fails" timed 1 --csv $shape
+    contains out "$f failed with hipErrorUnknown (999)" 'is named in the row'
+done
 plan

@@ -1,8 +1,10 @@
 /*
  * A HIP runtime without a GPU behind it, for what goes wrong: FAKE_HIP_DEVICES devices (default 1)
- * of target FAKE_HIP_TARGET; memory is the host's; a launched kernel does nothing; with
- * FAKE_HIP_FAIL=hipMalloc and the like that function fails. Built with -DFAKE_HIP_OLD it lacks
- * hipModuleLaunchKernel, as a runtime that is no runtime would.
+ * of target FAKE_HIP_TARGET; memory is the host's; a launched kernel does nothing but move the
+ * device's clock on, the first by the first of FAKE_HIP_TIMES (milliseconds, such as 9,1,4), the
+ * one behind the last by the first again; with FAKE_HIP_FAIL=hipMalloc and the like that function
+ * fails. Built with -DFAKE_HIP_OLD it lacks hipModuleLaunchKernel, as a runtime that is no runtime
+ * would.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +14,11 @@
 
 enum { SUCCESS = 0, INVALID = 1, NO_DEVICE = 100, UNKNOWN = 999 };
 
-/* What every module, stream and event points to. */
+/* What every module and stream points to. */
 static char handle;
+
+/* The device's clock. An event is the time at which it was recorded. */
+static double milliseconds_passed;
 
 static int fails(const char *name)
 {
@@ -86,11 +91,26 @@ FUNCTION(hipModuleGetFunction, void **function, void *module, const char *name)
 }
 
 #ifndef FAKE_HIP_OLD
+static void advance_clock(void)
+{
+    static const char *next;
+    const char *times = getenv("FAKE_HIP_TIMES");
+    char *end;
+
+    if (!times)
+        return;
+    if (!next || !*next)
+        next = times;
+    milliseconds_passed += strtod(next, &end);
+    next = *end ? end + 1 : end;
+}
+
 FUNCTION(hipModuleLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
          unsigned by, unsigned bz, unsigned lds, void *stream, void **parameters, void **extra)
 {
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)lds, (void)stream;
     (void)parameters, (void)extra;
+    advance_clock();
     return function ? fails("hipModuleLaunchKernel") : INVALID;
 }
 #endif
@@ -148,32 +168,38 @@ FUNCTION(hipStreamSynchronize, void *stream)
     return fails("hipStreamSynchronize");
 }
 
-FUNCTION(hipEventCreate, void **event)
+FUNCTION(hipEventCreate, double **event)
 {
-    *event = &handle;
-    return SUCCESS;
+    *event = calloc(1, sizeof(**event));
+    return *event ? fails("hipEventCreate") : 2;
 }
 
-FUNCTION(hipEventDestroy, void *event)
+FUNCTION(hipEventDestroy, double *event)
 {
+    free(event);
     return event ? SUCCESS : INVALID;
 }
 
-FUNCTION(hipEventRecord, void *event, void *stream)
+FUNCTION(hipEventRecord, double *event, void *stream)
 {
     (void)stream;
-    return event ? SUCCESS : INVALID;
+    if (!event)
+        return INVALID;
+    *event = milliseconds_passed;
+    return fails("hipEventRecord");
 }
 
-FUNCTION(hipEventSynchronize, void *event)
+FUNCTION(hipEventSynchronize, double *event)
 {
-    return event ? SUCCESS : INVALID;
+    return event ? fails("hipEventSynchronize") : INVALID;
 }
 
-FUNCTION(hipEventElapsedTime, float *milliseconds, void *from, void *to)
+FUNCTION(hipEventElapsedTime, float *milliseconds, const double *from, const double *to)
 {
-    *milliseconds = 0;
-    return from && to ? SUCCESS : INVALID;
+    if (!from || !to)
+        return INVALID;
+    *milliseconds = (float)(*to - *from);
+    return fails("hipEventElapsedTime");
 }
 
 EXPORT const char *hipGetErrorName(int error);
