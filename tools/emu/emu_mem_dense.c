@@ -38,7 +38,7 @@ bool emu_dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset,
     x->shadow = g->lds_poison;
     x->clean = 0;
     return !w->strict ||
-           (!reads_poison(w, x, words, access) && emu_strict_lds_dense(w, access, x->at, words));
+           (!reads_poison(w, x, words, access) && emu_strict_lds_dense(w, access, x->at, words, span));
 }
 
 bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, uint32_t add,

@@ -482,4 +482,6 @@ void emu_strict_init_wave(struct emu_wave *w)
     if (w->scratch_poison)
         memset(w->scratch_poison, 0xff, (size_t)w->scratch_lane * w->lanes);
     memset(w->strict, 0, sizeof *w->strict);
+    if (w->index == 0)
+        emu_strict_lds_init(w->group);
 }

@@ -137,8 +137,8 @@ struct emu_strict_wave {
     /* race detector */
     uint32_t epoch;                                      /* barriers passed */
     uint32_t lds_done[EMU_EPOCHS], dma_done[EMU_EPOCHS]; /* by lgkmcnt, by vmcnt */
-    uint32_t last_dma;      /* vector memory operation that wrote LDS last */
-    uint64_t lane_read[64]; /* address and operation of each lane's last LDS read */
+    uint32_t last_write, last_dma; /* the LDS and the vector memory operation that wrote LDS last */
+    uint64_t lane_read[64];        /* address and operation of each lane's last LDS read */
 };
 
 /* Last write to a dword of LDS, and the reads since the last barrier. Wave numbers are + 1; 0:
@@ -154,12 +154,74 @@ struct emu_lds_read {
     uint8_t reader, bytes;
 };
 
+/* In emu_lds_write.bytes beside the four byte bits; in emu_lds_read.reader. */
+enum { EMU_LDS_BY_ATOMIC = 0x10, EMU_LDS_BY_DMA = 0x20, EMU_LDS_SEVERAL = 255 };
+
+static inline void emu_lds_note_read(struct emu_lds_read *x, unsigned wave, uint32_t epoch,
+                                     unsigned bytes)
+{
+    uint8_t me = (uint8_t)(wave + 1);
+    bool now = x->epoch == (uint16_t)epoch;
+
+    x->reader = now && x->reader && x->reader != me ? EMU_LDS_SEVERAL : me;
+    x->bytes = (uint8_t)(now ? x->bytes | bytes : bytes);
+    x->epoch = (uint16_t)epoch;
+}
+
+enum {
+    EMU_LDS_UNIT = 16,                         /* bytes of LDS that have one bit in the log */
+    EMU_LDS_WORDS = 65536 / EMU_LDS_UNIT / 64, /* of bits, for the largest LDS */
+    EMU_LDS_SETS = 32,                         /* of shapes */
+    EMU_LDS_WAYS = 4,
+    EMU_LDS_ACCESSES = 2048
+};
+
+/* How the lanes of a wave lie to each other: instructions of a loop mostly differ in the first one
+ * only. */
+struct emu_lds_shape {
+    uint32_t from[64]; /* bytes from lane 0, modulo 2^32 */
+    uint8_t lanes;     /* 0: none yet */
+    uint8_t different; /* so many lanes; the others repeat them, as operands of WMMA do */
+    uint8_t words;     /* dwords of a lane */
+    uint8_t phase;     /* of the lowest lane in its unit */
+    uint8_t n;         /* of units */
+    uint64_t units[EMU_LDS_WORDS]; /* touched, from the lowest lane's on */
+};
+
+/* An access of a whole wave to LDS whose records have been put off. */
+struct emu_lds_access {
+    uint32_t first;  /* byte of lane 0 */
+    uint32_t number; /* of the wave's LDS operations */
+    uint8_t shape, wave, access;
+};
+
+/* The units that were read, or written: by any wave, by several, by each. */
+struct emu_lds_units {
+    uint64_t any[EMU_LDS_WORDS], several[EMU_LDS_WORDS], own[EMU_MAX_WAVES][EMU_LDS_WORDS];
+};
+
+/*
+ * The accesses since the last barrier. Most of them never meet another wave's: then their records
+ * are not needed.
+ */
+struct emu_lds_log {
+    uint32_t epoch;
+    unsigned n;
+    /* bit i: wave i came to the barrier before this epoch (even, odd) with writes under way */
+    uint32_t under_way[2];
+    struct emu_lds_units read, written;
+    struct emu_lds_shape shape[EMU_LDS_SETS][EMU_LDS_WAYS];
+    uint8_t next_way[EMU_LDS_SETS];
+    struct emu_lds_access access[EMU_LDS_ACCESSES];
+};
+
 struct emu_strict_global; /* last writes of the launch to device memory */
 
 struct emu_strict {
     struct emu_lds_write *writes;
     struct emu_lds_read *reads;
     struct emu_strict_global *global;
+    struct emu_lds_log lds;
     struct emu_rewrite rewrite[EMU_REWRITES]; /* of the instruction being run */
     unsigned rewrites;
 };
@@ -195,13 +257,21 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
 /*
  * The same checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
  * address). False when they find something, which is then reported lane by lane, or when the access
- * is none of these: dwords, no atomics, and in device memory a read.
+ * is none of these: dwords, no atomics, and in device memory a read. span: the smallest and the
+ * largest of at[].
  */
 bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
-                          unsigned words);
+                          unsigned words, const uint32_t span[2]);
 bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,
                              const uint32_t *at, unsigned words);
 
+/* Announces an access to some bytes of LDS: after it the records of all earlier ones are there. */
+void emu_strict_lds_touch(struct emu_wave *w, enum emu_access access, uint32_t first,
+                          uint32_t last);
+/* Was the write done before its wave passed the last barrier that `w` has passed, too? */
+bool emu_strict_lds_visible(const struct emu_wave *w, const struct emu_lds_write *x);
+/* A fresh workgroup. */
+void emu_strict_lds_init(struct emu_group *g);
 void emu_strict_at_barrier(struct emu_wave *w);
 
 /*

@@ -80,6 +80,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_strict_build.c \
 	tools/emu/emu_strict_global.c \
 	tools/emu/emu_strict_hazard.c \
+	tools/emu/emu_strict_lds.c \
 	tools/emu/emu_strict_matrix.c \
 	tools/emu/emu_strict_race.c \
 	tools/emu/emu_strict_wait.c \
