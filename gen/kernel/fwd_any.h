@@ -132,7 +132,7 @@ DEVICE void add_scores(struct running &x, block_acc (&o)[DIM_BLOCKS], block_acc 
                 __builtin_elementwise_fma(pair - f32x2(base), f32x2(factor), f32x2(SOFTMAX_BIAS));
             pair.x = __builtin_amdgcn_exp2f(pair.x);
             pair.y = __builtin_amdgcn_exp2f(pair.y);
-            add_pair(x.sum, pair);
+            x.sum += pair;
             s[block][i] = begin_round(pair.x);
             s[block][i + 1] = begin_round(pair.y);
         }

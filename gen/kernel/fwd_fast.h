@@ -41,6 +41,19 @@ struct progress {
     bool isolated; /* whether this wave carried V that was not finite where not all see it */
 };
 
+/* What the products are added to. */
+template <enum score_kind kind>
+DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[Q_BLOCKS])
+{
+    if (kind == SCORE_PLAIN)
+        return clear_scores(s);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            s[column][block] = -softmax[column].shift;
+}
+
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile.
@@ -51,12 +64,14 @@ DEVICE bool step(struct progress &x, const struct courier &courier, float factor
                  const struct key_interval *visible, u32 key, bool full, const struct slice &k,
                  struct tile_view next_k, const struct slice &v, struct tile_view next_v)
 {
+    const enum score_kind scores =
+        kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED : SCORE_PLAIN;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     score_blocks s;
     partial_sum sum[Q_BLOCKS];
     float largest = 0;
 
-    clear_scores(s);
+    begin_scores<scores>(s, x.softmax);
     multiply_kq(s, x.q, 0);
     if (kind == STEP_GENERAL) {
         mask_scores(s, visible, key);
@@ -66,7 +81,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, float factor
     }
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        sum[column] = exponentiate(x.softmax[column], s[column], factor);
+        sum[column] = exponentiate<scores>(x.softmax[column], s[column], factor);
         largest = __builtin_fmaxf(largest, total(sum[column]));
     }
     if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
@@ -112,7 +127,7 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier,
 
 /* Divides by the sum, rounds and stores O; then lse. */
 DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
-                   const struct attn_fwd_args &args)
+                   float factor, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
     const struct slice slice =
@@ -124,7 +139,8 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         u32 row = wave_id() * COLUMNS + column * BLOCK + lane_column();
         float sum = total(state.sum);
         sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
-        struct column_end end = end_column((state.shift + SOFTMAX_BIAS) * LN_2, sum, a, job.head);
+        float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
+        struct column_end end = end_column(top, sum, a, job.head);
         store_o(x.o[column], end.inverse * SOFTMAX_UNBIAS, end.blind, view, slice, row, 0);
         store_lse(args, sequence, job, row, end.lse);
     }
@@ -141,6 +157,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
         return;
 
     float factor = softmax_factor(a.scale);
+    if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
+        factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, factor)));
     struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
     struct courier courier;
     struct progress p;
@@ -193,7 +211,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     }
     if (any_wave(p.isolated))
         mark_all(p, courier, visible, walk, sequence, v);
-    finish(p, job, sequence, late_arguments<struct attn_fwd_args>());
+    finish(p, job, sequence, factor, late_arguments<struct attn_fwd_args>());
 }
 
 #endif

@@ -39,8 +39,19 @@
 /* The next tile may be like this one. */
 static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores are in the limit");
 
-/* Before any key is seen: every score that is not masked exceeds the limit. */
-#define SHIFT_UNSET -0x1p100f
+/*
+ * The shift's unit. In units of S, P = exp2((S - shift) * factor): the matrix instructions begin
+ * their sums with -shift and leave a multiplication, of which wave32 hardware issues two as one,
+ * but not of the fused multiply-add that the other form takes. The sums' begin occupies a vector of
+ * registers for each column, which there are not at head dim 128.
+ */
+#define SHIFT_OF_SCORES (KERNEL_WAVE == 32 && STAGE_DIM <= 64)
+
+/*
+ * Before any key is seen: every score that is not masked exceeds the limit. Or, in units of S, the
+ * scale is so small that any shift is as good as this one.
+ */
+#define SHIFT_UNSET (SHIFT_OF_SCORES ? -0x1p126f : -0x1p100f)
 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
@@ -58,33 +69,19 @@ DEVICE float softmax_factor(float scale)
     return factor > 0x1p-149f ? factor : 0x1p-149f;
 }
 
-/*
- * Wave64 hardware adds pairs of f32 in one instruction. Wave32 hardware issues two additions as one
- * where they do not wait for each other, which two chains help, where it leaves the compiler
- * freedom: at head dim 64 it does not.
- */
-#if KERNEL_WAVE == 64 || STAGE_DIM > 64
 typedef f32x2 partial_sum;
-DEVICE void add_pair(partial_sum &sum, f32x2 pair)
-{
-    sum += pair;
-}
+
 DEVICE float total(partial_sum sum)
 {
     return sum.x + sum.y;
 }
-#else
-typedef float partial_sum;
-DEVICE void add_pair(partial_sum &sum, f32x2 pair)
-{
-    sum += pair.x;
-    sum += pair.y;
-}
-DEVICE float total(partial_sum sum)
-{
-    return sum;
-}
-#endif
+
+/*
+ * Wave64 hardware has instructions for pairs of f32. Wave32 hardware issues two operations as one
+ * if their operands are in different banks of registers. Elements of one vector are, so P is held
+ * together by whole vectors there.
+ */
+enum { HELD = KERNEL_WAVE == 64 ? 2 : ACC };
 
 /* One column. Both halves agree on the shift. */
 struct softmax_state {
@@ -109,6 +106,20 @@ DEVICE float column_max(const block_acc (&s)[KEY_BLOCKS])
     return largest;
 }
 
+/* The shift in exponents. */
+DEVICE float scaled_shift(float shift, float factor)
+{
+    return SHIFT_OF_SCORES ? shift * factor : shift;
+}
+
+/* The shift that makes the P of this score 2^BIAS, or lower where that is out of range. */
+DEVICE float shift_for(float score, float factor)
+{
+    if (!SHIFT_OF_SCORES)
+        return score * factor - SOFTMAX_BIAS;
+    return SOFTMAX_BIAS > 0 ? score - SOFTMAX_BIAS * __builtin_amdgcn_rcpf(factor) : score;
+}
+
 /* Moves the shift up to this tile's largest score and rescales what was summed so far. */
 DEVICE void move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
                        const block_acc (&s)[KEY_BLOCKS], float factor)
@@ -116,8 +127,8 @@ DEVICE void move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
     float largest = column_max(s);
     largest = __builtin_fmaxf(largest, other_half(largest));
 
-    float shift = __builtin_fmaxf(x.shift, largest * factor - SOFTMAX_BIAS);
-    float ratio = __builtin_amdgcn_exp2f(x.shift - shift);
+    float shift = __builtin_fmaxf(x.shift, shift_for(largest, factor));
+    float ratio = __builtin_amdgcn_exp2f(scaled_shift(x.shift - shift, factor));
     x.shift = shift;
     x.sum *= ratio;
 #pragma unroll
@@ -125,7 +136,20 @@ DEVICE void move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
         o[block] *= ratio;
 }
 
+/* What a block of S holds: scores, or scores minus the shift. */
+enum score_kind { SCORE_PLAIN, SCORE_SHIFTED };
+
+template <enum score_kind kind> DEVICE f32x2 exponents(f32x2 scores, float shift, float factor)
+{
+    if (kind == SCORE_SHIFTED)
+        return scores * factor;
+    if (SHIFT_OF_SCORES)
+        return (scores - shift) * factor;
+    return __builtin_elementwise_fma(scores, f32x2(factor), f32x2(-shift));
+}
+
 /* S to P in place. Returns the sum of this lane's P. */
+template <enum score_kind kind>
 DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
                                 float factor)
 {
@@ -133,14 +157,22 @@ DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KE
 #pragma unroll
     for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
-        for (int i = 0; i < ACC; i += 2) {
-            f32x2 pair = {s[block][i], s[block][i + 1]};
-            pair = __builtin_elementwise_fma(pair, f32x2(factor), f32x2(-x.shift));
-            pair.x = __builtin_amdgcn_exp2f(pair.x);
-            pair.y = __builtin_amdgcn_exp2f(pair.y);
-            add_pair(sum, pair);
-            s[block][i] = begin_round(pair.x);
-            s[block][i + 1] = begin_round(pair.y);
+        for (int first = 0; first < ACC; first += HELD) {
+            block_acc &p = s[block];
+#pragma unroll
+            for (int i = first; i < first + HELD; i += 2) {
+                f32x2 pair = exponents<kind>(f32x2{p[i], p[i + 1]}, x.shift, factor);
+                p[i] = __builtin_amdgcn_exp2f(pair.x);
+                p[i + 1] = __builtin_amdgcn_exp2f(pair.y);
+            }
+            if (HELD == ACC)
+                asm("" : "+v"(p));
+#pragma unroll
+            for (int i = first; i < first + HELD; i += 2) {
+                sum += f32x2{p[i], p[i + 1]};
+                p[i] = begin_round(p[i]);
+                p[i + 1] = begin_round(p[i + 1]);
+            }
         }
     return sum;
 }
