@@ -214,7 +214,7 @@ static int check_environment(const struct options *o)
 {
     static struct env_report report;
 
-    env_look(&report, o->root, o->torch);
+    env_look(&report, o->root, o->common.images, o->torch);
     if (o->json)
         env_print_json(&report);
     else

@@ -78,25 +78,25 @@ static int node_version(const char *root, const char *node)
 /* The GPUs that the driver drives. */
 static void look_at_nodes(struct env_report *report, const char *root)
 {
-    char path[PATH_MAX], names[ENV_TEXT_MAX] = "";
+    size_t used = 0, size = sizeof(report->gpus);
+    char path[PATH_MAX];
     struct dirent *entry;
-    size_t used = 0;
     int version;
     DIR *nodes;
 
     snprintf(path, sizeof(path), "%s/sys/class/kfd/kfd/topology/nodes", root);
     nodes = opendir(path);
-    while (nodes && (entry = readdir(nodes)) && used < sizeof(names)) {
+    while (nodes && (entry = readdir(nodes)) && used < size) {
         version = entry->d_name[0] == '.' ? 0 : node_version(root, entry->d_name);
         if (version > 0)
             used +=
-                (size_t)snprintf(names + used, sizeof(names) - used, "%sgfx%d%d%x", used ? " " : "",
+                (size_t)snprintf(report->gpus + used, size - used, "%sgfx%d%d%x", used ? " " : "",
                                  version / 10000, version / 100 % 100, (unsigned)version % 100);
     }
     if (nodes)
         closedir(nodes);
-    if (*names)
-        env_add(report, ENV_OK, "driver", NULL, "it drives %s", names);
+    if (*report->gpus)
+        env_add(report, ENV_OK, "driver", NULL, "it drives %s", report->gpus);
     else
         env_add(report, ENV_FAIL, "driver", "See what the kernel's log says about amdgpu.",
                 "it drives no GPU");
@@ -152,6 +152,72 @@ static void look_at_runtime(struct env_report *report)
                 runtime.count == 1 ? "" : "s");
 }
 
+/* Adds an entry's GPU to a list with a space before each: " gfx90a gfx942". */
+static int add_gpu(const struct aothip_entry *entry, void *user)
+{
+    char *names = user;
+    size_t used = strlen(names), length = strlen(entry->gpu);
+
+    if (used < length || strcmp(names + used - length, entry->gpu))
+        snprintf(names + used, ENV_TEXT_MAX / 2 - used, " %s", entry->gpu);
+    return 0;
+}
+
+static void look_at_images(struct env_report *report, const char *images)
+{
+    struct aothip_context *context = NULL;
+    char names[ENV_TEXT_MAX / 2] = "";
+    int failed = aothip_open(images, &context);
+
+    if (!failed)
+        failed = aothip_list(context, add_gpu, names);
+    if (failed)
+        env_add(report, ENV_FAIL, "images", "Install them anew, or name them in AOTHIP_IMAGES.",
+                "%s", aothip_last_error());
+    if (*names) {
+        env_add(report, ENV_OK, "images", NULL, "aothip %s has kernels for%s in %s",
+                aothip_version(), names, aothip_directory(context));
+        env_miss_gpus(report, "images", "aothip", names);
+    } else if (!failed) {
+        env_add(report, ENV_FAIL, "images", "Install them, or name them in AOTHIP_IMAGES.",
+                "aothip's images are not in %s", aothip_directory(context));
+    }
+    aothip_close(context);
+}
+
+/* Whether `name`, a GPU or a family as in gfx11xx or gfx90a_mod0, stands for the GPU. */
+static int covers(const char *name, size_t length, const char *gpu, size_t gpu_length)
+{
+    const char *variant = memchr(name, '_', length);
+    size_t i;
+
+    if (variant)
+        length = (size_t)(variant - name);
+    for (i = 0; i < length && i < gpu_length; i++)
+        if (name[i] != gpu[i] && name[i] != 'x')
+            return 0;
+    return length == gpu_length;
+}
+
+void env_miss_gpus(struct env_report *report, const char *topic, const char *who, const char *names)
+{
+    const char *gpu = report->gpus;
+
+    while (*(gpu += strspn(gpu, " "))) {
+        size_t length = strcspn(gpu, " ");
+        const char *name = names;
+        int found = 0;
+        while (!found && *(name += strspn(name, " "))) {
+            found = covers(name, strcspn(name, " "), gpu, length);
+            name += strcspn(name, " ");
+        }
+        if (!found)
+            env_add(report, ENV_WARN, topic, "That GPU is left to slower attention.",
+                    "%s has no kernels for %.*s, which is in this machine", who, (int)length, gpu);
+        gpu += length;
+    }
+}
+
 static const struct {
     const char *name;
     enum env_level level;
@@ -164,7 +230,8 @@ static const struct {
 
 static int value_matches(const char *rule, const char *value)
 {
-    return *rule == '*' || (*rule == '1' && atoi(value) != 0) || (!*rule && !*value);
+    return *rule == '*' || (*rule == '1' && atoi(value) != 0) ||
+           (!*rule && (!*value || *value == '-'));
 }
 
 void env_look_at_variables(struct env_report *report)
@@ -174,19 +241,21 @@ void env_look_at_variables(struct env_report *report)
         const char *value = getenv(variables[i].name);
         int matches = value && value_matches(variables[i].values, value);
         if (value)
-            env_add(report, matches ? variables[i].level : ENV_INFO, "variable",
+            env_add(report, matches ? variables[i].level : ENV_OK, "variable",
                     matches ? variables[i].cure : NULL, "%s=%s: %s", variables[i].name, value,
                     variables[i].what);
-        else
-            env_add(report, ENV_INFO, "variable", NULL, "%s, if set: %s", variables[i].name,
-                    variables[i].what);
     }
+    for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+        if (!getenv(variables[i].name))
+            env_add(report, ENV_INFO, "not set", NULL, "%s: %s", variables[i].name,
+                    variables[i].what);
 }
 
-void env_look(struct env_report *report, const char *root, const char *torch)
+void env_look(struct env_report *report, const char *root, const char *images, const char *torch)
 {
     env_look_at_driver(report, root);
     look_at_runtime(report);
+    look_at_images(report, images);
     env_look_at_torch(report, torch);
     env_look_at_variables(report);
 }

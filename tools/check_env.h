@@ -21,26 +21,32 @@ struct env_finding {
 };
 
 struct env_report {
+    char gpus[256]; /* what the driver drives: "gfx942 gfx90a" */
     int count;
     struct env_finding finding[ENV_FINDINGS_MAX];
 };
 
 /*
- * Looks at the driver below `root` ("" for this machine), the HIP runtime, the torch package in
- * `torch` (NULL: python3 is asked where it is) and the environment variables.
+ * Looks at the driver below `root` ("" for this machine), the HIP runtime, aothip's images in
+ * `images` (NULL: where the library finds them), the torch package in `torch` (NULL: python3 is
+ * asked where it is) and the environment variables.
  */
-void env_look(struct env_report *report, const char *root, const char *torch);
+void env_look(struct env_report *report, const char *root, const char *images, const char *torch);
 
 /* Appends a finding; those beyond ENV_FINDINGS_MAX are dropped. */
 void env_add(struct env_report *report, enum env_level level, const char *topic, const char *cure,
              const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Warns of GPUs of this machine that are not among `names`, GPUs or families that `who` has. */
+void env_miss_gpus(struct env_report *report, const char *topic, const char *who,
+                   const char *names);
+
 /* The parts of env_look(). */
 void env_look_at_driver(struct env_report *report, const char *root);
 void env_look_at_torch(struct env_report *report, const char *torch);
 /*
- * Lets python3 import the torch package in `directory` and adds what it says of flash attention, and
- * how a forced flash call went.
+ * Lets python3 import the torch package in `directory` and adds what it says of flash attention,
+ * and how a forced flash call went.
  */
 void env_try_torch(struct env_report *report, const char *directory);
 void env_look_at_variables(struct env_report *report);

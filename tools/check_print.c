@@ -275,6 +275,17 @@ static void print_wrapped(const char *text)
     putchar('\n');
 }
 
+static void print_finding(const struct env_finding *f, const char *topic, const char *level)
+{
+    printf("%-9s %-5s ", topic, level);
+    print_wrapped(f->text);
+    if (f->cure) {
+        printf("%16s", "");
+        print_wrapped(f->cure);
+    }
+}
+
+/* What failed comes last once more, for the end is what one sees. */
 void env_print(const struct env_report *report)
 {
     const char *topic = "";
@@ -282,15 +293,15 @@ void env_print(const struct env_report *report)
 
     for (i = 0; i < report->count; i++) {
         const struct env_finding *f = &report->finding[i];
-        printf("%-9s %-5s ", strcmp(topic, f->topic) ? f->topic : "", level_names[f->level]);
-        print_wrapped(f->text);
-        if (f->cure) {
-            printf("%16s", "");
-            print_wrapped(f->cure);
-        }
+        print_finding(f, strcmp(topic, f->topic) ? f->topic : "", level_names[f->level]);
         topic = f->topic;
     }
-    printf("\n%s\n", env_passed(report) ? "OK" : "FAIL");
+    printf("\n");
+    for (i = 0; i < report->count; i++)
+        if (report->finding[i].level == ENV_FAIL)
+            print_finding(&report->finding[i], report->finding[i].topic,
+                          level_names[report->finding[i].level]);
+    printf("%s\n", env_passed(report) ? "OK" : "FAIL");
 }
 
 void env_print_json(const struct env_report *report)

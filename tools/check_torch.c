@@ -111,12 +111,14 @@ static void look_at_images(struct env_report *report, const char *lib)
             used += (size_t)snprintf(names + used, sizeof(names) - used, " %s", entry->d_name + 4);
     if (d)
         closedir(d);
-    if (*names)
+    if (*names) {
         env_add(report, ENV_OK, "torch", NULL, "images for%s", names);
-    else
+        env_miss_gpus(report, "torch", "torch's libaotriton", names);
+    } else {
         env_add(report, ENV_FAIL, "torch",
                 "Copy lib/aotriton.images of the same build to where the library is.",
                 "%s holds no images", path);
+    }
 }
 
 static void look_at_library(struct env_report *report, const char *lib)
@@ -147,7 +149,7 @@ static void look_at_library(struct env_report *report, const char *lib)
 
 void env_look_at_torch(struct env_report *report, const char *torch)
 {
-    char directory[PATH_MAX], lib[PATH_MAX], runtime[PATH_MAX], version[64], hip[64];
+    char directory[PATH_MAX], lib[PATH_MAX], runtime[PATH_MAX], version[64], hip[64], cuda[64];
 
     if (torch)
         snprintf(directory, sizeof(directory), "%s", torch);
@@ -164,12 +166,16 @@ void env_look_at_torch(struct env_report *report, const char *torch)
         return;
     }
     read_version(directory, "hip", hip);
-    if (*hip)
-        env_add(report, ENV_OK, "torch", NULL, "%s is version %s, for HIP %s", directory, version,
-                hip);
-    else
-        env_add(report, ENV_FAIL, "torch", "Install a PyTorch that was built for ROCm.",
-                "%s is version %s, which was not built for ROCm", directory, version);
+    read_version(directory, "cuda", cuda);
+    if (!*hip) {
+        env_add(
+            report, ENV_FAIL, "torch",
+            "Install a PyTorch that was built for ROCm: its version ends in +rocm and a number.",
+            "%s is version %s, which was not built for ROCm but for %s%s: it uses no AMD GPU",
+            directory, version, *cuda ? "CUDA " : "the processor alone", cuda);
+        return;
+    }
+    env_add(report, ENV_OK, "torch", NULL, "%s is version %s, for HIP %s", directory, version, hip);
     if (snprintf(lib, sizeof(lib), "%s/lib", directory) >= (int)sizeof(lib))
         return;
     if (find_file(lib, "libamdhip64.so", runtime))
@@ -177,6 +183,5 @@ void env_look_at_torch(struct env_report *report, const char *torch)
     else
         env_add(report, ENV_INFO, "torch", NULL, "it loads its own HIP runtime, %s", runtime);
     look_at_library(report, lib);
-    if (*hip)
-        env_try_torch(report, directory);
+    env_try_torch(report, directory);
 }

@@ -1,7 +1,7 @@
 # aothip-check --environment: each thing that can be missing or odd, in made-up trees.
 . "${srcdir:=.}/tests/tools/tool_test_lib.sh"
 unset HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL TORCH_ROCM_FA_PREFER_CK ROCR_VISIBLE_DEVICES
-unset CUDA_VISIBLE_DEVICES LD_PRELOAD
+unset CUDA_VISIBLE_DEVICES LD_PRELOAD HIP_LAUNCH_BLOCKING AMD_LOG_LEVEL AMD_SERIALIZE_COPY
 export AOTHIP_HIP_LIBRARY="$fake"
 
 look() { # STATUS NAME [OPTION...]
@@ -25,7 +25,7 @@ echo 'gfx_target_version 90010' >$nodes/2/properties
     echo 'cuda: Optional[str] = None'
     echo "hip: Optional[str] = '6.4.4'"
 } >torch/version.py
-mkdir torch/lib/aotriton.images/amd-gfx942
+mkdir torch/lib/aotriton.images/amd-gfx942 torch/lib/aotriton.images/amd-gfx90x
 cc=${CC:-cc}
 echo 'int nothing;' >nothing.c
 $cc -shared -fPIC -Wl,-soname,libaotriton_v2.so.0.11.1 \
@@ -40,7 +40,9 @@ contains flat gfx90a 'the other one, with a letter'
 contains flat "this process loads $fake, version 6.2.41133" 'the HIP runtime'
 contains flat 'version 2.9.1+rocm6.4, for HIP 6.4.4' 'the version of torch'
 contains flat 'libaotriton_v2.so.0.11.1 is AOTriton, interface 0.11.1' "torch's libaotriton"
-contains flat 'images for gfx942' 'its images'
+! grep 'images for' out | grep -v 'images for.*gfx942'
+ok 'its images'
+contains flat 'has kernels for' "aothip's own images"
 contains flat "it loads the system's HIP runtime" 'its HIP runtime'
 awk 'length > 80' out | grep -v "$work\|$build" >wide
 [ ! -s wide ]
@@ -61,27 +63,67 @@ contains flat 'has no libaothip.so' 'its own library is missed'
 look 0 'a torch with its own HIP runtime'
 contains flat 'its own HIP runtime, torch/lib/libamdhip64.so.6' 'is told'
 
-# Variables: dangerous values warn, others do not.
-HSA_OVERRIDE_GFX_VERSION=11.0.0 look 0 'another GPU pretended'
-contains flat 'WARN HSA_OVERRIDE_GFX_VERSION=11.0.0' 'warns'
-AMD_SERIALIZE_KERNEL=3 look 0 'serialised kernels'
-contains flat 'WARN AMD_SERIALIZE_KERNEL=3' 'warn'
-AMD_SERIALIZE_KERNEL=0 look 0 'not serialised kernels'
-contains flat ' AMD_SERIALIZE_KERNEL=0' 'are told'
-! grep -q 'WARN.*AMD_SERIALIZE_KERNEL' out
-ok 'and do not warn'
-HIP_VISIBLE_DEVICES= look 0 'all GPUs hidden'
-contains flat 'WARN HIP_VISIBLE_DEVICES=:' 'warns'
-HIP_VISIBLE_DEVICES=1 look 0 'some GPUs chosen'
-! grep -q 'WARN.*HIP_VISIBLE_DEVICES' out
-ok 'does not warn'
+# Variables: each is told, set or not; dangerous values warn, others do not.
+for variable in AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_LOG AOTHIP_CAPTURE \
+    AOTHIP_CODE_LIMIT AOTHIP_EMU_GPU HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES \
+    HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL AMD_SERIALIZE_COPY HIP_LAUNCH_BLOCKING \
+    AMD_LOG_LEVEL HSA_XNACK TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL \
+    TORCH_ROCM_AOTRITON_PREFER_DEFAULT TORCH_ROCM_FA_PREFER_CK PYTORCH_ROCM_ARCH LD_LIBRARY_PATH \
+    LD_PRELOAD
+do
+    grep -qE "(^not set {9}| {16})$variable: |$variable=" out
+    ok "$variable is told"
+done
+bad() { # VARIABLE=VALUE CURE: warns and tells the cure
+    export "${1?}"
+    look 0 "$1"
+    contains flat "WARN $1:" 'warns'
+    contains flat "$2" 'with the cure'
+    unset "${1%%=*}"
+}
+good() { # VARIABLE=VALUE
+    export "${1?}"
+    look 0 "$1"
+    contains flat " OK $1:" 'is all right'
+    unset "${1%%=*}"
+}
+bad HSA_OVERRIDE_GFX_VERSION=11.0.0 'unset it; kernels of another GPU may fail'
+for variable in AMD_SERIALIZE_KERNEL AMD_SERIALIZE_COPY HIP_LAUNCH_BLOCKING AMD_LOG_LEVEL; do
+    bad $variable=3 'unset it outside of debugging'
+    good $variable=0
+done
+for variable in HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES; do
+    bad $variable= 'unset it or name GPUs'
+    bad $variable=-1 'unset it or name GPUs'
+    good $variable=1
+done
+bad AOTHIP_CAPTURE=. 'unset it unless you want to report a fault'
+bad TORCH_ROCM_FA_PREFER_CK=1 'preferred_rocm_fa_library()'
+good TORCH_ROCM_FA_PREFER_CK=0
+for variable in AOTHIP_LOG=1 AOTHIP_CODE_LIMIT=64M HSA_XNACK=1 PYTORCH_ROCM_ARCH=gfx1151 \
+    TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 TORCH_ROCM_AOTRITON_PREFER_DEFAULT=1
+do
+    good $variable
+done
 
 # What is missing.
 FAKE_HIP_DEVICES=0 look 1 'a runtime without a GPU'
 contains flat 'finds no GPU' 'is told'
 AOTHIP_HIP_LIBRARY=./none.so look 1 'no runtime'
 contains flat "Install ROCm's HIP runtime" 'has its cure'
-rm -r torch/lib/aotriton.images/amd-gfx942
+look 1 "no images of aothip's" --images torch/lib
+contains flat 'FAIL' 'fails'
+contains flat 'name them in AOTHIP_IMAGES' 'with the cure'
+[ "`tail -n 1 out`" = FAIL ] && [ `grep -c 'name them in' out` -eq 2 ]
+ok 'and once more at the end'
+rm -r torch/lib/aotriton.images/amd-gfx90x
+look 0 "no images of torch's for one of the GPUs"
+contains flat "WARN torch's libaotriton has no kernels for gfx90a, which is in this machine" 'warns'
+mkdir torch/lib/aotriton.images/amd-gfx11xx torch/lib/aotriton.images/amd-gfx90a_mod0
+look 0 'images of a family, and of a variant'
+! grep -q 'has no kernels' out
+ok 'count'
+rm -r torch/lib/aotriton.images/amd-*
 look 1 'no images'
 contains flat 'FAIL torch/lib/aotriton.images holds no images' 'is told'
 head -c 100 torch/lib/libaotriton_v2.so.0.11.1 >cut
@@ -93,11 +135,18 @@ look 0 'no libaotriton'
 contains flat 'WARN torch/lib has no libaotriton_v2.so' 'is told'
 printf "__version__ = '2.9.1+cpu'\nhip: Optional[str] = None\n" >torch/version.py
 look 1 'a torch for other machines'
-contains flat 'version 2.9.1+cpu, which was not built for ROCm' 'is told'
+contains flat '2.9.1+cpu, which was not built for ROCm but for the processor alone' 'is told'
+contains flat 'its version ends in +rocm and a number' 'with the cure'
+printf "__version__ = '2.9.1+cu130'\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None\n" \
+    >torch/version.py
+look 1 'a torch for the other GPUs'
+contains flat 'which was not built for ROCm but for CUDA 13.0: it uses no AMD GPU' 'is told'
+! grep -q "libaotriton_v2\|system's HIP" out
+ok 'and nothing more is said of it'
 rm torch/version.py
 look 1 'no torch there'
 contains flat 'torch is no torch package' 'is told'
-echo "__version__ = '2.9.1'" >torch/version.py
+printf "__version__ = '2.9.1'\nhip: Optional[str] = '6.4.4'\n" >torch/version.py
 rm root/dev/kfd
 look 1 'no device file'
 contains flat 'root/dev/kfd: No such file' 'is named'
