@@ -20,3 +20,10 @@ tests_attn_test_attn_known_CPPFLAGS = $(attn_test_cppflags)
 tests_attn_test_attn_known_LDADD = $(attn_test_libs)
 dist_check_SCRIPTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
+
+# Offsets beyond 32 bits.
+check_PROGRAMS += tests/attn/test_attn_far
+tests_attn_test_attn_far_SOURCES = tests/attn/test_attn_far.c $(attn_test_sources)
+tests_attn_test_attn_far_CPPFLAGS = $(attn_test_cppflags)
+tests_attn_test_attn_far_LDADD = $(attn_test_libs)
+TESTS += tests/attn/test_attn_far
