@@ -58,6 +58,30 @@ static const struct known forward[] = {
     {"with a negative scale too",
      {SHAPE(BF16, 1, 2, 1, 65, 300, 64, 64), .values = LARGE, .scale = -0.125}},
     {"scale 0", {SHAPE(F16, 1, 1, 1, 40, 70, 64, 64), .scale = 1e-300}},
+    {"scale 0 over many tiles, with sinks",
+     {SHAPE(BF16, 1, 2, 1, 40, 500, 64, 64), .scale = 1e-300, .sinks = true}},
+    {"scale 0 with rows that see nothing, with sinks",
+     {SHAPE(F16, 1, 2, 1, 140, 40, 64, 64), .scale = 1e-300, .sinks = true,
+      .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+    {"the smallest scale", {SHAPE(F16, 1, 1, 1, 40, 300, 64, 64), .scale = 0x1p-149}},
+    {"and one that its reciprocal exceeds the range of",
+     {SHAPE(BF16, 1, 1, 1, 40, 300, 64, 64), .scale = 0x1p-127}},
+    {"a negative scale", {SHAPE(F16, 1, 1, 1, 40, 300, 128, 128), .scale = -0.3}},
+    {"a large scale", {SHAPE(F16, 1, 1, 1, 40, 300, 64, 64), .scale = 300}},
+    {"dropout of everything gives zeros",
+     {SHAPE(F16, 1, 2, 1, 40, 70, 64, 64), .dropout = DROPOUT_ALL}},
+    {"lse to base 2", {SHAPE(BF16, 2, 2, 1, 40, 70, 64, 64), .lse_base2 = 1}},
+    {"lse (heads, total_q)",
+     {SHAPE(F16, 3, 1, 2, 40, 70, 64, 64), .seqs = COMPACT, .lse_layout = AOTHIP_LSE_HEADS}},
+    {"lse (total_q, heads)",
+     {SHAPE(F16, 3, 1, 2, 40, 70, 64, 64), .seqs = COMPACT, .lse_layout = AOTHIP_LSE_TOTAL}},
+    {"lse (heads, rows that there are)",
+     {SHAPE(F16, 3, 1, 2, 40, 70, 64, 64), .seqs = COMPACT,
+      .lse_layout = AOTHIP_LSE_HEADS_COMPACT}},
+    {"wholly infinite bias rows at head dim 64",
+     {SHAPE(BF16, 2, 1, 2, 70, 90, 64, 64), .bias = FULL, .holes = ROWS_INFINITE}},
+    {"wholly infinite bias rows in float32",
+     {SHAPE(F32, 2, 1, 2, 70, 90, 64, 64), .bias = FULL, .holes = ROWS_INFINITE}},
     {"keys cut by lengths, in base 2",
      {SHAPE(F16, 3, 1, 4, 9, 150, 128, 128), .seqs = USED_K, .lse_base2 = 1}},
     {"float32 has float32's accuracy", {SHAPE(F32, 1, 2, 2, 65, 129, 64, 64)}},
@@ -65,6 +89,12 @@ static const struct known forward[] = {
      {SHAPE(F16, 2, 1, 8, 1, 1500, 128, 128), .splits = 5}},
     {"pages of 16 keys",
      {SHAPE(F16, 3, 2, 4, 1, 100, 128, 128), .seqs = USED_K, .cache = PAGES, .page = 16}},
+    {"pages of 32 keys",
+     {SHAPE(BF16, 2, 1, 2, 40, 100, 64, 64), .seqs = USED_K, .cache = PAGES, .page = 32}},
+    {"pages of 64 keys",
+     {SHAPE(F16, 2, 1, 2, 40, 150, 128, 128), .seqs = USED_K, .cache = PAGES, .page = 64}},
+    {"pages of 128 keys",
+     {SHAPE(F16, 2, 2, 4, 1, 300, 128, 128), .seqs = USED_K, .cache = PAGES, .page = 128}},
     {"pages of 256 keys",
      {SHAPE(BF16, 3, 2, 4, 5, 300, 64, 64), .seqs = USED_K, .cache = PAGES, .page = 256}},
     {"a cache that grows, with rotation",
@@ -125,16 +155,81 @@ static bool run_fwd(const struct device *device, struct aothip_context *context,
 /* No rows, no keys, no batch: success, and whatever rows there are become 0 and +infinity. */
 static void test_empty(const struct device *device, struct aothip_context *context)
 {
-    static const int shapes[][3] = {{0, 5, 5}, {2, 0, 5}, {2, 5, 0}, {0, 0, 0}};
+    static const int shapes[][3] = {{0, 5, 5}, {2, 0, 5}, {2, 5, 0}, {0, 0, 0}, {2, 90, 0}};
+    static const int dtypes[] = {F16, BF16, F32}, dims[] = {64, 128, 24};
     bool good = true;
-    unsigned i;
+    unsigned i, j;
 
-    for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-        struct test_case c = {SHAPE(F16, shapes[i][0], 1, 2, shapes[i][1], shapes[i][2], 64, 64),
-                              .scale = 1};
-        good &= problem_check_fwd(device, context, &c);
-    }
+    for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+        for (j = 0; j < 6; j++) {
+            struct test_case c = {SHAPE(dtypes[j % 3], shapes[i][0], 1, 2, shapes[i][1],
+                                        shapes[i][2], dims[j % 3], dims[j % 3]),
+                                  .scale = 1, .bias = j / 3 ? FULL : NONE};
+            good &= problem_check_fwd(device, context, &c);
+        }
     ok(good, "empty batches and sequences succeed");
+}
+
+/* Heads of q that heads of k do not divide. */
+static void test_ratio(const struct device *device, struct aothip_context *context)
+{
+    struct test_case c = {SHAPE(F16, 1, 2, 2, 20, 20, 64, 64), .scale = 0.1};
+    struct status why = {0};
+    struct problem p;
+
+    problem_make(&c, &p);
+    p.fwd.q.size[1] = p.fwd.o.size[1] = 3;
+    ok(attn_fwd(device, context, &p.fwd, &why) == AOTHIP_E_ARGUMENT,
+       "heads that do not divide are an error");
+    problem_free(&p);
+}
+
+enum { MANY = 2100, MANY_ROWS = MANY, MANY_KEYS = 3 * MANY / 2 };
+
+/* Sequence i has i % 3 rows and 3 * (i % 2) keys, so that either may be none. */
+static void make_many(void *starts, bool wide, int64_t (*length)(int i))
+{
+    int64_t sum = 0;
+    int i;
+
+    for (i = 0; i <= MANY; i++) {
+        if (wide)
+            ((int64_t *)starts)[i] = sum;
+        else
+            ((int32_t *)starts)[i] = (int32_t)sum;
+        sum += length(i);
+    }
+}
+
+static int64_t rows_of_many(int i)
+{
+    return i % 3;
+}
+
+static int64_t keys_of_many(int i)
+{
+    return 3 * (i % 2);
+}
+
+/* Thousands of sequences. */
+static void test_many(const struct device *device, struct aothip_context *context, bool wide)
+{
+    struct test_case c = {SHAPE(wide ? BF16 : F16, 1, 1, 1, MANY_ROWS, MANY_KEYS, 64, 64),
+                          .scale = 0.1, .seed = 12};
+    static int64_t starts_q[MANY + 1], starts_k[MANY + 1];
+    struct problem p;
+
+    make_many(starts_q, wide, rows_of_many);
+    make_many(starts_k, wide, keys_of_many);
+    problem_make(&c, &p);
+    p.fwd.sequences = MANY;
+    p.fwd.index64 = wide;
+    p.fwd.q_seqs = (struct aothip_seqs){.cumulative = starts_q, .packed = 1, .max = 2};
+    p.fwd.k_seqs = (struct aothip_seqs){.cumulative = starts_k, .packed = 1, .max = 3};
+    p.fwd.lse_layout = AOTHIP_LSE_HEADS;
+    ok(run_fwd(device, context, &p) && problem_judge_fwd(&p, device->properties.target),
+       "%d sequences by lengths of %d bits", MANY, wide ? 64 : 32);
+    problem_free(&p);
 }
 
 /* With p = 0 the pointers of dropout may be anything. */
@@ -191,7 +286,8 @@ static void test_lse_size(const struct device *device, struct aothip_context *co
 }
 
 /* One element of a row of q, k or v is not finite. */
-static void test_special(const struct device *device, struct aothip_context *context, int dtype)
+static void test_special(const struct device *device, struct aothip_context *context, int dtype,
+                         int dim)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     bool good = true;
@@ -199,7 +295,7 @@ static void test_special(const struct device *device, struct aothip_context *con
 
     for (which = 0; which < 3; which++)
         for (i = 0; i < 3; i++) {
-            struct test_case c = {SHAPE(dtype, 1, 1, 2, 90, 90, 64, 64),
+            struct test_case c = {SHAPE(dtype, 1, 1, 2, 90, 90, dim, dim),
                                   .scale = 0.1,
                                   .mask = i ? AOTHIP_MASK_CAUSAL_TOP_LEFT
                                             : AOTHIP_MASK_WINDOW_BOTTOM_RIGHT,
@@ -220,7 +316,8 @@ static void test_special(const struct device *device, struct aothip_context *con
             good &= right;
             problem_free(&p);
         }
-    ok(good, "NaN and infinity in one row stay in the rows that see it (type %d)", dtype);
+    ok(good, "NaN and infinity in one row stay in the rows that see it (type %d, head dim %d)",
+       dtype, dim);
 }
 
 /* Whether what was written is what `before` has; then puts it there. */
@@ -333,9 +430,14 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     test_wild_pointers(device, context);
     test_no_max(device, context);
     test_lse_size(device, context);
-    test_special(device, context, F16);
-    test_special(device, context, BF16);
-    test_special(device, context, F32);
+    test_ratio(device, context);
+    test_many(device, context, false);
+    test_many(device, context, true);
+    test_special(device, context, F16, 64);
+    test_special(device, context, BF16, 64);
+    test_special(device, context, F16, 128);
+    test_special(device, context, BF16, 72);
+    test_special(device, context, F32, 64);
 }
 
 int main(int argc, char **argv)
