@@ -28,34 +28,49 @@ static enum aothip_status begin_capture(const char *root, const struct plan *pla
     return capture_begin(root, plan->hip, plan->stream, &all, capture, why);
 }
 
-static enum aothip_status run_launch(struct plan *plan, struct plan_launch *launch,
-                                     const struct call *call, struct status *why)
+static inline enum aothip_status run_launch(const struct plan *plan, struct plan_launch *launch,
+                                            struct status *why)
 {
     const struct args_grid *grid = &launch->grid;
-    const char *symbol = plan->device->images->entries[launch->entry].symbol;
+    void *parameters[] = {&launch->args};
+    const hipError_t error =
+        plan->hip->module_launch_kernel(launch->function, grid->x, grid->y, grid->z, grid->threads,
+                                        1, 1, 0, plan->stream, parameters, NULL);
+    if (error == hipSuccess)
+        return AOTHIP_OK;
+    return hip_fail_for(plan->hip, plan->device->images->entries[launch->entry].symbol,
+                        "hipModuleLaunchKernel", error, why);
+}
+
+/* With its line in the log, and captured if that is asked for. */
+static __attribute__((cold)) enum aothip_status run_watched(const struct plan *plan,
+                                                            struct plan_launch *launch,
+                                                            const struct call *call,
+                                                            struct status *why)
+{
+    const struct args_grid *grid = &launch->grid;
     const char *root = module_capture(plan->context);
     struct capture *capture = NULL;
-    void *parameters[] = {&launch->args};
-    hipError_t error;
     if (module_log(plan->context) >= STATUS_LOG_ALL)
         status_print("device %d: launch %s, grid %u x %u x %u of %u threads", plan->device->number,
-                     symbol, grid->x, grid->y, grid->z, grid->threads);
+                     plan->device->images->entries[launch->entry].symbol, grid->x, grid->y, grid->z,
+                     grid->threads);
     if (root && begin_capture(root, plan, launch, call, &capture, why))
         return why->code;
-    error = plan->hip->module_launch_kernel(launch->function, grid->x, grid->y, grid->z,
-                                            grid->threads, 1, 1, 0, plan->stream, parameters, NULL);
-    if (error != hipSuccess)
-        hip_fail_for(plan->hip, symbol, "hipModuleLaunchKernel", error, why);
+    run_launch(plan, launch, why);
     if (capture)
         capture_end(capture, why);
     return why->code;
 }
 
-static enum aothip_status run_plan(struct plan *plan, const struct call *call, struct status *why)
+static inline enum aothip_status run_plan(struct plan *plan, const struct call *call,
+                                          struct status *why)
 {
-    for (unsigned i = 0; i < plan->count; i++)
-        if (run_launch(plan, &plan->launches[i], call, why))
+    for (unsigned i = 0; i < plan->count; i++) {
+        struct plan_launch *launch = &plan->launches[i];
+        if (plan->watched ? run_watched(plan, launch, call, why) : run_launch(plan, launch, why))
             return why->code;
+    }
     return AOTHIP_OK;
 }
 

@@ -37,7 +37,8 @@ struct args_workspace args_fwd_workspace(const struct aothip_attn_fwd_params *p,
 struct aothip_tensor args_rotated_q(const struct aothip_attn_fwd_params *p,
                                     const struct args_workspace *workspace)
 {
-    struct aothip_tensor q = {.data = (char *)p->workspace + workspace->q, .dtype = p->q.dtype};
+    struct aothip_tensor q = {.data = (void *)((uintptr_t)p->workspace + workspace->q),
+                              .dtype = p->q.dtype};
     memcpy(q.size, p->q.size, sizeof(q.size));
     q.stride[3] = 1;
     q.stride[2] = q.size[3];

@@ -23,8 +23,8 @@ lib_libaothip_core_la_SOURCES = \
 	lib/status.c lib/status.def \
 	lib/store.c lib/store.h lib/format.h \
 	lib/target.c lib/target.h lib/target.def \
-	lib/validate.c lib/validate_bwd.c lib/validate_options.c lib/validate.h \
-	lib/validate_view.c lib/validate_view.h
+	lib/validate.c lib/validate_bwd.c lib/validate_options.c lib/validate_sound.c \
+	lib/validate_view.c lib/validate.h lib/validate_view.h
 lib_libaothip_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 lib_libaothip_core_la_LIBADD = lib/libaothip_hip.la $(ZSTD_LIBS)
 

@@ -23,6 +23,7 @@ struct aothip_context {
     char *capture;     /* AOTHIP_CAPTURE, or NULL */
     size_t code_limit; /* AOTHIP_CODE_LIMIT, or 0 */
     enum status_log log;
+    int watched;          /* whether launches are logged or captured */
     pthread_mutex_t lock; /* guards every write to what follows */
     struct image *images;
     struct hip hip;
@@ -79,6 +80,7 @@ enum aothip_status module_open(const char *directory, struct aothip_context **co
         module_close(made);
         return why->code;
     }
+    made->watched = made->capture || made->log >= STATUS_LOG_ALL;
     *context = made;
     return AOTHIP_OK;
 }
@@ -286,6 +288,24 @@ enum aothip_status module_check(struct aothip_context *context, struct module_de
         atomic_store_explicit(&device->checked, 1, memory_order_release);
     pthread_mutex_unlock(&context->lock);
     return why->code;
+}
+
+enum aothip_status module_enter(struct aothip_context *context, hipStream_t stream,
+                                const struct hip **hip, struct module_device **device, int *watched,
+                                struct status *why)
+{
+    int number;
+    *device = NULL;
+    *watched = context->watched;
+    *hip = &context->hip;
+    if (!atomic_load_explicit(&context->hip_found, memory_order_acquire) &&
+        module_hip(context, hip, why))
+        return why->code;
+    if (module_stream_device(&context->hip, stream, &number, why))
+        return why->code;
+    if ((unsigned)number < MAX_DEVICES)
+        *device = atomic_load_explicit(&context->devices[number], memory_order_acquire);
+    return *device ? AOTHIP_OK : module_device(context, &context->hip, number, device, why);
 }
 
 static enum aothip_status make_current(const struct hip *hip, int number, struct status *why)

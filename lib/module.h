@@ -68,6 +68,15 @@ enum aothip_status module_hip(struct aothip_context *context, const struct hip *
 enum aothip_status module_stream_device(const struct hip *hip, hipStream_t stream, int *number,
                                         struct status *why);
 
+/*
+ * What a call begins with: the runtime and the device of `stream`, which is NULL after a failure.
+ * *watched is 1 if launches are to be logged or captured. Errors: those of module_hip(),
+ * module_stream_device() and module_device().
+ */
+enum aothip_status module_enter(struct aothip_context *context, hipStream_t stream,
+                                const struct hip **hip, struct module_device **device, int *watched,
+                                struct status *why);
+
 /* Asks HIP about device `number`. Errors: HIP, NO_HIP, NO_DEVICE. */
 enum aothip_status module_describe(const struct hip *hip, int number, struct module_info *info,
                                    struct status *why);

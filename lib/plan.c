@@ -10,69 +10,22 @@
  */
 enum { SPLIT_MAX_ROWS = 16, SPLIT_MIN_KEYS = 256, SPLIT_MAX = 64, SPLIT_WORKGROUPS_A_UNIT = 2 };
 
-enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context, hipStream_t stream,
-                              struct status *why)
-{
-    int number;
-    plan->context = context;
-    plan->stream = stream;
-    plan->count = 0;
-    plan->device = NULL;
-    if (module_hip(context, &plan->hip, why) ||
-        module_stream_device(plan->hip, stream, &number, why) ||
-        module_device(context, plan->hip, number, &plan->device, why))
-        return why->code;
-    return AOTHIP_OK;
-}
-
-void plan_end(struct plan *plan)
-{
-    if (plan->device && plan->device->limit)
-        for (unsigned i = 0; i < plan->count; i++)
-            module_unpin(plan->device, plan->launches[i].entry);
-}
-
 static const struct format_entry *entry_of(const struct plan *plan, int entry)
 {
     return &plan->device->images->entries[entry];
 }
 
-/* Why select_entry() found nothing, in terms of the arguments. */
-static enum aothip_status refuse_unsupported(const struct plan *plan,
-                                             const struct select_need *need, struct status *why)
+void plan_refuse(const struct plan *plan, const struct select_need *need, struct status *why)
 {
     static const char *const names[] = {
         [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
-    return status_set(why, AOTHIP_E_UNSUPPORTED,
-                      "q, v: no kernel %s for %s, head dim %lld%s%s%s of %s in %s",
-                      select_op_name(need->op), names[need->dtype], (long long)need->dim,
-                      need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
-                      need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
-                      need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
-                      plan->device->target.gpu, plan->device->images->path);
-}
-
-struct plan_launch *plan_next(struct plan *plan, const struct select_need *need, struct status *why)
-{
-    struct plan_launch *launch = &plan->launches[plan->count];
-    const int entry = select_entry(plan->device->index, need);
-    if (entry < 0) {
-        refuse_unsupported(plan, need, why);
-        return NULL;
-    }
-    launch->entry = (uint32_t)entry;
-    return launch;
-}
-
-enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why)
-{
-    struct plan_launch *launch = &plan->launches[plan->count];
-    launch->args_size = args_size;
-    if (module_function(plan->context, plan->hip, plan->device, launch->entry, &launch->function,
-                        why))
-        return why->code;
-    plan->count++;
-    return AOTHIP_OK;
+    status_set(why, AOTHIP_E_UNSUPPORTED,
+               "q, v: no kernel %s for %s, head dim %lld%s%s%s of %s in %s",
+               select_op_name(need->op), names[need->dtype], (long long)need->dim,
+               need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
+               need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
+               need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
+               plan->device->target.gpu, plan->device->images->path);
 }
 
 static enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
@@ -209,7 +162,10 @@ static enum aothip_status plan_options(struct plan *plan, const struct aothip_at
 enum aothip_status plan_attn_fwd(struct plan *plan, const struct validate_fwd *checked,
                                  struct status *why)
 {
-    if (!checked->plain)
-        return plan_options(plan, checked->params, why);
-    return shape_is_empty(checked->params) ? AOTHIP_OK : add_fwd(plan, checked->params, 1, why);
+    const struct aothip_attn_fwd_params *p = checked->params;
+    if (!checked->alone)
+        return plan_options(plan, p, why);
+    if (shape_is_empty(p) || !shape_grid_q(p) || !shape_sequences(p))
+        return AOTHIP_OK;
+    return add_fwd(plan, p, checked->plain, why);
 }

@@ -24,6 +24,7 @@ struct plan {
     struct aothip_context *context;
     const struct hip *hip;
     struct module_device *device;
+    int watched; /* see module_enter() */
     hipStream_t stream;
     unsigned count;
     struct plan_launch launches[PLAN_MAX];
@@ -31,10 +32,16 @@ struct plan {
 
 /*
  * Finds the runtime and the device of `stream`. Whatever comes of it and of the rest, plan_end()
- * must follow. Errors: those of module_device().
+ * must follow. Errors: those of module_enter().
  */
-enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context, hipStream_t stream,
-                              struct status *why);
+static inline enum aothip_status plan_begin(struct plan *plan, struct aothip_context *context,
+                                            hipStream_t stream, struct status *why)
+{
+    plan->context = context;
+    plan->stream = stream;
+    plan->count = 0;
+    return module_enter(context, stream, &plan->hip, &plan->device, &plan->watched, why);
+}
 
 /*
  * Each adds the launches of a valid problem; there may be none.
@@ -47,15 +54,43 @@ enum aothip_status plan_attn_probs(struct plan *plan, const struct aothip_attn_f
 enum aothip_status plan_attn_bwd(struct plan *plan, const struct validate_bwd *checked,
                                  struct status *why);
 
+/* Says in terms of the arguments why there is no entry for a need. */
+void plan_refuse(const struct plan *plan, const struct select_need *need, struct status *why)
+    __attribute__((cold));
+
 /* The next launch, with its entry selected, or NULL. Counts once it is added. */
-struct plan_launch *plan_next(struct plan *plan, const struct select_need *need,
-                              struct status *why);
+static inline struct plan_launch *plan_next(struct plan *plan, const struct select_need *need,
+                                            struct status *why)
+{
+    struct plan_launch *launch = &plan->launches[plan->count];
+    const int entry = select_entry(plan->device->index, need);
+    if (entry < 0) {
+        plan_refuse(plan, need, why);
+        return NULL;
+    }
+    launch->entry = (uint32_t)entry;
+    return launch;
+}
 
 /* Adds the next launch, whose arguments of `args_size` bytes are filled, and loads its kernel. */
-enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why);
+static inline enum aothip_status plan_add(struct plan *plan, size_t args_size, struct status *why)
+{
+    struct plan_launch *launch = &plan->launches[plan->count];
+    launch->args_size = args_size;
+    if (module_function(plan->context, plan->hip, plan->device, launch->entry, &launch->function,
+                        why))
+        return why->code;
+    plan->count++;
+    return AOTHIP_OK;
+}
 
 /* Lets go of the kernels. */
-void plan_end(struct plan *plan);
+static inline void plan_end(struct plan *plan)
+{
+    if (plan->device && plan->device->limit)
+        for (unsigned i = 0; i < plan->count; i++)
+            module_unpin(plan->device, plan->launches[i].entry);
+}
 
 /* Bytes of workspace of use in a valid problem on the plan's device. */
 size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *params);

@@ -37,6 +37,21 @@ static int is_aligned(const struct aothip_tensor *tensor)
     return within_reach && stride[3] == 1 && ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
 }
 
+/* The same of q, k, v and o together, but for dimensions of size 1. */
+static int are_aligned(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t *q = p->q.stride, *k = p->k.stride, *v = p->v.stride, *o = p->o.stride;
+    const uint64_t elements = (uint64_t)(p->q.size[3] | p->v.size[3] | q[0] | q[1] | q[2] | k[0] |
+                                         k[1] | k[2] | v[0] | v[1] | v[2] | o[0] | o[1] | o[2]);
+    const uintptr_t addresses =
+        (uintptr_t)p->q.data | (uintptr_t)p->k.data | (uintptr_t)p->v.data | (uintptr_t)p->o.data;
+    if (!((elements & 7) | (addresses & 15)) && q[2] <= KERNARG_ALIGNED_STRIDE_MAX &&
+        k[2] <= KERNARG_ALIGNED_STRIDE_MAX && v[2] <= KERNARG_ALIGNED_STRIDE_MAX &&
+        o[2] <= KERNARG_ALIGNED_STRIDE_MAX)
+        return 1;
+    return is_aligned(&p->q) && is_aligned(&p->k) && is_aligned(&p->v) && is_aligned(&p->o);
+}
+
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
     uint32_t features = 0;
@@ -57,7 +72,7 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
     if (!plain)
         need.features = option_features(p);
-    if (!(is_aligned(&p->q) && is_aligned(&p->k) && is_aligned(&p->v) && is_aligned(&p->o)))
+    if (!are_aligned(p))
         need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }
@@ -79,11 +94,6 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
     return need;
 }
 
-static unsigned group_of(unsigned op, unsigned dtype)
-{
-    return op * (AOTHIP_BF16 + 1) + dtype;
-}
-
 void select_index_fill(struct select_index *index, const struct format_entry *entries,
                        uint32_t count)
 {
@@ -91,24 +101,15 @@ void select_index_fill(struct select_index *index, const struct format_entry *en
     uint16_t filled[GROUPS] = {0};
     memset(index->begin, 0, sizeof(index->begin));
     for (uint32_t i = 0; i < count; i++)
-        index->begin[group_of(entries[i].op, entries[i].dtype) + 1]++;
+        index->begin[select_group(entries[i].op, entries[i].dtype) + 1]++;
     for (int group = 0; group < GROUPS; group++)
         index->begin[group + 1] = (uint16_t)(index->begin[group + 1] + index->begin[group]);
     for (uint32_t i = 0; i < count; i++) {
-        const unsigned group = group_of(entries[i].op, entries[i].dtype);
+        const unsigned group = select_group(entries[i].op, entries[i].dtype);
         struct select_row *rows = &index->rows[index->begin[group]];
         unsigned at = filled[group]++;
         for (; at > 0 && entries[rows[at - 1].entry].rank > entries[i].rank; at--)
             rows[at] = rows[at - 1];
         rows[at] = (struct select_row){entries[i].dim_max, (uint16_t)i, entries[i].features};
     }
-}
-
-int select_entry(const struct select_index *index, const struct select_need *need)
-{
-    const unsigned group = group_of(need->op, (unsigned)need->dtype);
-    for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
-        if (index->rows[i].dim_max >= need->dim && (need->features & ~index->rows[i].features) == 0)
-            return index->rows[i].entry;
-    return -1;
 }

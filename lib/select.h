@@ -51,7 +51,19 @@ static inline size_t select_index_size(uint32_t count)
 void select_index_fill(struct select_index *index, const struct format_entry *entries,
                        uint32_t count);
 
+static inline unsigned select_group(unsigned op, unsigned dtype)
+{
+    return op * (AOTHIP_BF16 + 1) + dtype;
+}
+
 /* The number of the entry of lowest rank that covers the need, or -1. */
-int select_entry(const struct select_index *index, const struct select_need *need);
+static inline int select_entry(const struct select_index *index, const struct select_need *need)
+{
+    const unsigned group = select_group(need->op, (unsigned)need->dtype);
+    for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
+        if (index->rows[i].dim_max >= need->dim && (need->features & ~index->rows[i].features) == 0)
+            return index->rows[i].entry;
+    return -1;
+}
 
 #endif

@@ -23,10 +23,11 @@ static inline int64_t shape_grid_q(const struct aothip_attn_fwd_params *p)
     return max < p->q.size[2] ? max : p->q.size[2];
 }
 
-/* Rows that a sequence of k and v has room for. */
+/* Rows that a sequence of k and v has room for; any number where the arguments are not sound. */
 static inline int64_t shape_rows_k(const struct aothip_attn_fwd_params *p)
 {
-    return p->block_table ? p->block_table_columns * p->k.size[2] : p->k.size[2];
+    const uint64_t rows = (uint64_t)p->k.size[2];
+    return (int64_t)(p->block_table ? (uint64_t)p->block_table_columns * rows : rows);
 }
 
 /* Length of the key sequences where no array gives it, without what is appended. */

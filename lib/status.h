@@ -27,7 +27,7 @@ static inline void status_clear(struct status *status)
 
 /* Records a failure unless there is one already, and returns the code recorded. */
 enum aothip_status status_set(struct status *status, enum aothip_status code, const char *format,
-                              ...) __attribute__((format(printf, 3, 4)));
+                              ...) __attribute__((format(printf, 3, 4), cold));
 
 /*
  * Ends an API call: a failure becomes the thread's last error and, at STATUS_LOG_FAILURES, a line

@@ -5,10 +5,14 @@
 #include "status.h"
 #include "validate_view.h"
 
+/* Limits that aothip.h states. */
+enum { VALIDATE_MIN_PAGE = 16, VALIDATE_MAX_PAGE = 4096, VALIDATE_MAX_SPLITS = 256 };
+
 /* A forward problem that has been checked. */
 struct validate_fwd {
     const struct aothip_attn_fwd_params *params; /* the caller's, or `room` */
-    int plain; /* no field behind `mask` is set: dense, without options */
+    int plain; /* sequences all alike, lse by rows; nothing but the mask goes into the scores */
+    int alone; /* nothing set that could take a kernel beside attn_fwd */
     struct aothip_attn_fwd_params
         room; /* a struct of another version, brought to this one's size */
 };
@@ -16,6 +20,15 @@ struct validate_fwd {
 /* Errors: ARGUMENT, UNSUPPORTED (a field of a newer header is set). */
 enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
                                      struct validate_fwd *checked, struct status *why);
+
+/*
+ * Says of nearly every sound problem checked->params, in few instructions, that it is sound: 1, or
+ * 0 where it takes a closer look. Fills plain and alone in any case.
+ */
+int validate_is_sound(struct validate_fwd *checked);
+
+/* The closer look: every rule by itself; names the first that is broken. */
+enum aothip_status validate_examine(const struct validate_fwd *checked, struct status *why);
 
 /* A backward problem that has been checked. */
 struct validate_bwd {

@@ -5,7 +5,7 @@
 
 #include "shape.h"
 
-enum { MAX_OPTIONS = 7, MIN_PAGE = 16, MAX_PAGE = 4096, MAX_SPLITS = 256 };
+enum { MAX_OPTIONS = 7 };
 
 typedef struct aothip_attn_fwd_params fwd_params;
 
@@ -94,10 +94,10 @@ static enum aothip_status check_pages(const fwd_params *p, struct status *why)
         return VALIDATE_FAIL("block_table and batch_index are both given");
     if (p->k_seqs.packed || p->k_seqs.starts)
         return VALIDATE_FAIL("block_table does not go with k_seqs.packed or k_seqs.starts");
-    if (page < MIN_PAGE || page > MAX_PAGE || page & (page - 1))
+    if (page < VALIDATE_MIN_PAGE || page > VALIDATE_MAX_PAGE || page & (page - 1))
         return VALIDATE_FAIL("k: size[2] (seq) is %lld; a page has a power of two from %d to %d "
                              "rows",
-                             (long long)page, MIN_PAGE, MAX_PAGE);
+                             (long long)page, VALIDATE_MIN_PAGE, VALIDATE_MAX_PAGE);
     if ((uint64_t)(p->block_table_columns * page) > VALIDATE_MAX_SIZE)
         return VALIDATE_FAIL("block_table_columns is %d, not 0 to 2^30 rows of %lld a page",
                              p->block_table_columns, (long long)page);
@@ -228,8 +228,8 @@ static enum aothip_status check_rotary(const fwd_params *p, struct status *why)
 
 static enum aothip_status check_workspace(const fwd_params *p, struct status *why)
 {
-    if (p->splits < 0 || p->splits > MAX_SPLITS)
-        return VALIDATE_FAIL("splits is %d, not 0 to %d", p->splits, MAX_SPLITS);
+    if (p->splits < 0 || p->splits > VALIDATE_MAX_SPLITS)
+        return VALIDATE_FAIL("splits is %d, not 0 to %d", p->splits, VALIDATE_MAX_SPLITS);
     if (p->reserved)
         return VALIDATE_FAIL("reserved is %d, not 0", p->reserved);
     return validate_pointer("workspace", p->workspace, 16, why);

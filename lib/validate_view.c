@@ -136,20 +136,6 @@ enum aothip_status validate_equal(const struct aothip_tensor *left, const char *
                          (long long)right->size[axis]);
 }
 
-/* Whether the dimensions nest as BHSD or BSHD; a quick answer for small sizes and strides. */
-static int is_nested(const struct aothip_tensor *tensor)
-{
-    const int64_t *size = tensor->size, *stride = tensor->stride;
-    if ((size[0] | size[1] | size[2] | size[3] | stride[0] | stride[1] | stride[2]) >> 30 ||
-        stride[3] != 1)
-        return 0;
-    if (stride[1] >= stride[2])
-        return stride[2] >= size[3] && stride[1] >= size[2] * stride[2] &&
-               stride[0] >= size[1] * stride[1];
-    return stride[1] >= size[3] && stride[2] >= size[1] * stride[1] &&
-           stride[0] >= size[2] * stride[2];
-}
-
 /* Sizes and strides of the dimensions longer than 1, by stride; returns how many. */
 static int sort_dimensions(const struct aothip_tensor *tensor, int64_t size[4], int64_t stride[4])
 {
@@ -177,10 +163,8 @@ static int sort_dimensions(const struct aothip_tensor *tensor, int64_t size[4], 
 int validate_overlaps_itself(const struct aothip_tensor *tensor)
 {
     int64_t size[4], stride[4], extent = 1;
-    int count, nested = 0;
-    if (is_nested(tensor))
-        return 0;
-    count = sort_dimensions(tensor, size, stride);
+    int nested = 0;
+    const int count = sort_dimensions(tensor, size, stride);
     if (count && stride[0] == 0)
         return 1;
     while (nested < count && stride[nested] >= extent) {
@@ -200,13 +184,18 @@ int validate_overlaps_itself(const struct aothip_tensor *tensor)
  * One has no gaps and an end of the other lies in it. Where the spans meet, an end of one lies in
  * the other or the one holds the other.
  */
-int validate_share_byte(const struct validate_view *a, const struct validate_view *b)
+static int share_byte(const struct validate_view *a, const struct validate_view *b)
 {
     if (a->begin == b->begin)
         return 1;
     if (is_gapless(a) && (b->begin > a->begin || b->end <= a->end))
         return 1;
     return is_gapless(b) && (a->begin > b->begin || a->end <= b->end);
+}
+
+static int overlap(const struct validate_view *a, const struct validate_view *b)
+{
+    return a->begin < b->end && b->begin < a->end && share_byte(a, b);
 }
 
 enum aothip_status validate_apart(const struct validate_view *views, int count, struct status *why)
@@ -219,8 +208,7 @@ enum aothip_status validate_apart(const struct validate_view *views, int count, 
             return VALIDATE_FAIL("%s: strides make it overlap itself", view->name);
         for (int j = 0; j < i; j++) {
             const struct validate_view *before = &views[j];
-            if (!(view->written || before->written) || !before->begin ||
-                !validate_overlap(view, before))
+            if (!(view->written || before->written) || !before->begin || !overlap(view, before))
                 continue;
             if (view->written)
                 return VALIDATE_FAIL("%s: overlaps %s", view->name, before->name);

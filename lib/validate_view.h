@@ -49,14 +49,6 @@ enum aothip_status validate_equal(const struct aothip_tensor *left, const char *
 /* Whether two elements of a tensor certainly share an address. */
 int validate_overlaps_itself(const struct aothip_tensor *tensor);
 
-/* Whether two views whose spans meet certainly share a byte. */
-int validate_share_byte(const struct validate_view *a, const struct validate_view *b);
-
-static inline int validate_overlap(const struct validate_view *a, const struct validate_view *b)
-{
-    return a->begin < b->end && b->begin < a->end && validate_share_byte(a, b);
-}
-
 /* That nothing written overlaps itself or another view. */
 enum aothip_status validate_apart(const struct validate_view *views, int count, struct status *why);
 

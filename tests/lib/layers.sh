@@ -18,11 +18,13 @@ but() { # FILE...: the .c files of lib/ without these
 
 # pure rooms: no I/O, no HIP, no allocation
 pure='lib/target.c lib/select.c lib/args.c lib/args_bwd.c lib/args_decode.c lib/validate.c
-    lib/validate_bwd.c lib/validate_options.c lib/validate_view.c lib/bundle.c lib/capture_describe.c'
+    lib/validate_bwd.c lib/validate_options.c lib/validate_sound.c lib/validate_view.c
+    lib/bundle.c lib/capture_describe.c'
 absent 'pure rooms include only what computes' \
     '^#include (<(std(lib|io)|unistd|fcntl|dlfcn|pthread|zstd|errno|sys/.*|hip/.*)\.h>|"(hip|store|module)\.h")' \
     lib/select.c lib/args.c lib/args_bwd.c lib/args_decode.c lib/validate.c lib/validate_bwd.c \
-    lib/validate_options.c lib/validate_view.c lib/bundle.c lib/shape.h lib/validate_view.h \
+    lib/validate_options.c lib/validate_sound.c lib/validate_view.c lib/bundle.c lib/shape.h \
+    lib/validate_view.h \
     lib/select.h lib/args.h lib/validate.h lib/bundle.h lib/target.h
 absent 'and call nothing that acts' \
     '\<(malloc|calloc|realloc|free|strdup|getenv|printf|fprintf|open|fopen|dlopen|pthread_[a-z_]*)\(' \

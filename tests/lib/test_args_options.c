@@ -224,7 +224,7 @@ static void test_pages(void)
 /* The fast way of filling must agree with the general one. */
 static void test_plain(void)
 {
-    for (int mask = AOTHIP_MASK_NONE; mask <= AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT; mask++) {
+    for (int mask = AOTHIP_MASK_NONE; mask <= AOTHIP_MASK_WINDOW_MIXED; mask++) {
         const struct format_entry entry = {.tile_q = 64, .threads = 256};
         params p = problem_make();
         struct attn_fwd_args plain, general;
@@ -232,6 +232,10 @@ static void test_plain(void)
         struct status why;
         status_clear(&why);
         p.mask = mask;
+        p.window_left = 40;
+        p.window_right = mask - 4;
+        p.lse_size = mask * 50;
+        p.lse_base2 = mask & 1;
         memset(&plain, 0x11, sizeof(plain));
         memset(&general, 0x22, sizeof(general));
         args_attn_fwd(&p, 1, &entry, &plain, &grid[0], &why);
