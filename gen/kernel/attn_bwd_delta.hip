@@ -53,7 +53,7 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (entry >= (u32)a.batch)
         return;
     u32 before = uniform(x / (u32)a.heads_q);
-    struct place p = {sequence_of(a, (int)entry), (int)(x - before * (u32)a.heads_q), 0};
+    struct place p = {promised_sequence(a, (int)entry), (int)(x - before * (u32)a.heads_q), 0};
     int row = (int)((tiles - 1 - before) * KERNEL_TILE_Q + thread_id() / LANES);
     struct rows o = o_rows(args, p), d_o = do_rows(args, p);
 

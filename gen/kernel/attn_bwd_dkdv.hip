@@ -9,6 +9,7 @@
  * column is a key; lse and delta of the rows lie in LDS.
  */
 #define OWNS_KEYS 1
+#define SUMS_ELEMENTS 0
 
 #if KERNEL_DTYPE == 1
 #include "attn_bwd_f32.h"
@@ -42,53 +43,52 @@ DEVICE struct column column_of(const struct job &job)
 
 DEVICE void compute_dkdv(const struct attn_bwd_args &args, const struct job &job)
 {
-    const struct attn_problem &a = args.problem;
     const struct sequence &s = job.sequence;
     struct walk walk = plan_walk(s, job.first_key, job.end_key - 1);
     struct column column = column_of(job);
     struct place p = {s, 0, job.kv_head};
-    int first = job.first_key + (int)wave_id() * BLOCK;
     struct owned y;
-    y.x[0] = k_rows(args, p);
-    y.x[1] = v_rows(args, p);
-    y.view[0] = view_of(y.x[0], first, job.end_key);
-    y.view[1] = view_of(y.x[1], first, job.end_key);
-    if (KERNEL_DIM <= SLAB)
-        load_owned(y, 0);
-
-    int dim = a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v, slabs = (dim + SLAB - 1) / SLAB;
-#pragma unroll 1
-    for (int slab = 0; slab < slabs; slab++) {
-        struct results r = {};
-#pragma unroll 1
-        for (int i = 0; i < a.group; i++) {
-            struct attn_bwd_args now;
-            read_again(now);
-            p.head = job.kv_head * now.problem.group + i;
-            struct rows q = q_rows(now, p), d_o = do_rows(now, p);
-            struct vector_place vectors = vector_of(now.problem, p);
-            bool lower = carrier() == 0;
-            struct stream stream;
-            stream.mine = lower ? q : d_o;
-            stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
-            stream.vector_pitch = (u32)vectors.step * 4;
-            stream.factor = lower ? vectors.to_log2 : DELTA_FIRST ? -1.0f : 1.0f;
-            rewind(stream, walk.begin, s.seq_q);
-            walk_stream(r, y, stream, context_of(now.problem, p), column, walk, slab, slabs);
-        }
-        struct attn_bwd_args now;
-        read_again(now);
-        struct rows dk =
-            rows_of(now.dk, now.dk_stride, s.batch_k, s.start_k, p.kv_head, now.problem.dim_qk);
-        struct rows dv =
-            rows_of(now.dv, now.dv_stride, s.batch_k, s.start_k, p.kv_head, now.problem.dim_v);
-        if (now.dk)
-            store_result(r.r[0], now.problem.scale, dk, view_of(dk, first, job.end_key), slab);
-        if (now.dv)
-            store_result(r.r[1], 1, dv, view_of(dv, first, job.end_key), slab);
-        if (KERNEL_DIM <= SLAB)
-            break;
+    y.first = job.first_key + (int)wave_id() * BLOCK;
+    y.end = job.end_key;
+    if (KERNEL_DIM <= SLAB) {
+        load_owned(y, p, 0, 0);
+        load_owned(y, p, 1, 0);
     }
+
+    const int begin = wait_apart(walk.begin);
+    int slab = wait_apart(0);
+#pragma unroll 1
+    do {
+        struct results r = {};
+        if (awaited(begin) < walk.end) {
+            int left = wait_apart(args.problem.group);
+#pragma unroll 1
+            do {
+                const struct attn_bwd_args &now = args_here();
+                p.head = (job.kv_head + 1) * now.problem.group - awaited(left);
+                struct rows q = q_rows(now, p), d_o = do_rows(now, p);
+                struct vector_place vectors = vector_of(now.problem, p);
+                bool lower = carrier() == 0;
+                struct stream stream;
+                stream.mine = lower ? q : d_o;
+                stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
+                stream.vector_pitch = (u32)vectors.step * 4;
+                stream.factor = lower ? vectors.to_log2 : DELTA_FIRST ? -1.0f : 1.0f;
+                walk.begin = awaited(begin);
+                rewind(stream, walk.begin, s.seq_q);
+                walk_stream<OF_PRODUCT>(r, y, stream, context_of(now.problem, p), column, walk,
+                                        awaited(slab));
+                left = wait_apart(left - 1);
+            } while (awaited(left) > 0);
+        }
+        const struct attn_bwd_args &now = args_here();
+        struct rows dk = dk_rows(now, p), dv = dv_rows(now, p);
+        if (now.dk)
+            store_result(r.r[0], now.problem.scale, dk, view_of(dk, y.first, y.end), awaited(slab));
+        if (now.dv)
+            store_result(r.r[1], 1, dv, view_of(dv, y.first, y.end), awaited(slab));
+        slab = wait_apart(slab + 1);
+    } while (awaited(slab) < slabs_of(args_here().problem));
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -103,7 +103,7 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (entry >= (u32)a.batch)
         return;
     u32 tile = uniform(x / (u32)a.heads_k);
-    struct job job = {sequence_of(a, (int)entry), (int)(x - tile * (u32)a.heads_k),
+    struct job job = {promised_sequence(a, (int)entry), (int)(x - tile * (u32)a.heads_k),
                       (int)tile * KERNEL_TILE_K, 0};
     int left = job.sequence.seq_k - job.first_key;
     job.end_key = job.first_key + (left < KERNEL_TILE_K ? left : KERNEL_TILE_K);

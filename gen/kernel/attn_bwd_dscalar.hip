@@ -7,7 +7,12 @@
  * A workgroup computes those of one head, of one sequence for ALiBi; where all sequences share the
  * slopes (stride 0), that of sequence 0 sums over all of them. The order of all sums is fixed.
  */
+#if KERNEL_DTYPE == 1
 #include "attn_bwd_element.h"
+#else
+#define SUMS_ELEMENTS 1
+#include "attn_bwd_queries.h"
+#endif
 
 static SHARED float partial[THREADS];
 
@@ -28,14 +33,16 @@ DEVICE float sum_up(float x)
     return x;
 }
 
-DEVICE float dsink_of(const struct attn_bwd_args &args, int head)
+DEVICE float dsink_of(int head)
 {
-    const struct attn_problem &a = args.problem;
-    float sink2 = ((const GLOBAL float *)a.sinks)[head] * LOG2_E, sum = 0;
+    const float sink2 = ((const GLOBAL float *)args_here().problem.sinks)[head] * LOG2_E;
+    const int batch = args_here().problem.batch;
+    float sum = 0;
 #pragma unroll 1
-    for (int b = 0; b < a.batch; b++) {
-        const struct place p = place_of(a, b, head);
-        const struct vector_place vectors = vector_of(a, p);
+    for (int b = 0; b < batch; b++) {
+        const struct attn_bwd_args &args = args_here();
+        const struct place p = place_of(args.problem, b, head);
+        const struct vector_place vectors = vector_of(args.problem, p);
 #pragma unroll 1
         for (int m = (int)thread_id(); m < p.sequence.seq_q; m += THREADS)
             sum -= __builtin_amdgcn_exp2f(sink2 - lse2_at(args, vectors, m, p.sequence.seq_q)) *
@@ -44,24 +51,54 @@ DEVICE float dsink_of(const struct attn_bwd_args &args, int head)
     return sum_up(sum);
 }
 
-DEVICE float dalibi_of(const struct attn_bwd_args &args, int first, int end, int head)
+/* dS times the distance of query and key. */
+struct moment {
+    float sum;
+};
+
+#if KERNEL_DTYPE == 1
+
+DEVICE void add_place(struct moment &to, const struct place &p)
 {
-    float sum = 0;
 #pragma unroll 1
-    for (int b = first; b < end; b++) {
-        const struct element_inputs x = element_inputs_of(args, place_of(args.problem, b, head));
-        int from_end = x.sequence.seq_k - x.sequence.seq_q;
+    for (int m = 0; m < p.sequence.seq_q; m++) {
+        const int diagonal = m + diagonal_of(p);
+        struct key_range keys = keys_of_row(p.sequence, m);
 #pragma unroll 1
-        for (int m = 0; m < x.sequence.seq_q; m++) {
-            struct key_range keys = keys_of_row(x.sequence, m);
-#pragma unroll 1
-            for (int n = keys.first + (int)thread_id(); n <= keys.last; n += THREADS) {
-                int distance = m + from_end - n;
-                sum -= element_of(args, x, m, n).ds * (float)(distance < 0 ? -distance : distance);
-            }
-        }
+        for (int n = keys.first + (int)thread_id(); n <= keys.last; n += THREADS)
+            to.sum += weights_of<OF_TERMS>(p, m, n).d * __builtin_fabsf((float)(diagonal - n));
     }
-    return sum_up(sum);
+}
+
+#else
+
+DEVICE void take_block(struct moment &to, block_acc &, block_acc &ds, const struct context &context,
+                       const struct column &column, int row, int)
+{
+    const int diagonal = column.index + diagonal_of(context.place) - row;
+#pragma unroll
+    for (int i = 0; i < ACC; i++)
+        to.sum += ds[i] * __builtin_fabsf((float)(diagonal - (int)acc_row(i)));
+}
+
+DEVICE void add_place(struct moment &to, const struct place &p)
+{
+#pragma unroll 1
+    for (int first = 0; first < p.sequence.seq_q; first += KERNEL_TILE_Q) {
+        const struct job job = job_of(p, first);
+        add_elements(to, job, plan_walk(p.sequence, first, job.end_row - 1));
+    }
+}
+
+#endif
+
+DEVICE float dalibi_of(int first, int end, int head)
+{
+    struct moment moment = {0};
+#pragma unroll 1
+    for (int b = first; b < end; b++)
+        add_place(moment, place_of(args_here().problem, b, head));
+    return sum_up(-moment.sum);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -74,12 +111,12 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     int head = (int)__builtin_amdgcn_workgroup_id_x();
 
     if (args.dsinks && entry == 0) {
-        float sum = dsink_of(args, head);
+        float sum = dsink_of(head);
         if (thread_id() == 0)
             ((GLOBAL float *)args.dsinks)[head] = sum;
     }
     if (args.dalibi && entry < (a.alibi_stride ? a.batch : 1)) {
-        float sum = dalibi_of(args, entry, a.alibi_stride ? entry + 1 : a.batch, head);
+        float sum = dalibi_of(entry, a.alibi_stride ? entry + 1 : a.batch, head);
         if (thread_id() == 0)
             ((GLOBAL float *)args.dalibi)[entry * a.alibi_stride + head] = sum;
     }

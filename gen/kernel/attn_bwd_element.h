@@ -1,37 +1,12 @@
 /*
- * P and dS of single elements, each by one lane that reads its rows from memory: for the results
- * that have no matrix product worth a name, and for f32, of which not every GPU has one.
+ * P and dS of single elements in f32, each by one lane that reads its rows from memory: not every
+ * GPU has a matrix product in f32.
  */
 #ifndef AOTHIP_ATTN_BWD_ELEMENT_H
 #define AOTHIP_ATTN_BWD_ELEMENT_H
 
 #include "attn_bwd_rows.h"
 #include "attn_bwd_score.h"
-
-/* The inputs of one (sequence, head). Uniform. */
-struct element_inputs {
-    struct sequence sequence;
-    struct rows q, k, v, d_o;
-    struct vector_place vectors;
-    struct score_context score;
-};
-
-DEVICE struct element_inputs element_inputs_of(const struct attn_bwd_args &args,
-                                               const struct place &p)
-{
-    return {p.sequence,
-            q_rows(args, p),
-            k_rows(args, p),
-            v_rows(args, p),
-            do_rows(args, p),
-            vector_of(args.problem, p),
-            score_context_of(args.problem, p.sequence, p.head)};
-}
-
-DEVICE struct place place_of(const struct attn_problem &a, int entry, int head)
-{
-    return {sequence_of(a, entry), head, (int)uniform((u32)head / (u32)a.group)};
-}
 
 /* The keys that row `row` sees: first .. last. */
 struct key_range {
@@ -45,28 +20,55 @@ DEVICE struct key_range keys_of_row(const struct sequence &s, int row)
     return {first > 0 ? first : 0, last < s.seq_k - 1 ? last : s.seq_k - 1};
 }
 
+/* Row `row` of x times row `other` of y; y's channels lie one next to the other. */
 DEVICE float dot_of(const struct rows &x, int row, const struct rows &y, int other)
 {
-    float sum = 0;
+    typedef float f32x4 __attribute__((ext_vector_type(4)));
+    typedef const GLOBAL f32x4 f32x4_anywhere __attribute__((aligned(4)));
+    const GLOBAL char *a = (const GLOBAL char *)x.base + row * x.pitch;
+    const GLOBAL char *b = (const GLOBAL char *)y.base + other * y.pitch;
+    int channel = 0;
+    f32x4 sum = 0;
+    if (x.channel == 4)
 #pragma unroll 1
-    for (int channel = 0; channel < x.dim; channel++)
-        sum = __builtin_fmaf(element_at(x, row, channel), element_at(y, other, channel), sum);
-    return sum;
+        for (; channel + 4 <= x.dim; channel += 4)
+            sum = __builtin_elementwise_fma(*(f32x4_anywhere *)(a + channel * 4),
+                                            *(f32x4_anywhere *)(b + channel * 4), sum);
+#pragma unroll 1
+    for (; channel < x.dim; channel++)
+        sum.x = __builtin_fmaf(*(const GLOBAL float *)(a + channel * x.channel),
+                               *(const GLOBAL float *)(b + channel * 4), sum.x);
+    return (sum.x + sum.y) + (sum.z + sum.w);
 }
 
+struct weights {
+    float p; /* P~ */
+    float d; /* dX or dS, as is asked for */
+};
+
 /* Zeros for an element that does not exist or is not visible. */
-DEVICE struct score_gradient element_of(const struct attn_bwd_args &args,
-                                        const struct element_inputs &x, int row, int key)
+template <enum gradient of>
+DEVICE struct weights weights_of(const struct place &p, int row, int key)
 {
-    struct score_gradient none = {0, 0, 0};
-    if (row < 0 || row >= x.sequence.seq_q)
+    typedef float one __attribute__((ext_vector_type(1)));
+    const struct sequence &q = p.sequence;
+    const struct weights none = {0, 0};
+    if (row < 0 || row >= q.seq_q)
         return none;
-    struct key_range keys = keys_of_row(x.sequence, row);
+    struct key_range keys = keys_of_row(q, row);
     if (key < keys.first || key > keys.last)
         return none;
-    return differentiate(x.score, dot_of(x.q, row, x.k, key), dot_of(x.d_o, row, x.v, key),
-                         lse2_at(args, x.vectors, row, x.sequence.seq_q),
-                         delta_at(args, x.vectors, row, x.sequence.seq_q), row, key);
+    one s, dp, lse2, delta;
+    s.x = dot_of(q_rows(args_here(), p), row, k_rows(args_here(), p), key);
+    dp.x = dot_of(do_rows(args_here(), p), row, v_rows(args_here(), p), key);
+    const struct attn_bwd_args &args = args_here();
+    const struct vector_place vectors = vector_of(args.problem, p);
+    lse2.x = lse2_at(args, vectors, row, q.seq_q);
+    delta.x = delta_at(args, vectors, row, q.seq_q);
+    differentiate<of, 1>(
+        s, dp, lse2, delta, p, [&](int) { return element{row, key}; }, [](int) { return true; },
+        [&](const struct dropout &d) { return kept_quad(d, row, (u32)key / 4) >> (key % 4) & 1; });
+    return {s.x, dp.x};
 }
 
 #endif

@@ -56,51 +56,43 @@ DEVICE int smaller(int a, int b)
 
 #if OWNS_KEYS
 
-DEVICE void compute_row(const struct attn_bwd_args &args, const struct sequence &s, int kv_head,
-                        int key)
+DEVICE void compute_row(struct place p, int key)
 {
-    const struct attn_problem &a = args.problem;
+    const struct sequence &s = p.sequence;
     struct channels dk = {}, dv = {};
-    int first = __builtin_elementwise_sub_sat(key, s.key_last);
-    int last = smaller(__builtin_elementwise_sub_sat(key, s.key_first), s.seq_q - 1);
+    const int first = __builtin_elementwise_sub_sat(key, s.key_last);
+    const int last = smaller(__builtin_elementwise_sub_sat(key, s.key_first), s.seq_q - 1);
 #pragma unroll 1
-    for (int i = 0; i < a.group; i++) {
-        const struct element_inputs x =
-            element_inputs_of(args, {s, kv_head * a.group + i, kv_head});
+    for (int left = args_here().problem.group; left > 0; left--) {
+        p.head = (p.kv_head + 1) * args_here().problem.group - left;
 #pragma unroll 1
         for (int m = first > 0 ? first : 0; m <= last; m += KERNEL_WAVE) {
-            struct score_gradient g = element_of(args, x, m + (int)lane_id(), key);
+            const struct weights w = weights_of<OF_PRODUCT>(p, m + (int)lane_id(), key);
             int count = smaller(last - m + 1, KERNEL_WAVE);
-            add_rows(dv, g.p_kept, x.d_o, m, count);
-            add_rows(dk, g.dx, x.q, m, count);
+            add_rows(dv, w.p, do_rows(args_here(), p), m, count);
+            add_rows(dk, w.d, q_rows(args_here(), p), m, count);
         }
     }
+    const struct attn_bwd_args &args = args_here();
     if (args.dk)
-        store_channels(dk, a.scale,
-                       rows_of(args.dk, args.dk_stride, s.batch_k, s.start_k, kv_head, a.dim_qk),
-                       key);
+        store_channels(dk, args.problem.scale, dk_rows(args, p), key);
     if (args.dv)
-        store_channels(
-            dv, 1, rows_of(args.dv, args.dv_stride, s.batch_k, s.start_k, kv_head, a.dim_v), key);
+        store_channels(dv, 1, dv_rows(args, p), key);
 }
 
 #else
 
-DEVICE void compute_row(const struct attn_bwd_args &args, const struct sequence &s, int head,
-                        int row)
+DEVICE void compute_row(const struct place &p, int row)
 {
-    const struct attn_problem &a = args.problem;
-    const struct element_inputs x =
-        element_inputs_of(args, {s, head, (int)uniform((u32)head / (u32)a.group)});
-    struct key_range keys = keys_of_row(s, row);
+    struct key_range keys = keys_of_row(p.sequence, row);
     struct channels dq = {};
 #pragma unroll 1
     for (int n = keys.first; n <= keys.last; n += KERNEL_WAVE) {
-        struct score_gradient g = element_of(args, x, row, n + (int)lane_id());
-        add_rows(dq, g.dx, x.k, n, smaller(keys.last - n + 1, KERNEL_WAVE));
+        const struct weights w = weights_of<OF_PRODUCT>(p, row, n + (int)lane_id());
+        add_rows(dq, w.d, k_rows(args_here(), p), n, smaller(keys.last - n + 1, KERNEL_WAVE));
     }
-    store_channels(dq, a.scale,
-                   rows_of(args.dq, args.dq_stride, s.batch_q, s.start_q, head, a.dim_qk), row);
+    const struct attn_bwd_args &args = args_here();
+    store_channels(dq, args.problem.scale, dq_rows(args, p), row);
 }
 
 #endif
@@ -116,15 +108,15 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
 
     if (entry >= (u32)a.batch)
         return;
-    const struct sequence s = sequence_of(a, (int)entry);
     u32 tile = uniform(x / heads), head = x - tile * heads;
     if (!OWNS_KEYS)
         tile = ((u32)a.seq_q + OWNED_ROWS - 1) / OWNED_ROWS - 1 - tile;
-    int first = (int)(tile * OWNED_ROWS + wave_id() * ROWS), end = OWNS_KEYS ? s.seq_k : s.seq_q;
-    end = smaller(first + ROWS, end);
+    const struct place p = place_of(a, (int)entry, (int)(OWNS_KEYS ? head * (u32)a.group : head));
+    int first = (int)(tile * OWNED_ROWS + wave_id() * ROWS);
+    int end = smaller(first + ROWS, OWNS_KEYS ? p.sequence.seq_k : p.sequence.seq_q);
 #pragma unroll 1
     for (int row = first; row < end; row++)
-        compute_row(args, s, (int)head, row);
+        compute_row(p, row);
 }
 
 #endif

@@ -17,6 +17,18 @@
 
 enum { ELEMENT_BYTES = KERNEL_DTYPE == 1 ? 4 : 2 };
 
+/*
+ * The kernel's arguments, not to be read before this point. What a walk does not need waits in
+ * memory meanwhile: held in scalar registers, it would be more than there are.
+ */
+DEVICE const struct attn_bwd_args &args_here()
+{
+    typedef const __attribute__((address_space(4))) struct attn_bwd_args *const_args;
+    const_args at = (const_args)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(at));
+    return *(const struct attn_bwd_args *)at;
+}
+
 /* The (sequence, head) matrix of a tensor, from row 0 of the sequence on. Uniform. */
 struct rows {
     char *base;
@@ -38,37 +50,90 @@ struct place {
     int head, kv_head;
 };
 
+/*
+ * A caller who promised fewer rows than a sequence has gets those that it promised, as from the
+ * forward pass. Diagonals stay where they are.
+ */
+DEVICE struct sequence promised_sequence(const struct attn_problem &a, int number)
+{
+    struct sequence s = sequence_of(a, number);
+    s.seq_q = s.seq_q < a.seq_q ? s.seq_q : a.seq_q;
+    return s;
+}
+
+/* seq_k - seq_q of the whole sequence. */
+DEVICE int diagonal_of(const struct place &p)
+{
+    const struct sequence s = sequence_of(args_here().problem, p.sequence.number);
+    return s.seq_k - s.seq_q;
+}
+
+DEVICE struct place place_of(const struct attn_problem &a, int entry, int head)
+{
+    return {promised_sequence(a, entry), head, (int)uniform((u32)head / (u32)a.group)};
+}
+
+/* Rows of the side of the queries, of that of the keys. */
+DEVICE struct rows query_rows(const struct attn_bwd_args &args, const struct place &p,
+                              kernarg_u64 data, const struct kernarg_strides &stride, int dim)
+{
+    const struct sequence &s = p.sequence;
+    int batch = args.problem.q_seqs.packed ? 0 : s.number;
+    return rows_of(data, stride, batch, s.start_q, p.head, dim);
+}
+
+DEVICE struct rows key_rows(const struct attn_bwd_args &args, const struct place &p,
+                            kernarg_u64 data, const struct kernarg_strides &stride, int dim)
+{
+    const struct sequence &s = p.sequence;
+    int batch = args.problem.k_seqs.packed ? 0 : s.number;
+    return rows_of(data, stride, batch, s.start_k, p.kv_head, dim);
+}
+
 DEVICE struct rows q_rows(const struct attn_bwd_args &args, const struct place &p)
 {
     const struct attn_problem &a = args.problem;
-    return rows_of(a.q, a.q_stride, p.sequence.batch_q, p.sequence.start_q, p.head, a.dim_qk);
+    return query_rows(args, p, a.q, a.q_stride, a.dim_qk);
 }
 
 DEVICE struct rows k_rows(const struct attn_bwd_args &args, const struct place &p)
 {
     const struct attn_problem &a = args.problem;
-    return rows_of(a.k, a.k_stride, p.sequence.batch_k, p.sequence.start_k, p.kv_head, a.dim_qk);
+    return key_rows(args, p, a.k, a.k_stride, a.dim_qk);
 }
 
 DEVICE struct rows v_rows(const struct attn_bwd_args &args, const struct place &p)
 {
     const struct attn_problem &a = args.problem;
-    return rows_of(a.v, a.v_stride, p.sequence.batch_k, p.sequence.start_k, p.kv_head, a.dim_v);
+    return key_rows(args, p, a.v, a.v_stride, a.dim_v);
 }
 
 DEVICE struct rows o_rows(const struct attn_bwd_args &args, const struct place &p)
 {
-    return rows_of(args.o, args.o_stride, p.sequence.batch_q, p.sequence.start_q, p.head,
-                   args.problem.dim_v);
+    return query_rows(args, p, args.o, args.o_stride, args.problem.dim_v);
 }
 
 DEVICE struct rows do_rows(const struct attn_bwd_args &args, const struct place &p)
 {
-    struct rows x = rows_of(args.d_o, args.do_stride, p.sequence.batch_q, p.sequence.start_q,
-                            p.head, args.problem.dim_v);
+    struct rows x = query_rows(args, p, args.d_o, args.do_stride, args.problem.dim_v);
     if (KERNEL_UNALIGNED)
         x.channel = args.do_channel * ELEMENT_BYTES;
     return x;
+}
+
+DEVICE struct rows dq_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    return query_rows(args, p, args.dq, args.dq_stride, args.problem.dim_qk);
+}
+
+DEVICE struct rows dk_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    return key_rows(args, p, args.dk, args.dk_stride, args.problem.dim_qk);
+}
+
+DEVICE struct rows dv_rows(const struct attn_bwd_args &args, const struct place &p)
+{
+    return key_rows(args, p, args.dv, args.dv_stride, args.problem.dim_v);
 }
 
 /* Rows first .. first + count - 1 of a matrix; count <= 0: none exist. Uniform. */
@@ -252,7 +317,7 @@ DEVICE float delta_at(const struct attn_bwd_args &args, const struct vector_plac
 }
 
 /*
- * The first `rows` elements of lse or delta of one (sequence, head), as far as they exist in
+ * The first `rows` > 0 elements of lse or delta of one (sequence, head), as far as they exist in
  * memory; what lies beyond is loaded as 0. Uniform.
  */
 DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct vector_place &place,
@@ -260,7 +325,7 @@ DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct v
 {
     kernarg_i64 span = (rows - 1) * place.step + 1, room = place.size - place.first;
     kernarg_i64 bytes = (span < room ? span : room) * 4;
-    bytes = rows > 0 && place.first >= 0 && bytes > 0 ? bytes : 0;
+    bytes = place.first >= 0 && bytes > 0 ? bytes : 0;
     return __builtin_amdgcn_make_buffer_rsrc((char *)vector + place.first * 4, 0,
                                              (int)(bytes < 0xfffffffc ? bytes : 0xfffffffc),
                                              DESCRIPTOR_WORD3);

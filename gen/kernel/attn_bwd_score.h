@@ -1,65 +1,105 @@
 /*
- * One element of P and dS, with every score feature. kernarg.h has the order of the terms.
+ * P and dS of some elements of a lane, with every score feature. kernarg.h has the order of the
+ * terms.
  *
  *     P = exp(s - lse),  P~ = kept ? P * dropout_scale : 0          (what multiplied V)
  *     dS = P * ((kept ? dropout_scale * dP : 0) - delta),  dP = dO . V
  *     dX = dS * (1 - tanh(x / softcap)^2)                           (x = scale * q . k)
+ *
+ * What the features need is read from the arguments where they are: all of it at once is more than
+ * there are scalar registers, and most problems have none of them.
  */
 #ifndef AOTHIP_ATTN_BWD_SCORE_H
 #define AOTHIP_ATTN_BWD_SCORE_H
 
+#include "attn_bwd_rows.h"
 #include "philox.h"
 #include "score.h"
 
-struct score_context {
-    struct score_terms terms; /* with softcap 0: capping is done here */
-    struct dropout dropout;
-    float scale, softcap, softcap_inverse;
-    float dropout_scale;
-    bool dropping;
+/* Of x: dX. Of the terms that are added to the score, such as the bias: dS. */
+enum gradient { OF_PRODUCT, OF_TERMS };
+
+/* A query row and a key, which exist. */
+struct element {
+    int row, key;
 };
 
-DEVICE struct score_context score_context_of(const struct attn_problem &a,
-                                             const struct sequence &sequence, int head)
+DEVICE struct score_terms terms_here(const struct place &p)
 {
-    struct score_context c = {};
-    c.terms = score_terms_of(a, sequence, head);
-    c.softcap = c.terms.softcap;
-    c.softcap_inverse = c.terms.softcap_inverse;
-    c.terms.softcap = 0;
-    c.dropout = dropout_of(a, sequence.number, head);
-    c.scale = a.scale;
-    c.dropout_scale = a.dropout_scale;
-    c.dropping = a.flags & KERNARG_DROPOUT;
-    return c;
+    return score_terms_of(args_here().problem, p.sequence, p.head);
 }
 
-struct score_gradient {
-    float p_kept; /* P~ */
-    float ds;     /* dS: the gradient of bias, and of the ALiBi term */
-    float dx;     /* dX: the gradient of scale * q . k */
-};
-
-/* For an element that exists and is visible. */
-DEVICE struct score_gradient differentiate(const struct score_context &c, float qk, float dp,
-                                           float lse2, float delta, int row, int key)
+/* Calls f(i) for each element, few at a time: the addresses of all would not fit the registers. */
+template <int count, class F> DEVICE void each_element(F f)
 {
-    float s = c.scale * qk, slope = 1;
-    if (c.softcap > 0) {
-        float t = tanh_of(s * c.softcap_inverse);
-        s = c.softcap * t;
-        slope = 1 - t * t;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        if (i % 4 == 0)
+            __builtin_amdgcn_sched_barrier(0);
+        f(i);
     }
-    s = score_of(c.terms, s, row, key);
-    float p = __builtin_amdgcn_exp2f(__builtin_fmaf(s, LOG2_E, -lse2));
-    float p_kept = p;
-    if (c.dropping) {
-        bool kept = kept_quad(c.dropout, row, (u32)key / 4) >> (key % 4) & 1;
-        p_kept = kept ? p * c.dropout_scale : 0;
-        dp = kept ? dp * c.dropout_scale : 0;
+}
+
+/* s, scale * q . k, becomes the score. Soft-capping multiplies its slope to dp if that is wanted.
+ */
+template <enum gradient of, int count, class V, class At>
+DEVICE void add_terms(V &s, V &dp, const struct place &p, At at)
+{
+    if (args_here().problem.softcap > 0) {
+        const struct score_terms t = terms_here(p);
+        each_element<count>([&](int i) {
+            float capped = tanh_of(s[i] * t.softcap_inverse);
+            s[i] = t.softcap * capped;
+            if (of == OF_PRODUCT)
+                dp[i] *= 1 - capped * capped;
+        });
     }
-    float ds = p * (dp - delta);
-    return {p_kept, ds, ds * slope};
+    if (args_here().problem.alibi) {
+        const struct score_terms t = terms_here(p);
+        const int diagonal = diagonal_of(p);
+        each_element<count>([&](int i) {
+            s[i] -= t.slope * __builtin_fabsf((float)(at(i).row + diagonal - at(i).key));
+        });
+    }
+    if (args_here().problem.bias.data) {
+        const struct score_terms t = terms_here(p);
+        each_element<count>([&](int i) { s[i] += bias_at(t, at(i).row, at(i).key); });
+    }
+    if (args_here().problem.keep.data) {
+        const struct score_terms t = terms_here(p);
+        each_element<count>([&](int i) {
+            const GLOBAL char *keep = (const GLOBAL char *)t.keep + at(i).row * t.keep_row;
+            s[i] = keep[at(i).key * t.keep_key] ? s[i] : -__builtin_inff();
+        });
+    }
+}
+
+/*
+ * In place, s = q . k to P~ and dp = dO . V to the gradient; both 0 where seen(i) is not. at(i) is
+ * the element, or another one that exists where it does not. Bit i of kept_of(dropout) says whether
+ * dropout keeps it.
+ */
+template <enum gradient of, int count, class V, class At, class Seen, class Kept>
+DEVICE void differentiate(V &s, V &dp, const V &lse2, const V &delta, const struct place &p, At at,
+                          Seen seen, Kept kept_of)
+{
+    u32 kept = ~0u;
+    float kept_scale = 1;
+    if (args_here().problem.flags & KERNARG_DROPOUT) {
+        const struct attn_problem &a = args_here().problem;
+        kept = kept_of(dropout_of(a, p.sequence.number, p.head));
+        kept_scale = a.dropout_scale;
+        each_element<count>([&](int i) { dp[i] = kept >> i & 1 ? dp[i] * kept_scale : 0; });
+    }
+    s *= args_here().problem.scale;
+    dp -= delta;
+    add_terms<of, count>(s, dp, p, at);
+    each_element<count>([&](int i) {
+        float weight = __builtin_amdgcn_exp2f(__builtin_fmaf(s[i], LOG2_E, -lse2[i]));
+        weight = seen(i) ? weight : 0;
+        dp[i] = seen(i) ? weight * dp[i] : 0;
+        s[i] = kept >> i & 1 ? weight * kept_scale : 0;
+    });
 }
 
 #endif

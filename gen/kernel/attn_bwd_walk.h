@@ -21,39 +21,26 @@
  * results want it.
  *
  * Compile-time parameters beside those of images/matrix.def: OWNS_KEYS (dkdv), STREAM_ROWS,
- * OWNED_ROWS = WAVES * BLOCK.
+ * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS).
  */
 #ifndef AOTHIP_ATTN_BWD_WALK_H
 #define AOTHIP_ATTN_BWD_WALK_H
 
-#include "attn_bwd_rows.h"
+#include "attn_bwd_block.h"
 #include "attn_bwd_lds.h"
-#if KERNEL_SCORE
-#include "attn_bwd_score.h"
-#endif
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    TURNED = OWNS_KEYS ? 2 : 1, /* streamed tensors that are wanted in both orders */
-    CARRIERS = THREADS / 2,     /* threads that carry one tensor */
+    TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS,       /* streamed tensors wanted in both orders */
+    CARRIERS = THREADS / 2,                           /* threads that carry one tensor */
     UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS, /* rows whose chunk a thread carries */
 };
 
 /*
  * On wave32 hardware the owned operands do not fit into registers beside the results. Each wave
- * keeps its own in LDS.
+ * keeps its own in LDS. For OWNED_AGAIN see attn_bwd_block.h.
  */
 #define OWNED_IN_LDS (KERNEL_WAVE == 32)
-
-/*
- * On wave64 hardware they do, but for V beside dK and dV of 128 channels: two waves a SIMD leave
- * 256 registers, of which the results take half. V comes from memory, where it is in the cache,
- * again for every block of rows.
- */
-#define OWNED_AGAIN (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM == 128 && !KERNEL_UNALIGNED)
-
-/* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
-#define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
 
 static_assert(KERNEL_DIM <= SLAB || KERNEL_SCORE, "slabs come with all features");
 static_assert(OWNED_ROWS == KERNEL_WAVES * BLOCK, "a wave owns one block");
@@ -62,30 +49,10 @@ static_assert(UNIT_ROWS % 4 == 0 || (UNIT_ROWS == 2 && KERNEL_WAVE == 64),
 static_assert(KERNEL_WAVES % 2 == 0, "a wave carries one tensor");
 
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
-static SHARED __attribute__((aligned(16))) char turned_tile[TURNED][SLAB * LINE_BYTES];
+static SHARED __attribute__((
+    aligned(16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? SLAB * LINE_BYTES : 16];
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
-#if OWNS_KEYS
-static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse2, delta */
-#endif
-
-typedef float f32x4 __attribute__((ext_vector_type(4)));
-
-/*
- * The kernel's arguments, read again from here on. What a walk does not need then waits in memory
- * meanwhile: held in scalar registers, it would be more than there are.
- */
-DEVICE void read_again(struct attn_bwd_args &args)
-{
-    kernarg_u64 from = (kernarg_u64)__builtin_amdgcn_kernarg_segment_ptr();
-    asm volatile("" : "+s"(from));
-#pragma unroll
-    for (u32 i = 0; i < sizeof(args) / 8; i++) {
-        kernarg_u64 word = ((const __attribute__((address_space(4))) kernarg_u64 *)from)[i];
-        __builtin_memcpy((char *)&args + i * 8, &word, 8);
-    }
-}
-
 /* What streams by, for one query head. Uniform. */
 struct stream {
     struct rows mine;      /* of the tensor that this wave carries */
@@ -127,17 +94,6 @@ DEVICE u32 carrier()
     return wave_id() / (KERNEL_WAVES / 2);
 }
 
-/*
- * Where registers are short, what follows from x is computed anew in every step rather than held
- * throughout the walk.
- */
-DEVICE u32 stay_here(u32 x)
-{
-    if (KERNEL_UNALIGNED || OWNED_AGAIN)
-        asm volatile("" : "+v"(x));
-    return x;
-}
-
 /* Slab `slab` of the stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct stream &x, int slab)
 {
@@ -149,12 +105,6 @@ DEVICE void load_cargo(struct cargo &to, const struct stream &x, int slab)
     to.vector = __builtin_bit_cast(
         float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
 #endif
-}
-
-/* Place of row `row` in row_vector: a lane's rows of a block one after another. */
-DEVICE u32 vector_slot(u32 row)
-{
-    return KERNEL_WAVE == 64 ? row : row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
 }
 
 /* Rows first .. of the unit, the first of which is row `row` of the tile, as columns. */
@@ -184,7 +134,7 @@ DEVICE void store_cargo(const struct cargo &from, const struct stream &x)
 #pragma unroll
     for (int i = 0; i < UNIT_ROWS; i++)
         *(u32x4 *)(row_tile[which] + row_chunk_at(row + i, chunk)) = from.chunk[i];
-    if (OWNS_KEYS || which == 0) {
+    if (TURNED == 2 || which < TURNED) {
 #pragma unroll
         for (int first = 0; first < UNIT_ROWS; first += 4)
             turn_rows(turned_tile[TURNED == 2 ? which : 0], from, first, row + first, chunk);
@@ -197,39 +147,50 @@ DEVICE void store_cargo(const struct cargo &from, const struct stream &x)
 #endif
 }
 
-/* The owned tensors and what the wave knows of its columns. */
+/* The wave's columns of the owned tensors. */
 struct owned {
-    struct rows x[2];
-    struct rows_view view[2]; /* of the wave's columns */
+    int first, end; /* the wave's first column; that behind the workgroup's last existing one */
     block_frag frag[2][OWNED_IN_LDS ? 1 : SLAB_STEPS];
 #if OWNED_AGAIN
     __amdgpu_buffer_rsrc_t buffer; /* of V */
-    u32 again;                     /* where the lane's first chunk of V lies in it */
-    int room;                      /* channels from there to the row's end */
+    u32 pitch, again;              /* of V; where the lane's first chunk of it lies in the buffer */
+    int dim, room;                 /* of V; channels from there to the row's end */
 #endif
 };
 
-/* Slab `slab` of the wave's columns. */
-DEVICE void load_owned(struct owned &y, int slab)
+DEVICE struct rows owned_rows(const struct attn_bwd_args &args, const struct place &p, int t)
 {
-#pragma unroll
-    for (int t = 0; t < 2 - OWNED_AGAIN; t++) {
+    if (OWNS_KEYS)
+        return t == 0 ? k_rows(args, p) : v_rows(args, p);
+    return t == 0 ? q_rows(args, p) : do_rows(args, p);
+}
+
+/* Slab `slab` of the wave's columns of owned tensor t. */
+DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
+{
+    const struct rows x = owned_rows(args_here(), p, t);
+    const struct rows_view view = view_of(x, y.first, y.end);
+#if OWNED_AGAIN
+    if (t == 1) {
+        y.buffer = describe(view, x);
+        y.pitch = (u32)x.pitch;
+        y.dim = x.dim;
+        return;
+    }
+#endif
 #if OWNED_IN_LDS
 #pragma unroll 1
-        for (u32 at = lane_id(); at < BLOCK * SLAB_CHUNKS; at += KERNEL_WAVE) {
-            u32 row = at / SLAB_CHUNKS, chunk = at % SLAB_CHUNKS;
-            *(u32x4 *)(owned_tile[t] + row_chunk_at(wave_id() * BLOCK + row, chunk)) =
-                load_chunk(y.view[t], y.x[t], row, (u32)slab * SLAB + chunk * CHUNK);
-        }
-#else
-#pragma unroll
-        for (int step = 0; step < SLAB_STEPS; step++)
-            y.frag[t][step] = load_chunk(y.view[t], y.x[t], lane_column(),
-                                         (u32)slab * SLAB + 16 * step + CHUNK * lane_half());
-#endif
+    for (u32 at = lane_id(); at < BLOCK * SLAB_CHUNKS; at += KERNEL_WAVE) {
+        u32 row = at / SLAB_CHUNKS, chunk = at % SLAB_CHUNKS;
+        *(u32x4 *)(owned_tile[t] + row_chunk_at(wave_id() * BLOCK + row, chunk)) =
+            load_chunk(view, x, row, (u32)slab * SLAB + chunk * CHUNK);
     }
-#if OWNED_AGAIN
-    y.buffer = describe(y.view[1], y.x[1]);
+#else
+    const u32 lane = stay_here(lane_id());
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++)
+        y.frag[t][step] = load_chunk(view, x, lane % BLOCK,
+                                     (u32)slab * SLAB + 16 * step + CHUNK * (lane / BLOCK));
 #endif
 }
 
@@ -242,16 +203,6 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int step)
         return load_chunk_at(y.buffer, 16 * step < y.room ? y.again : NOWHERE, 32 * step);
 #endif
     return y.frag[t][step];
-}
-
-/*
- * On wave32 hardware operands are the largest thing in the registers: those of one instruction are
- * there while those of the next one are on their way, and the compiler may not load more ahead.
- */
-DEVICE void no_further()
-{
-    if (KERNEL_WAVE == 32)
-        __builtin_amdgcn_sched_barrier(0);
 }
 
 /* S or dP += X Y^T */
@@ -291,185 +242,24 @@ DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int
     }
 }
 
-/*
- * Rows of the stream that a column sees: first .. last. Both grow with the column.
- *
- *     dq      row = key,   column = query:  m + key_first <= n <= m + key_last
- *     dkdv    row = query, column = key:    n - key_last <= m <= n - key_first
- */
-struct row_interval {
-    int first, last;
-};
-
-DEVICE struct row_interval visible_rows(const struct sequence &s, int column)
-{
-#if OWNS_KEYS
-    int first = __builtin_elementwise_sub_sat(column, s.key_last);
-    int last = __builtin_elementwise_sub_sat(column, s.key_first), end = s.seq_q - 1;
-#else
-    int first = __builtin_elementwise_add_sat(column, s.key_first);
-    int last = __builtin_elementwise_add_sat(column, s.key_last), end = s.seq_k - 1;
-#endif
-    return {first > 0 ? first : 0, last < end ? last : end};
-}
-
-/* The same for a column that may not exist, and then sees nothing. */
-DEVICE struct row_interval visible_rows_below(const struct sequence &s, int column, int columns)
-{
-    struct row_interval none = {0, -1};
-    return column < columns ? visible_rows(s, column) : none;
-}
-
-/* What a lane knows of its column. */
-struct column {
-    int index;
-    struct row_interval visible;
-    u32 count;                /* rows in it */
-    struct row_interval full; /* rows that all columns of the wave see. Uniform */
-    struct row_interval any;  /* rows that some column of the wave sees. Uniform */
-#if !OWNS_KEYS
-    float lse2, delta;
-#endif
-};
-
-/* Everything that turns S and dP of one head into P~ and dS. Uniform. */
-struct context {
-#if KERNEL_SCORE
-    struct score_context score;
-#else
-    float factor; /* scale * log2(e), not 0: the smallest number does to a score what 0 would */
-    float masked; /* a score that gives P = 0 */
-#endif
-};
-
-DEVICE struct context context_of(const struct attn_problem &a, const struct place &p)
-{
-    struct context c = {};
-#if KERNEL_SCORE
-    c.score = score_context_of(a, p.sequence, p.head);
-#else
-    (void)p;
-    c.factor = a.scale * LOG2_E;
-    if (__builtin_fabsf(c.factor) < 0x1p-149f)
-        c.factor = 0x1p-149f;
-    c.masked = c.factor > 0 ? -__builtin_inff() : __builtin_inff();
-#endif
-    return c;
-}
-
-#if OWNS_KEYS
-/* What row_vector[which] has for this lane's rows of a block. */
-DEVICE block_acc row_values(int which, int block)
-{
-    block_acc x;
-#pragma unroll
-    for (int i = 0; i < ACC; i += 4) {
-        u32 slot = block * BLOCK + vector_slot(acc_row(i));
-        f32x4 four = *(const f32x4 *)&row_vector[which][slot];
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            x[i + j] = four[j];
-    }
-    return x;
-}
-#endif
-
-/* What dP starts from. */
-DEVICE block_acc first_dp(int block)
-{
-#if DELTA_FIRST
-    return row_values(1, block);
-#else
-    (void)block;
-    return zero_acc();
-#endif
-}
-
-/* Whether the column sees row `row` + acc_row(i). */
-DEVICE bool sees(const struct column &column, int row, int i)
-{
-    u32 above = (u32)(row + (int)acc_row(0) - column.visible.first);
-    return above + (acc_row(i) - acc_row(0)) < column.count;
-}
-
-#if KERNEL_SCORE
-
-/* S to P~ and dP to dX, in place, for the block whose first row is `row`. */
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
-{
-#if OWNS_KEYS
-    const block_acc lse2 = row_values(0, block), delta = row_values(1, block);
-#else
-    const block_acc lse2 = column.lse2, delta = column.delta;
-    (void)block;
-#endif
-#pragma unroll
-    for (int i = 0; i < ACC; i++) {
-        __builtin_amdgcn_sched_barrier(0);
-        struct score_gradient g = {0, 0, 0};
-        int r = row + (int)acc_row(i);
-        if (sees(column, row, i)) {
-            int m = OWNS_KEYS ? r : column.index, n = OWNS_KEYS ? column.index : r;
-            g = differentiate(context.score, s[i], dp[i], lse2[i], delta[i], m, n);
-        }
-        s[i] = begin_round(g.p_kept);
-        dp[i] = begin_round(g.dx);
-    }
-}
-
-#else
-
-/* S to P and dP to dS, in place, for the block whose first row is `row`. */
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
-{
-    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
-    if (KERNEL_WAVE == 32 || row < column.full.first || row + BLOCK - 1 > column.full.last)
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            s[i] = sees(column, row, i) ? s[i] : context.masked;
-#if OWNS_KEYS
-    const block_acc lse2 = row_values(0, block);
-#else
-    const block_acc lse2 = column.lse2;
-    (void)block;
-#endif
-#pragma unroll
-    for (int i = 0; i < ACC; i += 2) { /* pairs: wave64 hardware has instructions for them */
-        f32x2 x = {s[i], s[i + 1]}, y = {dp[i], dp[i + 1]}, l = {lse2[i], lse2[i + 1]};
-        x = __builtin_elementwise_fma(x, f32x2(context.factor), -l);
-        x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
-#if !DELTA_FIRST
-        y -= f32x2(column.delta);
-#endif
-        y *= x;
-        s[i] = begin_round(x.x);
-        s[i + 1] = begin_round(x.y);
-        dp[i] = begin_round(y.x);
-        dp[i + 1] = begin_round(y.y);
-    }
-}
-
-#endif
-
+#if !SUMS_ELEMENTS
+/* A slab of the gradients, and what one block of rows adds to it. */
 struct results {
     block_acc r[TURNED][SLAB_BLOCKS];
 };
 
-/* The tile in LDS: its results. */
-DEVICE void compute_block(struct results &to, block_acc &s, block_acc &dp,
-                          const struct context &context, const struct column &column, int row,
-                          int block)
+DEVICE void take_block(struct results &to, const block_acc &p, const block_acc &ds,
+                       const struct context &, const struct column &, int, int block)
 {
     no_further();
-    differentiate_block(s, dp, context, column, row, block);
-    no_further();
 #if OWNS_KEYS
-    multiply_turned(to.r[1], s, 1, block);
+    multiply_turned(to.r[1], p, 1, block);
+#else
+    (void)p;
 #endif
-    multiply_turned(to.r[0], dp, 0, block);
+    multiply_turned(to.r[0], ds, 0, block);
 }
+#endif
 
 /* Tiles of the stream that some column of the workgroup sees. Uniform. */
 struct walk {
@@ -484,44 +274,60 @@ DEVICE struct walk plan_walk(const struct sequence &s, int first_column, int las
     return {first / STREAM_ROWS, last / STREAM_ROWS + 1};
 }
 
-/* One pass over the stream for one head and one slab of the results. */
-DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
-                        const struct context &context, const struct column &column,
-                        struct walk walk, int slab, int slabs)
+/* Slabs of the larger head dim. */
+DEVICE int slabs_of(const struct attn_problem &a)
+{
+    return KERNEL_DIM <= SLAB ? 1 : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
+}
+
+/*
+ * One pass over the stream, of one tile at least, for one head and one slab of the results, which
+ * take each block of P~ and dS.
+ */
+template <enum gradient of, class R>
+DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct context &context,
+                        const struct column &column, struct walk walk, int slab)
 {
     struct cargo cargo;
-    if (walk.begin >= walk.end)
-        return;
-    int next = slab + 1 < slabs ? slab + 1 : 0;
+    int next = slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
     load_cargo(cargo, x, next);
+    int tile = walk.begin;
 #pragma unroll 1
-    for (int tile = walk.begin; tile < walk.end; tile++) {
+    do {
         int row = tile * STREAM_ROWS;
 #if KERNEL_DIM > 128
         block_acc s[STREAM_BLOCKS], dp[STREAM_BLOCKS];
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++)
             s[block] = dp[block] = zero_acc();
+        const int slabs = slabs_of(args_here().problem);
 #pragma unroll 1
         for (int left = slabs; left > 0; left--) {
             int now = next;
             next = now + 1 < slabs ? now + 1 : 0;
             lds_barrier();
             store_cargo(cargo, x);
-            load_owned(y, now);
             if (left == 1)
                 advance(x);
             load_cargo(cargo, x, next);
+            load_owned(y, context.place, 0, now);
             lds_barrier();
 #pragma unroll
-            for (int block = 0; block < STREAM_BLOCKS; block++) {
+            for (int block = 0; block < STREAM_BLOCKS; block++)
                 multiply_rows(s[block], y, 0, block);
+            __builtin_amdgcn_sched_barrier(0); /* registers are short: one tensor at a time */
+            load_owned(y, context.place, 1, now);
+#pragma unroll
+            for (int block = 0; block < STREAM_BLOCKS; block++)
                 multiply_rows(dp[block], y, 1, block);
-            }
         }
 #pragma unroll
-        for (int block = 0; block < STREAM_BLOCKS; block++)
-            compute_block(to, s[block], dp[block], context, column, row + block * BLOCK, block);
+        for (int block = 0; block < STREAM_BLOCKS; block++) {
+            no_further();
+            differentiate_block<of>(s[block], dp[block], context, column, row + block * BLOCK,
+                                    block);
+            take_block(to, s[block], dp[block], context, column, row + block * BLOCK, block);
+        }
 #else
         lds_barrier();
         store_cargo(cargo, x);
@@ -534,21 +340,25 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
             multiply_rows(s, y, 0, block);
 #if OWNED_AGAIN
             u32 lane = stay_here(lane_id()); /* or V would be loaded once, and spilled */
-            y.again = lane % BLOCK * (u32)y.x[1].pitch + CHUNK_BYTES * (lane / BLOCK);
-            y.room = y.x[1].dim - CHUNK * (int)(lane / BLOCK);
+            y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
+            y.room = y.dim - CHUNK * (int)(lane / BLOCK);
 #endif
             multiply_rows(dp, y, 1, block);
-            compute_block(to, s, dp, context, column, row + block * BLOCK, block);
+            no_further();
+            differentiate_block<of>(s, dp, context, column, row + block * BLOCK, block);
+            take_block(to, s, dp, context, column, row + block * BLOCK, block);
         }
 #endif
-    }
+    } while (++tile < walk.end);
 }
 
 /* Rounds one result times `factor` and stores the wave's columns of it. */
 DEVICE void store_result(const block_acc (&r)[SLAB_BLOCKS], float factor, const struct rows &x,
                          struct rows_view view, int slab)
 {
-    u32 column = stay_here(lane_column()), half = stay_here(lane_half());
+    u32 lane = stay_here(lane_id()), column = lane % BLOCK, half = lane / BLOCK;
+    if (KERNEL_DIM > SLAB) /* or the place of each store would be counted along with the slabs */
+        asm volatile("" : "+s"(slab));
 #pragma unroll
     for (int block = 0; block < SLAB_BLOCKS; block++)
 #pragma unroll

@@ -1,0 +1,281 @@
+/*
+ * Blocks of S and dP in the registers of the backward kernels: which elements a lane has, which of
+ * them are visible, and how they become P~ and dS. Where registers are short, also what is kept in
+ * which of them.
+ */
+#ifndef AOTHIP_ATTN_BWD_BLOCK_H
+#define AOTHIP_ATTN_BWD_BLOCK_H
+
+#include "attn_bwd_score.h"
+#include "mma.h"
+
+typedef float f32x4 __attribute__((ext_vector_type(4)));
+
+/*
+ * The owned operands fit into the registers of wave64 hardware, but for V beside dK and dV of 128
+ * channels: two waves a SIMD leave 256 registers, of which the results take half. V comes from
+ * memory, where it is in the cache, again for every block of rows.
+ */
+#define OWNED_AGAIN (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM == 128 && !KERNEL_UNALIGNED)
+
+/* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
+#define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
+
+#if OWNS_KEYS
+static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse2, delta */
+#endif
+
+/* Place of row `row` in row_vector: a lane's rows of a block one after another. */
+DEVICE u32 vector_slot(u32 row)
+{
+    return KERNEL_WAVE == 64 ? row : row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
+}
+
+/*
+ * Where registers are short, what follows from x is computed anew in every step rather than held
+ * throughout the walk.
+ */
+DEVICE u32 stay_here(u32 x)
+{
+    if (KERNEL_UNALIGNED || OWNED_AGAIN)
+        asm volatile("" : "+v"(x));
+    return x;
+}
+
+/*
+ * A uniform number that is not wanted for long waits in a vector register where scalar registers
+ * are short. awaited() is the number.
+ */
+DEVICE int wait_apart(int x)
+{
+    if (KERNEL_UNALIGNED && KERNEL_WAVE == 64)
+        asm volatile("" : "+v"(x));
+    return x;
+}
+
+DEVICE int awaited(int x)
+{
+    return KERNEL_UNALIGNED && KERNEL_WAVE == 64 ? (int)uniform((u32)x) : x;
+}
+
+/*
+ * On wave32 hardware operands are the largest thing in the registers: those of one instruction are
+ * there while those of the next one are on their way, and the compiler may not load more ahead.
+ */
+DEVICE void no_further()
+{
+    if (KERNEL_WAVE == 32)
+        __builtin_amdgcn_sched_barrier(0);
+}
+
+/*
+ * Rows of the stream that a column sees: first .. last. Both grow with the column.
+ *
+ *     dq      row = key,   column = query:  m + key_first <= n <= m + key_last
+ *     dkdv    row = query, column = key:    n - key_last <= m <= n - key_first
+ */
+struct row_interval {
+    int first, last;
+};
+
+DEVICE struct row_interval visible_rows(const struct sequence &s, int column)
+{
+#if OWNS_KEYS
+    int first = __builtin_elementwise_sub_sat(column, s.key_last);
+    int last = __builtin_elementwise_sub_sat(column, s.key_first), end = s.seq_q - 1;
+#else
+    int first = __builtin_elementwise_add_sat(column, s.key_first);
+    int last = __builtin_elementwise_add_sat(column, s.key_last), end = s.seq_k - 1;
+#endif
+    return {first > 0 ? first : 0, last < end ? last : end};
+}
+
+/* The same for a column that may not exist, and then sees nothing. */
+DEVICE struct row_interval visible_rows_below(const struct sequence &s, int column, int columns)
+{
+    struct row_interval none = {0, -1};
+    return column < columns ? visible_rows(s, column) : none;
+}
+
+/* What a lane knows of its column. */
+struct column {
+    int index;
+    struct row_interval visible;
+    u32 count;                /* rows in it */
+    struct row_interval full; /* rows that all columns of the wave see. Uniform */
+    struct row_interval any;  /* rows that some column of the wave sees. Uniform */
+#if !OWNS_KEYS
+    float lse2, delta;
+#endif
+};
+
+/* Everything that turns S and dP of one head into P~ and dS. Uniform. */
+struct context {
+#if KERNEL_SCORE
+    struct place place;
+#else
+    float factor; /* scale * log2(e), not 0: the smallest number does to a score what 0 would */
+    float masked; /* a score that gives P = 0 */
+#endif
+};
+
+DEVICE struct context context_of(const struct attn_problem &a, const struct place &p)
+{
+    struct context c = {};
+#if KERNEL_SCORE
+    (void)a;
+    c.place = p;
+#else
+    (void)p;
+    c.factor = a.scale * LOG2_E;
+    if (__builtin_fabsf(c.factor) < 0x1p-149f)
+        c.factor = 0x1p-149f;
+    c.masked = c.factor > 0 ? -__builtin_inff() : __builtin_inff();
+#endif
+    return c;
+}
+
+#if OWNS_KEYS
+/* What row_vector[which] has for this lane's rows of a block. */
+DEVICE block_acc row_values(int which, int block)
+{
+    block_acc x;
+#pragma unroll
+    for (int i = 0; i < ACC; i += 4) {
+        u32 slot = block * BLOCK + vector_slot(acc_row(i));
+        f32x4 four = *(const f32x4 *)&row_vector[which][slot];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            x[i + j] = four[j];
+    }
+    return x;
+}
+#endif
+
+/* What dP starts from. */
+DEVICE block_acc first_dp(int block)
+{
+#if DELTA_FIRST
+    return row_values(1, block);
+#else
+    (void)block;
+    return zero_acc();
+#endif
+}
+
+/* Whether the column sees row `row` + acc_row(i). */
+DEVICE bool sees(const struct column &column, int row, int i)
+{
+    u32 above = (u32)(row + (int)acc_row(0) - column.visible.first);
+    return above + (acc_row(i) - acc_row(0)) < column.count;
+}
+
+#if KERNEL_SCORE
+
+/*
+ * Which of this lane's elements dropout keeps. A counter of Philox has four keys. Where rows are
+ * queries, the four lanes that have the same four keys each ask for every fourth row.
+ */
+DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
+{
+    const u32 index = stay_here((u32)column.index);
+    u32 kept = 0;
+#if OWNS_KEYS
+    u32 own = index % 4;
+#pragma unroll 1
+    for (u32 i = 0; i < ACC; i += 4) {
+        asm volatile("" : "+s"(d.seed)); /* or its twenty round keys would be kept */
+        int quad = (int)kept_quad(d, row + (int)acc_row(i + own), index / 4);
+        u32 x[4] = {(u32)__builtin_amdgcn_mov_dpp(quad, 0x00, 0xf, 0xf, true),
+                    (u32)__builtin_amdgcn_mov_dpp(quad, 0x55, 0xf, 0xf, true),
+                    (u32)__builtin_amdgcn_mov_dpp(quad, 0xaa, 0xf, 0xf, true),
+                    (u32)__builtin_amdgcn_mov_dpp(quad, 0xff, 0xf, 0xf, true)};
+#pragma unroll
+        for (u32 j = 0; j < 4; j++)
+            kept |= (x[j] >> own & 1) << (i + j);
+    }
+#else
+    const u32 run = KERNEL_WAVE == 64 ? 4 : 2; /* elements of a quad of keys */
+#pragma unroll 1
+    for (u32 i = 0; i < ACC; i += run) {
+        asm volatile("" : "+s"(d.seed)); /* as above */
+        u32 first = (u32)row + acc_row(i), quad = kept_quad(d, (int)index, first / 4);
+#pragma unroll
+        for (u32 j = 0; j < run; j++)
+            kept |= (quad >> (acc_row(i + j) % 4) & 1) << (i + j);
+    }
+#endif
+    return kept;
+}
+
+/* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
+ * `row`. */
+template <enum gradient of>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    const struct sequence &q = context.place.sequence;
+    const int last = (OWNS_KEYS ? q.seq_q : q.seq_k) - 1;
+    const int last_column = (OWNS_KEYS ? q.seq_k : q.seq_q) - 1;
+    const int own = (int)stay_here((u32)column.index);
+    const int index = own < last_column ? own : last_column;
+#if OWNS_KEYS
+    const block_acc lse2 = row_values(0, block), delta = row_values(1, block);
+#else
+    const block_acc lse2 = column.lse2, delta = column.delta;
+    (void)block;
+#endif
+    differentiate<of, ACC>(
+        s, dp, lse2, delta, context.place,
+        [&](int i) {
+            int r = row + (int)acc_row(i);
+            r = r < last ? r : last;
+            return OWNS_KEYS ? element{r, index} : element{index, r};
+        },
+        [&](int i) { return sees(column, row, i); },
+        [&](const struct dropout &d) { return kept_elements(d, column, row); });
+    if (of == OF_PRODUCT)
+#pragma unroll
+        for (int i = 0; i < ACC; i++) {
+            s[i] = begin_round(s[i]);
+            dp[i] = begin_round(dp[i]);
+        }
+}
+
+#else
+
+/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
+template <enum gradient of>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
+    if (KERNEL_WAVE == 32 || row < column.full.first || row + BLOCK - 1 > column.full.last)
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[i] = sees(column, row, i) ? s[i] : context.masked;
+#if OWNS_KEYS
+    const block_acc lse2 = row_values(0, block);
+#else
+    const block_acc lse2 = column.lse2;
+    (void)block;
+#endif
+#pragma unroll
+    for (int i = 0; i < ACC; i += 2) { /* pairs: wave64 hardware has instructions for them */
+        f32x2 x = {s[i], s[i + 1]}, y = {dp[i], dp[i + 1]}, l = {lse2[i], lse2[i + 1]};
+        x = __builtin_elementwise_fma(x, f32x2(context.factor), -l);
+        x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
+#if !DELTA_FIRST
+        y -= f32x2(column.delta);
+#endif
+        y *= x;
+        s[i] = begin_round(x.x);
+        s[i + 1] = begin_round(x.y);
+        dp[i] = begin_round(y.x);
+        dp[i + 1] = begin_round(y.y);
+    }
+}
+
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * The walk of attn_bwd_walk.h for kernels that own query rows: a lane's column is a query, so lse
+ * and delta are one number each, and the keys it sees stream by.
+ */
+#ifndef AOTHIP_ATTN_BWD_QUERIES_H
+#define AOTHIP_ATTN_BWD_QUERIES_H
+
+#define OWNS_KEYS 0
+#define STREAM_ROWS KERNEL_TILE_K
+#define OWNED_ROWS KERNEL_TILE_Q
+#include "attn_bwd_walk.h"
+
+/* The workgroup's rows of the sequence, of which the first one exists. Uniform. */
+struct job {
+    struct place place;
+    int first_row, end_row;
+};
+
+DEVICE struct job job_of(const struct place &p, int first_row)
+{
+    int left = p.sequence.seq_q - first_row;
+    return {p, first_row, first_row + (left < KERNEL_TILE_Q ? left : KERNEL_TILE_Q)};
+}
+
+DEVICE struct column column_of(const struct job &job)
+{
+    const struct sequence &s = job.place.sequence;
+    int last = s.seq_q - 1, first = job.first_row + (int)wave_id() * BLOCK;
+    struct row_interval low = visible_rows(s, first < last ? first : last),
+                        high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
+    const struct attn_bwd_args &args = args_here();
+    struct vector_place vectors = vector_of(args.problem, job.place);
+    int index = first + (int)lane_column();
+    struct row_interval visible = visible_rows_below(s, index, s.seq_q);
+    return {index,
+            visible,
+            visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
+            {high.first, low.last},
+            {low.first, high.last},
+            lse2_at(args, vectors, index, s.seq_q),
+            delta_at(args, vectors, index, s.seq_q)};
+}
+
+/* The wave's K or V, before rewind(). */
+DEVICE struct stream stream_of(const struct place &p)
+{
+    const struct attn_bwd_args &args = args_here();
+    struct rows k = k_rows(args, p), v = v_rows(args, p);
+    struct stream stream;
+    stream.mine = carrier() == 0 ? k : v;
+    return stream;
+}
+
+DEVICE struct owned owned_of(const struct job &job)
+{
+    struct owned y;
+    y.first = job.first_row + (int)wave_id() * BLOCK;
+    y.end = job.end_row;
+    if (KERNEL_DIM <= SLAB) {
+        load_owned(y, job.place, 0, 0);
+        load_owned(y, job.place, 1, 0);
+    }
+    return y;
+}
+
+#if SUMS_ELEMENTS
+/* `to` takes dS of the job's rows and the keys of the tiles in `walk`. */
+template <class R> DEVICE void add_elements(R &to, const struct job &job, struct walk walk)
+{
+    if (walk.begin >= walk.end)
+        return;
+    struct stream stream = stream_of(job.place);
+    struct column column = column_of(job);
+    struct owned y = owned_of(job);
+    rewind(stream, walk.begin, job.place.sequence.seq_k);
+    walk_stream<OF_TERMS>(to, y, stream, context_of(args_here().problem, job.place), column, walk,
+                          0);
+}
+#endif
+
+#endif
