@@ -45,8 +45,9 @@ TESTS += tests/tools/bench.sh tests/tools/check.sh tests/tools/inspect.sh tests/
 EXTRA_DIST += tests/tools/tool_test_lib.sh
 
 # Image directories, examples and packages.
-dist_check_SCRIPTS += tests/tools/images.sh tests/tools/examples.sh tests/tools/package.sh
-TESTS += tests/tools/images.sh tests/tools/examples.sh tests/tools/package.sh
+dist_check_SCRIPTS += tests/tools/images.sh tests/tools/examples.sh tests/tools/package.sh \
+	tests/tools/therock.sh
+TESTS += tests/tools/images.sh tests/tools/examples.sh tests/tools/package.sh tests/tools/therock.sh
 EXTRA_DIST += tools/examples/attention.c tools/examples/attention.rs
 
 # A real model's attention; it installs NumPy and the model's package, so it is no part of check.
