@@ -410,6 +410,29 @@ static void test_expanded(const struct device *device, struct aothip_context *co
     problem_free(&p);
 }
 
+/* q_seqs.max is less than the length of the sequence: its rows end there, for all gradients. */
+static void test_promised_rows(const struct device *device, struct aothip_context *context,
+                               int dtype)
+{
+    enum { PROMISED = 25 };
+    struct test_case c = {SHAPE(dtype, 1, 1, 1, 70, 50, 64, 64), .scale = 0.125, .seqs = PADDED,
+                          .seed = 5};
+    struct status why = {0};
+    struct problem p;
+    bool good;
+
+    problem_make(&c, &p);
+    problem_make_bwd(&p);
+    p.fwd.q_seqs.max = PROMISED;
+    good = !attn_bwd(device, context, &p.bwd, &why);
+    ((int32_t *)(uintptr_t)p.fwd.q_seqs.cumulative)[1] = PROMISED; /* as if there were no more */
+    ok(good && problem_judge_bwd(&p, device->properties.target),
+       "rows beyond those that were promised take no part (type %d)", dtype);
+    if (why.code)
+        tap_diag("%s", why.text);
+    problem_free(&p);
+}
+
 static void test_gpu(const struct device *device, struct aothip_context *context, bool bwd)
 {
     const struct known *list = bwd ? backward : forward;
@@ -424,6 +447,8 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     if (bwd) {
         test_repeat(device, context);
         test_expanded(device, context);
+        test_promised_rows(device, context, F16);
+        test_promised_rows(device, context, F32);
         return;
     }
     test_empty(device, context);
