@@ -269,23 +269,30 @@ static enum aothip_status find_code(const struct module_device *device, uint32_t
     return why->code;
 }
 
+/* The entry whose frame inflates soonest. */
+static uint32_t smallest_entry(const struct store *images)
+{
+    uint32_t smallest = 0;
+    for (uint32_t i = 1; i < images->header->entry_count; i++)
+        if (images->entries[i].bundle_size < images->entries[smallest].bundle_size)
+            smallest = i;
+    return smallest;
+}
+
 enum aothip_status module_check(struct aothip_context *context, struct module_device *device,
                                 struct status *why)
 {
-    const struct format_entry *entries = device->images->entries;
+    const struct store *images = device->images;
+    struct bundle_code code;
+    uint8_t *bundle;
     if (atomic_load_explicit(&device->checked, memory_order_acquire))
         return AOTHIP_OK;
     pthread_mutex_lock(&context->lock);
-    for (uint32_t i = 0; i < device->images->header->entry_count && !why->code; i++) {
-        struct bundle_code code;
-        uint8_t *bundle;
-        if (i && entries[i].frame_offset == entries[i - 1].frame_offset)
-            continue;
-        if (!find_code(device, i, &bundle, &code, why))
-            free(bundle);
-    }
-    if (!why->code)
+    if (!store_check_frames(images, why) &&
+        !find_code(device, smallest_entry(images), &bundle, &code, why)) {
+        free(bundle);
         atomic_store_explicit(&device->checked, 1, memory_order_release);
+    }
     pthread_mutex_unlock(&context->lock);
     return why->code;
 }

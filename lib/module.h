@@ -35,7 +35,7 @@ struct module_device {
     size_t limit;                     /* most bytes of code to keep loaded; 0: no limit */
     size_t loaded;                    /* bytes of code that are; under the lock */
     _Atomic uint64_t clock;           /* counts uses of kernels; with a limit only */
-    _Atomic int checked;              /* every frame was found sound and fitting */
+    _Atomic int checked;              /* the frames were found whole, and code to fit */
     struct module_kernel kernels[];   /* one for each entry of the images */
 };
 
@@ -88,7 +88,11 @@ enum aothip_status module_describe(const struct hip *hip, int number, struct mod
 enum aothip_status module_device(struct aothip_context *context, const struct hip *hip, int number,
                                  struct module_device **device, struct status *why);
 
-/* Checks that each frame is sound and holds code for the device; once. Errors: of the store. */
+/*
+ * Checks that the frames are whole and hold code for the device; once. One is inflated to see that:
+ * all frames of an image are for the same targets, and each is checked again when it is loaded.
+ * Errors: of the store.
+ */
 enum aothip_status module_check(struct aothip_context *context, struct module_device *device,
                                 struct status *why);
 

@@ -383,6 +383,18 @@ static enum aothip_status check_frame(const struct store *store, const struct fo
     return AOTHIP_OK;
 }
 
+enum aothip_status store_check_frames(const struct store *store, struct status *why)
+{
+    const struct format_entry *entries = store->entries;
+    for (uint32_t i = 0; i < store->header->entry_count; i++) {
+        if (i && entries[i].frame_offset == entries[i - 1].frame_offset)
+            continue;
+        if (check_frame(store, &entries[i], store->bytes + entries[i].frame_offset, why))
+            return why->code;
+    }
+    return AOTHIP_OK;
+}
+
 enum aothip_status store_inflate(const struct store *store, uint32_t index, uint8_t **bundle,
                                  struct status *why)
 {

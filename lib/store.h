@@ -50,6 +50,12 @@ enum aothip_status store_check(struct store *store, const char *path, const uint
 enum aothip_status store_inflate(const struct store *store, uint32_t index, uint8_t **bundle,
                                  struct status *why);
 
+/*
+ * Checks that every frame is as the index says: its checksum, its sizes, one whole zstd frame.
+ * Inflates none. Errors: FORMAT, CHECKSUM.
+ */
+enum aothip_status store_check_frames(const struct store *store, struct status *why);
+
 /* GPU names that have a directory "amd-<gpu>", sorted. */
 struct store_gpus {
     size_t count;

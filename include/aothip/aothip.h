@@ -320,8 +320,8 @@ AOTHIP_API const char *aothip_directory(const struct aothip_context *context);
 
 /*
  * Says whether attention can run on HIP device number `device`: the device exists, its image file
- * is present and sound, and holds code objects that fit the device. Launches nothing and loads
- * nothing onto the GPU.
+ * is present and undamaged to the last byte (all checksums are held against it), and its code
+ * objects fit the device. Launches nothing and loads nothing onto the GPU.
  * Errors: ARGUMENT, NO_HIP, HIP, NO_DEVICE, NO_IMAGES, IO, FORMAT, CHECKSUM, VERSION, TARGET,
  * MEMORY.
  */
