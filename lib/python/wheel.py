@@ -1,9 +1,10 @@
 """Writes the Python wheel of aothip: module, library and images in one zip file (PEP 427).
 
-usage: wheel.py --version=VERSION --tag=TAG --library=DIR --zstd=FILE --output=DIR
+usage: wheel.py --version=VERSION --tag=TAG --library=DIR --zstd=FILE --zstd-licence=FILE --output=DIR
 
---zstd is libzstd.so.1, which wheels must bring along. --library is the lib directory of an installed tree; VERSION such as 0.1.0+rocm6.2, TAG such as
-manylinux_2_34_x86_64. The same input gives the same bytes.
+--zstd is libzstd.so.1, which wheels must bring along. --library is the lib directory of an installed
+tree; VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same
+bytes.
 """
 
 import argparse
@@ -53,12 +54,13 @@ def record_line(name, content):
     return f"{name},sha256={digest},{len(content)}\n"
 
 
-def write(output, version, tag, files, licence):
+def write(output, version, tag, files, licence, zstd_licence):
     info = f"aothip-{version}.dist-info"
     record, name = "", f"aothip-{version}-py3-none-{tag}.whl"
     path = os.path.join(output, name)
     texts = [(f"{info}/METADATA", METADATA.format(version=version, licence="MIT").encode()),
-             (f"{info}/WHEEL", WHEEL.format(tag=tag).encode()), (f"{info}/LICENSE", licence)]
+             (f"{info}/WHEEL", WHEEL.format(tag=tag).encode()), (f"{info}/LICENSE", licence),
+             (f"{info}/LICENSE.zstd", zstd_licence)]
     with zipfile.ZipFile(path + ".tmp", "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(entry, content):
             described = zipfile.ZipInfo(entry, EPOCH)
@@ -81,14 +83,17 @@ def write(output, version, tag, files, licence):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
-    for option in ("version", "tag", "library", "zstd", "output"):
+    for option in ("version", "tag", "library", "zstd", "zstd-licence", "output"):
         parser.add_argument(f"--{option}", required=True)
     o = parser.parse_args()
     source = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(source, "..", "..", "LICENSE"), "rb") as f:
-        licence = f.read()
     try:
-        print(write(o.output, o.version, o.tag, package_files(source, o.library, o.zstd), licence))
+        licences = []
+        for path in (os.path.join(source, "..", "..", "LICENSE"), o.zstd_licence):
+            with open(path, "rb") as f:
+                licences.append(f.read())
+        files = package_files(source, o.library, o.zstd)
+        print(write(o.output, o.version, o.tag, files, *licences))
     except OSError as why:
         sys.exit(f"wheel.py: {why}")
 

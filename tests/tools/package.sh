@@ -23,6 +23,8 @@ ok "16.1 #12: its root is aotriton/"
 ok "lib holds the library and its CMake package"
 [ -f aotriton/include/aotriton/config.h ]
 ok "include holds the headers"
+cmp -s "$srcdir/LICENSE" aotriton/share/doc/aothip/LICENSE
+ok "share holds the licence"
 for gpu; do
     tar -xzf p/aotriton-*-images-amd-$gpu.tar.gz
     diff -r "$images/amd-$gpu" aotriton/lib/aotriton.images/amd-$gpu >/dev/null
@@ -55,4 +57,35 @@ END
 exits 0 "the wheel: RECORD is true, and it computes" env AOTHIP_EMU_GPU="$1" \
     AOTHIP_HIP_LIBRARY="$build/tools/emu/.libs/libhipemu.so" "$python" use.py "$wheel"
 contains out "site/aothip/lib/libaothip.so.0" "with its own library"
+for licence in LICENSE LICENSE.zstd; do
+    [ -s site/aothip-*.dist-info/$licence ]
+    ok "and $licence"
+done
+if "$python" -m pip --version >/dev/null 2>&1; then
+    exits 0 'pip installs it' "$python" -m pip --disable-pip-version-check install -q --no-index \
+        --no-deps --target pip "$wheel"
+    diff -r -x __pycache__ -x '*.dist-info' site pip >diff
+    ok 'as it is'
+fi
+
+# What is installed names no directory, so that it can be moved; uninstall leaves nothing of ours.
+tar -xzf p/aothip-[0-9]*-manylinux*.tar.gz
+[ -x aothip/bin/aothip-check ] && [ ! -e aothip/lib/aotriton.images ]
+ok 'the archive of the host has programs and no images'
+! grep -rlE "$build|$srcdir|=/aothip|'/aothip" aothip --include='*.cmake' --include='*.pc' \
+    --include='*.la' --include='*.h' >found
+ok 'it names no directory of the build or of the prefix'
+[ "$good" = ok ] || sed 's/^/#   /' found
+stage=$work/stage/usr
+exits 0 'make install' ${MAKE:-make} -s -C "$build" install prefix="$stage" libdir="$stage/lib" \
+    DESTDIR=
+[ -z "`find stage -name '*.la'`" ]
+ok 'nothing of libtool is installed'
+exits 0 'make uninstall' ${MAKE:-make} -s -C "$build" uninstall prefix="$stage" \
+    libdir="$stage/lib" DESTDIR=
+find stage ! -type d >found
+find stage -mindepth 2 -name '*ao*' >>found
+[ ! -s found ]
+ok 'leaves no file and no directory of ours'
+[ "$good" = ok ] || sed 's/^/#   /' found
 plan
