@@ -425,13 +425,15 @@ static void step_vopd(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
 void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
 {
     const struct emu_strict_op *so = &emu_program_of(w)->strict->ops[op - emu_program_of(w)->ops];
+    bool may_hazard = emu_program_of(w)->strict->may_hazard;
 
     if (!op->insn) {
         run(w, op);
         return;
     }
     emu_strict_check_pending(w, so);
-    emu_strict_check_hazards(w, so, op);
+    if (may_hazard)
+        emu_strict_check_hazards(&w->strict->hazards, so, op);
     switch (so->kind) {
     case EMU_K_SCALAR:
         step_scalar(w, so, op, run);
@@ -455,7 +457,8 @@ void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
         run(w, op);
         break;
     }
-    emu_strict_note_hazards(w, so, op);
+    if (may_hazard)
+        emu_strict_note_hazards(&w->strict->hazards, so, op);
     if (w->state == EMU_AT_BARRIER)
         emu_strict_at_barrier(w);
 }
@@ -482,6 +485,8 @@ void emu_strict_init_wave(struct emu_wave *w)
     if (w->scratch_poison)
         memset(w->scratch_poison, 0xff, (size_t)w->scratch_lane * w->lanes);
     memset(w->strict, 0, sizeof *w->strict);
+    w->strict->hazards.wave = w;
+    w->strict->hazards.family = k->family;
     if (w->index == 0)
         emu_strict_lds_init(w->group);
 }

@@ -82,9 +82,21 @@ enum emu_matrix_kind { EMU_X_NONE, EMU_X_XDL, EMU_X_F32, EMU_X_F64_SMALL, EMU_X_
 
 /* What wrote a row last, as far as hazards go. */
 struct emu_written {
-    uint32_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_strict_wave.states */
+    uint32_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_hazards.states */
     uint16_t mfma_first, dot_row;
     uint8_t passes, matrix, c_passes, c_matrix;
+};
+
+/* When rows and registers were written, by what; gfx9 only. */
+struct emu_hazards {
+    struct emu_wave *wave; /* to blame; NULL while a program is looked through */
+    enum emu_family family;
+    bool found;         /* too few wait states */
+    uint32_t states;    /* wait states since the start, modulo 2^32; 0: "never" */
+    uint32_t hot_until; /* until then matrix and dot results are checked */
+    uint64_t hot[8];    /* rows that have such results since then, or are C of a product */
+    struct emu_written row[512];
+    uint32_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0, valu_last;
 };
 
 enum emu_wait_kind {
@@ -101,6 +113,7 @@ enum emu_wait_kind {
 struct emu_strict_program {
     struct emu_strict_op *ops;   /* as program->ops */
     struct emu_strict_op *pairs; /* as program->pairs */
+    bool may_hazard;             /* wait states have to be counted while the kernel runs */
 };
 
 #define EMU_EPOCHS 64
@@ -128,12 +141,7 @@ struct emu_strict_wave {
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
     uint32_t spend[EMU_S_REGS];
     uint64_t vpend[8], spending[2]; /* rows and registers that may have something pending */
-    /* wait states since the start, and when a row or register may be used; gfx9 only */
-    uint32_t states;    /* modulo 2^32; 0 is "never" where a time is kept */
-    uint32_t hot_until; /* until then matrix and dot results are checked */
-    uint64_t hot[8];    /* rows that have such results since then, or are C of a product */
-    struct emu_written row[512];
-    uint32_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0, valu_last;
+    struct emu_hazards hazards;
     /* race detector */
     uint32_t epoch;                                      /* barriers passed */
     uint32_t lds_done[EMU_EPOCHS], dma_done[EMU_EPOCHS]; /* by lgkmcnt, by vmcnt */
@@ -242,10 +250,14 @@ void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run);
 void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so);
 void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
 void emu_strict_wait(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
-void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op);
-void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                              const struct emu_op *op);
+/* Wait states that pass with the op. */
+unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *op);
+/* May any way through the kernel lack wait states? When in doubt, yes. */
+bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops);
 void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
                               const struct emu_op *op);
 /* waves: of the whole launch. NULL when out of memory. Any thread may use one. */

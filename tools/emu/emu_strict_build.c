@@ -323,6 +323,8 @@ bool emu_strict_prepare(const struct emu_kernel *k)
         for (unsigned i = 0; ok && i < p->npairs; i++)
             emu_strict_describe(&s->pairs[i], &p->pairs[i], p);
         if (ok)
+            s->may_hazard = emu_strict_may_hazard(k, s->ops);
+        if (ok)
             p->strict = s;
         else
             emu_strict_release(s);

@@ -26,17 +26,22 @@ enum {
     VALU_EXEC_TO_LANE = 4
 };
 
-static bool is_gfx942(const struct emu_wave *w)
+static bool is_gfx942(const struct emu_hazards *h)
 {
-    return w->group->kernel->family == EMU_GFX942;
+    return h->family == EMU_GFX942;
 }
 
-static void need(struct emu_wave *w, uint32_t when, unsigned states, const char *what, unsigned reg)
+static void need(struct emu_hazards *h, uint32_t when, unsigned states, const char *what,
+                 unsigned reg)
 {
-    uint32_t passed = w->strict->states - when;
+    uint32_t passed = h->states - when;
 
-    if (when && passed < states)
-        emu_fault(w, 0, "%s %u: %u wait states where %u are needed", what, reg, passed, states);
+    if (!when || passed >= states)
+        return;
+    h->found = true;
+    if (h->wave)
+        emu_fault(h->wave, 0, "%s %u: %u wait states where %u are needed", what, reg, passed,
+                  states);
 }
 
 /* ---- matrix results ---- */
@@ -48,39 +53,39 @@ static unsigned by_passes(unsigned passes, unsigned small, unsigned middle, unsi
 }
 
 /* Until a VALU or memory instruction may read or write the result. */
-static unsigned states_to_valu(const struct emu_wave *w, const struct emu_written *x,
+static unsigned states_to_valu(const struct emu_hazards *h, const struct emu_written *x,
                                bool memory_reads)
 {
     if (x->matrix == EMU_X_F64_SMALL)
         return memory_reads ? 9 : 6;
     if (x->matrix == EMU_X_F64_LARGE)
         return memory_reads ? 18 : 11;
-    if (is_gfx942(w))
+    if (is_gfx942(h))
         return x->passes + (x->matrix == EMU_X_XDL ? 3u : 2u);
     return by_passes(x->passes, 5, 11, 19);
 }
 
-static unsigned states_to_ab(const struct emu_wave *w, const struct emu_written *x)
+static unsigned states_to_ab(const struct emu_hazards *h, const struct emu_written *x)
 {
-    return states_to_valu(w, x, false);
+    return states_to_valu(h, x, false);
 }
 
 /* Accumulation into exactly the same registers is forwarded; an overlap is not. */
-static unsigned states_to_c(const struct emu_wave *w, const struct emu_written *x,
+static unsigned states_to_c(const struct emu_hazards *h, const struct emu_written *x,
                             const struct emu_strict_op *so, bool same)
 {
     bool f64 = so->matrix >= EMU_X_F64_SMALL, from_f64 = x->matrix >= EMU_X_F64_SMALL;
 
-    if (!f64 && from_f64 && !is_gfx942(w))
+    if (!f64 && from_f64 && !is_gfx942(h))
         return 0;
     if (same) {
         if (so->matrix == EMU_X_F64_SMALL && x->matrix == EMU_X_F64_SMALL)
             return 4;
-        return is_gfx942(w) && x->passes == 2 ? 2 : 0;
+        return is_gfx942(h) && x->passes == 2 ? 2 : 0;
     }
     if (from_f64)
         return so->matrix == EMU_X_XDL ? 0 : x->matrix == EMU_X_F64_LARGE ? 9 : 4;
-    if (is_gfx942(w)) {
+    if (is_gfx942(h)) {
         if (so->matrix == EMU_X_XDL && x->matrix != EMU_X_XDL)
             return 0;
         return x->passes + (x->matrix == EMU_X_XDL ? 1u : 0u);
@@ -88,158 +93,152 @@ static unsigned states_to_c(const struct emu_wave *w, const struct emu_written *
     return by_passes(x->passes, 2, 8, 16) + (f64 ? 1u : 0u);
 }
 
-static void check_matrix_operand(struct emu_wave *w, const struct emu_strict_op *so,
+static void check_matrix_operand(struct emu_hazards *h, const struct emu_strict_op *so,
                                  const struct emu_op *op, const struct emu_range *r)
 {
     bool is_c = r->first == op->s[2];
-    bool recent = w->strict->states - w->strict->valu_last < VALU_VGPR_TO_MATRIX;
+    bool recent = h->states - h->valu_last < VALU_VGPR_TO_MATRIX;
 
-    if (!recent && !emu_range_bits(w->strict->hot, r))
+    if (!recent && !emu_range_bits(h->hot, r))
         return;
     for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
-        const struct emu_written *x = &w->strict->row[i];
+        const struct emu_written *x = &h->row[i];
 
-        need(w, x->valu, VALU_VGPR_TO_MATRIX, "VALU result read by a matrix instruction, row", i);
+        need(h, x->valu, VALU_VGPR_TO_MATRIX, "VALU result read by a matrix instruction, row", i);
         if (x->mfma)
-            need(w, x->mfma,
-                 is_c ? states_to_c(w, x, so, x->mfma_first == r->first) : states_to_ab(w, x),
+            need(h, x->mfma,
+                 is_c ? states_to_c(h, x, so, x->mfma_first == r->first) : states_to_ab(h, x),
                  is_c ? "matrix result overlaps C, row" : "matrix result read as A or B, row", i);
     }
 }
 
 /* A VALU or memory instruction near a matrix or dot instruction. */
-static void check_touch(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
-                        const struct emu_range *r, bool write)
+static void check_touch(struct emu_hazards *h, const struct emu_strict_op *so,
+                        const struct emu_op *op, const struct emu_range *r, bool write)
 {
     bool memory = so->kind == EMU_K_MEMORY;
 
-    if (!emu_range_bits(w->strict->hot, r))
+    if (!emu_range_bits(h->hot, r))
         return;
     for (unsigned i = r->first; i < (unsigned)r->first + r->n; i++) {
-        const struct emu_written *x = &w->strict->row[i];
+        const struct emu_written *x = &h->row[i];
 
         if (x->mfma)
-            need(w, x->mfma, states_to_valu(w, x, memory && !write),
+            need(h, x->mfma, states_to_valu(h, x, memory && !write),
                  write ? "matrix result overwritten, row" : "matrix result read, row", i);
-        if (write && x->mfma_c && (!is_gfx942(w) || x->c_matrix == EMU_X_XDL))
-            need(w, x->mfma_c, x->c_passes == 4 ? 3 : by_passes(x->c_passes, 1, 7, 15),
+        if (write && x->mfma_c && (!is_gfx942(h) || x->c_matrix == EMU_X_XDL))
+            need(h, x->mfma_c, x->c_passes == 4 ? 3 : by_passes(x->c_passes, 1, 7, 15),
                  "C of a matrix instruction overwritten, row", i);
         /* the same dot instruction may accumulate on: D0 and the implicit S2 */
         if (x->dot && (x->dot_row != op->insn->row || (!write && i != op->d[0])))
-            need(w, x->dot, DOT_TO_OTHER, "result of a dot product touched, row", i);
+            need(h, x->dot, DOT_TO_OTHER, "result of a dot product touched, row", i);
     }
 }
 
 /* ---- VALU results ---- */
 
-static void check_scalars(struct emu_wave *w, const struct emu_strict_op *so, unsigned states,
+static void check_scalars(struct emu_hazards *h, const struct emu_strict_op *so, unsigned states,
                           const char *what)
 {
     for (unsigned i = 0; i < so->nsread; i++)
         for (unsigned r = so->sread[i].first; r < (unsigned)so->sread[i].first + so->sread[i].n;
              r++)
-            need(w, w->strict->valu_sgpr[r], states, what, r);
+            need(h, h->valu_sgpr[r], states, what, r);
 }
 
-static void check_gfx942(struct emu_wave *w, const struct emu_strict_op *so)
+static void check_gfx942(struct emu_hazards *h, const struct emu_strict_op *so)
 {
-    const struct emu_strict_wave *s = w->strict;
-
-    check_scalars(w, so, VALU_SGPR_TO_VALU, "SGPR written by VALU and read by VALU, register");
+    check_scalars(h, so, VALU_SGPR_TO_VALU, "SGPR written by VALU and read by VALU, register");
     if (so->reads_lane || so->lane_select_sgpr)
-        need(w, s->valu_exec, VALU_EXEC_TO_LANE,
+        need(h, h->valu_exec, VALU_EXEC_TO_LANE,
              "EXEC written by VALU before a lane access, register", EMU_S_EXEC);
     for (unsigned i = 0; i < so->nread; i++)
         for (unsigned r = so->read[i].first; r < (unsigned)so->read[i].first + so->read[i].n; r++) {
             if (!so->is_trans)
-                need(w, s->row[r].trans, TRANS_TO_VALU, "transcendental result used, row", r);
-            need(w, s->row[r].half, HALF_TO_VALU, "partially written register used, row", r);
+                need(h, h->row[r].trans, TRANS_TO_VALU, "transcendental result used, row", r);
+            need(h, h->row[r].half, HALF_TO_VALU, "partially written register used, row", r);
             if (so->reads_lane)
-                need(w, s->row[r].valu, VALU_VGPR_TO_READLANE, "VALU result read by lane, row", r);
+                need(h, h->row[r].valu, VALU_VGPR_TO_READLANE, "VALU result read by lane, row", r);
         }
 }
 
-static void check_valu(struct emu_wave *w, const struct emu_strict_op *so)
+static void check_valu(struct emu_hazards *h, const struct emu_strict_op *so)
 {
-    const struct emu_strict_wave *s = w->strict;
-
     if (so->reads_vcc)
         for (unsigned i = 0; i < 2; i++)
-            need(w, s->valu_sgpr[EMU_S_VCC + i], VALU_VCC_TO_DIV_FMAS,
+            need(h, h->valu_sgpr[EMU_S_VCC + i], VALU_VCC_TO_DIV_FMAS,
                  "VCC written by VALU before v_div_fmas, register", EMU_S_VCC + i);
     if (so->lane_select_sgpr)
-        need(w, s->valu_sgpr[so->lane_select_sgpr - 1], VALU_SGPR_TO_LANE_SELECT,
+        need(h, h->valu_sgpr[so->lane_select_sgpr - 1], VALU_SGPR_TO_LANE_SELECT,
              "SGPR written by VALU selects a lane, register", so->lane_select_sgpr - 1u);
     if (so->is_dpp) {
-        need(w, s->valu_exec, VALU_EXEC_TO_DPP, "EXEC written by VALU before DPP, register",
+        need(h, h->valu_exec, VALU_EXEC_TO_DPP, "EXEC written by VALU before DPP, register",
              EMU_S_EXEC);
         if (so->nread)
-            need(w, s->row[so->read[0].first].valu, VALU_VGPR_TO_DPP,
+            need(h, h->row[so->read[0].first].valu, VALU_VGPR_TO_DPP,
                  "VALU result read through DPP, row", so->read[0].first);
     }
-    if (is_gfx942(w))
-        check_gfx942(w, so);
+    if (is_gfx942(h))
+        check_gfx942(h, so);
 }
 
-void emu_strict_check_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op)
 {
-    const struct emu_strict_wave *s = w->strict;
-
-    if (w->group->kernel->family >= EMU_GFX11)
+    if (h->family >= EMU_GFX11)
         return;
     if (so->kind == EMU_K_MATRIX) {
-        need(w, s->valu_exec, VALU_EXEC_TO_MATRIX,
+        need(h, h->valu_exec, VALU_EXEC_TO_MATRIX,
              "EXEC written by VALU before a matrix instruction, register", EMU_S_EXEC);
         for (unsigned i = 0; i < so->nread; i++)
-            check_matrix_operand(w, so, op, &so->read[i]);
+            check_matrix_operand(h, so, op, &so->read[i]);
         return;
     }
-    if ((int32_t)(s->hot_until - s->states) > 0) {
+    if ((int32_t)(h->hot_until - h->states) > 0) {
         for (unsigned i = 0; i < so->nread; i++)
-            check_touch(w, so, op, &so->read[i], false);
+            check_touch(h, so, op, &so->read[i], false);
         for (unsigned i = 0; i < so->nwrite; i++)
-            check_touch(w, so, op, &so->write[i], true);
+            check_touch(h, so, op, &so->write[i], true);
     }
     if (so->kind == EMU_K_ROW || so->kind == EMU_K_CROSS) {
-        check_valu(w, so);
+        check_valu(h, so);
     } else if (so->kind == EMU_K_MEMORY && so->counters & (EMU_CNT_VM | EMU_CNT_VS)) {
-        check_scalars(w, so, VALU_SGPR_TO_VMEM,
+        check_scalars(h, so, VALU_SGPR_TO_VMEM,
                       "SGPR written by VALU and read by a memory instruction, register");
         if (so->is_lds_dma)
-            need(w, s->salu_m0, SALU_M0_TO_LDS_DMA, "m0 written before a load to LDS, register",
+            need(h, h->salu_m0, SALU_M0_TO_LDS_DMA, "m0 written before a load to LDS, register",
                  EMU_S_M0);
     }
 }
 
 /* ---- what an op leaves behind ---- */
 
-static void stay_hot(struct emu_strict_wave *s, unsigned states, const struct emu_range *r)
+static void stay_hot(struct emu_hazards *h, unsigned states, const struct emu_range *r)
 {
-    if ((int32_t)(s->hot_until - s->states) < 0)
-        memset(s->hot, 0, sizeof s->hot);
-    if ((int32_t)(s->hot_until - (s->states + states)) < 0)
-        s->hot_until = s->states + states;
-    emu_set_range_bits(s->hot, r);
+    if ((int32_t)(h->hot_until - h->states) < 0)
+        memset(h->hot, 0, sizeof h->hot);
+    if ((int32_t)(h->hot_until - (h->states + states)) < 0)
+        h->hot_until = h->states + states;
+    emu_set_range_bits(h->hot, r);
 }
 
-static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *so,
+static void note_matrix(struct emu_hazards *h, const struct emu_strict_op *so,
                         const struct emu_op *op)
 {
     for (unsigned i = 0; i < so->nread; i++)
         for (unsigned r = 0; so->read[i].first == op->s[2] && r < so->read[i].n; r++) {
-            struct emu_written *x = &s->row[so->read[i].first + r];
+            struct emu_written *x = &h->row[so->read[i].first + r];
 
-            x->mfma_c = s->states;
+            x->mfma_c = h->states;
             x->c_passes = so->passes;
             x->c_matrix = so->matrix;
             if (!r)
-                stay_hot(s, 20, &so->read[i]);
+                stay_hot(h, 20, &so->read[i]);
         }
     for (unsigned r = 0; so->nwrite && r < so->write[0].n; r++) {
-        struct emu_written *x = &s->row[so->write[0].first + r];
+        struct emu_written *x = &h->row[so->write[0].first + r];
 
-        *x = (struct emu_written){.mfma = s->states,
+        *x = (struct emu_written){.mfma = h->states,
                                   .mfma_c = x->mfma_c,
                                   .mfma_first = so->write[0].first,
                                   .passes = so->passes,
@@ -248,64 +247,67 @@ static void note_matrix(struct emu_strict_wave *s, const struct emu_strict_op *s
                                   .c_matrix = x->c_matrix};
     }
     if (so->nwrite)
-        stay_hot(s, 20, &so->write[0]);
+        stay_hot(h, 20, &so->write[0]);
 }
 
-static void note_valu(struct emu_strict_wave *s, const struct emu_strict_op *so,
+static void note_valu(struct emu_hazards *h, const struct emu_strict_op *so,
                       const struct emu_op *op)
 {
     for (unsigned i = 0; i < so->nwrite; i++)
         for (unsigned r = 0; r < so->write[i].n; r++) {
-            struct emu_written *x = &s->row[so->write[i].first + r];
+            struct emu_written *x = &h->row[so->write[i].first + r];
 
             x->mfma = 0;
-            x->valu = so->is_dot ? 0 : s->states;
-            x->trans = so->is_trans ? s->states : 0;
-            x->half = so->writes_half ? s->states : 0;
-            x->dot = so->is_dot ? s->states : 0;
+            x->valu = so->is_dot ? 0 : h->states;
+            x->trans = so->is_trans ? h->states : 0;
+            x->half = so->writes_half ? h->states : 0;
+            x->dot = so->is_dot ? h->states : 0;
             x->dot_row = op->insn->row;
         }
     for (unsigned i = 0; so->is_dot && i < so->nwrite; i++)
-        stay_hot(s, DOT_TO_OTHER, &so->write[i]);
-    s->valu_last = s->states;
+        stay_hot(h, DOT_TO_OTHER, &so->write[i]);
+    h->valu_last = h->states;
     for (unsigned i = 0; i < so->nswrite; i++) {
         for (unsigned r = 0; r < so->swrite[i].n; r++)
-            s->valu_sgpr[so->swrite[i].first + r] = s->states;
+            h->valu_sgpr[so->swrite[i].first + r] = h->states;
         if (so->swrite[i].first == EMU_S_EXEC)
-            s->valu_exec = s->states;
+            h->valu_exec = h->states;
     }
 }
 
-void emu_strict_note_hazards(struct emu_wave *w, const struct emu_strict_op *so,
+unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *op)
+{
+    return so->is_nop ? (op->imm & 15u) + 1 : 1;
+}
+
+void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                              const struct emu_op *op)
 {
-    struct emu_strict_wave *s = w->strict;
-
-    if (w->group->kernel->family >= EMU_GFX11)
+    if (h->family >= EMU_GFX11)
         return;
-    s->states += so->is_nop ? (op->imm & 15u) + 1 : 1;
+    h->states += emu_strict_states(so, op);
     switch (so->kind) {
     case EMU_K_MATRIX:
-        note_matrix(s, so, op);
+        note_matrix(h, so, op);
         break;
     case EMU_K_ROW:
     case EMU_K_CROSS:
-        note_valu(s, so, op);
+        note_valu(h, so, op);
         break;
     default:
         /* SALU and loads write registers, too: what VALU wrote there before is gone */
         for (unsigned i = 0; i < so->nswrite; i++)
             for (unsigned r = 0; r < so->swrite[i].n; r++)
-                s->valu_sgpr[so->swrite[i].first + r] = 0;
+                h->valu_sgpr[so->swrite[i].first + r] = 0;
         for (unsigned i = 0; i < so->nswrite; i++) {
             if (so->swrite[i].first == EMU_S_M0)
-                s->salu_m0 = s->states;
+                h->salu_m0 = h->states;
             if (so->swrite[i].first == EMU_S_EXEC)
-                s->valu_exec = 0;
+                h->valu_exec = 0;
         }
         for (unsigned i = 0; i < so->nwrite; i++)
             for (unsigned r = 0; r < so->write[i].n; r++)
-                s->row[so->write[i].first + r].valu = s->row[so->write[i].first + r].trans = 0;
+                h->row[so->write[i].first + r].valu = h->row[so->write[i].first + r].trans = 0;
         break;
     }
 }

@@ -130,6 +130,22 @@ static const struct plant plants[] = {
      "0\n"},
     {"gfx90a", 64, "VALU result read through DPP",
      "v_mov_b32 v2, v0\nv_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\n"},
+    /* ... over a branch, and back to the head of a loop; a way that is not taken is no fault */
+    {"gfx90a", 64, "row 2: 1 wait states where 2 are needed",
+     "v_mov_b32 v2, v0\ns_branch .Lx\ns_nop 1\n.Lx:\n"
+     "v_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\n"},
+    {"gfx942", 64, "row 2: 1 wait states where 2 are needed",
+     "v_mov_b32 v2, v0\ns_nop 1\ns_mov_b32 s10, 0\n.Lx:\n"
+     "v_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\ns_add_u32 s10, s10, 1\n"
+     "s_cmp_lt_u32 s10, 2\nv_mov_b32 v2, v1\ns_cbranch_scc1 .Lx\n"},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v2, v0\ns_nop 1\ns_mov_b32 s10, 0\n.Lx:\n"
+     "v_mov_b32_dpp v1, v2 row_ror:1 row_mask:0xf bank_mask:0xf\ns_add_u32 s10, s10, 1\n"
+     "s_cmp_lt_u32 s10, 1\nv_mov_b32 v2, v1\ns_cbranch_scc1 .Lx\n" STORE_V1},
+    {"gfx90a", 64, "18 wait states where 19 are needed",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_getpc_b64 s[10:11]\ns_add_u32 s10, s10, 20\n"
+     "s_addc_u32 s11, s11, 0\nv_mfma_f32_32x32x8f16 v[16:31], v[10:11], v[10:11], 0\n"
+     "s_setpc_b64 s[10:11]\ns_nop 15\ns_nop 0\nv_mov_b32 v1, v16\n"},
     {"gfx942", 64, "SGPR written by VALU and read by VALU",
      "v_cmp_eq_u32 vcc, v0, v5\nv_cndmask_b32 v1, 0, 1, vcc\n"},
     {"gfx90a", 64, NULL, "v_cmp_eq_u32 vcc, v0, v5\nv_cndmask_b32 v1, 0, 1, vcc\n" STORE_V1},

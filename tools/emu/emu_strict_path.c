@@ -1,0 +1,148 @@
+/*
+ * Strict mode: looks through a kernel for missing wait states before it runs. Too few of them lie
+ * between two instructions, whatever the registers hold; so from each instruction every way on is
+ * followed until the longest wait is over. A kernel in which nothing is found needs no counting
+ * while it runs, and one in which something is found is counted, since the way may never be taken.
+ *
+ * An instruction in between that overwrites the register is not taken into account: that errs on
+ * the side of counting.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_strict.h"
+
+enum {
+    LONGEST_WAIT = 20, /* of matrix results */
+    OTHER_WAIT = 5,
+    MOST_STEPS = 1 << 22 /* then it is left to counting */
+};
+
+struct walk {
+    const struct emu_program *program;
+    const struct emu_strict_op *ops;
+    struct emu_hazards *h;
+    uint8_t *seen;   /* instructions that the kernel may reach */
+    unsigned *queue; /* those whose successors are not yet seen */
+    unsigned queued, steps;
+    bool unknown; /* jumps to addresses in registers */
+};
+
+/* The ops that may follow; returns how many. */
+static unsigned successors(struct walk *k, unsigned i, unsigned next[2])
+{
+    const struct emu_op *op = &k->program->ops[i];
+    const char *sem;
+    unsigned n = 0;
+
+    if (!op->insn)
+        return 0;
+    sem = emu_rows[op->insn->row].sem;
+    if (strncmp(sem, "s_endpgm", 8) == 0)
+        return 0;
+    if (strcmp(sem, "s_setpc_b64") == 0 || strcmp(sem, "s_swappc_b64") == 0) {
+        k->unknown = true;
+        return 0;
+    }
+    if (strcmp(sem, "s_branch") != 0 && i + op->dwords < k->program->nops)
+        next[n++] = i + op->dwords;
+    if (op->cls == EMU_C_BRANCH && op->fn != emu_with_specials && op->target >= 0 &&
+        (unsigned)op->target < k->program->nops)
+        next[n++] = (unsigned)op->target;
+    return n;
+}
+
+static void find_reachable(struct walk *k, unsigned start)
+{
+    unsigned next[2];
+
+    k->seen[start] = 1;
+    k->queue[k->queued++] = start;
+    while (k->queued && !k->unknown) {
+        unsigned n = successors(k, k->queue[--k->queued], next);
+
+        for (unsigned i = 0; i < n; i++)
+            if (!k->seen[next[i]]) {
+                k->seen[next[i]] = 1;
+                k->queue[k->queued++] = next[i];
+            }
+    }
+}
+
+/* All ways on from op i, as far as `until` wait states. */
+static void follow(struct walk *k, unsigned i, uint32_t until)
+{
+    unsigned next[2], n = successors(k, i, next);
+    uint32_t states = k->h->states;
+
+    for (unsigned j = 0; j < n && !k->h->found; j++) {
+        const struct emu_op *op = &k->program->ops[next[j]];
+        const struct emu_strict_op *so = &k->ops[next[j]];
+
+        if (++k->steps > MOST_STEPS) {
+            k->h->found = true;
+            return;
+        }
+        k->h->states = states;
+        if (!op->insn)
+            continue;
+        emu_strict_check_hazards(k->h, so, op);
+        k->h->states += emu_strict_states(so, op);
+        if ((int32_t)(until - k->h->states) > 0)
+            follow(k, next[j], until);
+    }
+}
+
+/* Takes back what one op has noted. */
+static void forget(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    static const struct emu_written never;
+
+    for (unsigned i = 0; i < so->nread; i++)
+        for (unsigned r = 0; r < so->read[i].n; r++)
+            h->row[so->read[i].first + r] = never;
+    for (unsigned i = 0; i < so->nwrite; i++)
+        for (unsigned r = 0; r < so->write[i].n; r++)
+            h->row[so->write[i].first + r] = never;
+    memset(h->valu_sgpr, 0, sizeof h->valu_sgpr);
+    memset(h->hot, 0, sizeof h->hot);
+    h->hot_until = h->valu_exec = h->salu_m0 = h->valu_last = 0;
+}
+
+static void follow_all(struct walk *k)
+{
+    for (unsigned i = 0; i < k->program->nops && !k->h->found; i++) {
+        const struct emu_strict_op *so = &k->ops[i];
+
+        if (!k->seen[i] || !k->program->ops[i].insn)
+            continue;
+        k->h->states = 0;
+        emu_strict_note_hazards(k->h, so, &k->program->ops[i]);
+        k->h->states = 1; /* when the op is over, however long it is */
+        follow(k, i, 1 + (so->kind == EMU_K_MATRIX ? LONGEST_WAIT : OTHER_WAIT));
+        forget(k->h, so);
+    }
+}
+
+bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops)
+{
+    struct walk walk = {.program = k->program, .ops = ops};
+    bool found = true;
+
+    if (k->family >= EMU_GFX11)
+        return false;
+    walk.h = calloc(1, sizeof *walk.h);
+    walk.seen = calloc(k->program->nops, sizeof *walk.seen);
+    walk.queue = calloc(k->program->nops, sizeof *walk.queue);
+    if (walk.h && walk.seen && walk.queue) {
+        walk.h->family = k->family;
+        find_reachable(&walk, (unsigned)(k->start / 4));
+        if (!walk.unknown)
+            follow_all(&walk);
+        found = walk.unknown || walk.h->found;
+    }
+    free(walk.h);
+    free(walk.seen);
+    free(walk.queue);
+    return found;
+}
