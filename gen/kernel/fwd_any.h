@@ -65,24 +65,25 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 
 #else
 
-static_assert(KERNEL_DIM == STAGE_DIM && !KERNEL_PAGED, "aligned rows are short and not in pages");
+static_assert(!KERNEL_PAGED, "aligned rows are not in pages");
 
 struct keys {
     struct slice k, v;
-    struct courier courier;
     int seq_k;
 };
 
 DEVICE struct keys keys_of(const struct attn_problem &a, const struct sequence &sequence,
                            const struct job &job)
 {
-    struct keys keys = {
-        slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_qk),
-        slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v),
-        {},
-        sequence.seq_k};
-    hire(keys.courier, keys.k, keys.v);
-    return keys;
+    return {slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_qk),
+            slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v),
+            sequence.seq_k};
+}
+
+/* Part `part` of the channels. */
+DEVICE struct slice part_of(const struct slice &x, int part)
+{
+    return {x.base + part * STAGE_DIM * 2, x.pitch, x.dim - part * STAGE_DIM};
 }
 
 DEVICE struct tile_view tile_at(const struct slice &x, int seq_k, int tile)
@@ -92,19 +93,25 @@ DEVICE struct tile_view tile_at(const struct slice &x, int seq_k, int tile)
             left < KERNEL_TILE_K ? left : KERNEL_TILE_K};
 }
 
-DEVICE void bring_k(const struct keys &keys, int tile, int)
+DEVICE void bring_k(const struct keys &keys, int tile, int stage)
 {
+    const struct slice k = part_of(keys.k, stage);
+    struct courier courier;
     struct cargo cargo;
-    load_k<ROWS_SOME>(cargo, keys.courier, keys.k, tile_at(keys.k, keys.seq_k, tile));
-    store_k(k_tile, cargo, keys.courier);
+    hire(courier, k, keys.v);
+    load_k<ROWS_SOME>(cargo, courier, k, tile_at(k, keys.seq_k, tile));
+    store_k(k_tile, cargo, courier);
 }
 
-DEVICE bool bring_v(const struct keys &keys, int tile, int, bool isolate)
+DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 {
+    const struct slice v = part_of(keys.v, part);
+    struct courier courier;
     struct cargo cargo;
-    load_v<ROWS_SOME>(cargo, keys.courier, keys.v, tile_at(keys.v, keys.seq_k, tile));
+    hire(courier, keys.k, v);
+    load_v<ROWS_SOME>(cargo, courier, v, tile_at(v, keys.seq_k, tile));
     bool isolated = isolate_v(cargo, isolate);
-    store_v(vt_tile, cargo, keys.courier);
+    store_v(vt_tile, cargo, courier);
     return isolated;
 }
 

@@ -51,6 +51,18 @@ static const struct known forward[] = {
      {SHAPE(BF16, 2, 1, 2, 70, 90, 64, 64), .bias = FULL, .bias_odd = true}},
     {"rows of odd stride", {SHAPE(F16, 2, 2, 2, 70, 90, 64, 64), .layout = ODD_ROWS}},
     {"tensors of odd address", {SHAPE(BF16, 2, 2, 2, 70, 90, 128, 128), .layout = ODD_BASE}},
+    {"head dim 256, aligned", {SHAPE(F16, 1, 1, 2, 150, 300, 256, 256),
+                               .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+    {"head dims between 128 and 256, aligned",
+     {SHAPE(BF16, 2, 2, 1, 70, 130, 136, 248), .layout = BSHD}},
+    {"head dim of v alone beyond 128", {SHAPE(F16, 1, 1, 1, 40, 130, 64, 192)}},
+    {"head dim 256 with a soft-cap, aligned",
+     {SHAPE(BF16, 1, 1, 2, 70, 130, 256, 256), .softcap = 20,
+      .mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, .left = 50, .right = 0}},
+    {"head dim 256 with bias, mask and dropout, aligned",
+     {SHAPE(F16, 1, 1, 2, 70, 130, 256, 200), .bias = FULL, .keep = FULL,
+      .dropout = DROPOUT_VALUE}},
+    {"head dim 256 of odd strides", {SHAPE(F16, 1, 1, 1, 33, 65, 256, 256), .layout = ODD_ROWS}},
     {"head dim 512", {SHAPE(F16, 1, 1, 1, 33, 65, 512, 512)}},
     {"head dim 512 in bfloat16", {SHAPE(BF16, 1, 1, 1, 33, 65, 512, 512)}},
     {"large bfloat16 inputs stay finite", {SHAPE(BF16, 1, 2, 1, 65, 300, 128, 128),
@@ -462,6 +474,7 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     test_special(device, context, BF16, 64);
     test_special(device, context, F16, 128);
     test_special(device, context, BF16, 72);
+    test_special(device, context, F16, 256);
     test_special(device, context, F32, 64);
 }
 
