@@ -10,12 +10,13 @@ say() {
 }
 
 die() {
-    echo "${0##*/}: $*" >&2
+    echo "tools/${0##*/}: $*" >&2
     exit 1
 }
 
 # Writes configure and Makefile.in if they are missing or older than what they are made from.
 prepare() {
+    [ -w . ] || die "$top: no permission to write; clone it to where you may"
     "$top/tools/bootstrap" || exit 1
     if [ -f configure ] && [ -f Makefile.in ] && [ -z "`find configure.ac Makefile.am m4/aothip_*.m4 \
         lib gen images tools tests \( -name '*.ac' -o -name '*.am' -o -name '*.mk' -o -name '*.m4' \) \
@@ -35,7 +36,8 @@ configure_in() {
     if [ ! -f "$directory/config.status" ] || [ configure -nt "$directory/config.status" ] ||
         [ "`cat "$directory/options" 2>/dev/null`" != "$*" ]; then
         say "configuring $directory $*"
-        (cd "$directory" && "$top/configure" --disable-maintainer-mode -q "$@" </dev/null) || exit 1
+        (cd "$directory" && "$top/configure" --disable-maintainer-mode -q \
+            --enable-option-checking=fatal "$@" </dev/null) || exit 1
         echo "$*" >"$directory/options"
     fi
 }
