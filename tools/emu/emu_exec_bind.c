@@ -208,6 +208,24 @@ static bool needs_modified(const struct emu_insn *insn, uint8_t flags)
     return false;
 }
 
+/* A bit for each source that is not simply its row. */
+static int32_t modified_sources(const struct emu_insn *insn, uint8_t flags)
+{
+    int32_t some = 0;
+
+    for (unsigned i = 0; i < insn->nsrc; i++) {
+        const struct emu_operand *o = &insn->src[i];
+        bool dpp = i == 0 && insn->ext != EMU_EXT_NONE;
+        bool other = insn->ext == EMU_EXT_SDWA || flags & EMU_B_PACKED ||
+                     o->flags & (EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_HI | EMU_OPF_SEXT);
+
+        if (o->type == EMU_T_MIX)
+            other = (insn->op_sel_hi | insn->neg_hi | insn->neg_lo) >> i & 1;
+        some |= (dpp || other) << i;
+    }
+    return some;
+}
+
 /* The row that serves a semantic name with these modifiers. */
 static const struct emu_vrow *vector_row(const struct emu_insn *insn, const char *sem)
 {
@@ -347,6 +365,7 @@ static emu_fn *bind_row(struct emu_builder *b, struct emu_op *op, const char *se
         emu_resolve_dpp(&p, insn);
         op->target = (int32_t)emu_add_permute(b, &p);
     }
+    op->imm = modified_sources(insn, op->flags);
     return needs_modified(insn, op->flags) ? lanes->modified[shape] : lanes->plain[shape];
 }
 

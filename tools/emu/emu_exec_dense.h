@@ -29,27 +29,79 @@ static inline quad load_quad(const void *p)
     return x;
 }
 
-/* Four quads as the rows of a matrix: its columns. */
-static inline void transpose(quad x[4])
-{
-    quad a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
-    quad b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-    quad c = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
-    quad d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+/*
+ * QUADS quads side by side in a vector of the host, and the ways to interleave two of them within
+ * each pair of quads: the low or the high dwords, the low or the high 64 bits.
+ */
+#if defined(EMU_V4)
+enum { QUADS = 4 };
+typedef __m512i quads;
+#define LOW32(x, y) _mm512_unpacklo_epi32(x, y)
+#define HIGH32(x, y) _mm512_unpackhi_epi32(x, y)
+#define LOW64(x, y) _mm512_unpacklo_epi64(x, y)
+#define HIGH64(x, y) _mm512_unpackhi_epi64(x, y)
+#elif defined(EMU_V3)
+enum { QUADS = 2 };
+typedef __m256i quads;
+#define LOW32(x, y) _mm256_unpacklo_epi32(x, y)
+#define HIGH32(x, y) _mm256_unpackhi_epi32(x, y)
+#define LOW64(x, y) _mm256_unpacklo_epi64(x, y)
+#define HIGH64(x, y) _mm256_unpackhi_epi64(x, y)
+#else
+enum { QUADS = 1 };
+typedef quad quads;
+#define LOW32(x, y) __builtin_shufflevector(x, y, 0, 4, 1, 5)
+#define HIGH32(x, y) __builtin_shufflevector(x, y, 2, 6, 3, 7)
+#define LOW64(x, y) __builtin_shufflevector(x, y, 0, 1, 4, 5)
+#define HIGH64(x, y) __builtin_shufflevector(x, y, 2, 3, 6, 7)
+#endif
 
-    x[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    x[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    x[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    x[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+/* The quads of lanes 0, 4, 8 .. from at[0] on. */
+static inline quads join(const uint8_t *base, const uint32_t *at)
+{
+#if defined(EMU_V4)
+    __m512i x = _mm512_castsi128_si512((__m128i)load_quad(base + at[0]));
+
+    x = _mm512_inserti32x4(x, (__m128i)load_quad(base + at[4]), 1);
+    x = _mm512_inserti32x4(x, (__m128i)load_quad(base + at[8]), 2);
+    return _mm512_inserti32x4(x, (__m128i)load_quad(base + at[12]), 3);
+#elif defined(EMU_V3)
+    __m256i x = _mm256_castsi128_si256((__m128i)load_quad(base + at[0]));
+
+    return _mm256_inserti128_si256(x, (__m128i)load_quad(base + at[4]), 1);
+#else
+    return load_quad(base + at[0]);
+#endif
+}
+
+/* Quad i of x. */
+static inline quad part(quads x, unsigned i)
+{
+    quad all[QUADS];
+
+    memcpy(all, &x, sizeof x);
+    return all[i];
+}
+
+/* Quad q of x[0..3] as the rows of a matrix: its columns, for each q. */
+static inline void transpose(quads x[4])
+{
+    quads a = LOW32(x[0], x[1]), b = LOW32(x[2], x[3]);
+    quads c = HIGH32(x[0], x[1]), d = HIGH32(x[2], x[3]);
+
+    x[0] = LOW64(a, b);
+    x[1] = HIGH64(a, b);
+    x[2] = LOW64(c, d);
+    x[3] = HIGH64(c, d);
 }
 
 static void read_quads(uint32_t *d, const uint8_t *base, const uint32_t *at)
 {
-    for (unsigned l = 0; l < W; l += 4) {
-        quad x[4];
+    for (unsigned l = 0; l < W; l += 4 * QUADS) {
+        quads x[4];
 
         for (unsigned i = 0; i < 4; i++)
-            x[i] = load_quad(base + at[l + i]);
+            x[i] = join(base, at + l + i);
         transpose(x);
         for (unsigned i = 0; i < 4; i++)
             memcpy(d + i * W + l, &x[i], sizeof x[i]);
@@ -58,14 +110,41 @@ static void read_quads(uint32_t *d, const uint8_t *base, const uint32_t *at)
 
 static void write_quads(uint8_t *base, const uint32_t *at, const uint32_t *s)
 {
-    for (unsigned l = 0; l < W; l += 4) {
-        quad x[4];
+    for (unsigned l = 0; l < W; l += 4 * QUADS) {
+        quads x[4];
 
         for (unsigned i = 0; i < 4; i++)
-            x[i] = load_quad(s + i * W + l);
+            memcpy(&x[i], s + i * W + l, sizeof x[i]);
         transpose(x);
-        for (unsigned i = 0; i < 4; i++)
-            memcpy(base + at[l + i], &x[i], sizeof x[i]);
+        for (unsigned q = 0; q < QUADS; q++)
+            for (unsigned i = 0; i < 4; i++) {
+                quad y = part(x[i], q);
+
+                memcpy(base + at[l + 4 * q + i], &y, sizeof y);
+            }
+    }
+}
+
+/* Two dwords a lane: lanes 0 and 1 of each four in one quad, 2 and 3 in the other. */
+static void write_pairs(uint8_t *base, const uint32_t *at, const uint32_t *s)
+{
+    for (unsigned l = 0; l < W; l += 4 * QUADS) {
+        quads x, y, pair[2];
+
+        memcpy(&x, s + l, sizeof x);
+        memcpy(&y, s + W + l, sizeof y);
+        pair[0] = LOW32(x, y);
+        pair[1] = HIGH32(x, y);
+        for (unsigned q = 0; q < QUADS; q++)
+            for (unsigned i = 0; i < 2; i++) {
+                const uint32_t *to = at + l + 4 * q + 2 * i;
+                quad z = part(pair[i], q);
+                uint64_t lane[2];
+
+                memcpy(lane, &z, sizeof z);
+                memcpy(base + to[0], &lane[0], 8);
+                memcpy(base + to[1], &lane[1], 8);
+            }
     }
 }
 
@@ -88,6 +167,10 @@ EMU_NO_TSAN static void dense_write(uint8_t *base, const uint32_t *at, const uin
 {
     if (words == 4) {
         write_quads(base, at, s);
+        return;
+    }
+    if (words == 2) {
+        write_pairs(base, at, s);
         return;
     }
     for (unsigned l = 0; l < W; l++)

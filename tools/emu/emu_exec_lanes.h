@@ -198,6 +198,7 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
 #define emu_r0 emu_r1
 
 #define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
+    __attribute__((unused)) /* where the level has a better one, below */                          \
     static void row_##name(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,     \
                            const uint32_t *s2, const uint32_t *s3)                                 \
     {                                                                                              \
@@ -254,6 +255,98 @@ static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uin
     }
 }
 #define row_v_perm_b32 perm_bytes
+
+/*
+ * Results of f16: one instruction of the host does what is a dozen as arithmetic. It rounds as the
+ * host's mode says.
+ */
+static inline void store_halves(uint32_t *d, __m256 x)
+{
+    __m128i h = _mm256_cvtps_ph(x, _MM_FROUND_CUR_DIRECTION);
+
+    _mm256_storeu_si256((__m256i *)d, _mm256_cvtepu16_epi32(h));
+}
+
+static void fma_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
+                     const uint32_t *s2, const uint32_t *s3)
+{
+    (void)d1, (void)s3;
+    for (unsigned l = 0; l < W; l += 8) {
+        __m256 x = _mm256_loadu_ps((const float *)(s0 + l));
+        __m256 y = _mm256_loadu_ps((const float *)(s1 + l));
+
+        store_halves(d0 + l, _mm256_fmadd_ps(x, y, _mm256_loadu_ps((const float *)(s2 + l))));
+    }
+}
+
+static void convert_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
+                         const uint32_t *s2, const uint32_t *s3)
+{
+    (void)d1, (void)s1, (void)s2, (void)s3;
+    for (unsigned l = 0; l < W; l += 8)
+        store_halves(d0 + l, _mm256_loadu_ps((const float *)(s0 + l)));
+}
+#define row_v_fma_mixlo_f16 fma_half
+#define row_v_fma_mixhi_f16 fma_half
+#define row_v_cvt_f16_f32 convert_half
+#endif
+
+#ifdef EMU_V4
+/*
+ * v_exp_f32, sixteen lanes at a time: x = n + j / 16 + r, |r| <= 1 / 32, and 2^x = 2^n 2^(j/16)
+ * 2^r, of which 2^(j/16) is looked up and 2^r its series to r^7. Rounded to f32 this is for every x
+ * what exp_f32 says.
+ */
+static inline __m512d exp2_part(__m256 x)
+{
+    const __m512d lo = _mm512_setr_pd(
+        0x1p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+        0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0);
+    const __m512d hi = _mm512_setr_pd(
+        0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+        0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
+    const __m512d whole = _mm512_set1_pd(0x1.8p48); /* its last place is 1/16 */
+    __m512d d = _mm512_cvtps_pd(x), big = _mm512_add_pd(d, whole);
+    __m512d r = _mm512_sub_pd(d, _mm512_sub_pd(big, whole)),
+            p = _mm512_set1_pd(0x1.ffcbfc588b0c7p-17), root;
+    __m512i k = _mm512_castpd_si512(big);
+
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.430912f86c787p-13));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.5d87fe78a6731p-10));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.3b2ab6fba4e77p-7));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.c6b08d704a0c0p-5));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.ebfbdff82c58fp-3));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.62e42fefa39efp-1));
+    root = _mm512_permutex2var_pd(lo, k, hi);
+    p = _mm512_fmadd_pd(_mm512_mul_pd(p, r), root, root);
+    k = _mm512_slli_epi64(_mm512_srli_epi64(k, 4), 52);
+    return _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(p), k));
+}
+
+static void exp_rows(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
+                     const uint32_t *s2, const uint32_t *s3)
+{
+    const __m512i least = _mm512_set1_epi32(0x00800000), quiet = _mm512_set1_epi32(0x00400000);
+
+    (void)d1, (void)s1, (void)s2, (void)s3;
+    for (unsigned l = 0; l < W; l += 16) {
+        __m512 x = _mm512_loadu_ps(s0 + l), c;
+        __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+        __m256 lo, hi;
+        __m512i y;
+
+        c = _mm512_max_ps(x, _mm512_set1_ps(-200.0f)); /* -200 for a NaN */
+        c = _mm512_min_ps(c, _mm512_set1_ps(200.0f));
+        lo = _mm512_cvtpd_ps(exp2_part(_mm512_castps512_ps256(c)));
+        hi = _mm512_cvtpd_ps(exp2_part(_mm512_extractf32x8_ps(c, 1)));
+        y = _mm512_inserti32x8(_mm512_castsi256_si512(_mm256_castps_si256(lo)),
+                               _mm256_castps_si256(hi), 1);
+        y = _mm512_maskz_mov_epi32(_mm512_cmpge_epu32_mask(y, least), y);
+        y = _mm512_mask_or_epi32(y, nan, _mm512_castps_si512(x), quiet);
+        _mm512_storeu_si512(d0 + l, y);
+    }
+}
+#define row_v_exp_f32 exp_rows
 #endif
 
 #define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \

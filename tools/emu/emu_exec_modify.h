@@ -16,7 +16,7 @@ static uint64_t live_sources(const struct emu_permute *p, uint64_t m)
 {
     uint64_t live = 0;
 
-    if (p->inactive)
+    if (p->inactive || m == FULL)
         return p->valid;
     FOR_EACH_LANE live |= (m >> p->from[l] & 1) << l;
     return live & p->valid;
@@ -190,12 +190,16 @@ static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op
     return s;
 }
 
-/* Fetches all sources; returns the lanes to write. */
+/*
+ * Fetches all sources; returns the lanes to write. Those that op->imm does not name have nothing
+ * to be done for them while MODE is as usual.
+ */
 static uint64_t modify_sources(struct emu_wave *w, const struct emu_op *op, const uint32_t *s[4])
 {
     const struct emu_permute *dpp = NULL;
     uint64_t m = op->flags & EMU_B_ALL_LANES ? FULL : exec(w), live = 0, write = m;
     uint32_t *t = row(w, emu_program_of(w)->row_temp + 4);
+    unsigned some = w->attention & EMU_A_MODE ? 15 : (unsigned)op->imm;
 
     if (op->nsplat)
         splat(w, op);
@@ -205,7 +209,7 @@ static uint64_t modify_sources(struct emu_wave *w, const struct emu_op *op, cons
         write &= dpp->rows & (dpp->zero ? ~UINT64_C(0) : live);
     }
     for (unsigned i = 0; i < 4; i++)
-        s[i] = modify_source(w, op, i, t + 2 * i * W, dpp, live);
+        s[i] = some >> i & 1 ? modify_source(w, op, i, t + 2 * i * W, dpp, live) : row(w, op->s[i]);
     return write;
 }
 
@@ -231,8 +235,14 @@ static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t 
     static const float factor[4] = {1, 2, 4, 0.5f};
     const struct emu_insn *insn = op->insn;
     uint8_t type = insn->dst[0].type;
-    bool zero_nan = w->mode >> 8 & 1, out = flushes(w, type, 1);
-    float k = insn->omod && out && !(w->mode >> 9 & 1) ? factor[insn->omod] : 1;
+    bool zero_nan, out;
+    float k;
+
+    if (!(w->attention & EMU_A_MODE) && !insn->clamp)
+        return;
+    zero_nan = w->mode >> 8 & 1;
+    out = flushes(w, type, 1);
+    k = insn->omod && out && !(w->mode >> 9 & 1) ? factor[insn->omod] : 1;
 
     if (out && type != EMU_T_MIX)
         flush(t, t, type);
@@ -279,8 +289,17 @@ static void modify_result(struct emu_wave *w, const struct emu_op *op, uint32_t 
     }
 }
 
-/* Puts a partial result into its place of D0. */
-static void place_result(const struct emu_op *op, uint32_t *t, const uint32_t *d)
+static bool is_partial(const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+
+    return op->flags & EMU_B_KEEP_HALF ||
+           (insn->ext == EMU_EXT_SDWA && insn->dst_sel != EMU_SDWA_DWORD);
+}
+
+/* The whole dwords of D0 with a partial result t in its place; out may be t or d. */
+static void place_result(const struct emu_op *op, uint32_t *out, const uint32_t *t,
+                         const uint32_t *d)
 {
     const struct emu_insn *insn = op->insn;
 
@@ -297,17 +316,17 @@ static void place_result(const struct emu_op *op, uint32_t *t, const uint32_t *d
                 x |= d[l] & ~field;
             else if (insn->dst_unused == EMU_SDWA_SEXT && x & sign)
                 x |= ~field & ~(sign - 1);
-            t[l] = x;
+            out[l] = x;
         }
     } else if (insn->enc == EMU_VOP3 && (op->flags & EMU_B_KEEP_BYTES) == EMU_B_KEEP_BYTES) {
         unsigned shift = 8 * (insn->op_sel >> 2 & 3);
 
-        FOR_LANES t[l] = (d[l] & ~(0xffu << shift)) | (t[l] & 0xff) << shift;
+        FOR_LANES out[l] = (d[l] & ~(0xffu << shift)) | (t[l] & 0xff) << shift;
     } else if (op->flags & EMU_B_KEEP_HALF) {
         if (op->flags & EMU_B_DST_HI)
-            FOR_LANES t[l] = (d[l] & 0xffff) | t[l] << 16;
+            FOR_LANES out[l] = (d[l] & 0xffff) | t[l] << 16;
         else
-            FOR_LANES t[l] = (d[l] & 0xffff0000) | (t[l] & 0xffff);
+            FOR_LANES out[l] = (d[l] & 0xffff0000) | (t[l] & 0xffff);
     }
 }
 
@@ -315,15 +334,19 @@ static void modified_rows(struct emu_wave *w, const struct emu_op *op)
 {
     const uint32_t *s[4];
     uint64_t write = modify_sources(w, op, s);
-    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
-    const uint32_t *lanes = exec_row(w, write);
+    bool partial = is_partial(op), whole = write == FULL;
+    uint32_t *d = row(w, op->d[0]);
+    uint32_t *t = whole && !partial ? d : row(w, emu_program_of(w)->row_temp);
 
     op->row(t, NULL, s[0], s[1], s[2], s[3]);
     modify_result(w, op, t);
-    place_result(op, t, d);
-    blend(d, t, lanes);
+    if (partial)
+        place_result(op, whole ? d : t, t, d);
+    if (whole)
+        return;
+    blend(d, t, exec_row(w, write));
     if (op->flags & EMU_B_WIDE)
-        blend(d + W, t + W, lanes);
+        blend(d + W, t + W, exec_row(w, write));
 }
 
 static void modified_cmp(struct emu_wave *w, const struct emu_op *op)
@@ -349,7 +372,8 @@ static void modified_carry(struct emu_wave *w, const struct emu_op *op)
 
     op->row(t, carry, s[0], s[1], s[2], s[3]);
     modify_result(w, op, t);
-    place_result(op, t, d);
+    if (is_partial(op))
+        place_result(op, t, t, d);
     blend(d, t, lanes);
     if (op->flags & EMU_B_WIDE)
         blend(d + W, t + W, lanes);
