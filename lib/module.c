@@ -260,13 +260,15 @@ static enum aothip_status find_code(const struct module_device *device, uint32_t
     const struct store *images = device->images;
     const struct format_entry *entry = &images->entries[index];
     const struct bundle_name name = {images->path, entry->symbol};
-    if (store_inflate(images, index, bundle, why))
-        return why->code;
-    if (bundle_find(*bundle, entry->bundle_size, &device->target, &name, code, why)) {
+    enum aothip_status failed = store_inflate(images, index, bundle, why);
+    if (failed)
+        return failed;
+    failed = bundle_find(*bundle, entry->bundle_size, &device->target, &name, code, why);
+    if (failed) {
         free(*bundle);
         *bundle = NULL;
     }
-    return why->code;
+    return failed;
 }
 
 /* The entry whose frame inflates soonest. */

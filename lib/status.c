@@ -90,6 +90,6 @@ enum aothip_status aothip_set_error(enum aothip_status status, const char *text)
 {
     struct status why;
     status_clear(&why);
-    status_set(&why, status, "%s", text ? text : "");
+    status_record(&why, status, "%s", text ? text : "");
     return status_publish(&why, status_log_level());
 }

@@ -26,8 +26,19 @@ static inline void status_clear(struct status *status)
 }
 
 /* Records a failure unless there is one already, and returns the code recorded. */
-enum aothip_status status_set(struct status *status, enum aothip_status code, const char *format,
-                              ...) __attribute__((format(printf, 3, 4), cold));
+enum aothip_status status_record(struct status *status, enum aothip_status code, const char *format,
+                                 ...) __attribute__((format(printf, 3, 4), cold));
+
+/* The same for a code that is a failure's, which compilers and analysers then know of the result.
+ */
+#define status_set(...) status_failed(status_record(__VA_ARGS__))
+
+static inline enum aothip_status status_failed(enum aothip_status code)
+{
+    if (code == AOTHIP_OK)
+        __builtin_unreachable();
+    return code;
+}
 
 /*
  * Ends an API call: a failure becomes the thread's last error and, at STATUS_LOG_FAILURES, a line

@@ -4,8 +4,8 @@
 
 #include "status.h"
 
-enum aothip_status status_set(struct status *status, enum aothip_status code, const char *format,
-                              ...)
+enum aothip_status status_record(struct status *status, enum aothip_status code, const char *format,
+                                 ...)
 {
     va_list arguments;
     if (status->code != AOTHIP_OK)

@@ -55,7 +55,7 @@ static char *make_absolute(char *path)
     char *here, *whole;
     if (!path || path[0] == '/')
         return path;
-    here = getcwd(NULL, 0);
+    here = realpath(".", NULL);
     if (!here)
         return path;
     whole = join(here, strlen(here), path);
