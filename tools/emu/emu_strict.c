@@ -335,7 +335,6 @@ static void step_scalar(struct emu_wave *w, const struct emu_strict_op *so, cons
     if (op->effects & EMU_E_WRITE_SCC)
         w->scc_poison = scc;
     exec_must_be_clean(w);
-    emu_strict_wait(w, so, op);
 }
 
 /* ---- everything else ---- */
@@ -422,24 +421,20 @@ static void step_vopd(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
     run(w, op);
 }
 
-void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
+void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
+                     emu_fn *run)
 {
-    const struct emu_strict_op *so = &emu_program_of(w)->strict->ops[op - emu_program_of(w)->ops];
     bool may_hazard = emu_program_of(w)->strict->may_hazard;
 
-    if (!op->insn) {
-        run(w, op);
-        return;
-    }
     emu_strict_check_pending(w, so);
     if (may_hazard)
         emu_strict_check_hazards(&w->strict->hazards, so, op);
+    w->sp[EMU_S_SCC] = w->scc_poison ? ~0u : 0;
     switch (so->kind) {
     case EMU_K_SCALAR:
         step_scalar(w, so, op, run);
         break;
     case EMU_K_ROW:
-        w->sp[EMU_S_SCC] = w->scc_poison ? ~0u : 0;
         row_poison(w, so);
         run(w, op);
         break;
@@ -459,34 +454,4 @@ void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
     }
     if (may_hazard)
         emu_strict_note_hazards(&w->strict->hazards, so, op);
-    if (w->state == EMU_AT_BARRIER)
-        emu_strict_at_barrier(w);
-}
-
-void emu_strict_init_wave(struct emu_wave *w)
-{
-    const struct emu_kernel *k = w->group->kernel;
-    const struct emu_program *p = k->program;
-    unsigned user = k->rsrc2 >> 1 & 31, ids = 0;
-
-    memset(w->vp, 0, (size_t)p->rows * w->lanes * 4);
-    memset(w->vp_dirty, 0, (p->rows + 63) / 64 * 8);
-    memset(w->vp + w->lanes, 0xff, (size_t)(k->vgprs - 1) * w->lanes * 4);
-    for (unsigned r = 1; r < k->vgprs; r++)
-        w->vp_dirty[r >> 6] |= UINT64_C(1) << (r & 63);
-    memset(w->sp, 0, (EMU_S_CONST + p->sconsts) * 4);
-    for (unsigned axis = 0; axis < 4; axis++)
-        ids += k->rsrc2 >> (7 + axis) & 1;
-    ids += k->family == EMU_GFX90A && k->rsrc2 & 1;
-    for (unsigned i = user + ids; i < EMU_S_FLAT_SCRATCH; i++)
-        w->sp[i] = ~0u;
-    w->sp[EMU_S_VCC] = w->sp[EMU_S_VCC + 1] = w->sp[EMU_S_M0] = ~0u;
-    w->scc_poison = 1;
-    if (w->scratch_poison)
-        memset(w->scratch_poison, 0xff, (size_t)w->scratch_lane * w->lanes);
-    memset(w->strict, 0, sizeof *w->strict);
-    w->strict->hazards.wave = w;
-    w->strict->hazards.family = k->family;
-    if (w->index == 0)
-        emu_strict_lds_init(w->group);
 }

@@ -109,9 +109,19 @@ enum emu_wait_kind {
     EMU_W_LGKM
 };
 
+/* What decides whether an op needs a closer look: the state that it touches, as bits. */
+struct emu_strict_gate {
+    uint64_t rows;       /* eight rows a bit */
+    uint64_t scalars[2]; /* a register a bit; that of EMU_S_NULL stands for SCC */
+    uint8_t kind, waits; /* as in emu_strict_op */
+    bool always;         /* look in any case */
+    bool counts;         /* a memory operation that is waited for */
+};
+
 /* The strict side of a prepared kernel. */
 struct emu_strict_program {
-    struct emu_strict_op *ops;   /* as program->ops */
+    struct emu_strict_op *ops; /* as program->ops */
+    struct emu_strict_gate *gates;
     struct emu_strict_op *pairs; /* as program->pairs */
     bool may_hazard;             /* wait states have to be counted while the kernel runs */
 };
@@ -140,7 +150,10 @@ struct emu_strict_wave {
     uint32_t vm_issued, vm_done, vs_issued, vs_done, lgkm_issued, lgkm_done, last_smem;
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
     uint32_t spend[EMU_S_REGS];
-    uint64_t vpend[8], spending[2]; /* rows and registers that may have something pending */
+    uint64_t vpend[8], spending[2];  /* rows and registers that may have something pending */
+    uint32_t vm_op[64], lgkm_op[64]; /* the ops under way, by their number modulo 64 */
+    /* as in emu_strict_gate: what may be pending or poison; nothing else needs a look */
+    uint64_t busy_rows, busy_scalars[2];
     struct emu_hazards hazards;
     /* race detector */
     uint32_t epoch;                                      /* barriers passed */
@@ -246,10 +259,17 @@ void emu_strict_init_wave(struct emu_wave *w);
 /* Runs one op with all checks; run executes it. */
 void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run);
 
+/* The same for an op that touches something pending or poison. */
+void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
+                     emu_fn *run);
+/* Finds out what of the op's rows and registers is pending or poison now. */
+void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate);
+
 /* The parts of a step. */
 void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so);
 void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
-void emu_strict_wait(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
+/* waits: enum emu_wait_kind */
+void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op);
 void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op);
 void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,

@@ -70,6 +70,59 @@ void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so
     }
 }
 
+/* An operation is done: what it wrote may be used, unless another one will write it, too. */
+static void finish(struct emu_wave *w, uint32_t number_of_op)
+{
+    const struct emu_strict_program *p = emu_program_of(w)->strict;
+    const struct emu_strict_op *so = &p->ops[number_of_op];
+    struct emu_strict_wave *s = w->strict;
+
+    for (unsigned i = 0; i < so->nwrite; i++)
+        for (unsigned r = so->write[i].first; r < (unsigned)so->write[i].first + so->write[i].n;
+             r++)
+            if (s->vpend_vm[r] <= s->vm_done && s->vpend_lgkm[r] <= s->lgkm_done)
+                s->vpend[r >> 6] &= ~(UINT64_C(1) << (r & 63));
+    for (unsigned i = 0; i < so->nswrite; i++)
+        for (unsigned r = so->swrite[i].first; r < (unsigned)so->swrite[i].first + so->swrite[i].n;
+             r++)
+            if (s->spend[r] <= s->lgkm_done)
+                s->spending[r >> 6] &= ~(UINT64_C(1) << (r & 63));
+    emu_strict_refresh(w, &p->gates[number_of_op]);
+}
+
+/* All but the last n operations are done. */
+static void finish_vm(struct emu_wave *w, unsigned n)
+{
+    struct emu_strict_wave *s = w->strict;
+    uint32_t from = s->vm_done;
+
+    if (s->vm_issued - s->vm_done <= n)
+        return;
+    s->vm_done = s->vm_issued - n;
+    while (from++ != s->vm_done)
+        finish(w, s->vm_op[from % 64]);
+}
+
+static void finish_lgkm(struct emu_wave *w, unsigned n)
+{
+    struct emu_strict_wave *s = w->strict;
+    uint32_t from = s->lgkm_done;
+
+    if (s->lgkm_issued - s->lgkm_done <= n)
+        return;
+    s->lgkm_done = s->lgkm_issued - n;
+    if (s->lgkm_issued - from > 64) /* what is forgotten is found out when it is touched */
+        from = s->lgkm_issued - 64;
+    while (from++ < s->lgkm_done)
+        finish(w, s->lgkm_op[from % 64]);
+}
+
+static void finish_vs(struct emu_strict_wave *s, unsigned n)
+{
+    if (s->vs_issued - s->vs_done > n)
+        s->vs_done = s->vs_issued - n;
+}
+
 static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32_t *numbers,
                       uint32_t number)
 {
@@ -81,28 +134,31 @@ static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32
         }
 }
 
-/* The hardware's counter holds 63 at most; an operation beyond waits for the oldest. */
-static void saturate(uint32_t issued, uint32_t *done)
-{
-    if (issued - *done > 63)
-        *done = issued - 63;
-}
+/* The hardware's counters hold 63 at most; an operation beyond waits for the oldest. */
+enum { MOST_UNDER_WAY = 63 };
 
 void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
 {
+    const struct emu_strict_program *p = emu_program_of(w)->strict;
     struct emu_strict_wave *s = w->strict;
+    uint32_t number = (uint32_t)(op - emu_program_of(w)->ops);
 
-    (void)op;
     if (so->counters & EMU_CNT_VM) {
-        pend_rows(w, so, s->vpend_vm, ++s->vm_issued);
-        saturate(s->vm_issued, &s->vm_done);
+        finish_vm(w, MOST_UNDER_WAY - 1);
+        s->vm_op[++s->vm_issued % 64] = number;
+        pend_rows(w, so, s->vpend_vm, s->vm_issued);
     }
-    if (so->counters & EMU_CNT_VS)
-        saturate(++s->vs_issued, &s->vs_done);
-    if (so->counters & EMU_CNT_LDS)
-        pend_rows(w, so, s->vpend_lgkm, ++s->lgkm_issued);
+    if (so->counters & EMU_CNT_VS) {
+        finish_vs(s, MOST_UNDER_WAY - 1);
+        s->vs_issued++;
+    }
+    if (so->counters & EMU_CNT_LDS) {
+        s->lgkm_op[++s->lgkm_issued % 64] = number;
+        pend_rows(w, so, s->vpend_lgkm, s->lgkm_issued);
+    }
     if (so->counters & EMU_CNT_SMEM) {
-        s->last_smem = ++s->lgkm_issued;
+        s->lgkm_op[++s->lgkm_issued % 64] = number;
+        s->last_smem = s->lgkm_issued;
         for (unsigned i = 0; i < so->nswrite; i++)
             for (unsigned r = so->swrite[i].first;
                  r < (unsigned)so->swrite[i].first + so->swrite[i].n; r++) {
@@ -110,49 +166,44 @@ void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const 
                 s->spending[r >> 6] |= UINT64_C(1) << (r & 63);
             }
     }
+    if (so->nwrite | so->nswrite)
+        emu_strict_refresh(w, &p->gates[number]);
 }
 
-static void wait_in_order(uint32_t issued, uint32_t *done, unsigned n)
+static void wait_lgkm(struct emu_wave *w, unsigned n)
 {
-    if (issued - *done > n)
-        *done = issued - n;
+    if (n == 0 || w->strict->last_smem <= w->strict->lgkm_done)
+        finish_lgkm(w, n);
 }
 
-static void wait_lgkm(struct emu_strict_wave *s, unsigned n)
+void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op)
 {
-    if (n == 0 || s->last_smem <= s->lgkm_done)
-        wait_in_order(s->lgkm_issued, &s->lgkm_done, n);
-}
-
-void emu_strict_wait(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
-{
-    struct emu_strict_wave *s = w->strict;
     unsigned imm = (uint16_t)op->imm, lgkm9 = imm >> 8 & 15, lgkm11 = imm >> 4 & 63;
 
-    switch (so->waits) {
+    switch (waits) {
     case EMU_W_GFX9: /* the field's largest value means no wait */
-        wait_in_order(s->vm_issued, &s->vm_done, (imm & 15) | (imm >> 14 & 3) << 4);
+        finish_vm(w, (imm & 15) | (imm >> 14 & 3) << 4);
         if (lgkm9 != 15)
-            wait_lgkm(s, lgkm9);
+            wait_lgkm(w, lgkm9);
         break;
     case EMU_W_GFX11:
-        wait_in_order(s->vm_issued, &s->vm_done, imm >> 10 & 63);
+        finish_vm(w, imm >> 10 & 63);
         if (lgkm11 != 63)
-            wait_lgkm(s, lgkm11);
+            wait_lgkm(w, lgkm11);
         break;
     case EMU_W_VM:
-        wait_in_order(s->vm_issued, &s->vm_done, imm & 63);
+        finish_vm(w, imm & 63);
         break;
     case EMU_W_VS:
-        wait_in_order(s->vs_issued, &s->vs_done, imm & 63);
+        finish_vs(w->strict, imm & 63);
         break;
     case EMU_W_LGKM:
-        wait_lgkm(s, imm & 63);
+        wait_lgkm(w, imm & 63);
         break;
     case EMU_W_ALL:
-        s->vm_done = s->vm_issued;
-        s->vs_done = s->vs_issued;
-        s->lgkm_done = s->lgkm_issued;
+        finish_vm(w, 0);
+        finish_vs(w->strict, 0);
+        finish_lgkm(w, 0);
         break;
     default:
         break;

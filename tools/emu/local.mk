@@ -84,6 +84,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_strict_matrix.c \
 	tools/emu/emu_strict_path.c \
 	tools/emu/emu_strict_race.c \
+	tools/emu/emu_strict_step.c \
 	tools/emu/emu_strict_wait.c \
 	tools/emu/isa_memory.def tools/emu/isa_scalar.def tools/emu/isa_trapped.def \
 	tools/emu/isa_vop.def tools/emu/isa_vop3.def \
