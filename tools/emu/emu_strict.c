@@ -76,6 +76,12 @@ static bool scalars_poisoned(const struct emu_wave *w, const struct emu_range *r
     return any != 0;
 }
 
+/* The poison of a scalar register, or pair, that holds a bit for each lane. */
+static uint64_t scalar_lanes(const struct emu_wave *w, unsigned r)
+{
+    return w->sp[r] | (w->lanes == 64 ? (uint64_t)w->sp[r + 1] << 32 : 0);
+}
+
 static const char *scalar_name(unsigned r, char buf[16])
 {
     static const char *const names[] = {"vcc_lo", "vcc_hi"};
@@ -179,7 +185,7 @@ static uint64_t control_poison(struct emu_wave *w, const struct emu_strict_op *s
         if (o->kind == EMU_OPK_VGPR || o->kind == EMU_OPK_AGPR)
             lanes |= poisoned_lanes(w, &r);
         else if (o->kind == EMU_OPK_SGPR && o->type == EMU_T_MASK)
-            lanes |= w->sp[o->reg] | (w->lanes == 64 ? (uint64_t)w->sp[o->reg + 1] << 32 : 0);
+            lanes |= scalar_lanes(w, o->reg);
         else if (o->kind == EMU_OPK_SGPR && w->sp[o->reg])
             lanes = emu_all_lanes(w);
     }
@@ -199,10 +205,12 @@ static bool sources_dirty(const struct emu_wave *w, const struct emu_strict_op *
 
 static void exec_must_be_clean(struct emu_wave *w)
 {
+    uint64_t lanes = scalar_lanes(w, EMU_S_EXEC);
+
     if (!(w->sp[EMU_S_EXEC] | w->sp[EMU_S_EXEC + 1]))
         return;
     w->sp[EMU_S_EXEC] = w->sp[EMU_S_EXEC + 1] = 0;
-    emu_fault(w, 0, "EXEC depends on a value that was never computed");
+    emu_fault(w, lanes, "EXEC depends on a value that was never computed");
 }
 
 static void row_poison(struct emu_wave *w, const struct emu_strict_op *so)
@@ -219,12 +227,11 @@ static void row_poison(struct emu_wave *w, const struct emu_strict_op *so)
     if (!dirty)
         return;
     if (w->attention & EMU_A_GPR_IDX && w->sp[EMU_S_M0])
-        emu_fault(w, 0, "the register index in m0 was never computed");
+        emu_fault(w, emu_exec(w), "the register index in m0 was never computed");
     if (so->control)
         control = control_poison(w, so);
     if (into_exec) {
         uint64_t before = emu_exec(w);
-        uint32_t keep[2] = {w->s[EMU_S_EXEC], w->s[EMU_S_EXEC + 1]};
         struct emu_strict_op mask = *so;
 
         /* v_cmpx: its verdict goes to a spare register, since EXEC itself steers the shadow */
@@ -233,10 +240,9 @@ static void row_poison(struct emu_wave *w, const struct emu_strict_op *so)
             if (mask.shadow.d[i] == EMU_S_EXEC)
                 mask.shadow.d[i] = EMU_S_TRASH;
         run_shadow(w, &mask);
-        (void)keep;
-        if ((w->sp[EMU_S_TRASH] | (w->lanes == 64 ? (uint64_t)w->sp[EMU_S_TRASH + 1] << 32 : 0)) &
-            before)
-            emu_fault(w, 0, "EXEC depends on a value that was never computed");
+        before &= scalar_lanes(w, EMU_S_TRASH);
+        if (before)
+            emu_fault(w, before, "EXEC depends on a value that was never computed");
         return;
     }
     run_shadow(w, so);
@@ -298,8 +304,8 @@ static void check_flow(struct emu_wave *w, const struct emu_strict_op *so, const
             !(w->sp[first] | (w->lanes == 64 ? w->sp[first + 1] : 0)))
             continue;
         if (scalars_poisoned(w, &so->sread[i]))
-            emu_fault(w, 0, "branch depends on %s, which was never computed",
-                      scalar_name(first, buf));
+            emu_fault(w, first == EMU_S_VCC ? scalar_lanes(w, first) : 0,
+                      "branch depends on %s, which was never computed", scalar_name(first, buf));
     }
 }
 
@@ -324,7 +330,8 @@ static void step_scalar(struct emu_wave *w, const struct emu_strict_op *so, cons
             w->sp[op->s[0]] | (so->swrite[0].n == 2 ? (uint64_t)w->sp[op->s[0] + 1] << 32 : 0);
 
         if (p & emu_exec(w) || so->rule != EMU_SR_AND)
-            emu_fault(w, 0, "EXEC depends on a value that was never computed");
+            emu_fault(w, so->rule == EMU_SR_AND ? p & emu_exec(w) : p,
+                      "EXEC depends on a value that was never computed");
         memset(result, 0, sizeof result);
         scc = 0;
     }
@@ -394,7 +401,8 @@ static void step_memory(struct emu_wave *w, const struct emu_strict_op *so, cons
     for (unsigned i = 0; i < so->nsread; i++)
         if (scalars_poisoned(w, &so->sread[i]) && (emu_exec(w) || op->insn->enc == EMU_SMEM) &&
             !(op->insn->enc == EMU_SMEM && op->insn->src[i].type == EMU_T_BLOB && i == 2))
-            emu_fault(w, 0, "address depends on %s, which was never computed",
+            emu_fault(w, op->insn->enc == EMU_SMEM ? 0 : emu_exec(w),
+                      "address depends on %s, which was never computed",
                       scalar_name(so->sread[i].first, buf));
     for (unsigned i = 0; i < so->nwrite; i++)
         for (unsigned r = 0; r < so->write[i].n; r++)

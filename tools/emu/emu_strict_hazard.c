@@ -40,8 +40,8 @@ static void need(struct emu_hazards *h, uint32_t when, unsigned states, const ch
         return;
     h->found = true;
     if (h->wave)
-        emu_fault(h->wave, 0, "%s %u: %u wait states where %u are needed", what, reg, passed,
-                  states);
+        emu_fault(h->wave, emu_exec(h->wave), "%s %u: %u wait states where %u are needed", what,
+                  reg, passed, states);
 }
 
 /* ---- matrix results ---- */

@@ -74,6 +74,16 @@ static bool dirty(const struct emu_wave *w, const struct emu_range *r)
     return emu_range_bits(w->vp_dirty, r) != 0;
 }
 
+static uint64_t poison_lanes(const struct emu_wave *w, const struct emu_range *r)
+{
+    uint64_t lanes = 0;
+
+    for (unsigned i = 0; i < r->n; i++)
+        for (unsigned l = 0; l < w->lanes; l++)
+            lanes |= (uint64_t)(w->vp[(size_t)(r->first + i) * w->lanes + l] != 0) << l;
+    return lanes;
+}
+
 /* Values and poison of all operands, kept while the registers are used for the indicator run. */
 struct saved {
     uint32_t value[4][MOST_ROWS * 64], poison[3][MOST_ROWS * 64];
@@ -145,7 +155,7 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
         return;
     sparse = strncmp(name, "v_smfmac", 8) == 0;
     if (sparse && in[2])
-        emu_fault(w, 0, "the index of a sparse product was never computed");
+        emu_fault(w, poison_lanes(w, &r[2]), "the index of a sparse product was never computed");
     for (unsigned i = 0; i < 4; i++)
         copy_rows(w, w->v, &r[i], keep.value[i], false);
     for (unsigned i = 0; i < 3; i++)

@@ -23,7 +23,7 @@ static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counte
     /* loads of one counter write in order, so a second one into the same register may follow */
     if (write && ((counters == EMU_CNT_VM && !lgkm) || (counters == EMU_CNT_LDS && !vm)))
         return;
-    emu_fault(w, 0, "%c%u is %s while a load into it is under way: missing s_waitcnt %s",
+    emu_fault(w, emu_exec(w), "%c%u is %s while a load into it is under way: missing s_waitcnt %s",
               agpr ? 'a' : 'v', agpr ? r - acc : r, write ? "written" : "read",
               vm ? "vmcnt" : "lgkmcnt");
 }

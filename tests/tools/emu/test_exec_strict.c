@@ -12,6 +12,10 @@ struct plant {
 };
 
 #define STORE_V1 "global_store_dword v5, v1, s[2:3]\n"
+/* v6: the dword of the lane, the waves' dwords in turn */
+#define ALTERNATE                                                                                  \
+    "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
+    "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
 #define WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
 
 static const struct plant plants[] = {
@@ -32,6 +36,14 @@ static const struct plant plants[] = {
     {"gfx942", 64, NULL, "v_cmp_eq_u32 vcc, v0, v5\ns_nop 4\ns_cbranch_vccz .Lx\n.Lx:\n"},
     {"gfx942", 64, "EXEC depends", "v_cmp_eq_u32 vcc, v0, v7\ns_and_saveexec_b64 s[10:11], vcc\n"},
     {"gfx1100", 32, "EXEC depends", "v_cmpx_eq_u32 v0, v7\n"},
+    /* ... in the lanes whose bits are unknown */
+    {"gfx1100", 32, "wave 0, lanes 4-31",
+     "v_mov_b32 v1, 0\nv_cmp_eq_u32 s10, v0, v7\ns_and_b32 exec_lo, s10, 0xfffffff0\n"},
+    {"gfx942", 64, "wave 0, lanes 0-3, 8-63",
+     "v_cmp_eq_u32 vcc, v0, v7\ns_mov_b64 s[10:11], 0xf0\ns_nop 1\n"
+     "s_andn2_b64 vcc, vcc, s[10:11]\ns_cbranch_vccz .Lx\n.Lx:\n"},
+    {"gfx942", 64, "wave 0, lanes 8-15",
+     "v_cmp_eq_u32 vcc, v0, v7\ns_mov_b64 exec, 0xff00\ns_and_saveexec_b64 s[10:11], vcc\n"},
     {"gfx942", 64, "EXEC depends", "s_mov_b64 exec, s[40:41]\n"},
     {"gfx942", 64, "lane number in s40", "s_nop 4\nv_readlane_b32 s10, v0, s40\n"},
     /* ... known bits are known */
@@ -70,6 +82,9 @@ static const struct plant plants[] = {
      "v_mov_b32 v6, 0x1000000\nglobal_load_dword v1, v6, s[2:3]\n"},
     /* waits */
     {"gfx942", 64, "missing s_waitcnt vmcnt", "global_load_dword v1, v5, s[2:3]\n" STORE_V1},
+    {"gfx942", 64, "wave 0, lanes 0-63\n", "global_load_dword v1, v5, s[2:3]\nv_mov_b32 v1, 0\n"},
+    {"gfx942", 64, "wave 0, lanes 2\n",
+     "global_load_dword v1, v5, s[2:3]\ns_mov_b64 exec, 4\nv_mov_b32 v1, 0\n"},
     {"gfx942", 64, "v1 is written while a load",
      "global_load_dword v1, v5, s[2:3]\nv_mov_b32 v1, 0\n"},
     {"gfx942", 64, "missing s_waitcnt vmcnt",
@@ -189,6 +204,26 @@ static const struct plant plants[] = {
      "v1, v6\ns_waitcnt lgkmcnt(0)\nds_store_b32 v5, v1\n"},
     {"gfx942", 128, NULL,
      "v_mov_b32 v6, 0\nds_write_b32 v5, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_add_u32 v6, v0\n"},
+    /* ... of waves whose dwords alternate */
+    {"gfx942", 128, NULL, ALTERNATE "ds_write_b32 v6, v0\n"},
+    {"gfx942", 128, "data race in LDS at 0x4: written here, read by wave 0 since",
+     ALTERNATE "ds_write_b32 v6, v0\nv_xor_b32 v7, 4, v6\nds_read_b32 v1, v7\n"},
+    {"gfx942", 128, "data race in LDS at 0x100: written here, read by wave 0 since",
+     "ds_write_b8 v5, v0\nv_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
+    {"gfx942", 128, "data race in LDS at 0x4: written here and by wave 0 since",
+     "v_and_b32 v6, 0xff, v5\nv_mov_b32 v1, 1\nds_write_b32 v6, v1\nds_add_u32 v6, v0\n"},
+    {"gfx1100", 96, "data race in LDS at 0x100: written here, read by several waves since",
+     "v_lshlrev_b32 v6, 2, v0\nv_or_b32 v6, 0x100, v6\nv_cmp_gt_u32 vcc_lo, 64, v0\n"
+     "s_and_saveexec_b32 s10, vcc_lo\nv_and_b32 v6, 0x17f, v6\nds_load_b32 v1, v6\n"
+     "s_mov_b32 exec_lo, s10\nv_and_b32 v6, 0x17f, v6\nv_cmp_lt_u32 vcc_lo, 63, v0\n"
+     "s_and_saveexec_b32 s10, vcc_lo\nds_store_b32 v6, v0\n"},
+    /* ... two barriers later, waited for before the second or not at all */
+    {"gfx942", 128, NULL,
+     "ds_write_b32 v5, v0\ns_barrier\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+     "v_xor_b32 v6, 0x100, v5\nds_read_b32 v1, v6\n"},
+    {"gfx942", 128, "LDS at 0x100: wave 1 went to the barrier without waiting (lgkmcnt)",
+     "ds_write_b32 v5, v0\ns_barrier\ns_barrier\nv_xor_b32 v6, 0x100, v5\n"
+     "ds_read_b32 v1, v6\n"},
     {"gfx942", 128, "data race in device memory",
      "v_mov_b32 v6, 0\nglobal_store_dword v6, v0, s[2:3]\n"},
     {"gfx942", 128, "data race in device memory",
@@ -239,6 +274,22 @@ static const char *missing_in(const char *report)
     return NULL;
 }
 
+/* Is it a matter of single lanes, rather than of the wave and its scalar registers? */
+static bool has_lanes(const char *fault)
+{
+    static const char *const of_wave[] = {"branch on SCC",
+                                          "lane number in",
+                                          "missing s_waitcnt lgkmcnt(0)",
+                                          "outside of the code object",
+                                          "s_trap",
+                                          "is no instruction"};
+
+    for (unsigned i = 0; i < sizeof of_wave / sizeof *of_wave; i++)
+        if (strstr(fault, of_wave[i]))
+            return false;
+    return true;
+}
+
 static void run(const struct plant *p)
 {
     struct asm_result r;
@@ -254,6 +305,8 @@ static void run(const struct plant *p)
         ok(!r.ran && strstr(r.fault, p->fault), "%s: %s", p->gpu, p->fault);
     if (p->fault && missing_in(r.fault))
         ok(0, "%s: the report has \"%s\": %s", p->gpu, missing_in(r.fault), r.fault);
+    if (p->fault && *p->fault && has_lanes(p->fault) && !strstr(r.fault, ", lanes "))
+        ok(0, "%s: the report names lanes: %s", p->gpu, r.fault);
     if (p->fault ? r.ran || !strstr(r.fault, p->fault) : !r.ran)
         tap_diag("%s\n# report: %s", line, r.fault);
 }
