@@ -131,7 +131,8 @@ static inline uint32_t fill_sequences(const struct aothip_attn_fwd_params *p,
     uint32_t flags = p->index64 ? KERNARG_INDEX64 : 0;
     fill_seqs(&p->q_seqs, &a->q_seqs);
     fill_seqs(&p->k_seqs, &a->k_seqs);
-    a->q_seqs.max = a->q_seqs.rows = (int32_t)p->q.size[2];
+    a->q_seqs.max = (int32_t)shape_length_q(p);
+    a->q_seqs.rows = (int32_t)p->q.size[2];
     a->q_seqs.extra = 0;
     a->k_seqs.max = length_k;
     a->k_seqs.rows = (int32_t)shape_rows_k(p);
@@ -145,6 +146,8 @@ static inline uint32_t fill_sequences(const struct aothip_attn_fwd_params *p,
     }
     if (p->lse_layout == AOTHIP_LSE_TOTAL)
         a->lse_stride = (struct kernarg_strides){packed ? 0 : heads * max_q, 1, heads};
+    else if (!packed)
+        a->lse_stride = (struct kernarg_strides){max_q, max_q * shape_sequences(p), 1};
     else
         a->lse_stride = (struct kernarg_strides){0, p->q.size[2], 1};
     flags |= packed ? KERNARG_LSE_PACKED : 0;

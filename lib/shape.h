@@ -16,6 +16,12 @@ static inline int64_t shape_max_q(const struct aothip_attn_fwd_params *p)
     return p->q_seqs.max ? p->q_seqs.max : p->q.size[2];
 }
 
+/* Whether `max` is the length of all sequences of a side. */
+static inline int shape_max_is_length(const struct aothip_seqs *seqs)
+{
+    return seqs->max && seqs->starts && !seqs->lengths && !seqs->cumulative;
+}
+
 /* Query rows that a launch covers: no sequence reaches beyond the tensor. */
 static inline int64_t shape_grid_q(const struct aothip_attn_fwd_params *p)
 {
@@ -33,8 +39,15 @@ static inline int64_t shape_rows_k(const struct aothip_attn_fwd_params *p)
 /* Length of the key sequences where no array gives it, without what is appended. */
 static inline int64_t shape_length_k(const struct aothip_attn_fwd_params *p)
 {
-    const int64_t rows = shape_rows_k(p);
-    return p->block_table && p->k_seqs.max && p->k_seqs.max < rows ? p->k_seqs.max : rows;
+    const int64_t rows = shape_rows_k(p), max = p->k_seqs.max;
+    const int limits = p->block_table || shape_max_is_length(&p->k_seqs);
+    return limits && max && max < rows ? max : rows;
+}
+
+/* The same of query sequences. */
+static inline int64_t shape_length_q(const struct aothip_attn_fwd_params *p)
+{
+    return shape_max_is_length(&p->q_seqs) ? shape_grid_q(p) : p->q.size[2];
 }
 
 /* Rows of k_new. */

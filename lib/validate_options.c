@@ -69,7 +69,7 @@ static enum aothip_status check_lse(const fwd_params *p, struct validate_view *l
 {
     if (p->lse_layout < AOTHIP_LSE_ROWS || p->lse_layout > AOTHIP_LSE_HEADS_COMPACT)
         return VALIDATE_FAIL("lse_layout is %d, which is no enum aothip_lse_layout", p->lse_layout);
-    if (p->lse_layout != AOTHIP_LSE_ROWS && p->lse_layout != AOTHIP_LSE_TOTAL && !p->q_seqs.packed)
+    if (p->lse_layout == AOTHIP_LSE_HEADS_COMPACT && !p->q_seqs.packed)
         return VALIDATE_FAIL("lse_layout is %d, which needs q_seqs.packed", p->lse_layout);
     if (p->lse_layout == AOTHIP_LSE_HEADS_COMPACT && !p->q_seqs.starts && !p->q_seqs.cumulative)
         return VALIDATE_FAIL("lse_layout is %d, which needs q_seqs.starts or cumulative",

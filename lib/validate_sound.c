@@ -188,10 +188,8 @@ static inline void look_at_sequences(const fwd_params *p, struct doubt *doubt)
     if (!p->block_table && !p->batch_index)
         doubt->differing |= (uint64_t)(p->k.size[0] ^ (k->packed ? 1 : sequences));
     doubt->broken |= (uint32_t)(q->packed & !anywhere);
-    /* the odd layouts are those of packed queries */
-    doubt->broken |= (uint32_t)p->lse_layout >> 2;
-    doubt->broken |= (uint32_t)(p->lse_layout & ~(q->packed & anywhere) & 1);
-    _Static_assert(AOTHIP_LSE_HEADS == 1 && AOTHIP_LSE_HEADS_COMPACT == 3, "odd and last");
+    doubt->broken |= (uint32_t)p->lse_layout > AOTHIP_LSE_HEADS_COMPACT;
+    doubt->broken |= p->lse_layout == AOTHIP_LSE_HEADS_COMPACT && !(q->packed & anywhere);
 }
 
 /* A bias or a boolean mask. */

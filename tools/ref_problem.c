@@ -123,7 +123,7 @@ static int64_t index_at(const struct ref_problem *p, const void *array, int64_t 
 static void locate(const struct ref_problem *p, const struct aothip_seqs *s, int64_t b,
                    int64_t whole, int64_t limit, int64_t extra, int64_t *start, int64_t *length)
 {
-    *length = whole;
+    *length = s->starts && s->max ? s->max : whole;
     *start = 0;
     if (s->lengths)
         *length = index_at(p, s->lengths, b);
@@ -177,7 +177,7 @@ int64_t ref_problem_lse_at(const struct ref_problem *p, const struct ref_seq *se
         at = h * pitch + row;
         break;
     case AOTHIP_LSE_HEADS:
-        at = h * pitch + row;
+        at = f->q_seqs.packed ? h * pitch + row : (h * p->batch + seq->b) * p->rows + m;
         break;
     case AOTHIP_LSE_TOTAL:
         at = (f->q_seqs.packed ? row : seq->b * p->rows + m) * p->heads_q + h;

@@ -90,7 +90,8 @@ enum aothip_mask {
 /* Where the elements of lse lie. */
 enum aothip_lse_layout {
     AOTHIP_LSE_ROWS = 0,  /* (batch, heads_q, max_seq_q): row m of its sequence */
-    AOTHIP_LSE_HEADS = 1, /* (heads_q, total_q), total_q = q.size[2]; packed q only: row of q */
+    AOTHIP_LSE_HEADS = 1, /* (heads_q, total_q), total_q = q.size[2]: row of q; q not packed: */
+                          /* (heads_q, batch, max_seq_q) */
     AOTHIP_LSE_TOTAL = 2, /* (total_q, heads_q); q not packed: (batch, max_seq_q, heads_q) */
     /*
      * As AOTHIP_LSE_HEADS, but with the pitch between heads read on the device: starts[sequences]
@@ -120,7 +121,8 @@ struct aothip_tensor {
  * length. All zero: every sequence is as long as the tensor. The arrays are in device memory, of
  * int32_t, or of int64_t if index64 is set in the params. Sequence b
  *
- *     has length  lengths[b] if given, else cumulative[b + 1] - cumulative[b], else the tensor's
+ *     has length  lengths[b] if given, else cumulative[b + 1] - cumulative[b], else max if that is
+ *                 set and starts is given, else the tensor's
  *     starts at   starts[b] if given, else, if packed, cumulative[b], else 0
  *
  * packed: all sequences lie behind each other in one batch entry: the tensors' size[0] is 1, and

@@ -12,7 +12,7 @@ static std::uint64_t elements(const T2 &view)
 /* Elements of lse for all sequences; of packed ones as if they filled q. */
 static std::int64_t lse_elements(const aothip_attn_fwd_params &fwd)
 {
-    if (fwd.lse_layout != AOTHIP_LSE_ROWS)
+    if (fwd.lse_layout != AOTHIP_LSE_ROWS && fwd.q_seqs.packed)
         return fwd.q.size[1] * fwd.q.size[2];
     const std::int64_t sequences = fwd.sequences ? fwd.sequences : fwd.q.size[0];
     const std::int64_t rows = fwd.q_seqs.max ? fwd.q_seqs.max : fwd.q.size[2];
@@ -27,6 +27,8 @@ static void to_gradient(const T4 &view, const aothip_tensor &like, aothip_tensor
         tensor->size[0] = like.size[0];
         tensor->size[2] = like.size[2];
         tensor->stride[0] = like.size[2] * tensor->stride[2];
+    } else if (like.size[2] == 0) {
+        tensor->size[2] = 0;
     }
 }
 
@@ -56,8 +58,8 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
     aothip_attn_bwd_params params = {};
     params.struct_size = sizeof(params);
     params.fwd = &fwd;
-    to_tensor(wanted.d_out, &params.d_o);
-    to_tensor(wanted.dq, &params.dq);
+    to_gradient(wanted.d_out, fwd.o, &params.d_o);
+    to_gradient(wanted.dq, fwd.q, &params.dq);
     to_gradient(wanted.dk, fwd.k, &params.dk);
     to_gradient(wanted.dv, fwd.v, &params.dv);
     if (wanted.dbias)

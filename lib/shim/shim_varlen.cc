@@ -19,9 +19,12 @@ static std::int64_t count_sequences(const side &q, std::int64_t batch)
 {
     if (q.stacked == SEPARATE)
         return batch;
-    const std::uint64_t numbers = count(q.info0);
+    const bool all_alike = q.length == LENGTH_MAX && q.position == POSITION_ARRAY;
+    const std::uint64_t numbers = count(all_alike ? q.info1 : q.info0);
     if (numbers > INT32_MAX)
         return -1;
+    if (all_alike) /* its last element is the number of all rows */
+        return static_cast<std::int64_t>(numbers) - 1;
     if (q.length == LENGTH_CUMULATIVE)
         return static_cast<std::int64_t>(numbers) - 1;
     return q.length == LENGTH_INDIVIDUAL ? static_cast<std::int64_t>(numbers) : -1;
@@ -72,13 +75,11 @@ static bool unstack(aothip_tensor *tensor, std::int64_t n, std::int64_t max)
     return true;
 }
 
-/* One side; tensors: q and o, or k and v. Null, or why the C API has no words for it. */
+/* One side; tensors: q and o, or k and v. Null, or what is wrong. */
 static const char *translate_side(const side &given, std::int64_t n, aothip_tensor *const *tensors,
                                   aothip_seqs *seqs)
 {
     const void *const info0 = given.info0.data_ptr();
-    if (given.length == LENGTH_MAX && given.position == POSITION_ARRAY)
-        return "varlen_bits: positions from an array with length MAX are not supported";
     seqs->packed = given.stacked == STACKED && given.position != POSITION_IMPLIED;
     if (given.stacked == STACKED && !seqs->packed &&
         (!unstack(tensors[0], n, given.max) || !unstack(tensors[1], n, given.max)))
@@ -89,30 +90,33 @@ static const char *translate_side(const side &given, std::int64_t n, aothip_tens
         seqs->lengths = info0;
     if (given.position == POSITION_ARRAY)
         seqs->starts = given.info1.data_ptr();
-    else if (given.position == POSITION_REUSE && !seqs->packed)
+    if (given.position == POSITION_ARRAY && given.length == LENGTH_MAX) {
+        seqs->max = given.max;
+        if (given.max < 1) /* to the C API that is no limit */
+            tensors[0]->size[2] = tensors[1]->size[2] = 0;
+    } else if (given.position == POSITION_REUSE && !seqs->packed)
         seqs->starts = info0; /* of a packed side the C API takes them from `cumulative` itself */
     return nullptr;
 }
 
-/* All arrays are of int32, or all of int64. */
-static bool same_width(const varlen &given, bool wide)
+/* How many arrays are there of int64, or of any other type. */
+static int count_arrays(const varlen &given, bool wide)
 {
+    int found = 0;
     for (const T1 *array : {&given.q.info0, &given.q.info1, &given.k.info0, &given.k.info1})
-        if (*array && (array->dtype() == ao::kInt64) != wide)
-            return false;
-    return true;
+        found += *array && (array->dtype() == ao::kInt64) == wide;
+    return found;
 }
 
 /* Rows of the sequences lie behind each other in L from 0.12 on; before, each has max_seqlen_q. */
-static const char *translate_lse_layout(const varlen &given, aothip_attn_fwd_params *params)
+static void translate_lse_layout(const varlen &given, aothip_attn_fwd_params *params)
 {
     if (given.lse_layout == 1)
         params->lse_layout = AOTHIP_LSE_TOTAL;
     else if (AOTRITON_VERSION_MINOR >= 12 && params->q_seqs.packed)
         params->lse_layout = AOTHIP_LSE_HEADS_COMPACT;
-    if (params->lse && given.q.stacked == STACKED && !params->q_seqs.packed)
-        return "varlen_bits: stacked q with IMPLIED positions and L is not supported";
-    return nullptr;
+    else if (given.q.stacked == STACKED && params->q.size[0] > 1)
+        params->lse_layout = AOTHIP_LSE_HEADS; /* rows as many as all sequences have room for */
 }
 
 /* Everything that can be wrong. */
@@ -126,7 +130,7 @@ static const char *check(const varlen &given, std::int64_t n, const aothip_attn_
         return reason;
     if (n < 0)
         return "Q: stacked sequences without lengths that tell how many there are";
-    if (!same_width(given, given.q.info0.dtype() == ao::kInt64))
+    if (count_arrays(given, true) && count_arrays(given, false))
         return "cu_seqlens, seq_strides: some are int32, others int64";
     const std::uint64_t wanted = static_cast<std::uint64_t>(n);
     if (const char *const reason = check_extent(given.q, wanted, params.q.size[0], true))
@@ -143,21 +147,20 @@ hipError_t translate_sequences(const varlen &given, aothip_attn_fwd_params *para
     if (reason)
         return refuse(AOTHIP_E_ARGUMENT, reason);
     params->sequences = static_cast<std::int32_t>(n);
-    params->index64 = given.q.info0.dtype() == ao::kInt64;
+    params->index64 = count_arrays(given, true) != 0;
     reason = translate_side(given.q, n, q_tensors, &params->q_seqs);
     if (!reason)
         reason = translate_side(given.k, n, k_tensors, &params->k_seqs);
-    if (!reason)
-        reason = translate_lse_layout(given, params);
     if (reason)
-        return refuse(AOTHIP_E_UNSUPPORTED, reason);
+        return refuse(AOTHIP_E_ARGUMENT, reason);
+    translate_lse_layout(given, params);
     if (given.q.stacked || given.q.length || given.q.position)
         params->q_seqs.max = given.q.max; /* else that of the tensor holds */
     /*
      * Callers give Max_seqlen_k as 0 in the forward pass and truly in the backward one. Dropout
      * must be the same in both, so it is not passed on; but a bias has that many columns.
      */
-    if (params->bias.data && params->k_seqs.packed)
+    if (params->bias.data && params->k_seqs.packed && !params->k_seqs.max)
         params->k_seqs.max = static_cast<std::int32_t>(params->bias.size[3]);
     return hipSuccess;
 }

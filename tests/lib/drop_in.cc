@@ -149,6 +149,18 @@ void drop_in::use_lengths_of_keys()
     varlen_bits = (varlen_bits & ~0x600u) | 0x400;
 }
 
+void drop_in::use_one_length()
+{
+    starts_q.set(std::vector<std::int32_t>{1, 13, 26, 38, 50});
+    starts_k.set(std::vector<std::int32_t>{0, 18, 53, 36});
+    want.q_seqs.starts = starts_q.host();
+    want.k_seqs.starts = starts_k.host();
+    want.q_seqs.cumulative = want.k_seqs.cumulative = nullptr;
+    want.q_seqs.max = 11;
+    want.k_seqs.max = 17;
+    varlen_bits = 0x1111;
+}
+
 void drop_in::store_lse_by_rows()
 {
     want.lse_layout = AOTHIP_LSE_TOTAL;

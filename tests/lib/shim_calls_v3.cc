@@ -337,6 +337,48 @@ static void test_places()
     ok(fake_aothip.bwd.dk.size[0] == 3 && fake_aothip.bwd.dv.stride[0] == 66 * 128, "alike");
 }
 
+/* Sequences that all have room for the same number of rows. */
+static void test_rooms()
+{
+    attn_fwd_params p = make_fwd();
+    make_packed(&p);
+    set_lengths(&p, numbers(0x81, 4), numbers(0x82, 4));
+    p.Max_seqlen_q = 33, p.Max_seqlen_k = 66;
+    p.varlen_bits = bits(0x0303);
+    fake_aothip_reset();
+    is_int(attend(p), hipSuccess, "16.4 #32: stacked q with implied positions");
+    ok(got.q.size[0] == 3 && got.q.size[2] == 33 && got.o.stride[0] == 33 * got.o.stride[2] &&
+           !got.q_seqs.packed && is_at(got.q_seqs.cumulative, 0x81) && got.q_seqs.max == 33,
+       "are batch entries");
+    is_int(got.lse_layout, AOTHIP_LSE_HEADS, "16.5 #44: L by heads, a row for each place");
+    p.varlen_bits = bits(0x10303);
+    called(attend(p));
+    is_int(got.lse_layout, AOTHIP_LSE_TOTAL, "16.5 #44: or by rows");
+    attn_bwd_params b = make_bwd();
+    make_packed(&b);
+    b.DK = b.K, b.DV = b.V, b.DQ = b.Q, b.DO = b.Out;
+    b.Max_seqlen_q = 33, b.Max_seqlen_k = 66;
+    set_lengths(&b, numbers(0x81, 4), numbers(0x82, 4));
+    b.varlen_bits = bits(0x0303);
+    is_int(attn_bwd(b, bwd_version, nullptr), hipSuccess, "backward");
+    ok(fake_aothip.bwd.dq.size[0] == 3 && fake_aothip.bwd.d_o.size[2] == 33, "alike");
+
+    set_lengths(&p, T1(), T1());
+    set_positions(&p, numbers(0x83, 4, ao::kInt64), numbers(0x84, 3, ao::kInt64));
+    p.varlen_bits = bits(0x1111);
+    is_int(attend(p), hipSuccess, "16.4 #32: positions, and one length for all");
+    ok(got.sequences == 3 && got.q_seqs.packed && is_at(got.q_seqs.starts, 0x83) &&
+           is_at(got.k_seqs.starts, 0x84) && !got.q_seqs.cumulative && !got.k_seqs.lengths &&
+           got.q_seqs.max == 33 && got.k_seqs.max == 66 && got.index64,
+       "their places");
+    is_int(got.lse_layout, AOTHIP_LSE_HEADS_COMPACT, "16.5 #44: the pitch of L is read");
+    p.Max_seqlen_k = 0;
+    is_int(attend(p), hipSuccess, "16.4 #24: no keys at all");
+    ok(got.k.size[2] == 0 && got.v.size[2] == 0, "are no rows");
+    set_positions(&p, T1(), numbers(0x84, 3));
+    is_int(attend(p), hipErrorInvalidValue, "without positions of q nothing tells how many");
+}
+
 /* Structs of 0.12 and 0.13 are told by their version. */
 static void test_old_structs()
 {
@@ -382,6 +424,7 @@ void test()
 #if AOTRITON_VERSION_MINOR >= 14
     test_bits();
     test_places();
+    test_rooms();
     test_old_structs();
 #endif
 }

@@ -101,6 +101,17 @@ static void test_sequences(void)
     is_int(fill(&p).flags & KERNARG_INDEX64, KERNARG_INDEX64, "of 64 bits");
     p.q_seqs.max = 1000;
     is_int(fill(&p).seq_q, 100, "no more rows than there are");
+    p = packed();
+    p.q_seqs.cumulative = p.k_seqs.cumulative = p.k_seqs.lengths = NULL;
+    p.q_seqs.starts = p.k_seqs.starts = at(0x2000);
+    p.k_seqs.max = 120;
+    ok(fill(&p).q_seqs.max == 40 && fill(&p).q_seqs.rows == 100, "of q: max is the length of all");
+    ok(fill(&p).k_seqs.max == 120 && fill(&p).k_seqs.rows == 300, "of k too");
+    p.k_seqs.max = 1000;
+    is_int(fill(&p).k_seqs.max, 300, "no longer than the tensor");
+    p.k_seqs.lengths = at(0x3000);
+    p.k_seqs.max = 120;
+    is_int(fill(&p).k_seqs.max, 300, "but where lengths are given");
 }
 
 static const struct {
@@ -116,6 +127,14 @@ static const struct {
 
 static void test_lse(void)
 {
+    params padded = problem_make();
+    padded.q_seqs.max = 40;
+    padded.q_seqs.lengths = at(0x1000);
+    padded.lse_layout = AOTHIP_LSE_HEADS;
+    ok(fill(&padded).lse_stride.batch == 40 && fill(&padded).lse_stride.head == 2 * 40 &&
+           fill(&padded).lse_stride.seq == 1 && fill(&padded).lse_size == 8 * 2 * 40 &&
+           !(fill(&padded).flags & KERNARG_LSE_PACKED),
+       "lse by heads of queries that are not packed");
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         params p = packed();
         struct attn_problem a;

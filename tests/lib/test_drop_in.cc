@@ -72,10 +72,13 @@ template <typename Params> static void fill(Params *params, drop_in *p, const ba
     }
     if (p->kind == form::dense)
         return;
-    params->Max_seqlen_q = drop_in::max_q;
+    params->Max_seqlen_q = p->want.q_seqs.max;
 #if AOTRITON_VERSION_MINOR >= 14
-    params->seqinfo_q0 = p->cu_q_view();
-    params->seqinfo_k0 = p->cu_k_view();
+    params->Max_seqlen_k = p->want.k_seqs.max;
+    if (p->want.q_seqs.cumulative) {
+        params->seqinfo_q0 = p->cu_q_view();
+        params->seqinfo_k0 = p->cu_k_view();
+    }
     std::memcpy(&params->varlen_bits, &p->varlen_bits, 4);
     if (p->kind == form::strided) {
         params->seqinfo_q1 = p->starts_q_view();
@@ -126,7 +129,7 @@ static hipError_t v3_backward(drop_in *p, const band *keys)
     params.DK = p->dk_view();
     params.DV = p->dv_view();
     params.DB = p->dbias_view();
-    params.Max_seqlen_k = 31;
+    params.Max_seqlen_k = p->want.k_seqs.max ? p->want.k_seqs.max : 31;
 #if AOTRITON_VERSION_MINOR >= 11
     params.D.cookie = p;
     params.D.acquire = acquire;
@@ -188,6 +191,12 @@ static void test_v3()
         p.use_lengths_of_keys();
         p.store_lse_by_rows();
         v3_both("16.5 #44: v3, seqused_k, lse by rows", &p, &bottom_right);
+    }
+    {
+        drop_in p(form::strided, AOTHIP_F16);
+        p.use_one_length();
+        p.add_dropout(0.5f);
+        v3_both("16.4 #32: v3, positions and one length for all", &p, &bottom_right);
     }
 #endif
 }

@@ -49,7 +49,7 @@ RULE(window, p->mask = AOTHIP_MASK_WINDOW_TOP_LEFT; p->window_left = -5;
      p->window_right = AOTHIP_WINDOW_UNBOUNDED)
 RULE(mask_mixed, p->mask = AOTHIP_MASK_WINDOW_MIXED; p->window_right = 3)
 RULE(layout_4, p->lse_layout = 4)
-RULE(layout_unpacked, p->lse_layout = AOTHIP_LSE_HEADS)
+RULE(layout_unpacked, p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
 RULE(layout_heads, problem_pack(p); p->lse_layout = AOTHIP_LSE_HEADS)
 RULE(layout_compact, problem_pack(p); p->lse_layout = AOTHIP_LSE_HEADS_COMPACT)
 RULE(layout_lost, problem_pack(p); p->sequences = 1; p->q_seqs.cumulative = NULL;
@@ -168,7 +168,7 @@ static const struct rule rules[] = {
     {"a window of both kinds", mask_mixed, NULL},
     {"lse_layout 4", layout_4, "lse_layout is 4"},
     {"lse_layout for packed queries", layout_unpacked,
-     "lse_layout is 1, which needs q_seqs.packed"},
+     "lse_layout is 3, which needs q_seqs.packed"},
     {"lse by heads", layout_heads, NULL},
     {"lse by heads, compact", layout_compact, NULL},
     {"lse whose pitch is nowhere", layout_lost, "lse_layout is 3, which needs q_seqs.starts"},
