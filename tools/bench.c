@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ enum { PASS_AS_GIVEN, PASS_BACKWARD, PASS_BOTH };
 struct options {
     struct cli_common common;
     const char *file, *preset;
-    enum bench_format format;
+    int format; /* enum bench_format */
     int repeat, warm_up, pass;
 };
 
@@ -49,57 +48,22 @@ struct shapes {
     int count, preset; /* those from number `preset` on are a preset's */
 };
 
-enum { FILE_OPTION = 256, PRESET, BACKWARD, BOTH, REPEAT, WARM_UP, JSON, CSV };
-
-/* clang-format off */
-static const struct option known[] = {
-    {"file", required_argument, NULL, FILE_OPTION},
-    {"preset", required_argument, NULL, PRESET},
-    {"backward", no_argument, NULL, BACKWARD},
-    {"both", no_argument, NULL, BOTH},
-    {"repeat", required_argument, NULL, REPEAT},
-    {"warm-up", required_argument, NULL, WARM_UP},
-    {"json", no_argument, NULL, JSON},
-    {"csv", no_argument, NULL, CSV},
-    CLI_COMMON_OPTIONS,
-    {0},
-};
-/* clang-format on */
-
 static void parse_options(int argc, char **argv, struct options *o)
 {
-    int option;
+    const struct cli_setting settings[] = {
+        {"file", .text = &o->file},
+        {"preset", .text = &o->preset},
+        {"backward", .flag = &o->pass, .value = PASS_BACKWARD},
+        {"both", .flag = &o->pass, .value = PASS_BOTH},
+        {"repeat", .number = &o->repeat, .low = 1, .high = 1000000},
+        {"warm-up", .number = &o->warm_up, .low = 0, .high = 1000000},
+        {"json", .flag = &o->format, .value = BENCH_JSON},
+        {"csv", .flag = &o->format, .value = BENCH_CSV},
+        {0},
+    };
 
-    *o = (struct options){.repeat = 20, .warm_up = 3};
-    while ((option = cli_option(argc, argv, ":", known)) != -1)
-        switch (option) {
-        case FILE_OPTION:
-            o->file = optarg;
-            break;
-        case PRESET:
-            o->preset = optarg;
-            break;
-        case BACKWARD:
-            o->pass = PASS_BACKWARD;
-            break;
-        case BOTH:
-            o->pass = PASS_BOTH;
-            break;
-        case REPEAT:
-            o->repeat = cli_int("--repeat", optarg, 1, 1000000);
-            break;
-        case WARM_UP:
-            o->warm_up = cli_int("--warm-up", optarg, 0, 1000000);
-            break;
-        case JSON:
-            o->format = BENCH_JSON;
-            break;
-        case CSV:
-            o->format = BENCH_CSV;
-            break;
-        default:
-            cli_common(option, help, CLI_DEVICE_MAX, &o->common);
-        }
+    *o = (struct options){.format = BENCH_TEXT, .repeat = 20, .warm_up = 3};
+    cli_parse(argc, argv, settings, help, CLI_DEVICE_MAX, &o->common);
     if (o->preset && !bench_preset(o->preset))
         cli_usage_error("--preset %s: wanted is mi300x or strix-halo", o->preset);
 }

@@ -4,7 +4,6 @@
 #include "cli.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,48 +30,22 @@ static const char help[] =
 struct options {
     struct cli_common common; /* device -1: all */
     const char *torch, *root;
-    bool quick, json, environment;
+    int quick, json, environment; /* 1: asked for */
 };
-
-enum { QUICK = 256, JSON, ENVIRONMENT, TORCH, ROOT };
-
-/* clang-format off */
-static const struct option known[] = {
-    {"quick", no_argument, NULL, QUICK},
-    {"json", no_argument, NULL, JSON},
-    {"environment", no_argument, NULL, ENVIRONMENT},
-    {"torch", required_argument, NULL, TORCH},
-    {"root", required_argument, NULL, ROOT},
-    CLI_COMMON_OPTIONS,
-    {0},
-};
-/* clang-format on */
 
 static void parse_options(int argc, char **argv, struct options *o)
 {
-    int option;
+    const struct cli_setting settings[] = {
+        {"quick", .flag = &o->quick, .value = 1},
+        {"json", .flag = &o->json, .value = 1},
+        {"environment", .flag = &o->environment, .value = 1},
+        {"torch", .text = &o->torch},
+        {"root", .text = &o->root},
+        {0},
+    };
 
     *o = (struct options){.common.device = -1, .root = ""};
-    while ((option = cli_option(argc, argv, ":", known)) != -1)
-        switch (option) {
-        case QUICK:
-            o->quick = true;
-            break;
-        case JSON:
-            o->json = true;
-            break;
-        case ENVIRONMENT:
-            o->environment = true;
-            break;
-        case TORCH:
-            o->torch = optarg;
-            break;
-        case ROOT:
-            o->root = optarg;
-            break;
-        default:
-            cli_common(option, help, CHECK_DEVICES_MAX - 1, &o->common);
-        }
+    cli_parse(argc, argv, settings, help, CHECK_DEVICES_MAX - 1, &o->common);
     if (optind < argc)
         cli_usage_error("%s is no option", argv[optind]);
 }

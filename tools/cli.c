@@ -76,6 +76,37 @@ int cli_common(int option, const char *help, int last_device, struct cli_common 
     return 0;
 }
 
+static void store(const struct cli_setting *s)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "--%s", s->name);
+    if (s->flag)
+        *s->flag = s->value;
+    else if (s->text)
+        *s->text = optarg;
+    else
+        *s->number = cli_int(name, optarg, s->low, s->high);
+}
+
+void cli_parse(int argc, char **argv, const struct cli_setting *settings, const char *help,
+               int last_device, struct cli_common *common)
+{
+    static const struct option last[] = {CLI_COMMON_OPTIONS, {0}};
+    enum { FIRST = CLI_DEVICE - CLI_SETTINGS_MAX };
+    struct option known[CLI_SETTINGS_MAX + sizeof(last) / sizeof(last[0])];
+    int option, count;
+
+    for (count = 0; count < CLI_SETTINGS_MAX && settings[count].name; count++)
+        known[count] = (struct option){settings[count].name,
+                                       settings[count].flag ? no_argument : required_argument, NULL,
+                                       FIRST + count};
+    memcpy(known + count, last, sizeof(last));
+    while ((option = cli_option(argc, argv, ":", known)) != -1)
+        if (!cli_common(option, help, last_device, common))
+            store(&settings[option - FIRST]);
+}
+
 int cli_int(const char *option, const char *text, int low, int high)
 {
     char *end;

@@ -40,6 +40,22 @@ struct cli_common {
 enum { CLI_DEVICE_MAX = 1 << 20 };
 int cli_common(int option, const char *help, int last_device, struct cli_common *common);
 
+/*
+ * One long option and where it is stored: a number without an argument, the argument itself, or the
+ * argument as a whole number from `low` to `high`. One of `flag`, `text` and `number` is not NULL.
+ */
+struct cli_setting {
+    const char *name;
+    int *flag, value; /* *flag = value */
+    const char **text;
+    int *number, low, high;
+};
+enum { CLI_SETTINGS_MAX = 16 };
+
+/* Takes these options, of which the last has no name, and the common ones from the command. */
+void cli_parse(int argc, char **argv, const struct cli_setting *settings, const char *help,
+               int last_device, struct cli_common *common);
+
 /* A whole number, or a finite one; anything else is a usage error that names `option`. */
 int cli_int(const char *option, const char *text, int low, int high);
 double cli_number(const char *option, const char *text);
