@@ -13,7 +13,7 @@
 #include "emu_mem.h"
 #include "emu_strict.h"
 
-enum { PAGE_WORDS = 1024, BUCKETS = 4096 };
+enum { PAGE_WORDS = 1024, PAGE_QUADS = PAGE_WORDS / 4, BUCKETS = 4096 };
 
 /*
  * wave number + 1 in bits 32..61, barriers passed in 20..31, atomics done in 4..19, bytes in 0..3;
@@ -24,15 +24,26 @@ typedef _Atomic uint64_t word;
 #define SEVERAL_WAVES (UINT64_C(1) << 63)
 #define SEVERAL_GROUPS (UINT64_C(1) << 62)
 
-struct page {
-    uint64_t number; /* address / 4096 */
-    struct page *next;
+struct words {
     word writes[PAGE_WORDS], reads[PAGE_WORDS];
 };
 
+/*
+ * Most memory is only read, 16 bytes at a time: such bytes have one record of their readers. Once
+ * SPLIT, each dword has its own.
+ */
+struct page {
+    uint64_t number; /* address / 4096 */
+    struct page *next;
+    word quads[PAGE_QUADS];
+    _Atomic(struct words *) words; /* NULL while nothing is split */
+};
+
+#define SPLIT UINT64_MAX
+
 struct emu_strict_global {
     _Atomic(struct page *) bucket[BUCKETS];
-    pthread_mutex_t lock;      /* of insertions */
+    pthread_mutex_t lock;      /* of insertions and splits */
     _Atomic uint16_t *atomics; /* of each wave of the launch */
 };
 
@@ -58,6 +69,7 @@ void emu_strict_global_free(struct emu_strict_global *g)
     for (unsigned i = 0; i < BUCKETS; i++)
         for (struct page *p = atomic_load(&g->bucket[i]), *next; p; p = next) {
             next = p->next;
+            free(atomic_load(&p->words));
             free(p);
         }
     pthread_mutex_destroy(&g->lock);
@@ -90,6 +102,29 @@ static struct page *find(struct emu_strict_global *g, uint64_t number)
     }
     pthread_mutex_unlock(&g->lock);
     return p;
+}
+
+/* The dwords' own records; NULL when memory is out. */
+static struct words *split(struct emu_strict_global *g, struct page *p, unsigned quad)
+{
+    struct words *x;
+    uint64_t last;
+
+    if (atomic_load_explicit(&p->quads[quad], memory_order_acquire) == SPLIT)
+        return atomic_load_explicit(&p->words, memory_order_acquire);
+    pthread_mutex_lock(&g->lock);
+    x = atomic_load(&p->words);
+    if (!x && (x = calloc(1, sizeof *x)))
+        atomic_store(&p->words, x);
+    last = atomic_load(&p->quads[quad]);
+    while (x && last != SPLIT) {
+        for (unsigned i = 0; i < 4; i++)
+            atomic_store(&x->reads[4 * quad + i], last);
+        if (atomic_compare_exchange_strong(&p->quads[quad], &last, SPLIT))
+            break;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return x;
 }
 
 static uint64_t wave_number(const struct emu_wave *w)
@@ -176,21 +211,50 @@ static void check_readers(const struct touch *t)
               (unsigned long long)(reader / waves));
 }
 
-static void note_read(const struct touch *t)
+/* What a record of readers becomes. */
+static uint64_t next_read(const struct touch *t, uint64_t last)
 {
-    uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed), now;
+    uint64_t now = record(t->w, t->g, t->me, t->bytes);
     uint64_t reader = (last >> 32 & 0x3fffffff) - 1, both = last & t->bytes;
     unsigned waves = t->w->group->waves;
 
-    now = record(t->w, t->g, t->me, t->bytes);
     if (last == now)
-        return;
+        return now;
     if (last && reader == t->me && !(last & SEVERAL_WAVES))
         now |= last & 15;
     else if (last && both && !is_ordered(t->w, t->g, last, t->me))
         now = (now & ~UINT64_C(15)) | both | SEVERAL_WAVES | (last & SEVERAL_GROUPS) |
               (reader / waves != t->me / waves ? SEVERAL_GROUPS : 0);
-    atomic_store_explicit(t->read, now, memory_order_relaxed);
+    return now;
+}
+
+static void note_read(const struct touch *t)
+{
+    uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed);
+    uint64_t now = next_read(t, last);
+
+    if (now != last)
+        atomic_store_explicit(t->read, now, memory_order_relaxed);
+}
+
+/* Several groups have read all of it: nothing is left to note, but by who may have waited. */
+static bool is_known(uint64_t last, bool handed)
+{
+    return !handed && last & SEVERAL_GROUPS && (last & 15) == 15;
+}
+
+/* The same for 16 bytes; false when they are split. */
+static bool note_quad(const struct touch *t, word *quad, bool handed)
+{
+    uint64_t last = atomic_load_explicit(quad, memory_order_relaxed);
+
+    while (last != SPLIT && !is_known(last, handed)) {
+        uint64_t now = next_read(t, last);
+
+        if (now == last || atomic_compare_exchange_strong(quad, &last, now))
+            return true;
+    }
+    return last != SPLIT;
 }
 
 static void note_write(const struct touch *t)
@@ -208,6 +272,7 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
 {
     struct touch t = {w, w->group->strict->global, wave_number(w), 0, 0, NULL, NULL, lane};
     struct page *p = NULL;
+    struct words *x;
 
     if (access == EMU_RMW) {
         atomic_fetch_add(&t.g->atomics[t.me], 1);
@@ -219,12 +284,13 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
 
         if (!p || p->number != address / 4096)
             p = find(t.g, address / 4096);
-        if (!p)
+        x = p ? split(t.g, p, address / 16 % PAGE_QUADS) : NULL;
+        if (!x)
             return;
         t.address = address;
         t.bytes = ((1u << n) - 1) << first;
-        t.write = &p->writes[address / 4 % PAGE_WORDS];
-        t.read = &p->reads[address / 4 % PAGE_WORDS];
+        t.write = &x->writes[address / 4 % PAGE_WORDS];
+        t.read = &x->reads[address / 4 % PAGE_WORDS];
         check_write(&t, access);
         if (access == EMU_READ) {
             note_read(&t);
@@ -253,7 +319,7 @@ static void note_alike(const struct touch *t, bool handed, unsigned words)
 {
     uint64_t last = atomic_load_explicit(t->read, memory_order_relaxed), now;
 
-    if (!handed && last & SEVERAL_GROUPS && (last & 15) == 15)
+    if (is_known(last, handed))
         return;
     note_read(t);
     now = atomic_load_explicit(t->read, memory_order_relaxed);
@@ -267,6 +333,7 @@ bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_
     struct touch t = {w, w->group->strict->global, wave_number(w), 0, 15, NULL, NULL, 0};
     bool handed = atomic_load(&t.g->atomics[t.me]) != 0;
     struct page *p = NULL;
+    struct words *x;
 
     if (access != EMU_READ)
         return false;
@@ -277,12 +344,17 @@ bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_
         i = t.address / 4 % PAGE_WORDS;
         if (!p || p->number != t.address / 4096)
             p = find(t.g, t.address / 4096);
-        if (!p || t.address & 3 || i + words > PAGE_WORDS) {
+        if (p && words == 4 && !(t.address & 15) && note_quad(&t, &p->quads[i / 4], handed))
+            continue;
+        x = p && i + words <= PAGE_WORDS ? split(t.g, p, i / 4) : NULL;
+        if (x && (i + words - 1) / 4 != i / 4)
+            x = split(t.g, p, (i + words - 1) / 4);
+        if (!x || t.address & 3) {
             emu_strict_global_access(w, access, (int)l, t.address, 4 * words);
             continue;
         }
-        t.write = &p->writes[i];
-        t.read = &p->reads[i];
+        t.write = &x->writes[i];
+        t.read = &x->reads[i];
         if (only_read(t.write, t.read, words))
             note_alike(&t, handed, words);
         else

@@ -252,6 +252,24 @@ static const struct plant plants[] = {
     {"gfx942", 128, NULL,
      "v_lshlrev_b32 v5, 1, v0\nglobal_load_ushort v1, v5, s[2:3]\ns_waitcnt vmcnt(0)\n"
      "global_store_short v5, v1, s[2:3]\n"},
+    /* ... where 16 bytes were read at once */
+    {"gfx942", 128, "written here, read by wave 0 of workgroup number 0 in",
+     "v_lshlrev_b32 v6, 4, v0\nglobal_load_dwordx4 v[8:11], v6, s[2:3]\nv_xor_b32 v7, 0x400, v6\n"
+     "v_cmp_lt_u32 vcc, 63, v0\ns_and_saveexec_b64 s[10:11], vcc\ns_waitcnt vmcnt(0)\n"
+     "global_store_dword v7, v0, s[2:3] offset:8\n"},
+    {"gfx1151", 96, "written here, read by several waves in",
+     "v_mov_b32 v6, 0\nglobal_load_b128 v[8:11], v6, s[2:3]\nv_cmp_lt_u32 vcc_lo, 63, v0\n"
+     "s_and_saveexec_b32 s10, vcc_lo\ns_waitcnt vmcnt(0)\n"
+     "global_store_b32 v6, v0, s[2:3] offset:12\n"},
+    {"gfx942", 128, "read here, written by wave 0 of workgroup number 0 in",
+     "global_store_dword v5, v0, s[2:3]\nv_xor_b32 v6, 64, v0\nv_lshlrev_b32 v6, 4, v6\n"
+     "global_load_dwordx4 v[8:11], v6, s[2:3]\n"},
+    {"gfx942", 128, NULL,
+     ALTERNATE "global_load_dword v1, v6, s[2:3]\ns_waitcnt vmcnt(0)\n"
+               "global_store_dword v6, v0, s[2:3]\n"},
+    {"gfx942", 128, NULL,
+     "v_lshlrev_b32 v6, 4, v0\nglobal_load_dwordx4 v[8:11], v6, s[2:3]\nv_xor_b32 v7, 0x400, v6\n"
+     "s_waitcnt vmcnt(0)\ns_barrier\nglobal_store_dword v7, v0, s[2:3] offset:8\n"},
     /* the program itself */
     {"gfx942", 64, "outside of the code object", "s_mov_b64 s[10:11], 0\ns_setpc_b64 s[10:11]\n"},
     {"gfx942", 64, "s_trap 2", "s_trap 2\n"},
