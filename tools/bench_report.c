@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char text_head[] = "%-9s %-4s %-4s %6s %4s %4s %6s %6s %4s %4s";
-static const char text_row[] = "%-9s %-4s %-4s %6d %4d %4d %6d %6d %4d %4d";
+/* The shape takes 46 columns; times take 33 more, which is a terminal's width. */
+static const char text_head[] = "%-4s %-4s %-4s %3s %3s %3s %5s %5s %3s %3s";
+static const char text_row[] = "%-4s %-4s %-4s %3d %3d %3d %5d %5d %3d %3d";
 static const char *const dtype_names[] = {"?", "f32", "f16", "bf16"};
 static const char *const mask_names[] = {"none", "tl", "br"};
 
@@ -44,10 +45,12 @@ void bench_print_head(enum bench_format format, const struct device *device)
            device->number);
     if (emulated)
         printf("Emulated: there are no times, but counts of one call.\n");
-    printf(text_head, "pass", "type", "mask", "batch", "hq", "hk", "seq_q", "seq_k", "d", "dv");
-    printf(emulated ? "  %12s %8s %9s %11s %11s\n" : "  %11s %11s %9s %9s\n",
-           emulated ? "instructions" : "median ms", emulated ? "matrix %" : "fastest ms",
-           emulated ? "conflicts" : "TFLOP/s", emulated ? "MB loaded" : "GB/s", "MB stored");
+    printf(text_head, "pass", "type", "mask", "b", "hq", "hk", "seqq", "seqk", "d", "dv");
+    if (emulated)
+        printf(" %12s %8s %9s %9s %9s\n", "instructions", "matrix %", "conflicts", "MB loaded",
+               "MB stored");
+    else
+        printf(" %8s %8s %7s %6s\n", "med. ms", "best ms", "TFLOP/s", "GB/s");
 }
 
 static void print_json(const struct bench_result *r, int emulated, int first)
@@ -115,18 +118,17 @@ static void print_text(const struct bench_result *r, int emulated)
     const struct bench_shape *s = &r->shape;
     const struct bench_counters *c = &r->counters;
 
-    printf(text_row, s->backward ? "backward" : "forward", dtype_names[s->dtype],
-           mask_names[s->mask], s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim,
-           s->dim_v);
+    printf(text_row, s->backward ? "bwd" : "fwd", dtype_names[s->dtype], mask_names[s->mask],
+           s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim, s->dim_v);
     if (r->why.code)
-        printf("  FAILED: %s\n", r->why.text);
+        printf(" FAILED: %s\n", r->why.text);
     else if (emulated)
-        printf("  %12lld %8.1f %9lld %11.3f %11.3f%s\n", c->instructions,
+        printf(" %12lld %8.1f %9lld %9.3f %9.3f%s\n", c->instructions,
                100.0 * (double)c->matrix / (double)(c->instructions ? c->instructions : 1),
                c->lds_conflict_cycles, (double)c->bytes_loaded / 1e6, (double)c->bytes_stored / 1e6,
                r->cut ? "  (cut)" : "");
     else
-        printf("  %11.4f %11.4f %9.2f %9.1f\n", r->median * 1e3, r->fastest * 1e3,
+        printf(" %8.4f %8.4f %7.2f %6.1f\n", r->median * 1e3, r->fastest * 1e3,
                bench_flops(s) / r->median / 1e12, bench_bytes(s) / r->median / 1e9);
 }
 

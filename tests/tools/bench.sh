@@ -36,7 +36,7 @@ contains out 'aothip-bench 0.' 'tells the version'
 # The emulator counts.
 exits 0 'a shape' "$bench" --emulate $first seq=70,dim=64,heads=4,heads_k=2
 contains out 'Emulated: there are no times' 'says that it is emulated'
-[ `grep -c '^forward  *f16  *none  *1  *4  *2  *70  *70  *64  *64  *[1-9][0-9]* ' out` -eq 1 ]
+[ `grep -c '^fwd  *f16  *none  *1  *4  *2  *70  *70  *64  *64  *[1-9][0-9]* ' out` -eq 1 ]
 ok 'one row, with instructions'
 exits 0 'keys in any order' "$bench" --emulate $first --csv \
     heads_k=2,seq_k=33,heads=4,seq_q=9,dim=40
@@ -89,8 +89,10 @@ seven=100,100,5,1,4,2,3
 exits 0 'a timed shape' timed $seven --warm-up 2 --repeat 5 $shape
 contains out "Fake GPU 0 ($first), device 0" 'tells the GPU'
 [ "`sed -n 3p out | tr -s ' '`" = \
-    'forward f16 none 2 4 4 1000 1000 128 128 3.0000 1.0000 1.37 2.7' ]
+    'fwd f16 none 2 4 4 1000 1000 128 128 3.0000 1.0000 1.37 2.7' ]
 ok 'has median, fastest, rate and traffic'
+! awk 'NR > 1 && length > 80' out | grep -q .
+ok 'in 80 columns'
 exits 0 'the same as CSV' timed $seven --warm-up 2 --repeat 5 --csv $shape
 contains out 'median_ms,fastest_ms,tflops,gbytes_per_s,error' 'has a head'
 contains out 'fwd,f16,none,bhsd,2,4,4,1000,1000,128,128,3,1,1.36533,2.74133,' 'and a row'
@@ -112,8 +114,16 @@ rates=`awk -v ms="$launches" 'BEGIN { printf "%.6g,%.6g", 10.24 / ms, 16.416 / m
 contains out "bwd,f16,none,bhsd,2,4,4,1000,1000,128,128,$launches,$launches,$rates," 'backward'
 # A GPU's own preset.
 exits 0 'a preset' timed 1 --repeat 1 --warm-up 0 --preset strix-halo
-[ `grep -c '^forward .* [0-9.]*$' out` -eq 8 ]
+[ `grep -c '^fwd .* [0-9.]*$' out` -eq 8 ]
 ok 'has its rows'
+! awk 'NR > 1 && length > 80' out | grep -q .
+ok 'in 80 columns'
+if command -v script >/dev/null; then # a terminal for it
+    exits 0 'on a terminal' env AOTHIP_HIP_LIBRARY="$fake" FAKE_HIP_TARGET="$first" \
+        FAKE_HIP_TIMES=1 script -qec "$bench $shape $shape" /dev/null
+    contains out 'shape 1 of 2' 'it tells how far it is'
+    contains out 'shape 2 of 2' 'to the end'
+fi
 exits 1 'a clock that stands still' timed 0 --repeat 3 --json $shape
 contains out 'a call took 0 ms by the device' 'is said'
 for f in hipEventCreate hipEventRecord hipEventSynchronize hipEventElapsedTime hipModuleLaunchKernel
