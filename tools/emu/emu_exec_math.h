@@ -151,16 +151,34 @@ EMU_INLINE uint32_t f64_f16(double x)
     return (f32_f16((float)r) & 0x7fff) | (uint32_t)(b >> 48 & 0x8000);
 }
 
-/* a * b + c with one rounding to f16: exact product, sum rounded to odd in double. */
-EMU_INLINE uint32_t fma_f16(uint32_t a, uint32_t b, uint32_t c)
+/* p + q, what is cut off kept in the last bit. */
+EMU_INLINE double sum_odd(double p, double q)
 {
-    double p = (double)f16_f32(a) * (double)f16_f32(b), q = (double)f16_f32(c);
     double s = p + q, t = s - p, err = (p - (s - t)) + (q - t);
     uint64_t u = f64_bits(s);
     uint64_t grow = (err > 0) == (s > 0) ? 1 : UINT64_MAX;
 
     u = (err > 0 || err < 0) && !(u & 1) ? u + grow : u; /* not when it is infinite */
-    return f64_f16(as_f64(u));
+    return as_f64(u);
+}
+
+/* a * b + c with one rounding to f16: exact product, sum rounded to odd in double. */
+EMU_INLINE uint32_t fma_f16(uint32_t a, uint32_t b, uint32_t c)
+{
+    return f64_f16(sum_odd((double)f16_f32(a) * (double)f16_f32(b), (double)f16_f32(c)));
+}
+
+/* The same for bf16, to nearest, the sum rounded to odd in f32 too. */
+EMU_INLINE uint32_t fma_bf16(uint32_t a, uint32_t b, uint32_t c)
+{
+    double x = sum_odd((double)bf16_f32(a) * (double)bf16_f32(b), (double)bf16_f32(c));
+    float f = (float)x;
+    double rest = x - (double)f;
+    uint32_t u = f32_bits(f);
+    uint32_t grow = (rest > 0) == !(u >> 31) ? 1 : UINT32_MAX;
+
+    u = (rest > 0 || rest < 0) && !(u & 1) ? u + grow : u;
+    return f32_bf16(as_f32(u));
 }
 
 /*
