@@ -174,9 +174,12 @@ void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
  * emu_last_text: what the last failing call of this thread had to say; never NULL.
  * emu_last_fault: the report of the last faulting launch of this thread; empty if none.
  * emu_instructions: wave-instructions executed by this process.
+ * emu_set_strict: whether the launches from now on run in strict mode, in a process that began in
+ * it; no launch may be under way. What a plain launch writes stays poison to a later strict one.
  */
 EMU_EXPORT const char *emu_last_text(void);
 EMU_EXPORT const char *emu_last_fault(void);
 EMU_EXPORT uint64_t emu_instructions(void);
+EMU_EXPORT void emu_set_strict(bool on);
 
 #endif

@@ -220,6 +220,11 @@ hipError_t emu_hip_start(void)
     return state.result;
 }
 
+void emu_set_strict(bool on)
+{
+    state.settings.strict = on;
+}
+
 const struct emu_settings *emu_hip_settings(void)
 {
     return &state.settings;

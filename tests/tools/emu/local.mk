@@ -118,6 +118,7 @@ tests_tools_emu_liboracle_la_SOURCES = \
 	tests/tools/emu/softfloat.c tests/tools/emu/softfloat.h \
 	tests/tools/emu/softfloat_trans.c \
 	tests/tools/emu/test_semantics.h \
+	tests/tools/emu/test_semantics_build.c tests/tools/emu/test_semantics_state.c \
 	tests/tools/emu/test_semantics_forms.c tests/tools/emu/test_semantics_forms.h \
 	tests/tools/emu/test_semantics_spell.h \
 	tests/tools/emu/test_semantics_run.c tests/tools/emu/test_semantics_run.h \
