@@ -74,9 +74,9 @@ static inline enum aothip_status run_plan(struct plan *plan, const struct call *
     return AOTHIP_OK;
 }
 
-static enum aothip_status attn_fwd(struct aothip_context *context,
-                                   const struct aothip_attn_fwd_params *params, hipStream_t stream,
-                                   struct status *why)
+static inline enum aothip_status attn_fwd(struct aothip_context *context,
+                                          const struct aothip_attn_fwd_params *params,
+                                          hipStream_t stream, struct status *why)
 {
     struct validate_fwd checked;
     struct plan plan;

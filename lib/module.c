@@ -117,8 +117,8 @@ enum aothip_status module_hip(struct aothip_context *context, const struct hip *
     return why->code;
 }
 
-enum aothip_status module_stream_device(const struct hip *hip, hipStream_t stream, int *number,
-                                        struct status *why)
+static inline enum aothip_status stream_device(const struct hip *hip, hipStream_t stream,
+                                               int *number, struct status *why)
 {
     /* NULL, hipStreamLegacy (1) and hipStreamPerThread (2) are names for streams of the current
      * device. */
@@ -134,6 +134,12 @@ enum aothip_status module_stream_device(const struct hip *hip, hipStream_t strea
             return hip_fail_for(hip, "stream", "hipStreamGetDevice", error, why);
     }
     return AOTHIP_OK;
+}
+
+enum aothip_status module_stream_device(const struct hip *hip, hipStream_t stream, int *number,
+                                        struct status *why)
+{
+    return stream_device(hip, stream, number, why);
 }
 
 enum aothip_status module_describe(const struct hip *hip, int number, struct module_info *info,
@@ -310,7 +316,7 @@ enum aothip_status module_enter(struct aothip_context *context, hipStream_t stre
     if (!atomic_load_explicit(&context->hip_found, memory_order_acquire) &&
         module_hip(context, hip, why))
         return why->code;
-    if (module_stream_device(&context->hip, stream, &number, why))
+    if (stream_device(&context->hip, stream, &number, why))
         return why->code;
     if ((unsigned)number < MAX_DEVICES)
         *device = atomic_load_explicit(&context->devices[number], memory_order_acquire);

@@ -28,8 +28,8 @@ void plan_refuse(const struct plan *plan, const struct select_need *need, struct
                plan->device->target.gpu, plan->device->images->path);
 }
 
-static enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
-                                  int plain, struct status *why)
+static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                         int plain, struct status *why)
 {
     const struct select_need need = select_need_attn_fwd(p, plain);
     struct plan_launch *launch = plan_next(plan, &need, why);

@@ -67,8 +67,8 @@ enum aothip_status validate_convert(const char *name, const void *given, size_t 
     return AOTHIP_OK;
 }
 
-enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
-                                     struct validate_fwd *checked, struct status *why)
+enum aothip_status validate_any_fwd(const struct aothip_attn_fwd_params *given,
+                                    struct validate_fwd *checked, struct status *why)
 {
     const struct aothip_attn_fwd_params *p = given;
     if (!given)

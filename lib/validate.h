@@ -17,10 +17,6 @@ struct validate_fwd {
         room; /* a struct of another version, brought to this one's size */
 };
 
-/* Errors: ARGUMENT, UNSUPPORTED (a field of a newer header is set). */
-enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
-                                     struct validate_fwd *checked, struct status *why);
-
 /*
  * Says of nearly every sound problem checked->params, in few instructions, that it is sound: 1, or
  * 0 where it takes a closer look. Fills plain and alone in any case.
@@ -29,6 +25,22 @@ int validate_is_sound(struct validate_fwd *checked);
 
 /* The closer look: every rule by itself; names the first that is broken. */
 enum aothip_status validate_examine(const struct validate_fwd *checked, struct status *why);
+
+/* Both, for a problem in any version of the struct, or none at all. */
+enum aothip_status validate_any_fwd(const struct aothip_attn_fwd_params *given,
+                                    struct validate_fwd *checked, struct status *why);
+
+/* Errors: ARGUMENT, UNSUPPORTED (a field of a newer header is set). */
+static inline enum aothip_status validate_attn_fwd(const struct aothip_attn_fwd_params *given,
+                                                   struct validate_fwd *checked, struct status *why)
+{
+    if (given && given->struct_size == sizeof(*given)) {
+        checked->params = given;
+        if (validate_is_sound(checked))
+            return AOTHIP_OK;
+    }
+    return validate_any_fwd(given, checked, why);
+}
 
 /* A backward problem that has been checked. */
 struct validate_bwd {

@@ -188,8 +188,10 @@ static inline void look_at_sequences(const fwd_params *p, struct doubt *doubt)
     if (!p->block_table && !p->batch_index)
         doubt->differing |= (uint64_t)(p->k.size[0] ^ (k->packed ? 1 : sequences));
     doubt->broken |= (uint32_t)(q->packed & !anywhere);
-    doubt->broken |= (uint32_t)p->lse_layout > AOTHIP_LSE_HEADS_COMPACT;
-    doubt->broken |= p->lse_layout == AOTHIP_LSE_HEADS_COMPACT && !(q->packed & anywhere);
+    if (p->lse_layout > AOTHIP_LSE_TOTAL) /* the last one reads where packed rows end */
+        doubt->broken |= (uint32_t)(p->lse_layout ^ AOTHIP_LSE_HEADS_COMPACT) |
+                         (uint32_t)!(q->packed & anywhere);
+    doubt->broken |= (uint32_t)p->lse_layout >> 2;
 }
 
 /* A bias or a boolean mask. */
