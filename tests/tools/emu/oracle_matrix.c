@@ -225,6 +225,34 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
         d[i] = out[i];
 }
 
+void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
+                   const uint32_t *b, const uint32_t *index, const uint32_t *c, uint32_t *d)
+{
+    unsigned parts = 64 / p->m; /* of a row, one a lane */
+    unsigned held = p->k / parts / 2, mi = 64 / p->n;
+    unsigned sets = 32 / (2 * held), set = p->cbsz ? 0 : p->abid % sets;
+    static uint32_t out[16 * 64];
+
+    for (unsigned i = 0; i < p->m; i++)
+        for (unsigned j = 0; j < p->n; j++) {
+            uint64_t row[64] = {0}, column[64];
+            unsigned item = i % 4 + 4 * (i / (4 * mi)), lane = j + p->n * (i / 4 % mi);
+
+            for (unsigned part = 0; part < parts; part++)
+                for (unsigned e = 0; e < held; e++) {
+                    unsigned l = i + p->m * part;
+                    unsigned which = index[l] >> (set * 2 * held + 2 * e) & 3;
+
+                    row[part * 2 * held + e / 2 * 4 + which] = item_bits(p->a, a, l, e);
+                }
+            for (unsigned k = 0; k < p->k; k++)
+                column[k] = item_bits(p->b, b, j + p->n * (k / (2 * held)), k % (2 * held));
+            out[item * 64 + lane] = (uint32_t)dot(p, t, row, column, c[item * 64 + lane]);
+        }
+    for (unsigned i = 0; i < p->m * p->n; i++)
+        d[i] = out[i];
+}
+
 /*
  * A row i and B column j lie in lane i and j of every 16 lanes, k in ascending order; D row i,
  * column j in lane 16 * (i % n) + j, register i / n, where n is the number of 16-lane rows of the

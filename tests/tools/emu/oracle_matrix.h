@@ -24,6 +24,14 @@ unsigned oracle_element_bits(enum oracle_element e);
 void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
                  const uint32_t *b, const uint32_t *c, uint32_t *d);
 
+/*
+ * SMFMAC: A has at most two elements of every four in a row that are not 0, and holds just two. The
+ * lane's index register has two bits for each that it holds, which of the four it is, in four sets
+ * of 8 bits or, for 8-bit elements, two of 16: cbsz 0 takes set abid, else the first.
+ */
+void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
+                   const uint32_t *b, const uint32_t *index, const uint32_t *c, uint32_t *d);
+
 /* WMMA 16x16x16; hi: the half of the accumulator registers that 16-bit results use. */
 void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, const uint32_t *a,
                  const uint32_t *b, const uint32_t *c, uint32_t *d);

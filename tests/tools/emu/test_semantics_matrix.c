@@ -1,8 +1,9 @@
 /*
- * Matrix semantics: every MFMA and WMMA shape and type, broadcast and lane patterns, operands in
- * VGPRs and in AGPRs.
+ * Matrix semantics: every MFMA, SMFMAC and WMMA shape and type, broadcast and lane patterns, index
+ * sets, operands in VGPRs and in AGPRs.
  *
- * Operands lie in the window: A at 0, B at 2048, C at 4096, each register 256 bytes; D replaces C.
+ * Operands lie in the window: A at 0, B at 2048, the index of SMFMAC at 3072, C at 4096, each
+ * register 256 bytes; D replaces C.
  * Most elements are small whole numbers, so that every order of summation gives the same bits and a
  * wrong layout shows; where the arithmetic is known they also run on random fractions, where the
  * order counts: f32, f16 and bf16 in the modes "hw" and "f32".
@@ -20,7 +21,7 @@
 #define MATRIX_MODE "hw"
 #endif
 
-enum { A_AT = 0, B_AT = 2048, C_AT = 4096 };
+enum { A_AT = 0, B_AT = 2048, INDEX_AT = 3072, C_AT = 4096 };
 
 struct row {
     const char *name[2]; /* gfx90a, gfx942; WMMA: null, its name */
@@ -79,10 +80,27 @@ static const struct row wmmas[] = {
     {{NULL, "i32_16x16x16_iu4"}, 16, 16, 16, 1, M_I4, M_I4, M_I32},
 };
 
+static const struct row smfmacs[] = {
+    {{NULL, "f32_16x16x32_f16"}, 16, 16, 32, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_32x32x16_f16"}, 32, 32, 16, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_16x16x32_bf16"}, 16, 16, 32, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "f32_32x32x16_bf16"}, 32, 32, 16, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "i32_16x16x64_i8"}, 16, 16, 64, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_32x32x32_i8"}, 32, 32, 32, 1, M_I8, M_I8, M_I32},
+    {{NULL, "f32_16x16x64_bf8_bf8"}, 16, 16, 64, 1, M_BF8, M_BF8, M_F32},
+    {{NULL, "f32_16x16x64_bf8_fp8"}, 16, 16, 64, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_16x16x64_fp8_bf8"}, 16, 16, 64, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_16x16x64_fp8_fp8"}, 16, 16, 64, 1, M_FP8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x32_bf8_bf8"}, 32, 32, 32, 1, M_BF8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x32_bf8_fp8"}, 32, 32, 32, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x32_fp8_bf8"}, 32, 32, 32, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x32_fp8_fp8"}, 32, 32, 32, 1, M_FP8, M_FP8, M_F32},
+};
+
 /* What a case needs beyond its row; lives as long as the list. */
 struct plan {
     struct oracle_product p;
-    bool wmma, fractions, hi;
+    bool wmma, sparse, fractions, hi;
     unsigned a_regs, b_regs, d_regs;
 };
 
@@ -134,6 +152,20 @@ static void replicate(uint8_t *at, unsigned regs)
             memcpy(at + r * 256 + l * 4, at + r * 256, 64);
 }
 
+/* Each four bits: two different places of four, in ascending order. */
+static void fill_index(uint8_t *at)
+{
+    static const uint32_t pairs[6] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
+
+    for (unsigned l = 0; l < 64; l++) {
+        uint32_t word = 0;
+
+        for (unsigned i = 0; i < 8; i++)
+            word = word << 4 | pairs[sem_random() % 6];
+        memcpy(at + l * 4, &word, 4);
+    }
+}
+
 static void prepare(const struct sem_case *c, struct oracle_wave *w,
                     const struct sem_memory *memory)
 {
@@ -143,6 +175,8 @@ static void prepare(const struct sem_case *c, struct oracle_wave *w,
     fill(window + A_AT, p->a_regs, p->p.a, p->fractions);
     fill(window + B_AT, p->b_regs, p->p.b, p->fractions);
     fill(window + C_AT, p->d_regs, p->p.d, p->fractions);
+    if (p->sparse)
+        fill_index(window + INDEX_AT);
     if (p->wmma) {
         replicate(window + A_AT, p->a_regs);
         replicate(window + B_AT, p->b_regs);
@@ -160,14 +194,17 @@ static void run(const struct sem_case *c, const struct oracle_wave *before,
                 struct oracle_wave *after, struct sem_memory *m)
 {
     const struct plan *p = c->row;
-    static uint32_t a[8 * 64], b[8 * 64], d[32 * 64];
+    static uint32_t a[8 * 64], b[8 * 64], d[32 * 64], index[64];
 
     *after = *before;
     oracle_wave_strict(after);
     memcpy(a, m->window + A_AT, sizeof a);
     memcpy(b, m->window + B_AT, sizeof b);
     memcpy(d, m->window + C_AT, sizeof d);
-    if (p->wmma)
+    memcpy(index, m->window + INDEX_AT, sizeof index);
+    if (p->sparse)
+        oracle_smfmac(&p->p, before->target, a, b, index, d, d);
+    else if (p->wmma)
         oracle_wmma(&p->p, before->target, p->hi, a, b, d, d);
     else
         oracle_mfma(&p->p, before->target, a, b, d, d);
@@ -240,8 +277,10 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
     move("load", ab, 32, p->a_regs, A_AT);
     move("load", ab, 48, p->b_regs, B_AT);
     move("load", cd, 64, p->d_regs, C_AT);
+    if (p->sparse)
+        move("load", 'v', 40, 1, INDEX_AT);
     say("  s_waitcnt vmcnt(0)\n  s_nop 7\n  v_%s %s, %s, %s, %s%s\n", name, d,
-        span(ab, 32, p->a_regs), span(ab, 48, p->b_regs), d, tail);
+        span(ab, 32, p->a_regs), span(ab, 48, p->b_regs), p->sparse ? "v40" : d, tail);
     say("  s_nop 7\n  s_nop 7\n  s_nop 7\n");
     move("store", cd, 64, p->d_regs, C_AT);
     c->group = name;
@@ -257,7 +296,8 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
 static void add_mfma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false}};
+    struct plan p = {
+        .p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false}};
     char name[64], tail[64];
     bool ordered = r->a == M_F32 || r->a == M_F16 || r->a == M_BF16;
 
@@ -300,10 +340,34 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
     }
 }
 
+/* Every index set, and CBSZ, which makes ABID count for nothing. */
+static void add_smfmac(struct sem_list *l, const struct row *r)
+{
+    struct plan p = {.p = {r->m, r->n, r->k, 1, r->a, r->b, r->d, 0, 0, 0, true, true, f32_mode()},
+                     .sparse = true,
+                     .a_regs = 2,
+                     .b_regs = 4,
+                     .d_regs = r->m * r->n / 64};
+    unsigned sets = oracle_element_bits(r->a) == 16 ? 4 : 2;
+    char name[64], tail[64];
+
+    snprintf(name, sizeof name, "smfmac_%s", r->name[1]);
+    for (unsigned files = 1; files < 4; files++)
+        add(l, &p, name, files & 1 ? 'a' : 'v', files & 2 ? 'a' : 'v', "");
+    for (p.p.cbsz = 0; p.p.cbsz < 3; p.p.cbsz++)
+        for (p.p.abid = 0; p.p.abid < sets; p.p.abid++) {
+            snprintf(tail, sizeof tail, " cbsz:%u abid:%u", p.p.cbsz, p.p.abid);
+            add(l, &p, name, 'v', 'v', tail);
+        }
+    for (size_t i = l->count - 3 - 3 * sets; i < l->count; i++)
+        l->c[i].group = r->name[1];
+}
+
 static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false}, .wmma = true};
+    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false},
+                     .wmma = true};
     char name[64], tail[64] = "";
 
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
@@ -338,6 +402,8 @@ int main(void)
         else
             for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
                 add_mfma(&l, &mfmas[i], m);
+        for (size_t i = 0; m->mask == G942 && i < sizeof smfmacs / sizeof *smfmacs; i++)
+            add_smfmac(&l, &smfmacs[i]);
         sem_run((enum oracle_target)t, &l);
         for (size_t i = 0; i < l.count; i++)
             free((void *)(uintptr_t)l.c[i].row);
