@@ -39,7 +39,7 @@ void check_print_head(const struct check_report *r)
     }
     if (r->directory)
         printf("images       %s\n", r->directory);
-    for (i = 0; i < r->images; i++) {
+    for (i = 0; r->directory && i < r->images; i++) {
         const struct check_image *image = &r->image[i];
         size_t length = strlen(r->directory);
         const char *file = image->file;

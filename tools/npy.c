@@ -109,7 +109,7 @@ static int read_string(struct cursor *c, char *text, size_t size)
 /* "<f2" and the like: '<' little, '>' big, '=' and '|' this machine's order. */
 static int read_type(struct cursor *c, enum npy_type *type, bool *big_endian)
 {
-    char text[32];
+    char text[32] = "";
     int i;
 
     skip_space(c);
@@ -225,6 +225,8 @@ static void copy_elements(struct npy_array *array, const unsigned char *from,
     bool swap = layout->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     bool reorder = layout->fortran_order && array->dims > 1;
 
+    if (!array->count)
+        return;
     if (!swap && !reorder) {
         memcpy(array->data, from, array->count * size);
         return;

@@ -250,7 +250,7 @@ static int new_answer(const struct ref_problem *p, struct making *making)
     a->lse_allowed = ref_new_doubles(rows, 1);
     a->lse_at = (int64_t *)ref_new_doubles(rows, 1);
     making->spread = ref_new_doubles(p->dim_v, 1);
-    making->group = malloc((size_t)rows + 1);
+    making->group = calloc((size_t)rows + 1, 1);
     making->special = calloc((size_t)rows + 1, 1);
     if (!a->o || !a->o_allowed || !a->lse || !a->lse_allowed || !a->lse_at || !making->spread ||
         !making->group || !making->special)
