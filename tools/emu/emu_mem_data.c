@@ -181,10 +181,16 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     X(flat_, name, emu_where_flat, name##_body, __VA_ARGS__)                                       \
     X(scratch_, name, emu_where_scratch, name##_body, __VA_ARGS__)
 
+/* On gfx90a those of one register have the LDS bit too. */
 #define LOAD_FN(space, name, where, body, bytes, words)                                            \
     EMU_DEVICE_DATA void EMU_DO(space##name)(struct emu_wave * w, const struct emu_op *op)         \
     {                                                                                              \
         struct emu_where a;                                                                        \
+        if (words == 1 && op->insn->mem & EMU_M_LDS) {                                             \
+            where(w, op, &a, bytes, EMU_READ);                                                     \
+            emu_lds_dma(w, op, &a, bytes, body);                                                   \
+            return;                                                                                \
+        }                                                                                          \
         TRY_LOAD(bytes, words, DENSE_##space(words, EMU_READ));                                    \
         where(w, op, &a, bytes, EMU_READ);                                                         \
         run_load(w, op, &a, bytes, words, body);                                                   \
