@@ -8,6 +8,14 @@
 #include "test_exec_asm.h"
 
 #define STORE_V1 "global_store_dword v5, v1, s[2:3]\n"
+/* v7: the lanes' offsets in descending order; of M0 the low half counts */
+#define TO_LDS "v_sub_u32 v7, 0xfc, v5\ns_mov_b32 m0, 0xabcd0080\ns_nop 0\n"
+/* M0 and the instruction's offset count in LDS, each lane has four bytes */
+#define FROM_LDS(AT)                                                                               \
+    "s_waitcnt vmcnt(0)\nds_read_b32 v1, v5 offset:" #AT "\ns_waitcnt lgkmcnt(0)\n" STORE_V1
+#define BUFFER(SIZE, FORMAT)                                                                       \
+    "s_mov_b64 s[8:9], s[2:3]\ns_movk_i32 s10, " #SIZE "\ns_mov_b32 s11, " #FORMAT                 \
+    "\ns_movk_i32 s12, 8\n"
 
 struct program {
     const char *name, *gpus; /* gpus: those it runs on, by prefix, e.g. "gfx9" or "" for all */
@@ -39,6 +47,27 @@ static uint32_t parity(uint32_t i)
 static uint32_t squares(uint32_t i)
 {
     return i * i + 1;
+}
+
+/* Loads to LDS, below: word 63 - i + 4, and the same at other offsets and sizes. */
+static uint32_t loaded(uint32_t i)
+{
+    return 67 - i;
+}
+
+static uint32_t loaded_further(uint32_t i)
+{
+    return 69 - i;
+}
+
+static uint32_t loaded_signed(uint32_t i)
+{
+    return (uint32_t)(int32_t)(int8_t)(191 - i);
+}
+
+static uint32_t loaded_in_range(uint32_t i)
+{
+    return i < 36 ? 0 : 67 - i;
 }
 
 static uint32_t mirrored(uint32_t i)
@@ -148,6 +177,30 @@ static const struct program programs[] = {
     {"a carry through two adds", "gfx9", 64, carried,
      "v_mov_b32 v2, -1\nv_mov_b32 v3, 0\nv_add_co_u32 v2, vcc, 1, v2\ns_nop 1\n"
      "v_addc_co_u32 v1, vcc, v3, v0, vcc\n" STORE_V1},
+    {"global_load_lds_dword", "gfx942", 64, loaded,
+     TO_LDS "global_load_lds_dword v7, s[2:3] offset:16\n" FROM_LDS(144)},
+    {"global_load_dword to LDS", "gfx90a", 64, loaded,
+     TO_LDS "global_load_dword v7, s[2:3] offset:16 lds\n" FROM_LDS(144)},
+    {"global_load_ushort to LDS", "gfx90a", 64, loaded,
+     TO_LDS "global_load_ushort v7, s[2:3] offset:16 lds\n" FROM_LDS(144)},
+    {"global_load_lds_ushort", "gfx942", 64, loaded,
+     TO_LDS "global_load_lds_ushort v7, s[2:3] offset:16\n" FROM_LDS(144)},
+    {"global_load_lds_sbyte", "gfx942", 64, loaded_signed,
+     TO_LDS "global_load_lds_sbyte v7, s[2:3] offset:512\n" FROM_LDS(640)},
+    {"buffer_load_dword to LDS", "gfx9", 64, loaded_further,
+     TO_LDS BUFFER(
+         0x1000, 0x27000) "buffer_load_dword v7, s[8:11], s12 offen offset:16 lds\n" FROM_LDS(144)},
+    {"buffer_load_ushort to LDS", "gfx9", 64, loaded_further,
+     TO_LDS BUFFER(
+         0x1000,
+         0x27000) "buffer_load_ushort v7, s[8:11], s12 offen offset:16 lds\n" FROM_LDS(144)},
+    {"buffer_load_format_x to LDS", "gfx9", 64, loaded,
+     TO_LDS BUFFER(
+         0x1000,
+         0x24004) "buffer_load_format_x v7, s[8:11], 0 offen offset:16 lds\n" FROM_LDS(144)},
+    {"buffer_load_dword to LDS, beyond the buffer: 0", "gfx9", 64, loaded_in_range,
+     TO_LDS BUFFER(0x80,
+                   0x27000) "buffer_load_dword v7, s[8:11], 0 offen offset:16 lds\n" FROM_LDS(144)},
     {"v_mbcnt counts the lanes below", "gfx9", 128, prefix,
      "v_mbcnt_lo_u32_b32 v1, -1, 0\nv_mbcnt_hi_u32_b32 v1, -1, v1\n" STORE_V1},
     {"v_mbcnt counts the lanes below", "gfx11", 128, prefix32,
