@@ -9,7 +9,9 @@
  * row_*, wave64: chunk c of row r lies at column c ^ r % 8; wave32: rows are padded by 16 bytes, so
  * that all addresses of a lane are one register and a constant. turned_*: lines are padded by 16
  * bytes, an odd number of columns from line to line; and lest the stores of one row's chunks meet
- * in one column, chunk c of channel d lies at c ^ d / 8.
+ * in one column, chunk c of channel d lies at c ^ d / 8, on wave32 hardware at c ^ d / 16, with
+ * which its loads do not meet either. Where a line has too few chunks for that, 32 bytes are left
+ * out every sixteen lines.
  *
  * Line i of a block of channels is row i of the A operand. Wave32 hardware leaves every other row
  * of C in a lane, so there the channel of line i is row_channel(i), and a lane ends up with eight
@@ -29,6 +31,8 @@ enum {
     ROW_BYTES = SLAB * 2 + (KERNEL_WAVE == 32 ? CHUNK_BYTES : 0),
     LINE_CHUNKS = STREAM_ROWS / CHUNK,
     LINE_BYTES = STREAM_ROWS * 2 + CHUNK_BYTES,
+    LINE_BLOCK_BYTES =
+        BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? 2 * CHUNK_BYTES : 0),
 };
 
 DEVICE u32 row_chunk_at(u32 row, u32 chunk)
@@ -55,12 +59,14 @@ DEVICE block_frag row_frag(const char *tile, int block, int step)
 DEVICE u32 turned_quad_at(u32 channel, u32 quad)
 {
 #if KERNEL_WAVE == 64
-    u32 line = channel, chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
+    u32 line = channel % BLOCK, chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
+    chunk ^= channel / CHUNK % LINE_CHUNKS;
 #else
-    u32 line = channel / 16 * 16 + channel % 8 * 2 + channel / 8 % 2;
-    u32 chunk = quad / 2, sub = quad % 2;
+    u32 line = channel % 8 * 2 + channel / 8 % 2, chunk = quad / 2, sub = quad % 2;
+    if (LINE_CHUNKS >= 4)
+        chunk ^= channel / BLOCK % LINE_CHUNKS;
 #endif
-    return line * LINE_BYTES + (chunk ^ channel / CHUNK % LINE_CHUNKS) * CHUNK_BYTES + sub * 8;
+    return channel / BLOCK * LINE_BLOCK_BYTES + line * LINE_BYTES + chunk * CHUNK_BYTES + sub * 8;
 }
 
 /* From the quad of one channel to that of the next, within a chunk of channels. */
@@ -69,17 +75,15 @@ enum { TURNED_STEP = LINE_BYTES * (KERNEL_WAVE == 64 ? 1 : 2) };
 /* Line `lane_column()` of a block, rows 16 * group .. + 15. */
 DEVICE block_frag turned_frag(const char *tile, int block, int group)
 {
-    const char *line = tile + block * BLOCK * LINE_BYTES;
+    const char *line = tile + block * LINE_BLOCK_BYTES;
 #if KERNEL_WAVE == 64
     u32 own = lane_half() ^ lane_column() / CHUNK % LINE_CHUNKS;
     u32 chunk = own ^ (u32)(2 * group ^ block * 4 % LINE_CHUNKS);
     return *(const u32x4 *)(line + (lane_column() * LINE_BYTES + chunk * CHUNK_BYTES));
 #else
-    u32 own = lane_column() % 2;
-    u32 first = own ^ (u32)(2 * group ^ block * 2 % LINE_CHUNKS), second = first ^ 1;
-    line += lane_column() * LINE_BYTES;
-    return join_chunks(*(const u32x4 *)(line + first * CHUNK_BYTES),
-                       *(const u32x4 *)(line + second * CHUNK_BYTES));
+    const u32x4 *at = (const u32x4 *)(line + lane_column() * LINE_BYTES);
+    const int own = LINE_CHUNKS >= 4 ? block % LINE_CHUNKS : 0;
+    return join_chunks(at[2 * group ^ own], at[(2 * group + 1) ^ own]);
 #endif
 }
 

@@ -49,8 +49,8 @@ static_assert(UNIT_ROWS % 4 == 0 || (UNIT_ROWS == 2 && KERNEL_WAVE == 64),
 static_assert(KERNEL_WAVES % 2 == 0, "a wave carries one tensor");
 
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
-static SHARED __attribute__((
-    aligned(16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? SLAB * LINE_BYTES : 16];
+static SHARED __attribute__((aligned(
+    16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? SLAB_BLOCKS * LINE_BLOCK_BYTES : 16];
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
 /* What streams by, for one query head. Uniform. */
