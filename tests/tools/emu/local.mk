@@ -44,40 +44,36 @@ $(emu_test_objects): tests/tools/emu/emu_kernels.hip
 		-nogpuinc -nogpulib -O2 -gline-tables-only -o $@ \
 		$(top_srcdir)/tests/tools/emu/emu_kernels.hip
 
-# The execution core and strict mode, on kernels assembled from text.
-check_PROGRAMS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict
+# The execution core, strict mode and counters, on kernels assembled from text.
+exec_tests = tests/tools/emu/test_exec tests/tools/emu/test_exec_strict \
+	tests/tools/emu/test_exec_dense tests/tools/emu/test_exec_start \
+	tests/tools/emu/test_exec_round tests/tools/emu/test_counters
+exec_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)
+check_PROGRAMS += $(exec_tests)
+TESTS += $(exec_tests)
 tests_tools_emu_test_exec_SOURCES = tests/tools/emu/test_exec.c tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_LDADD = tools/emu/libemu.la
 tests_tools_emu_test_exec_strict_SOURCES = tests/tools/emu/test_exec_strict.c \
 	tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_exec_strict_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_strict_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_strict_LDADD = tools/emu/libemu.la
-check_PROGRAMS += tests/tools/emu/test_exec_dense
 tests_tools_emu_test_exec_dense_SOURCES = tests/tools/emu/test_exec_dense.c \
 	tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_exec_dense_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_dense_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_dense_LDADD = tools/emu/libemu.la
-TESTS += tests/tools/emu/test_exec tests/tools/emu/test_exec_strict \
-	tests/tools/emu/test_exec_dense
-check_PROGRAMS += tests/tools/emu/test_exec_start
 tests_tools_emu_test_exec_start_SOURCES = tests/tools/emu/test_exec_start.c \
 	tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_exec_start_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_start_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_start_LDADD = tools/emu/libemu.la
-TESTS += tests/tools/emu/test_exec_start
-check_PROGRAMS += tests/tools/emu/test_exec_round
 tests_tools_emu_test_exec_round_SOURCES = tests/tools/emu/test_exec_round.c \
 	tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_exec_round_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_exec_round_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_round_LDADD = tools/emu/libemu.la
-TESTS += tests/tools/emu/test_exec_round
-check_PROGRAMS += tests/tools/emu/test_counters
 tests_tools_emu_test_counters_SOURCES = tests/tools/emu/test_counters.c \
 	tests/tools/emu/test_exec_asm.h
-tests_tools_emu_test_counters_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_emu_test_counters_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_counters_LDADD = tools/emu/libemu.la
-TESTS += tests/tools/emu/test_counters
 
 check_PROGRAMS += tests/tools/emu/test_mem tests/tools/emu/test_elf
 tests_tools_emu_test_mem_SOURCES = tests/tools/emu/test_mem.c
@@ -198,6 +194,5 @@ CLEANFILES += tests/tools/emu/bench_exec$(EXEEXT)
 # Breaks the emulator in one place after another and sees the semantics tests fail; takes minutes.
 dist_check_SCRIPTS += tests/tools/emu/mutation.sh
 .PHONY: check-mutations
-check-mutations: all
-	$(MAKE) check TESTS=
-	$(AM_TESTS_ENVIRONMENT) MUTATIONS=all srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh
+check-mutations: host
+	$(AM_TESTS_ENVIRONMENT) MUTATIONS=$${MUTATIONS:-all} srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh
