@@ -54,6 +54,17 @@ empty "$work/found" '16.1 #8: images lie in amd-gfx<id>, each with its __signatu
 head -c 1 "$p/lib/aotriton.images/amd-gfx942/__signature__" | grep -q '{'
 ok '16.1 #8: which is a JSON object'
 
+# TheRock's handler takes what lies below aotriton.images/amd-gfx*, and leaves the rest to the host
+(cd "$p/lib/aotriton.images" && for d in *; do
+    case ${d#amd-gfx} in "$d" | *[!0-9a-f]*) echo "$d" ;; esac
+done) >"$work/found"
+empty "$work/found" '16.6 #48: each of their directories is named for one exact target'
+find "$p/lib" -type f ! -path '*/aotriton.images/amd-gfx*/*' -exec sh -c \
+    'readelf -SW "$1" 2>/dev/null | grep -q "hip_fatbin\|__CLANG_OFFLOAD" && echo "$1"' sh {} \; \
+    >"$work/found"
+empty "$work/found" '16.6 #47: there is no device code outside of them'
+skip '16.6 #50: Windows' 'the library is for Linux'
+
 moved="$work/else where/lib"
 mkdir -p "$work/else where"
 mv "$p/lib" "$work/else where"
@@ -87,7 +98,7 @@ ok 'without one GPU'"'"'s images the others still work'
 mv "$moved/aotriton.images" "$moved/gone"
 run "$moved" /
 grep -q '^not ok .*check_gpu' "$work/out" && ! grep -qi 'segmentation\|abort' "$work/out"
-ok 'without any, check_gpu refuses'
+ok '16.6 #47: without any, check_gpu refuses'
 mkdir "$work/one"
 cp -P "$moved"/$library* "$work/one"
 ln -s "$moved/gone" "$work/one/aotriton.images"
