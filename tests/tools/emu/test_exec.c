@@ -70,6 +70,19 @@ static uint32_t loaded_in_range(uint32_t i)
     return i < 36 ? 0 : 67 - i;
 }
 
+/* 1025 + (1 + 2^-10) / 2 * (1 - 2^-10) = 1025.5 - 2^-21: f32 has 1025.5, whose even f16 is 1026. */
+static uint32_t rounded_once(uint32_t i)
+{
+    (void)i;
+    return 0x6401;
+}
+
+static uint32_t pair_rounded_once(uint32_t i)
+{
+    (void)i;
+    return 0xe4016401;
+}
+
 static uint32_t mirrored(uint32_t i)
 {
     return (i & ~15u) | (15 - (i & 15));
@@ -201,6 +214,15 @@ static const struct program programs[] = {
     {"buffer_load_dword to LDS, beyond the buffer: 0", "gfx9", 64, loaded_in_range,
      TO_LDS BUFFER(0x80,
                    0x27000) "buffer_load_dword v7, s[8:11], 0 offen offset:16 lds\n" FROM_LDS(144)},
+    {"v_fma_f16 rounds once", "gfx", 64, rounded_once,
+     "v_mov_b32 v2, 0x3c01\nv_mov_b32 v3, 0x37fe\nv_mov_b32 v4, 0x6401\n"
+     "v_fma_f16 v1, v2, v3, v4\nv_and_b32 v1, 0xffff, v1\n" STORE_V1},
+    {"v_fmac_f16 rounds once", "gfx11", 64, rounded_once,
+     "v_mov_b32 v2, 0x3c01\nv_mov_b32 v3, 0x37fe\nv_mov_b32 v1, 0x6401\n"
+     "v_fmac_f16 v1, v2, v3\nv_and_b32 v1, 0xffff, v1\n" STORE_V1},
+    {"v_pk_fma_f16 rounds once", "gfx", 64, pair_rounded_once,
+     "v_mov_b32 v2, 0xbc013c01\nv_mov_b32 v3, 0x37fe37fe\nv_mov_b32 v4, 0xe4016401\n"
+     "v_pk_fma_f16 v1, v2, v3, v4\n" STORE_V1},
     {"v_mbcnt counts the lanes below", "gfx9", 128, prefix,
      "v_mbcnt_lo_u32_b32 v1, -1, 0\nv_mbcnt_hi_u32_b32 v1, -1, v1\n" STORE_V1},
     {"v_mbcnt counts the lanes below", "gfx11", 128, prefix32,
