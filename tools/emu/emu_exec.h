@@ -55,6 +55,7 @@ struct emu_lanes {
     const struct emu_vrow *rows;
     emu_fn *plain[EMU_SHAPES];
     emu_fn *modified[EMU_SHAPES]; /* modifiers, partial destinations, DPP, SDWA */
+    emu_fn *half;                 /* one half of D0, nothing else unusual */
     emu_fn *pair;                 /* v_pk_*_f32: the 32-bit row for each half */
     emu_fn *pair_move;            /* v_pk_mov_b32 */
     emu_fn *gpr_idx;              /* EMU_A_GPR_IDX: rows moved by M0, then fn */
@@ -122,6 +123,9 @@ struct emu_binding {
 
 /* Looks a semantic name up for a wave size. Thread-safe. */
 struct emu_binding emu_bind(const char *name, unsigned wave);
+
+/* Is this one of those that take time on hardware but have no effect, such as s_waitcnt? */
+bool emu_is_idle(const struct emu_op *op);
 
 /* Fills op for insn. Never fails: what cannot run gets a handler that faults with the reason. */
 struct emu_builder;

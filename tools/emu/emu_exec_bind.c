@@ -226,6 +226,15 @@ static int32_t modified_sources(const struct emu_insn *insn, uint8_t flags)
     return some;
 }
 
+/* Nothing but its place makes the result special. */
+static bool only_half(const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+
+    return op->flags & EMU_B_KEEP_HALF && !op->imm && insn->ext == EMU_EXT_NONE && !insn->clamp &&
+           !insn->omod && (!(op->flags & EMU_B_PACKED) || insn->enc == EMU_VOP3P);
+}
+
 /* The row that serves a semantic name with these modifiers. */
 static const struct emu_vrow *vector_row(const struct emu_insn *insn, const char *sem)
 {
@@ -366,6 +375,8 @@ static emu_fn *bind_row(struct emu_builder *b, struct emu_op *op, const char *se
         op->target = (int32_t)emu_add_permute(b, &p);
     }
     op->imm = modified_sources(insn, op->flags);
+    if (shape == EMU_SHAPE_ROWS && only_half(op))
+        return lanes->half;
     return needs_modified(insn, op->flags) ? lanes->modified[shape] : lanes->plain[shape];
 }
 

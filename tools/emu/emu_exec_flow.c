@@ -118,6 +118,11 @@ static void nothing(struct emu_wave *w, const struct emu_op *op)
     (void)w, (void)op;
 }
 
+bool emu_is_idle(const struct emu_op *op)
+{
+    return op->fn == nothing && op->cls == EMU_C_MESSAGE;
+}
+
 static void trap(struct emu_wave *w, const struct emu_op *op)
 {
     emu_fault(w, 0, "s_trap %d: the kernel stopped itself%s", op->imm & 0xff,

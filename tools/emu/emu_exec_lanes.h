@@ -347,6 +347,43 @@ static void exp_rows(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint3
     }
 }
 #define row_v_exp_f32 exp_rows
+
+/* VRANGE is minimum and maximum with -0 below +0. Which of several NaNs it returns differs. */
+#define RANGE_ROWS(name, generic, which, three)                                                    \
+    static void name(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,           \
+                     const uint32_t *s2, const uint32_t *s3)                                       \
+    {                                                                                              \
+        const uint32_t *last = three ? s2 : s1;                                                    \
+        unsigned nan = 0;                                                                          \
+                                                                                                   \
+        for (unsigned l = 0; l < W; l += 16) {                                                     \
+            __m512 x = _mm512_loadu_ps(s0 + l), y = _mm512_loadu_ps(s1 + l);                       \
+            __m512 z = _mm512_loadu_ps(last + l);                                                  \
+                                                                                                   \
+            nan |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q);                                         \
+            nan |= _mm512_cmp_ps_mask(z, z, _CMP_UNORD_Q);                                         \
+        }                                                                                          \
+        if (nan) {                                                                                 \
+            generic(d0, d1, s0, s1, s2, s3);                                                       \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned l = 0; l < W; l += 16) {                                                     \
+            __m512 x = _mm512_loadu_ps(s0 + l);                                                    \
+                                                                                                   \
+            x = _mm512_range_ps(x, _mm512_loadu_ps(s1 + l), which);                                \
+            if (three)                                                                             \
+                x = _mm512_range_ps(x, _mm512_loadu_ps(s2 + l), which);                            \
+            _mm512_storeu_ps(d0 + l, x);                                                           \
+        }                                                                                          \
+    }
+RANGE_ROWS(min_rows, row_v_min_f32, 4, false)
+RANGE_ROWS(max_rows, row_v_max_f32, 5, false)
+RANGE_ROWS(min3_rows, row_v_min3_f32, 4, true)
+RANGE_ROWS(max3_rows, row_v_max3_f32, 5, true)
+#define row_v_min_f32 min_rows
+#define row_v_max_f32 max_rows
+#define row_v_min3_f32 min3_rows
+#define row_v_max3_f32 max3_rows
 #endif
 
 #define V(name, dw, w0, w1, w2, cls, effects, ...)                                                 \
@@ -365,6 +402,7 @@ const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL) = {
     .rows = rows,
     .plain = {plain_rows, plain_cmp, plain_carry},
     .modified = {modified_rows, modified_cmp, modified_carry},
+    .half = half_rows,
     .pair = pair_rows,
     .pair_move = pair_moves,
     .gpr_idx = indexed_rows,

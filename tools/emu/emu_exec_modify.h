@@ -349,6 +349,23 @@ static void modified_rows(struct emu_wave *w, const struct emu_op *op)
         blend(d + W, t + W, exec_row(w, write));
 }
 
+static void half_rows(struct emu_wave *w, const struct emu_op *op)
+{
+    uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
+
+    if (w->attention & EMU_A_MODE || exec(w) != FULL) {
+        modified_rows(w, op);
+        return;
+    }
+    if (op->nsplat)
+        splat(w, op);
+    op->row(t, NULL, SOURCES);
+    if (op->flags & EMU_B_DST_HI)
+        FOR_LANES d[l] = (d[l] & 0xffff) | t[l] << 16;
+    else
+        FOR_LANES d[l] = (d[l] & 0xffff0000) | (t[l] & 0xffff);
+}
+
 static void modified_cmp(struct emu_wave *w, const struct emu_op *op)
 {
     const uint32_t *s[4];

@@ -107,6 +107,22 @@ static bool decode_all(struct emu_builder *b)
     return !b->failed;
 }
 
+/* Plain mode goes from an op straight to the next one with an effect. Branches ask where they are.
+ */
+static void skip_idle(struct emu_program *p)
+{
+    for (unsigned i = p->nops; i-- > 0;) {
+        struct emu_op *op = &p->ops[i];
+        bool steady = (op->cls != EMU_C_BRANCH && op->cls != EMU_C_MESSAGE) || emu_is_idle(op);
+        const struct emu_op *after = op + op->dwords;
+
+        op->next = op->dwords;
+        if (steady && i + op->dwords < p->nops && emu_is_idle(after) &&
+            op->dwords + after->next <= UINT8_MAX)
+            op->next = (uint8_t)(op->dwords + after->next);
+    }
+}
+
 /*
  * Where rows stand in w->v: registers first; then splats, temporaries and constants. The constants
  * come last because their number is known only after binding.
@@ -145,6 +161,7 @@ bool emu_kernel_prepare(struct emu_kernel *k, char *err, size_t size)
             p->ops[i].dwords = 1;
         }
         if (decode_all(&b)) {
+            skip_idle(p);
             p->rows = p->row_const + p->vconsts;
             return true;
         }

@@ -13,13 +13,15 @@ extern const struct emu_lanes emu_lanes_32_v3, emu_lanes_64_v3, emu_lanes_32_v4,
 #endif
 
 static enum emu_host host_limit = EMU_HOST_AVX512;
+static atomic_int known_host = -1; /* matrix instructions ask every time */
 
 void emu_host_limit(enum emu_host most)
 {
     host_limit = most;
+    atomic_store(&known_host, -1);
 }
 
-enum emu_host emu_host(void)
+static enum emu_host find_host(void)
 {
 #if defined(__x86_64__)
     bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -33,6 +35,17 @@ enum emu_host emu_host(void)
         return EMU_HOST_AVX2;
 #endif
     return EMU_HOST_BASE;
+}
+
+enum emu_host emu_host(void)
+{
+    int host = atomic_load_explicit(&known_host, memory_order_relaxed);
+
+    if (host < 0) {
+        host = (int)find_host();
+        atomic_store(&known_host, host);
+    }
+    return (enum emu_host)host;
 }
 
 const struct emu_lanes *emu_lanes_for(unsigned wave)

@@ -201,29 +201,45 @@ static void run_slow(struct emu_wave *w, const struct emu_op *op)
         op->fn(w, op);
 }
 
+/* At most n ops, those without effect not counted; returns what is left of n. */
+static unsigned run_plain(struct emu_wave *w, const struct emu_op *ops, uint32_t *hits, unsigned n)
+{
+    while (n && w->state == EMU_RUNNING) {
+        const struct emu_op *op = w->ip;
+
+        w->op = op;
+        w->ip = op + op->next;
+        hits[op - ops]++;
+        n--;
+        if (w->attention)
+            run_slow(w, op);
+        else
+            op->fn(w, op);
+    }
+    return n;
+}
+
+static unsigned run_strict(struct emu_wave *w, const struct emu_op *ops, uint32_t *hits, unsigned n)
+{
+    while (n && w->state == EMU_RUNNING) {
+        const struct emu_op *op = w->ip;
+
+        w->op = op;
+        w->ip = op + op->dwords;
+        hits[op - ops]++;
+        n--;
+        emu_strict_step(w, op, run_slow);
+    }
+    return n;
+}
+
 /* Runs at most n instructions; returns when the wave stops, too. */
 static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
 {
     const struct emu_op *ops = t->group.kernel->program->ops;
     uint64_t limit = t->run->launch->limit;
-    unsigned left = n;
-    bool strict = t->run->launch->strict;
 
-    while (left && w->state == EMU_RUNNING) {
-        const struct emu_op *op = w->ip;
-
-        w->op = op;
-        w->ip = op + op->dwords;
-        t->hits[op - ops]++;
-        left--;
-        if (strict)
-            emu_strict_step(w, op, run_slow);
-        else if (w->attention)
-            run_slow(w, op);
-        else
-            op->fn(w, op);
-    }
-    w->executed += n - left;
+    w->executed += n - (t->run->launch->strict ? run_strict : run_plain)(w, ops, t->hits, n);
     if (limit && w->executed > limit)
         emu_fault(w, 0, "endless loop: more than %llu instructions", (unsigned long long)limit);
     if (atomic_load_explicit(&t->run->stop, memory_order_relaxed))
@@ -329,14 +345,27 @@ static uint64_t group_number(const struct run *r, uint64_t i)
     }
 }
 
-static void add_counters(struct worker *t)
+/* Executions of each op by class; what plain mode skipped counts as often as what it followed. */
+static void count_hits(struct worker *t)
 {
     const struct emu_program *p = t->group.kernel->program;
+    uint64_t *to = t->counters.instructions;
+    const bool strict = t->run->launch->strict;
+
+    for (unsigned i = 0; i < p->nops; i++) {
+        const struct emu_op *op = &p->ops[i], *after = op + (strict ? op->dwords : op->next);
+
+        for (; t->hits[i] && op < after; op += op->dwords)
+            to[op->cls] += t->hits[i];
+    }
+}
+
+static void add_counters(struct worker *t)
+{
     struct emu_counters *to = &t->run->launch->counters;
     const uint64_t *from = (const uint64_t *)&t->counters;
 
-    for (unsigned i = 0; i < p->nops; i++)
-        t->counters.instructions[p->ops[i].cls] += t->hits[i];
+    count_hits(t);
     pthread_mutex_lock(&t->run->lock);
     for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
         ((uint64_t *)to)[i] += from[i];

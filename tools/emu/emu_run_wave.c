@@ -107,8 +107,10 @@ void emu_init_wave(struct emu_wave *w)
         ((uint64_t)w->group->id[2] * l->grid[1] + w->group->id[1]) * l->grid[0] + w->group->id[0];
 
     /* a quiet NaN that is easy to recognise: what a register holds before it is written */
-    for (size_t i = 0; i < (size_t)k->vgprs * w->lanes; i++)
+    for (unsigned i = 0; i < w->lanes; i++)
         w->v[i] = 0x7fc0dead;
+    for (unsigned r = 1; r < k->vgprs; r++)
+        memcpy(emu_row(w, r), w->v, w->lanes * sizeof *w->v);
     for (unsigned i = 0; i < EMU_S_VCC; i++)
         w->s[i] = 0x7fc0dead;
     memset(w->s + EMU_S_VCC, 0, (EMU_S_CONST - EMU_S_VCC) * sizeof *w->s);

@@ -116,18 +116,14 @@ struct emu_op {
     int32_t imm;      /* simm16, memory offset; rows: bits of the sources that are modified */
     int32_t target;   /* branch: index of the op jumped to, or -1 */
     uint8_t dwords;   /* distance to the next op */
+    uint8_t next;     /* to the next one that does something in plain mode */
     uint8_t nsplat;
     uint8_t cls;
     uint8_t flags;
-    uint32_t effects;
+    uint16_t effects;
 };
 
-enum emu_matrix_mode {
-    EMU_MATRIX_HW,
-    EMU_MATRIX_EXACT,
-    EMU_MATRIX_ADVERSARIAL,
-    EMU_MATRIX_F32
-};
+enum emu_matrix_mode { EMU_MATRIX_HW, EMU_MATRIX_EXACT, EMU_MATRIX_ADVERSARIAL, EMU_MATRIX_F32 };
 
 /*
  * A kernel of a loaded module. The loader fills the first part from ELF, notes and descriptor and
