@@ -75,6 +75,13 @@ tests_tools_emu_test_counters_SOURCES = tests/tools/emu/test_counters.c \
 tests_tools_emu_test_counters_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_counters_LDADD = tools/emu/libemu.la
 
+# The rows of the execution core at each level of the host's vectors.
+check_PROGRAMS += tests/tools/emu/test_exec_levels
+TESTS += tests/tools/emu/test_exec_levels
+tests_tools_emu_test_exec_levels_SOURCES = tests/tools/emu/test_exec_levels.c
+tests_tools_emu_test_exec_levels_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_exec_levels_LDADD = tools/emu/libemu.la -lm
+
 check_PROGRAMS += tests/tools/emu/test_mem tests/tools/emu/test_elf
 tests_tools_emu_test_mem_SOURCES = tests/tools/emu/test_mem.c
 tests_tools_emu_test_mem_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
