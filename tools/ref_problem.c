@@ -211,6 +211,12 @@ double ref_problem_operand(const struct ref_problem *p, double value)
     return value;
 }
 
+/* The position of a sequence's first key: positions are those of the cache's rows. */
+static int64_t origin(const struct ref_problem *p, const struct ref_seq *seq)
+{
+    return p->params->k_seqs.packed ? 0 : seq->k_start;
+}
+
 /* Rotary position embedding (Su et al. 2021) of one row. */
 static void rotate(const struct ref_problem *p, int64_t position, double *row)
 {
@@ -251,7 +257,7 @@ void ref_problem_read_q(const struct ref_problem *p, const struct ref_seq *seq, 
     const struct aothip_attn_fwd_params *f = p->params;
 
     read_row(&f->q, ref_offset(&f->q, seq->q_entry, h, seq->q_start + m, 0), row);
-    rotate(p, seq->old + (f->mask == AOTHIP_MASK_NONE ? 0 : m), row);
+    rotate(p, origin(p, seq) + seq->old + (f->mask == AOTHIP_MASK_NONE ? 0 : m), row);
     make_operands(p, row, p->dim_qk);
 }
 
@@ -262,7 +268,7 @@ void ref_problem_read_k(const struct ref_problem *p, const struct ref_seq *seq, 
 
     if (n >= seq->old) {
         read_row(&f->k_new, ref_offset(&f->k_new, seq->b, h, n - seq->old, 0), row);
-        rotate(p, n, row);
+        rotate(p, origin(p, seq) + n, row);
     } else {
         read_row(&f->k, ref_problem_key_offset(p, seq, &f->k, h, n), row);
     }

@@ -49,6 +49,12 @@ DEVICE void rotate(const struct attn_append_args &args, const struct row &x, int
     copy_channels(x, 2 * half);
 }
 
+/* The position of a sequence's row 0: the row of the cache that it is. */
+DEVICE int rotary_origin(const struct attn_problem &a, const struct sequence &sequence)
+{
+    return a.k_seqs.packed ? 0 : sequence.start_k;
+}
+
 DEVICE void rotate_query(const struct attn_append_args &args, const struct sequence &sequence,
                          int old, int head, int m)
 {
@@ -59,7 +65,7 @@ DEVICE void rotate_query(const struct attn_append_args &args, const struct seque
     rotate(args,
            {query_row(a.q, a.q_stride, sequence, head, m),
             (GLOBAL char *)args.q_out + to * ELEMENT_BYTES, a.dim_qk},
-           a.flags & KERNARG_ROTARY_CONSTANT_Q ? old : old + m);
+           rotary_origin(a, sequence) + (a.flags & KERNARG_ROTARY_CONSTANT_Q ? old : old + m));
 }
 
 DEVICE const GLOBAL char *new_row(kernarg_u64 data, const struct kernarg_strides &stride,
@@ -78,7 +84,7 @@ DEVICE void append(const struct attn_append_args &args, const struct sequence &s
     rotate(args,
            {new_row(args.k_new, args.k_new_stride, sequence.number, head, r),
             key_row(a, a.k, a.k_stride, sequence, head, (int)key), a.dim_qk},
-           (int)key);
+           rotary_origin(a, sequence) + (int)key);
     copy_channels({new_row(args.v_new, args.v_new_stride, sequence.number, head, r),
                    key_row(a, a.v, a.v_stride, sequence, head, (int)key), a.dim_v},
                   0);

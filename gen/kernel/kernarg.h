@@ -201,9 +201,10 @@ struct attn_split_args {
  *
  *     (x, y)  ->  (x cos[p, i] - y sin[p, i],  x sin[p, i] + y cos[p, i])
  *
- * Row m of q is at position old + m, or old with KERNARG_ROTARY_CONSTANT_Q; it goes to q_out,
- * (batch, heads_q, seq_q, dim_qk) contiguous (packed q: by sequence, seq_q rows each). Rows that do
- * not fit k_seqs.rows are dropped.
+ * With first = packed ? 0 : start(b), row r of a sequence of k is at position first + r, and row m
+ * of q at first + old + m, or first + old with KERNARG_ROTARY_CONSTANT_Q; it goes to q_out, (batch,
+ * heads_q, seq_q, dim_qk) contiguous (packed q: by sequence, seq_q rows each). Rows that do not fit
+ * k_seqs.rows are dropped.
  *
  * Grid: x = heads_q * seq_q (if q_out) + heads_k * rows, y * z >= batch: one workgroup a row.
  */

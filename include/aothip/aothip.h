@@ -255,9 +255,10 @@ struct aothip_attn_fwd_params {
     /*
      * (rotary_rows, rotary_dim / 2), type of q, row stride rotary_stride; both or neither: rotate q
      * and k_new by rotary position embedding (Su et al. 2021). With old the rows that the sequence
-     * has before this call, row m of k_new is at position old + m, and row m of q too, or all of
-     * q's at position old where mask is NONE. What is rotated of q goes to the workspace, which
-     * must be given; not with q_seqs.packed or q_seqs.starts.
+     * has before this call, plus k_seqs.starts[b] if given and not packed, row m of k_new is at
+     * position old + m, and row m of q too, or all of q's at position old where mask is NONE. What
+     * is rotated of q goes to the workspace, which must be given; not with q_seqs.packed or
+     * q_seqs.starts.
      */
     const void *rotary_cos, *rotary_sin;
     int64_t rotary_stride;
@@ -276,9 +277,9 @@ struct aothip_attn_fwd_params {
 
 /*
  * Arguments of aothip_attn_bwd(): the gradients of sum(o * d_o) for the forward problem *fwd, of
- * which o and lse are now inputs: what aothip_attn_fwd() has written there, lse not NULL. Fields of
- * fwd that concern outputs or a cache (probs, dropout outputs, block_table, batch_index, k_new,
- * rotary, splits) must be zero.
+ * which o and lse are now inputs: what aothip_attn_fwd() has written there, lse not NULL unless it
+ * has no element. Fields of fwd that concern outputs or a cache (probs, dropout outputs,
+ * block_table, batch_index, k_new, rotary, splits) must be zero.
  *
  *   d_o        shape of o; any strides, stride[3] included (0 for an expanded gradient)
  *   dq dk dv   shapes of q, k, v, type of q; written; each may be absent (no data). Rows of

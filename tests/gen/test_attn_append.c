@@ -46,11 +46,15 @@ static void test_append(void)
 {
     static const int lengths[SEQUENCES] = {20, 0, 39}; /* of 40: the last one's rows do not fit */
     const struct maker_shape shape = {SEQUENCES, 4, 2, NEW, 40, 24, 20};
-    for (int i = 0; i < 6; i++) {
-        static const char *const names[] = {"appended",           "rotated",
-                                            "rotated in pairs",   "rotated, one position for q",
-                                            "rotated, odd lines", "rotated, in pages"};
-        static const int entries[SEQUENCES] = {4, 0, 2};
+    for (int i = 0; i < 7; i++) {
+        static const char *const names[] = {"appended",
+                                            "rotated",
+                                            "rotated in pairs",
+                                            "rotated, one position for q",
+                                            "rotated, odd lines",
+                                            "rotated, in pages",
+                                            "rotated, rows that begin later"};
+        static const int entries[SEQUENCES] = {4, 0, 2}, starts[SEQUENCES] = {3, 12, 0};
         struct maker m = {.odd = i == 4};
         maker_begin(&m, type, shape);
         if (i == 5)
@@ -61,6 +65,8 @@ static void test_append(void)
             m.p.batch_index = maker_ints(&m, entries, SEQUENCES);
         }
         m.p.k_seqs.lengths = maker_ints(&m, lengths, SEQUENCES);
+        if (i == 6)
+            m.p.k_seqs.starts = maker_ints(&m, starts, SEQUENCES);
         m.p.mask = i == 3 ? AOTHIP_MASK_NONE : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
         m.p.rotary_interleaved = i == 2;
         m.p.splits = 2;
