@@ -21,7 +21,7 @@ static enum aothip_status check_fwd(const struct aothip_attn_fwd_params *p, stru
                              p->k_new.data ? "k_new" : "rotary_cos");
     if (p->splits)
         return VALIDATE_FAIL("fwd: splits is %d, not 0", p->splits);
-    if (!p->lse)
+    if (!p->lse && shape_lse_room(p))
         return VALIDATE_FAIL("fwd: lse is NULL");
     return AOTHIP_OK;
 }

@@ -251,7 +251,8 @@ class TorchSide(_Torch):
         if x.stride(-1) != 1 and x.shape[-1] > 1:
             if written:
                 raise ValueError(f"aothip: {what} must have a contiguous last dimension")
-            x = x.contiguous()
+            # torch calls an empty tensor contiguous, whatever its strides.
+            x = x.contiguous() if x.numel() else x.new_empty(x.shape)
         return _fill(self._address(x), x.shape, x.stride(), dtype, axes)
 
     def vector(self, x, dtype, what, written=False):
@@ -259,4 +260,5 @@ class TorchSide(_Torch):
             return None
         if written and (str(x.dtype) != "torch." + dtype or not x.is_contiguous()):
             raise ValueError(f"aothip: {what} must be contiguous and of type {dtype}")
-        return self._address(self.like(x, dtype).contiguous())
+        # An empty tensor has no address, but is not absent.
+        return self._address(self.like(x, dtype).contiguous()) or self.scratch(0)
