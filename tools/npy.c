@@ -43,15 +43,17 @@ const char *npy_shape_text(const struct npy_array *array, char text[NPY_SHAPE_MA
     return text;
 }
 
-__attribute__((format(printf, 2, 3))) static int fail(char error[NPY_ERROR_MAX], const char *fmt,
-                                                      ...)
+__attribute__((format(printf, 2, 3))) static void tell(char error[NPY_ERROR_MAX], const char *fmt,
+                                                       ...)
 {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(error, NPY_ERROR_MAX, fmt, ap);
     va_end(ap);
-    return -1;
 }
+
+/* What went wrong, as the result that says so. */
+#define fail(...) (tell(__VA_ARGS__), -1)
 
 /* The header's text, read from left to right; `at` never passes `end`. */
 struct cursor {
@@ -289,19 +291,19 @@ int npy_parse(const void *bytes, size_t length, struct npy_array *array, char er
     for (i = 0; i < array->dims; i++)
         if (__builtin_mul_overflow(array->count, (size_t)array->size[i], &array->count) ||
             array->count > PTRDIFF_MAX / size) {
-            fail(error, "its header's shape overflows");
+            tell(error, "its header's shape overflows");
             goto bad;
         }
     given = length - (size_t)(c.end - (const char *)bytes);
     if (given != array->count * size) {
         char shape[NPY_SHAPE_MAX];
-        fail(error, "its shape %s of %s needs %zu bytes and it holds %zu",
+        tell(error, "its shape %s of %s needs %zu bytes and it holds %zu",
              npy_shape_text(array, shape), types[array->type].name, array->count * size, given);
         goto bad;
     }
     array->data = malloc(array->count ? array->count * size : 1);
     if (!array->data) {
-        fail(error, "no memory for its %zu bytes", array->count * size);
+        tell(error, "no memory for its %zu bytes", array->count * size);
         goto bad;
     }
     copy_elements(array, (const unsigned char *)c.end, &layout);
@@ -319,14 +321,14 @@ static unsigned char *read_all(const char *path, size_t *length, char error[NPY_
     FILE *f = fopen(path, "rb");
 
     if (!f) {
-        fail(error, "%s: %s", path, strerror(errno));
+        tell(error, "%s: %s", path, strerror(errno));
         return NULL;
     }
     do {
         room *= 2;
         more = realloc(bytes, room);
         if (!more) {
-            fail(error, "%s: no memory for %zu bytes", path, room);
+            tell(error, "%s: no memory for %zu bytes", path, room);
             goto bad;
         }
         bytes = more;
@@ -334,7 +336,7 @@ static unsigned char *read_all(const char *path, size_t *length, char error[NPY_
         used += got;
     } while (used == room);
     if (ferror(f)) {
-        fail(error, "%s: %s", path, strerror(errno));
+        tell(error, "%s: %s", path, strerror(errno));
         goto bad;
     }
     fclose(f);
