@@ -113,14 +113,17 @@ static double float_value(uint32_t raw, unsigned width)
     return x;
 }
 
+/* Fields have 1 to 32 bits. */
 static uint32_t field_ones(unsigned width)
 {
-    return width == 32 ? ~0u : (1u << width) - 1;
+    return (uint32_t)((UINT64_C(1) << width % 64) - 1);
 }
 
 static int32_t extend(uint32_t raw, unsigned width)
 {
-    return (int32_t)(raw << (32 - width)) >> (32 - width);
+    unsigned above = (32 - width) % 32;
+
+    return (int32_t)(raw << above) >> above;
 }
 
 static bool is_integer(const struct format *f)
