@@ -280,6 +280,8 @@ hipError_t hipGraphAddMemsetNode(hipGraphNode_t *out, hipGraph_t graph,
     (void)depends, (void)ndepends;
     if (!p || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
         return emu_hip_fail(hipErrorInvalidValue, "memset node: element size is not 1, 2 or 4");
+    if (p->width > UINT64_MAX / 4)
+        return emu_hip_fail(hipErrorInvalidValue, "memset node: %zu elements", p->width);
     hipError_t e = new_node(out, graph, NODE_FILL, &n);
     if (e != hipSuccess)
         return e;

@@ -362,6 +362,43 @@ static void streams(hipModule_t m)
     is_hip(hipEventDestroy(stop), hipSuccess, "destroy");
 }
 
+/* Nodes added by hand, which nothing checked when they were called on a stream. */
+static void nodes_by_hand(hipModule_t m)
+{
+    enum { WORDS = 256 };
+    hipGraph_t g;
+    hipGraphExec_t x;
+    hipGraphNode_t node;
+    uint32_t data[WORDS] = {0};
+    int wrong = 0;
+    void *from = device_bytes(sizeof data, data), *to = device_bytes(sizeof data, data);
+    hipMemsetParams fill = {
+        .dst = from, .elementSize = 4, .value = 0x01020304, .width = WORDS, .height = 1};
+    hipKernelNodeParams kernel = {.func = m};
+
+    is_hip(hipGraphCreate(&g, 0), hipSuccess, "create a graph");
+    is_hip(hipGraphAddMemsetNode(&node, g, NULL, 0, &fill), hipSuccess, "a fill");
+    is_hip(
+        hipGraphAddMemcpyNode1D(&node, g, &node, 1, to, from, sizeof data, hipMemcpyDeviceToDevice),
+        hipSuccess, "a copy");
+    is_hip(hipGraphAddEmptyNode(&node, g, &node, 1), hipSuccess, "nothing");
+    is_hip(hipGraphAddKernelNode(&node, g, &node, 1, &kernel), hipErrorInvalidDeviceFunction,
+           "a launch of what is no function");
+    fill.width = SIZE_MAX / 4 + 2; /* four bytes each, as many as fit into four bytes by overflow */
+    is_hip(hipGraphAddMemsetNode(&node, g, NULL, 0, &fill), hipErrorInvalidValue,
+           "a fill of more bytes than can be counted");
+    is_hip(hipGraphInstantiate(&x, g, NULL, NULL, 0), hipSuccess, "instantiate");
+    is_hip(hipGraphLaunch(x, NULL), hipSuccess, "launch");
+    fetch(data, to, sizeof data);
+    for (int i = 0; i < WORDS; i++)
+        wrong += data[i] != 0x01020304;
+    is_int(wrong, 0, "the nodes ran in their order");
+    is_hip(hipGraphExecDestroy(x), hipSuccess, "destroy");
+    is_hip(hipGraphDestroy(g), hipSuccess, "destroy");
+    is_hip(hipFree(from), hipSuccess, "free");
+    is_hip(hipFree(to), hipSuccess, "free");
+}
+
 static void properties(const char *arch)
 {
     hipDeviceProp_t old;
@@ -398,6 +435,7 @@ static void one_gpu(const char *target)
     memories(m);
     faults(m);
     streams(m);
+    nodes_by_hand(m);
     is_hip(hipModuleUnload(m), hipSuccess, "unload");
     is_hip(hipModuleUnload(m), hipErrorInvalidHandle, "unload twice");
 }
