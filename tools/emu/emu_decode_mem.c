@@ -3,6 +3,7 @@
  */
 #include "emu_decode.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct emu_slot vaddr32 = {EMU_SLOT_ADDR, EMU_T_B32, 1};
@@ -63,6 +64,7 @@ static bool decode_ds(struct emu_reader *r)
             in->nsrc = 1;
             continue;
         }
+        assert(data < 2);
         if (!emu_read_vgpr(r, emu_bits(r, data_field[data], 8), acc, slot, &in->src[data + 1]))
             return false;
         in->nsrc = (uint8_t)(2 + data++);

@@ -3,6 +3,7 @@
  */
 #include "emu_decode.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool starts(const char *s, const char *prefix)
@@ -26,6 +27,7 @@ static bool decode_sop(struct emu_reader *r)
         struct emu_slot slot = r->sig->src[i];
         struct emu_operand *o = &in->src[in->nsrc++];
 
+        assert(next < 2 || slot.kind == EMU_SLOT_K);
         if (slot.kind == EMU_SLOT_K) {
             if (!emu_read_literal(r, slot, o))
                 return false;

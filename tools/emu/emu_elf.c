@@ -19,18 +19,20 @@ enum {
     MAX_RELOCS = 1 << 20,
 };
 
-static bool fail(char *err, size_t errlen, const char *format, ...)
+static void tell(char *err, size_t errlen, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static bool fail(char *err, size_t errlen, const char *format, ...)
+static void tell(char *err, size_t errlen, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
     if (err && errlen)
         vsnprintf(err, errlen, format, ap);
     va_end(ap);
-    return false;
 }
+
+/* What went wrong, as the result that says so. */
+#define fail(...) (tell(__VA_ARGS__), false)
 
 static bool inside(uint64_t off, uint64_t n, uint64_t size)
 {
@@ -398,7 +400,7 @@ struct emu_object *emu_object_open(const void *data, size_t size, char *err, siz
     struct emu_object *o = calloc(1, sizeof *o);
     if (!o || !(o->image = malloc(size ? size : 1))) {
         free(o);
-        fail(err, errlen, "code object: out of memory for %zu bytes", size);
+        tell(err, errlen, "code object: out of memory for %zu bytes", size);
         return NULL;
     }
     if (size)

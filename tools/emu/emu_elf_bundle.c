@@ -40,18 +40,20 @@ enum {
     MAX_ID = 1024,
 };
 
-static bool fail(char *err, size_t errlen, const char *format, ...)
+static void tell(char *err, size_t errlen, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static bool fail(char *err, size_t errlen, const char *format, ...)
+static void tell(char *err, size_t errlen, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
     if (err && errlen)
         vsnprintf(err, errlen, format, ap);
     va_end(ap);
-    return false;
 }
+
+/* What went wrong, as the result that says so. */
+#define fail(...) (tell(__VA_ARGS__), false)
 
 const struct emu_processor *emu_processor_at(unsigned i)
 {

@@ -61,15 +61,25 @@ hipError_t emu_hip_set_current(int index);
 /* Sets the calling thread's last error (not on success) and returns it. */
 hipError_t emu_hip_result(hipError_t e);
 /* The same, and keeps a text for emu_last_text(). */
-hipError_t emu_hip_fail(hipError_t e, const char *format, ...)
+hipError_t emu_hip_record(hipError_t e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same for a failure, which compilers and analysers then know of the result. */
+#define emu_hip_fail(...) emu_hip_failed(emu_hip_record(__VA_ARGS__))
+
+static inline hipError_t emu_hip_failed(hipError_t e)
+{
+    if (e == hipSuccess)
+        __builtin_unreachable();
+    return e;
+}
 
 /* Every entry point of the API begins with this. */
 #define EMU_BEGIN()                                                                                \
     do {                                                                                           \
         hipError_t start_ = emu_hip_start();                                                       \
         if (start_ != hipSuccess)                                                                  \
-            return emu_hip_result(start_);                                                         \
+            return emu_hip_failed(emu_hip_result(start_));                                         \
     } while (0)
 
 enum emu_handle_kind {

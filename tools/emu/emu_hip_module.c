@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ static void fill_kernel(struct emu_module *m, const struct emu_kernel_meta *meta
         if ((s->flags & 1) && meta->entry >= s->vaddr && meta->entry - s->vaddr < s->filesz)
             text = s;
     }
+    assert(text); /* emu_object_open refuses an entry that is in no executable segment */
     bool cdna = m->device->family == EMU_GFX90A || m->device->family == EMU_GFX942;
     unsigned granule = cdna || !(kd->properties >> 10 & 1) ? (cdna ? 8 : 4) : 8;
     *k = (struct emu_kernel){

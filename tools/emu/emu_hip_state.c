@@ -54,7 +54,7 @@ hipError_t emu_hip_result(hipError_t e)
     return e;
 }
 
-hipError_t emu_hip_fail(hipError_t e, const char *format, ...)
+hipError_t emu_hip_record(hipError_t e, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);

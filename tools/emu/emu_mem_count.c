@@ -1,6 +1,8 @@
 /* Counts memory transactions and LDS bank conflicts from the real lane addresses. */
 #include "emu_mem_ops.h"
 
+#include <assert.h>
+
 enum {
     LINE = 64,      /* bytes of one memory transaction */
     BANKS = 32,     /* LDS banks of 4 bytes */
@@ -38,6 +40,7 @@ void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes
 {
     struct emu_counters *c = w->group->counters;
     unsigned dwords = (bytes + LANE_BYTES - 1) / LANE_BYTES, group = BANKS / dwords;
+    assert(w->lanes <= 64);
     c->lds_bytes += (uint64_t)__builtin_popcountll(a->mask) * bytes;
     for (unsigned first = 0; first < w->lanes; first += group) {
         uint32_t word[BANKS][BANKS];

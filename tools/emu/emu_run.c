@@ -304,7 +304,7 @@ static void release_barrier(struct worker *t)
 static void run_group(struct worker *t, uint64_t number)
 {
     const struct emu_launch *l = t->run->launch;
-    unsigned order[EMU_MAX_WAVES], quantum = l->order == ORDER_STEP ? 1 : QUANTUM;
+    unsigned order[EMU_MAX_WAVES] = {0}, quantum = l->order == ORDER_STEP ? 1 : QUANTUM;
     uint32_t pattern = 0x7fc0dead;
 
     t->group.id[0] = (uint32_t)(number % l->grid[0]);

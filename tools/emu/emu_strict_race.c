@@ -191,7 +191,7 @@ static void check_dma(struct emu_wave *w, const struct emu_strict *s, uint64_t a
             emu_fault(w, lane_bit(lane),
                       "LDS at 0x%llx is used while a load into it is under way: missing s_waitcnt "
                       "vmcnt",
-                      (unsigned long long)(4 * i));
+                      4ull * i);
     }
 }
 
