@@ -74,9 +74,12 @@ packages: all
 	    $(SHELL) $(srcdir)/tools/package
 .PHONY: packages
 
-# The static checks of .clang-tidy over all C of the host; some minutes.
+# The static checks of .clang-tidy over all C of the host; some minutes. Exits 0 when they find
+# nothing.
 CLANG_TIDY = clang-tidy-19
 tidy:
+	@command -v $(CLANG_TIDY) >/dev/null || { echo 'make tidy: there is no $(CLANG_TIDY); it is in' \
+	    'the package clang-tidy-19; or name another with CLANG_TIDY=' >&2; exit 1; }
 	cd $(srcdir) && find lib gen tools -name '*.c' | sort | xargs -P 2 -I FILE $(CLANG_TIDY) --quiet FILE -- \
 	    -std=gnu11 -D_GNU_SOURCE -Iinclude -Ilib -I. -Igen/kernel -Igen -Itools -Itools/emu \
 	    -DPACKAGE_VERSION='"0"' $(HIP_CPPFLAGS) $(JANSSON_CFLAGS) $(ZSTD_CFLAGS)
