@@ -1,0 +1,96 @@
+#!/bin/sh
+# What the kernels are held to, by images/counts.txt, which tests/gen/counts.sh holds builds to:
+# shares of matrix instructions, LDS traffic, spills, and how many kernels there may be.
+: "${srcdir:=.}"
+
+# Columns by name; the second lds is the loop's. A kernel that is not there counts 0 and fails. P of
+# a lane has tile_q * tile_k / threads elements, which is 4096 / dim; two share a packed register.
+awk '
+    function report(good, text) {
+        printf "%s %d - %s\n", good ? "ok" : "not ok", ++n, text
+        bad = bad || !good
+    }
+    function at_least(key, percent) {
+        report(count[key, "matrix"] * 100 >= percent * count[key, "total"] && count[key, "total"],
+               sprintf("%s: %d of %d instructions are products, at least %d %%", key,
+                       count[key, "matrix"], count[key, "total"], percent))
+    }
+    function lds_at_most(key, times) {
+        report(count[key, "loop_lds"] <= times * count[key, "matrix"] && count[key, "matrix"],
+               sprintf("%s: %d LDS instructions for %d products, at most %d each", key,
+                       count[key, "loop_lds"], count[key, "matrix"], times))
+    }
+    function none(key, column) {
+        report(count[key, column] == 0 && count[key, "total"], key ": no " column)
+    }
+    function fwd(gpu, type, dim) {
+        return gpu " attn_fwd_" type "_d" dim "_t128x" \
+               (gpu ~ /^gfx9/ ? 64 : 32) * (dim == 64 ? 2 : 1)
+    }
+    /^#/ { next }
+    $1 == "gpu" {
+        where = ""
+        for (i = 3; i <= NF; i++) {
+            name[i] = $i == "lds" || $i == "scratch" ? where $i : $i
+            if ($i == "total")
+                where = "loop_"
+        }
+        next
+    }
+    {
+        kernels[$2 ~ /^attn_bwd/]++
+        for (i = 3; i <= NF; i++)
+            count[$1 " " $2, name[i]] = $i
+        if ($7 || $8)
+            spilling = spilling " " $1 " " $2
+    }
+    END {
+        report(spilling == "", "nothing spills, and nothing needs scratch memory" spilling)
+        report(kernels[0] > 0 && kernels[0] <= 1000, kernels[0] + 0 " kernels forward")
+        report(kernels[1] > 0 && kernels[1] <= 1500, kernels[1] + 0 " kernels backward")
+
+        split("f16 bf16", types)
+        for (t = 1; t <= 2; t++) {
+            type = types[t]
+            at_least(fwd("gfx942", type, 128), t == 1 ? 18 : 16)
+            for (dim = 64; dim <= 128; dim += 64) {
+                mi300 = fwd("gfx942", type, dim)
+                mi200 = fwd("gfx90a", type, dim)
+                none(mi300, "acc") # copies of accumulation registers
+                none(mi200, "acc")
+                report(count[mi200, "total"] * 10 <= count[mi300, "total"] * 11 &&
+                       count[mi200, "total"] && count[mi200, "matrix"] == count[mi300, "matrix"],
+                       mi200 ": within a tenth of gfx942")
+                report(count[mi200, "loop_lds"] == count[mi300, "loop_lds"],
+                       mi200 ": P takes no way through LDS that it does not take on gfx942")
+            }
+            split("dkdv_" type "_d128_t32x256 dq_" type "_d128_t128x32", loops, " ")
+            for (i in loops) {
+                at_least("gfx942 attn_bwd_" loops[i], 14)
+                none("gfx942 attn_bwd_" loops[i], "acc")
+            }
+            for (g = 0; g < 2; g++) {
+                gpu = g ? "gfx1151" : "gfx1100"
+                for (dim = 64; dim <= 128; dim += 64) {
+                    key = fwd(gpu, type, dim)
+                    packed = 4096 / dim / 2
+                    at_least(key, 11)
+                    lds_at_most(key, 2)
+                    report(count[key, "exchange"] <= packed && count[key, "total"],
+                           key ": an exchange for each packed register of P at most")
+                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t" 2048 / dim "x64", 4)
+                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 4)
+                }
+            }
+        }
+        split("gfx90a gfx942 gfx1100 gfx1151", gpus, " ")
+        for (g in gpus)
+            for (dim = 64; dim <= 128; dim += 64) {
+                key = fwd(gpus[g], "bf16", dim)
+                in_f16 = count[fwd(gpus[g], "f16", dim), "valu"]
+                report(in_f16 && count[key, "valu"] <= in_f16 + 4096 / dim,
+                       key ": to round P takes at most one instruction an element more than in f16")
+            }
+        print "1.." n
+        exit bad
+    }' "$srcdir/images/counts.txt"
