@@ -10,6 +10,9 @@
 
 enum { PAGE = 4096, FREED = 64 };
 
+/* Blocks up to this size get their pages at once: page faults took 4 % of a short launch's time. */
+#define POPULATED (UINT64_C(4) << 20)
+
 /* Address space is reserved in pieces of this size; smaller ones when the system refuses. */
 static const uint64_t reserve_bytes = UINT64_C(1) << 38;
 static const uint64_t device_total = UINT64_C(64) << 30;
@@ -173,7 +176,8 @@ static uint64_t take_addresses(uint64_t n)
 
 static void *map_pages(size_t size, int prot)
 {
-    void *p = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int populate = prot != PROT_NONE && size <= POPULATED ? MAP_POPULATE : 0;
+    void *p = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | populate, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -440,7 +444,7 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
 static bool resolve(const struct emu_memory *m, uint64_t addr, uint64_t n, uint8_t **host,
                     uint8_t **init, const char *what, char *err, size_t errlen)
 {
-    size_t i = m->count ? above(m->bases, m->count, addr) : 0;
+    size_t i = above(m->bases, m->count, addr);
     const struct emu_block *b = i ? m->blocks[i - 1] : NULL;
     *init = NULL;
     if (b && addr - b->base < b->size) {
