@@ -96,9 +96,10 @@ struct ref_bwd {
 };
 
 /*
- * The gradients of sum(o * d_o). o and lse in the params are not read: both the reference and the
- * plain backward use what their own forward gives. A gradient is computed if it has a destination
- * in the params. Returns 0 or -1 as ref_attn_fwd().
+ * The gradients of sum(o * d_o). o and lse in the params are not read: the reference and the plain
+ * backward use what their own forward gives, but for lse, which the plain one has as every backward
+ * pass has it: the exact one rounded to f32. A gradient is computed if it has a destination in the
+ * params. Returns 0 or -1 as ref_attn_fwd().
  */
 int ref_attn_bwd(const struct aothip_attn_bwd_params *params, enum ref_subnormals subnormals,
                  struct ref_bwd *answer);

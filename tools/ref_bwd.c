@@ -23,6 +23,7 @@ struct pass {
     const struct sums *sums;
     struct ref_head *h;
     double *d_o, *dp; /* (dim_v), (seq_k): of one row */
+    double *lse;      /* (rows of q of all heads): left by the exact pass */
     double delta;
     int64_t row; /* of q, in the tensor */
 };
@@ -172,10 +173,13 @@ static void make_dp(struct pass *a)
             a->dp[n] = ref_narrow(p, a->dp[n] + ref_narrow(p, a->d_o[d] * h->vt[d * keys + n]));
 }
 
-/* P[n] = exp(s - lse), where p / sum would be as exact: so do kernels that have lse. */
-static double probability(const struct pass *a, int64_t n)
+/*
+ * exp(score - lse). A backward pass is given lse, rounded to float, and so is the plain one: the
+ * scores that it computes once more are off by other errors than those in lse.
+ */
+static double probability(const struct pass *a, double score)
 {
-    return ref_narrow(a->p, exp(ref_narrow(a->p, a->h->s[n] - a->h->lse)));
+    return ref_narrow(a->p, exp(ref_narrow(a->p, score - ref_narrow(a->p, a->lse[a->row]))));
 }
 
 /* The shares of one key: dS, and from it those of q, k, bias and slope. */
@@ -184,7 +188,7 @@ static void one_key(struct pass *a, int64_t n)
     const struct ref_problem *p = a->p;
     const struct aothip_attn_fwd_params *f = p->params;
     const struct ref_head *h = a->h;
-    double weight = probability(a, n), factor = h->kept[n] ? ref_dropout_scale(p) : 0;
+    double weight = probability(a, h->s[n]), factor = h->kept[n] ? ref_dropout_scale(p) : 0;
     double dp = a->dp[n] * factor, ds = ref_narrow(p, weight * ref_narrow(p, dp - a->delta));
     double size = weight * (fabs(dp) + fabs(a->delta)), dx = ref_narrow(p, ds * h->capped[n]);
     double distance = (double)llabs(h->m + h->seq.seq_k - h->seq.seq_q - n);
@@ -208,8 +212,7 @@ static void one_key(struct pass *a, int64_t n)
 
 static void add_sink(const struct pass *a)
 {
-    double sink = (double)a->p->params->sinks[a->h->h];
-    double part = -exp(sink - a->h->lse) * a->delta;
+    double part = -probability(a, (double)a->p->params->sinks[a->h->h]) * a->delta;
     add(a, DSINKS, a->h->h, part, part);
 }
 
@@ -227,6 +230,8 @@ static void one_row(struct pass *a, int64_t m)
         touch(a->sums, DBIAS, bias_at(&p->params->bias, h, n));
     if (!h->seen)
         return;
+    if (p->precision == REF_EXACT)
+        a->lse[a->row] = h->lse;
     make_delta(a);
     make_dp(a);
     for (n = h->lo; n < h->hi; n++)
@@ -252,10 +257,10 @@ static void one_head(struct pass *a, const struct ref_seq *seq, int64_t hq)
 }
 
 static int run_pass(const struct ref_problem *p, const struct aothip_attn_bwd_params *params,
-                    const struct sums *sums)
+                    const struct sums *sums, double *lse)
 {
     struct ref_head h;
-    struct pass a = {.p = p, .params = params, .sums = sums, .h = &h};
+    struct pass a = {.p = p, .params = params, .sums = sums, .h = &h, .lse = lse};
     struct ref_seq seq;
     int64_t b, hq;
     int failed;
@@ -359,16 +364,20 @@ int ref_attn_bwd(const struct aothip_attn_bwd_params *params, enum ref_subnormal
                  struct ref_bwd *answer)
 {
     struct sums exact = {.count = {0}}, plain = {.count = {0}};
+    const int64_t *size = params->fwd->q.size;
     struct ref_problem p, q;
+    double *lse;
     int failed;
 
     memset(answer, 0, sizeof(*answer));
     if (ref_problem_open(params->fwd, REF_EXACT, REF_SUBNORMALS_KEPT, &p) ||
         ref_problem_open(params->fwd, REF_PLAIN, subnormals, &q))
         return -1;
-    failed = new_sums(&p, params, &exact) || new_sums(&p, params, &plain) ||
-             run_pass(&p, params, &exact) || run_pass(&q, params, &plain) ||
+    lse = ref_new_doubles(size[0] * size[1] * size[2], 1);
+    failed = !lse || new_sums(&p, params, &exact) || new_sums(&p, params, &plain) ||
+             run_pass(&p, params, &exact, lse) || run_pass(&q, params, &plain, lse) ||
              make_answer(&p, params, &exact, &plain, answer);
+    free(lse);
     free_sums(&exact);
     free_sums(&plain);
     if (failed)
