@@ -74,13 +74,16 @@ packages: all
 	    $(SHELL) $(srcdir)/tools/package
 .PHONY: packages
 
-# The static checks of .clang-tidy over all C of the host; some minutes. Exits 0 when they find
-# nothing.
+# The static checks of .clang-tidy over all C and C++ of the host; some minutes. Exits 0 when they
+# find nothing.
 CLANG_TIDY = clang-tidy-19
-tidy:
+tidy_flags = -D_GNU_SOURCE -Iinclude -I$(abs_builddir)/include -Ilib -I. -Igen/kernel -Igen -Itools \
+	-Itools/emu -DPACKAGE_VERSION='"0"' $(HIP_CPPFLAGS) $(JANSSON_CFLAGS) $(ZSTD_CFLAGS)
+tidy: include/aotriton/config.h
 	@command -v $(CLANG_TIDY) >/dev/null || { echo 'make tidy: there is no $(CLANG_TIDY); it is in' \
 	    'the package clang-tidy-19; or name another with CLANG_TIDY=' >&2; exit 1; }
-	cd $(srcdir) && find lib gen tools -name '*.c' | sort | xargs -P 2 -I FILE $(CLANG_TIDY) --quiet FILE -- \
-	    -std=gnu11 -D_GNU_SOURCE -Iinclude -Ilib -I. -Igen/kernel -Igen -Itools -Itools/emu \
-	    -DPACKAGE_VERSION='"0"' $(HIP_CPPFLAGS) $(JANSSON_CFLAGS) $(ZSTD_CFLAGS)
+	cd $(srcdir) && find lib gen tools -name '*.c' | sort | \
+	    xargs -P 2 -I FILE $(CLANG_TIDY) --quiet FILE -- -std=gnu11 $(tidy_flags)
+	cd $(srcdir) && find lib -name '*.cc' | sort | \
+	    xargs -P 2 -I FILE $(CLANG_TIDY) --quiet FILE -- -std=c++17 $(tidy_flags)
 .PHONY: tidy

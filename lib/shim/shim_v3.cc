@@ -55,7 +55,7 @@ class sequences_of
         }
         const VarlenBits &bits = p.varlen_bits;
         const auto side = [](VarlenMode mode, const T1 &info0, const T1 &info1, std::int32_t max) {
-            return shim::side{mode.stacked, mode.length, mode.position, info0, info1, max};
+            return shim::side{mode.stacked, mode.length, mode.position, &info0, &info1, max};
         };
         value_ = {side(bits.qmode, p.seqinfo_q0, p.seqinfo_q1, p.Max_seqlen_q),
                   side(bits.kmode, p.seqinfo_k0, p.seqinfo_k1, p.Max_seqlen_k), bits.lse_layout,
@@ -72,7 +72,7 @@ class sequences_of
 #else
     template <typename Params> sequences_of(const Params &p, bool)
     {
-        by_type(p.varlen_type, p.cu_seqlens_q, p.cu_seqlens_k, T1(), T1(), p);
+        by_type(p.varlen_type, p.cu_seqlens_q, p.cu_seqlens_k, shim::none, shim::none, p);
     }
 #endif
     const shim::varlen *get() const
@@ -100,7 +100,7 @@ class sequences_of
             value_ = shim::compact(cu_q, cu_k, p.Max_seqlen_q, p.Max_seqlen_k);
     }
 
-    shim::varlen value_{};
+    shim::varlen value_; /* filled if they exist */
     bool exists_ = false;
 };
 
@@ -115,10 +115,15 @@ template <typename Params> static shim::window window_of(const Params &p)
 constexpr std::int32_t fwd_before = AOTRITON_VERSION_MINOR >= 14 ? 3 : attn_fwd_params::kVersion;
 constexpr std::int32_t bwd_before = AOTRITON_VERSION_MINOR >= 14 ? 6 : attn_bwd_params::kVersion;
 
+constexpr bool is_one_of(std::int32_t version, std::int32_t now, std::int32_t before)
+{
+    return version == now || version == before;
+}
+
 hipError_t attn_fwd(const attn_fwd_params &p, std::int32_t params_version, Stream stream,
                     const attn_options *)
 {
-    if (params_version != attn_fwd_params::kVersion && params_version != fwd_before)
+    if (!is_one_of(params_version, attn_fwd_params::kVersion, fwd_before))
         return refuse_version();
     if (!is_known(p.causal_type))
         return refuse_causal_type();
@@ -203,7 +208,7 @@ class unused
 hipError_t attn_bwd(const attn_bwd_params &p, std::int32_t params_version, Stream stream,
                     const attn_options *)
 {
-    if (params_version != attn_bwd_params::kVersion && params_version != bwd_before)
+    if (!is_one_of(params_version, attn_bwd_params::kVersion, bwd_before))
         return refuse_version();
     if (!is_known(p.causal_type))
         return refuse_causal_type();
