@@ -44,9 +44,11 @@ enum lengths { LENGTH_MAX = 0, LENGTH_CUMULATIVE = 1, LENGTH_INDIVIDUAL = 2 };
 enum position { POSITION_IMPLIED = 0, POSITION_REUSE = 1, POSITION_ARRAY = 2 };
 struct side {
     unsigned stacked, length, position; /* from the caller: whatever fits their bits */
-    T1 info0, info1;
+    const T1 *info0, *info1;            /* the caller's, or &none; copies would cost more than all
+                                           else that is done with them */
     std::int32_t max;
 };
+extern const T1 none;
 struct varlen {
     side q, k;
     unsigned lse_layout; /* 0: (heads, rows); 1: (rows, heads) */

@@ -69,22 +69,19 @@ static void translate_dropout(const dropout &drop, aothip_attn_fwd_params *param
     params->dropout_offset_output = pointer(drop.offset_output);
 }
 
+static bool is_missing(const T4 &view)
+{
+    return !view && view.dtype() == ao::kUnknown;
+}
+
 /* Tensors that must be there. */
 static const char *missing(const problem &given)
 {
-    const struct {
-        const T4 &view;
-        const char *reason;
-    } all[] = {
-        {given.q, "Q: there is none"},
-        {given.k, "K: there is none"},
-        {given.v, "V: there is none"},
-        {given.out, "Out: there is none"},
-    };
-    for (const auto &one : all)
-        if (!one.view && one.view.dtype() == ao::kUnknown)
-            return one.reason;
-    return nullptr;
+    return is_missing(given.q)     ? "Q: there is none"
+           : is_missing(given.k)   ? "K: there is none"
+           : is_missing(given.v)   ? "V: there is none"
+           : is_missing(given.out) ? "Out: there is none"
+                                   : nullptr;
 }
 
 /* Rows of lse lie packed: the strides of the view are not used. */

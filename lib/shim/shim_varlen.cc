@@ -8,10 +8,12 @@
 namespace shim
 {
 
+const T1 none;
+
 /* Elements of an array of numbers; a null view has none, and garbage for a size. */
-static std::uint64_t count(const T1 &array)
+static std::uint64_t count(const T1 *array)
 {
-    return array ? array.size(0) : 0;
+    return *array ? array->size(0) : 0;
 }
 
 /* How many sequences there are; negative where that cannot be told. */
@@ -37,11 +39,11 @@ static const char *check_side(const side &given)
         return "varlen_bits: a length or position of 3";
     if (given.position == POSITION_REUSE && given.length != LENGTH_CUMULATIVE)
         return "varlen_bits: position REUSE without CUMULATIVE lengths";
-    if (given.length == LENGTH_MAX && given.info0)
+    if (given.length == LENGTH_MAX && *given.info0)
         return "varlen_bits: length MAX, but seqinfo_q0 or seqinfo_k0 is given";
-    if (given.length != LENGTH_MAX && !given.info0)
+    if (given.length != LENGTH_MAX && !*given.info0)
         return "cu_seqlens (seqinfo 0): is null where lengths are wanted";
-    if (given.position == POSITION_ARRAY && !given.info1)
+    if (given.position == POSITION_ARRAY && !*given.info1)
         return "seq_strides (seqinfo 1): is null where positions are wanted";
     return nullptr;
 }
@@ -79,7 +81,7 @@ static bool unstack(aothip_tensor *tensor, std::int64_t n, std::int64_t max)
 static const char *translate_side(const side &given, std::int64_t n, aothip_tensor *const *tensors,
                                   aothip_seqs *seqs)
 {
-    const void *const info0 = given.info0.data_ptr();
+    const void *const info0 = given.info0->data_ptr();
     seqs->packed = given.stacked == STACKED && given.position != POSITION_IMPLIED;
     if (given.stacked == STACKED && !seqs->packed &&
         (!unstack(tensors[0], n, given.max) || !unstack(tensors[1], n, given.max)))
@@ -89,7 +91,7 @@ static const char *translate_side(const side &given, std::int64_t n, aothip_tens
     if (given.length == LENGTH_INDIVIDUAL)
         seqs->lengths = info0;
     if (given.position == POSITION_ARRAY)
-        seqs->starts = given.info1.data_ptr();
+        seqs->starts = given.info1->data_ptr();
     if (given.position == POSITION_ARRAY && given.length == LENGTH_MAX) {
         seqs->max = given.max;
         if (given.max < 1) /* to the C API that is no limit */
@@ -99,12 +101,17 @@ static const char *translate_side(const side &given, std::int64_t n, aothip_tens
     return nullptr;
 }
 
-/* How many arrays are there of int64, or of any other type. */
-static int count_arrays(const varlen &given, bool wide)
+/* How many arrays there are of int64, and of any other type. */
+struct types {
+    int wide, other;
+};
+
+static types count_types(const varlen &given)
 {
-    int found = 0;
-    for (const T1 *array : {&given.q.info0, &given.q.info1, &given.k.info0, &given.k.info1})
-        found += *array && (array->dtype() == ao::kInt64) == wide;
+    types found = {0, 0};
+    for (const T1 *array : {given.q.info0, given.q.info1, given.k.info0, given.k.info1})
+        if (*array)
+            ++(array->dtype() == ao::kInt64 ? found.wide : found.other);
     return found;
 }
 
@@ -120,7 +127,8 @@ static void translate_lse_layout(const varlen &given, aothip_attn_fwd_params *pa
 }
 
 /* Everything that can be wrong. */
-static const char *check(const varlen &given, std::int64_t n, const aothip_attn_fwd_params &params)
+static const char *check(const varlen &given, std::int64_t n, const types &types,
+                         const aothip_attn_fwd_params &params)
 {
     if (given.reserved || given.lse_layout > 1)
         return "varlen_bits: a bit without meaning is set";
@@ -130,7 +138,7 @@ static const char *check(const varlen &given, std::int64_t n, const aothip_attn_
         return reason;
     if (n < 0)
         return "Q: stacked sequences without lengths that tell how many there are";
-    if (count_arrays(given, true) && count_arrays(given, false))
+    if (types.wide && types.other)
         return "cu_seqlens, seq_strides: some are int32, others int64";
     const std::uint64_t wanted = static_cast<std::uint64_t>(n);
     if (const char *const reason = check_extent(given.q, wanted, params.q.size[0], true))
@@ -143,11 +151,12 @@ hipError_t translate_sequences(const varlen &given, aothip_attn_fwd_params *para
     aothip_tensor *const q_tensors[] = {&params->q, &params->o};
     aothip_tensor *const k_tensors[] = {&params->k, &params->v};
     const std::int64_t n = count_sequences(given.q, params->q.size[0]);
-    const char *reason = check(given, n, *params);
+    const types types = count_types(given);
+    const char *reason = check(given, n, types, *params);
     if (reason)
         return refuse(AOTHIP_E_ARGUMENT, reason);
     params->sequences = static_cast<std::int32_t>(n);
-    params->index64 = count_arrays(given, true) != 0;
+    params->index64 = types.wide != 0;
     reason = translate_side(given.q, n, q_tensors, &params->q_seqs);
     if (!reason)
         reason = translate_side(given.k, n, k_tensors, &params->k_seqs);
@@ -167,16 +176,16 @@ hipError_t translate_sequences(const varlen &given, aothip_attn_fwd_params *para
 
 varlen compact(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k)
 {
-    return {{STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, cu_q, T1(), max_q},
-            {STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, cu_k, T1(), max_k},
+    return {{STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, &cu_q, &none, max_q},
+            {STACKED, LENGTH_CUMULATIVE, POSITION_REUSE, &cu_k, &none, max_k},
             0,
             false};
 }
 
 varlen padded(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k)
 {
-    return {{SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, cu_q, T1(), max_q},
-            {SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, cu_k, T1(), max_k},
+    return {{SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, &cu_q, &none, max_q},
+            {SEPARATE, LENGTH_CUMULATIVE, POSITION_IMPLIED, &cu_k, &none, max_k},
             0,
             false};
 }
@@ -184,8 +193,8 @@ varlen padded(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t m
 varlen strided(const T1 &cu_q, const T1 &cu_k, std::int32_t max_q, std::int32_t max_k,
                const T1 &starts_q, const T1 &starts_k)
 {
-    return {{STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, cu_q, starts_q, max_q},
-            {STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, cu_k, starts_k, max_k},
+    return {{STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, &cu_q, &starts_q, max_q},
+            {STACKED, LENGTH_CUMULATIVE, POSITION_ARRAY, &cu_k, &starts_k, max_k},
             0,
             false};
 }
