@@ -68,8 +68,14 @@ struct emu_strict_op {
     uint8_t waits;         /* enum emu_wait_kind */
     uint8_t keeps_half;    /* memory: 1 the load keeps the high half of D0, 2 the low half */
     uint8_t address_reads; /* memory: the first so many of read[] are addresses, the rest data */
-    bool is_dpp, is_trans, is_nop, is_dot, is_lds_dma, reads_vcc, reads_lane, writes_half;
-    bool values; /* row: values of S0 and S1 go to S2 and S3 of the shadow op */
+    bool is_dpp, is_trans, is_nop, is_dot, is_fma64, is_permlane, is_empty; /* v_nop */
+    bool needs_m0, reads_vcc, reads_vccz, reads_execz, reads_lane, writes_half, keeps_part,
+        reads_literal;
+    bool is_depctr;
+    uint8_t gets_hwreg, sets_hwreg; /* s_getreg, s_setreg: the register's number + 1 */
+    uint16_t shift_row;             /* gfx90a: row + 1 that a 64-bit shift takes its amount from */
+    struct emu_range stored;        /* rows of a store of more than 8 bytes */
+    bool values;                    /* row: values of S0 and S1 go to S2 and S3 of the shadow op */
     uint16_t lane_select_sgpr;
     struct emu_range read[6], write[2];   /* rows */
     struct emu_range sread[7], swrite[3]; /* canonical scalar registers */
@@ -82,12 +88,28 @@ enum emu_matrix_kind { EMU_X_NONE, EMU_X_XDL, EMU_X_F32, EMU_X_F64_SMALL, EMU_X_
 
 /* What wrote a row last, as far as hazards go. */
 struct emu_written {
-    uint32_t mfma, mfma_c, valu, trans, dot, half; /* wait states, see emu_hazards.states */
+    uint32_t mfma, mfma_c, valu, trans, dot, half, stored; /* wait states, see emu_hazards.states */
     uint16_t mfma_first, dot_row;
     uint8_t passes, matrix, c_passes, c_matrix;
 };
 
-/* When rows and registers were written, by what; gfx9 only. */
+/*
+ * What gfx11 does not resolve. VALU instructions are counted, transcendental ones also by
+ * themselves; rows hold in emu_written.valu and .trans the counts after the one that wrote them.
+ */
+struct emu_hazards11 {
+    uint32_t valus, trans;
+    uint32_t drained;      /* valus, when all of them had last been waited for */
+    struct emu_range wmma; /* D of a WMMA that no VALU instruction followed yet; n 0: none */
+    bool cmpx;             /* no VALU instruction followed v_cmpx yet */
+    /* wave64 only */
+    uint32_t exec_at[4]; /* valus at the last writes of EXEC by SALU, by their number modulo 4 */
+    unsigned exec_writes;
+    uint64_t masks[2]; /* scalar registers that VALU has read as masks, and no other since */
+    uint64_t stale[2]; /* of those: written by SALU since */
+};
+
+/* When rows and registers were written, by what. */
 struct emu_hazards {
     struct emu_wave *wave; /* to blame; NULL while a program is looked through */
     enum emu_family family;
@@ -97,6 +119,9 @@ struct emu_hazards {
     uint64_t hot[8];    /* rows that have such results since then, or are C of a product */
     struct emu_written row[512];
     uint32_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0, valu_last;
+    uint32_t dgemm_last, store_last, setreg[64];
+    unsigned accum_offset;
+    struct emu_hazards11 gfx11;
 };
 
 enum emu_wait_kind {
@@ -274,6 +299,14 @@ void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op 
                               const struct emu_op *op);
 void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                              const struct emu_op *op);
+/* The same on gfx11. */
+void emu_strict_check_hazards11(struct emu_hazards *h, const struct emu_strict_op *so,
+                                const struct emu_op *op);
+void emu_strict_note_hazards11(struct emu_hazards *h, const struct emu_strict_op *so,
+                               const struct emu_op *op);
+/* What passes with the op, without what it leaves in registers. */
+void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,
+                       const struct emu_op *op);
 /* Wait states that pass with the op. */
 unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *op);
 /* May any way through the kernel lack wait states? When in doubt, yes. */

@@ -253,6 +253,65 @@ static void describe_matrix(struct emu_strict_op *so, const char *sem, uint8_t f
         so->matrix = EMU_X_XDL;
 }
 
+/* Only part of D0 changes place: what the manual calls OPSEL and SDWA, and fp8 by the byte. */
+static bool moves_within(const struct emu_op *op, const char *sem)
+{
+    const struct emu_insn *insn = op->insn;
+
+    if (!(op->flags & EMU_B_VECTOR) || insn->ndst == 0 || insn->dst[0].kind != EMU_OPK_VGPR)
+        return false;
+    if (insn->ext == EMU_EXT_SDWA)
+        return insn->dst_sel != EMU_SDWA_DWORD;
+    if (starts(sem, "v_cvt_sr_"))
+        return (insn->op_sel & 0xc) != 0;
+    /* v_fma_mixhi_f16 has no OPSEL of its result, and LLVM adds no wait for it */
+    return op->flags & EMU_B_DST_HI && !starts(sem, "v_fma_mixhi");
+}
+
+static bool reads_special(const struct emu_insn *insn, unsigned special)
+{
+    for (unsigned i = 0; i < insn->nsrc; i++)
+        if (insn->src[i].kind == EMU_OPK_SPECIAL && insn->src[i].reg == special)
+            return true;
+    return false;
+}
+
+/* What the rules for wait states ask. */
+static void describe_hazards(struct emu_strict_op *so, const struct emu_op *op, const char *sem)
+{
+    const struct emu_insn *insn = op->insn;
+    bool memory = insn->enc == EMU_FLAT || insn->enc == EMU_GLOBAL || insn->enc == EMU_SCRATCH;
+    bool buffer = insn->enc == EMU_MUBUF || insn->enc == EMU_MTBUF;
+
+    so->is_fma64 = starts(sem, "v_fma_f64") || starts(sem, "v_fmac_f64");
+    so->is_permlane = starts(sem, "v_permlane");
+    so->is_depctr = strcmp(sem, "s_waitcnt_depctr") == 0;
+    so->is_empty = strcmp(sem, "v_nop") == 0;
+    so->needs_m0 = insn->flags & EMU_F_LDS_DMA || insn->mem & EMU_M_GDS ||
+                   starts(sem, "s_sendmsg") || starts(sem, "s_ttracedata") ||
+                   starts(sem, "s_movrel") ||
+                   (insn->enc == EMU_DS && strstr(sem, "addtid") != NULL);
+    so->writes_half = moves_within(op, sem);
+    so->keeps_part =
+        so->writes_half && (insn->ext != EMU_EXT_SDWA || insn->dst_unused == EMU_SDWA_PRESERVE);
+    so->reads_vccz = reads_special(insn, EMU_SP_VCCZ);
+    so->reads_execz = reads_special(insn, EMU_SP_EXECZ);
+    for (unsigned i = 0; i < insn->nsrc; i++)
+        so->reads_literal |= insn->src[i].kind == EMU_OPK_LITERAL;
+    if (starts(sem, "s_getreg"))
+        so->gets_hwreg = (uint8_t)((insn->simm16 & 63) + 1);
+    if (starts(sem, "s_setreg"))
+        so->sets_hwreg = (uint8_t)((insn->simm16 & 63) + 1);
+    if (insn->family == EMU_GFX90A && insn->enc == EMU_VOP3 && insn->src[0].kind == EMU_OPK_VGPR &&
+        (starts(sem, "v_lshlrev_b64") || starts(sem, "v_lshrrev_b64") ||
+         starts(sem, "v_ashrrev_i64")))
+        so->shift_row = insn->src[0].reg + 1;
+    if (insn->flags & (EMU_F_STORE | EMU_F_ATOMIC) && insn->nsrc > 1 && is_row(&insn->src[1]) &&
+        insn->src[1].dwords > 2 &&
+        (memory || (buffer && (insn->nsrc < 4 || insn->src[3].kind != EMU_OPK_SGPR))))
+        so->stored = (struct emu_range){op->s[1], insn->src[1].dwords};
+}
+
 void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
                          const struct emu_program *p)
 {
@@ -273,11 +332,7 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
     so->rule = scalar_rule(sem);
     so->is_nop = strcmp(sem, "s_nop") == 0;
     so->is_dot = starts(sem, "v_dot");
-    so->is_lds_dma = (insn->flags & EMU_F_LDS_DMA) != 0;
-    /* The manual names OPSEL and SDWA; v_fma_mixhi_f16 has neither, and LLVM adds no wait for it.
-     */
-    so->writes_half = op->flags & EMU_B_VECTOR && !starts(sem, "v_fma_mixhi") &&
-                      (op->flags & EMU_B_DST_HI || insn->ext == EMU_EXT_SDWA);
+    describe_hazards(so, op, sem);
     so->reads_lane = starts(sem, "v_readlane") || starts(sem, "v_readfirstlane");
     if ((starts(sem, "v_readlane") || starts(sem, "v_writelane")) &&
         insn->src[1].kind == EMU_OPK_SGPR)

@@ -1,8 +1,7 @@
 /*
  * Strict mode: wait states that gfx90a and gfx942 leave to software. One op is one wait state,
- * s_nop n is n + 1; the numbers are those by which LLVM's hazard recognizer places its s_nops.
- *
- * gfx11 resolves its dependencies in hardware, so nothing is checked there.
+ * s_nop n is n + 1; the numbers are those by which LLVM's hazard recognizer places its s_nops, and
+ * those of the manuals for what no compiler selects (VCCZ and EXECZ as operands).
  */
 #include <string.h>
 
@@ -17,13 +16,20 @@ enum {
     VALU_VGPR_TO_MATRIX = 2,
     VALU_EXEC_TO_MATRIX = 4,
     DOT_TO_OTHER = 3,
-    SALU_M0_TO_LDS_DMA = 1,
+    SALU_M0_TO_USER = 1,
+    VALU_MASK_TO_ZERO = 5, /* VCC or EXEC; VCCZ or EXECZ as an operand */
+    SETREG_TO_SAME = 2,
+    DGEMM_TO_FMA64 = 2,
+    STORE_TO_OVERWRITE = 1,
+    /* gfx90a only */
+    VALU_DGEMM_MEMORY = 2,
     /* gfx942 only */
     TRANS_TO_VALU = 1,
     HALF_TO_VALU = 1,
     VALU_SGPR_TO_VALU = 2,
     VALU_VGPR_TO_READLANE = 1,
-    VALU_EXEC_TO_LANE = 4
+    VALU_EXEC_TO_LANE = 4,
+    STORE_TO_OVERWRITE_942 = 2
 };
 
 static bool is_gfx942(const struct emu_hazards *h)
@@ -126,11 +132,13 @@ static void check_touch(struct emu_hazards *h, const struct emu_strict_op *so,
         if (x->mfma)
             need(h, x->mfma, states_to_valu(h, x, memory && !write),
                  write ? "matrix result overwritten, row" : "matrix result read, row", i);
-        if (write && x->mfma_c && (!is_gfx942(h) || x->c_matrix == EMU_X_XDL))
+        if (write && x->mfma_c &&
+            (x->c_matrix == EMU_X_XDL || (x->c_matrix == EMU_X_F32 && !is_gfx942(h))))
             need(h, x->mfma_c, x->c_passes == 4 ? 3 : by_passes(x->c_passes, 1, 7, 15),
                  "C of a matrix instruction overwritten, row", i);
-        /* the same dot instruction may accumulate on: D0 and the implicit S2 */
-        if (x->dot && (x->dot_row != op->insn->row || (!write && i != op->d[0])))
+        /* the same dot instruction may accumulate on: D0 and S2 */
+        if (x->dot && (x->dot_row != op->insn->row ||
+                       (!write && (i != op->s[2] || i == op->s[0] || i == op->s[1]))))
             need(h, x->dot, DOT_TO_OTHER, "result of a dot product touched, row", i);
     }
 }
@@ -160,10 +168,58 @@ static void check_gfx942(struct emu_hazards *h, const struct emu_strict_op *so)
             if (so->reads_lane)
                 need(h, h->row[r].valu, VALU_VGPR_TO_READLANE, "VALU result read by lane, row", r);
         }
+    if (so->keeps_part)
+        need(h, h->row[so->write[0].first].half, HALF_TO_VALU,
+             "partially written register kept in part, row", so->write[0].first);
+}
+
+/* A store of more than 8 bytes may still be reading its registers. */
+static void check_stored(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    unsigned states = is_gfx942(h) ? STORE_TO_OVERWRITE_942 : STORE_TO_OVERWRITE;
+
+    if (!h->store_last || h->states - h->store_last >= states)
+        return;
+    for (unsigned i = 0; i < so->nwrite; i++)
+        for (unsigned r = so->write[i].first; r < (unsigned)so->write[i].first + so->write[i].n;
+             r++)
+            need(h, h->row[r].stored, states, "data of a store overwritten, row", r);
+}
+
+static void check_zero(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    for (unsigned i = 0; so->reads_vccz && i < 2; i++)
+        need(h, h->valu_sgpr[EMU_S_VCC + i], VALU_MASK_TO_ZERO,
+             "VCC written by VALU before VCCZ is an operand, register", EMU_S_VCC + i);
+    if (so->reads_execz)
+        need(h, h->valu_exec, VALU_MASK_TO_ZERO,
+             "EXEC written by VALU before EXECZ is an operand, register", EMU_S_EXEC);
+}
+
+/*
+ * gfx90a reads the register behind the amount of a 64-bit shift, too, when it is the last one of
+ * a block of eight; that one must be the wave's own.
+ */
+static void check_shift(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    if (!so->shift_row || so->shift_row % 8 || so->shift_row < h->accum_offset)
+        return;
+    h->found = true;
+    if (h->wave)
+        emu_fault(h->wave, emu_exec(h->wave),
+                  "the amount of a 64-bit shift is in v%u, the last register there is",
+                  so->shift_row - 1u);
 }
 
 static void check_valu(struct emu_hazards *h, const struct emu_strict_op *so)
 {
+    check_stored(h, so);
+    check_zero(h, so);
+    check_shift(h, so);
+    if (so->is_fma64)
+        need(h, h->dgemm_last, DGEMM_TO_FMA64,
+             "64-bit fused multiply-add after a matrix instruction of f64, row",
+             so->nwrite ? so->write[0].first : 0);
     if (so->reads_vcc)
         for (unsigned i = 0; i < 2; i++)
             need(h, h->valu_sgpr[EMU_S_VCC + i], VALU_VCC_TO_DIV_FMAS,
@@ -182,12 +238,41 @@ static void check_valu(struct emu_hazards *h, const struct emu_strict_op *so)
         check_gfx942(h, so);
 }
 
+static void check_memory(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    if (so->counters & (EMU_CNT_VM | EMU_CNT_VS))
+        check_scalars(h, so, VALU_SGPR_TO_VMEM,
+                      "SGPR written by VALU and read by a memory instruction, register");
+    /* the hardware waits by itself, but not with a matrix instruction of f64 in between */
+    for (unsigned i = 0; !is_gfx942(h) && h->dgemm_last && i < so->nread; i++)
+        for (unsigned r = so->read[i].first; r < (unsigned)so->read[i].first + so->read[i].n; r++)
+            if ((int32_t)(h->dgemm_last - h->row[r].valu) > 0)
+                need(h, h->row[r].valu, VALU_DGEMM_MEMORY,
+                     "VALU result read by a memory instruction behind one of f64 matrices, row", r);
+}
+
+/* SALU: MODE and its like. */
+static void check_hwreg(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    unsigned reg = so->gets_hwreg ? so->gets_hwreg : so->sets_hwreg;
+
+    if (reg)
+        need(h, h->setreg[reg - 1], SETREG_TO_SAME, "s_setreg of the same hardware register",
+             reg - 1);
+}
+
 void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op)
 {
-    if (h->family >= EMU_GFX11)
+    if (h->family >= EMU_GFX11) {
+        emu_strict_check_hazards11(h, so, op);
         return;
+    }
+    if (so->needs_m0)
+        need(h, h->salu_m0, SALU_M0_TO_USER, "m0 written by SALU before it is used, register",
+             EMU_S_M0);
     if (so->kind == EMU_K_MATRIX) {
+        check_stored(h, so);
         need(h, h->valu_exec, VALU_EXEC_TO_MATRIX,
              "EXEC written by VALU before a matrix instruction, register", EMU_S_EXEC);
         for (unsigned i = 0; i < so->nread; i++)
@@ -200,15 +285,12 @@ void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op 
         for (unsigned i = 0; i < so->nwrite; i++)
             check_touch(h, so, op, &so->write[i], true);
     }
-    if (so->kind == EMU_K_ROW || so->kind == EMU_K_CROSS) {
+    if (so->kind == EMU_K_ROW || so->kind == EMU_K_CROSS)
         check_valu(h, so);
-    } else if (so->kind == EMU_K_MEMORY && so->counters & (EMU_CNT_VM | EMU_CNT_VS)) {
-        check_scalars(h, so, VALU_SGPR_TO_VMEM,
-                      "SGPR written by VALU and read by a memory instruction, register");
-        if (so->is_lds_dma)
-            need(h, h->salu_m0, SALU_M0_TO_LDS_DMA, "m0 written before a load to LDS, register",
-                 EMU_S_M0);
-    }
+    else if (so->kind == EMU_K_MEMORY)
+        check_memory(h, so);
+    else
+        check_hwreg(h, so);
 }
 
 /* ---- what an op leaves behind ---- */
@@ -235,6 +317,8 @@ static void note_matrix(struct emu_hazards *h, const struct emu_strict_op *so,
             if (!r)
                 stay_hot(h, 20, &so->read[i]);
         }
+    if (so->matrix >= EMU_X_F64_SMALL)
+        h->dgemm_last = h->states;
     for (unsigned r = 0; so->nwrite && r < so->write[0].n; r++) {
         struct emu_written *x = &h->row[so->write[0].first + r];
 
@@ -275,6 +359,14 @@ static void note_valu(struct emu_hazards *h, const struct emu_strict_op *so,
     }
 }
 
+static void note_memory(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    for (unsigned i = 0; i < so->stored.n; i++)
+        h->row[so->stored.first + i].stored = h->states;
+    if (so->stored.n)
+        h->store_last = h->states;
+}
+
 unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *op)
 {
     return so->is_nop ? (op->imm & 15u) + 1 : 1;
@@ -283,8 +375,10 @@ unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *
 void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                              const struct emu_op *op)
 {
-    if (h->family >= EMU_GFX11)
+    if (h->family >= EMU_GFX11) {
+        emu_strict_note_hazards11(h, so, op);
         return;
+    }
     h->states += emu_strict_states(so, op);
     switch (so->kind) {
     case EMU_K_MATRIX:
@@ -308,6 +402,9 @@ void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *
         for (unsigned i = 0; i < so->nwrite; i++)
             for (unsigned r = 0; r < so->write[i].n; r++)
                 h->row[so->write[i].first + r].valu = h->row[so->write[i].first + r].trans = 0;
+        note_memory(h, so);
+        if (so->sets_hwreg)
+            h->setreg[so->sets_hwreg - 1] = h->states;
         break;
     }
 }

@@ -15,7 +15,9 @@
 enum {
     LONGEST_WAIT = 20, /* of matrix results */
     OTHER_WAIT = 5,
-    MOST_STEPS = 1 << 22 /* then it is left to counting */
+    WAIT11 = 6,           /* VALU instructions */
+    LONGEST_WAY11 = 1024, /* instructions of any kind; then it is left to counting */
+    MOST_STEPS = 1 << 22  /* then it is left to counting */
 };
 
 struct walk {
@@ -73,7 +75,7 @@ static void find_reachable(struct walk *k, unsigned start)
 static void follow(struct walk *k, unsigned i, uint32_t until)
 {
     unsigned next[2], n = successors(k, i, next);
-    uint32_t states = k->h->states;
+    uint32_t states = k->h->states, dgemm_last = k->h->dgemm_last;
 
     for (unsigned j = 0; j < n && !k->h->found; j++) {
         const struct emu_op *op = &k->program->ops[next[j]];
@@ -84,12 +86,40 @@ static void follow(struct walk *k, unsigned i, uint32_t until)
             return;
         }
         k->h->states = states;
+        k->h->dgemm_last = dgemm_last;
         if (!op->insn)
             continue;
         emu_strict_check_hazards(k->h, so, op);
         k->h->states += emu_strict_states(so, op);
+        if (so->matrix >= EMU_X_F64_SMALL)
+            k->h->dgemm_last = k->h->states;
         if ((int32_t)(until - k->h->states) > 0)
             follow(k, next[j], until);
+    }
+}
+
+/* gfx11: all ways on, until the VALU instructions or a wait have put an end to it. */
+static void follow11(struct walk *k, unsigned i, unsigned steps)
+{
+    unsigned next[2], n = successors(k, i, next);
+    const struct emu_hazards11 now = k->h->gfx11;
+
+    for (unsigned j = 0; j < n && !k->h->found; j++) {
+        const struct emu_op *op = &k->program->ops[next[j]];
+        const struct emu_strict_op *so = &k->ops[next[j]];
+
+        if (++k->steps > MOST_STEPS || steps == LONGEST_WAY11) {
+            k->h->found = true;
+            return;
+        }
+        k->h->gfx11 = now;
+        if (!op->insn)
+            continue;
+        emu_strict_check_hazards11(k->h, so, op);
+        emu_strict_pass11(k->h, so, op);
+        if ((k->h->gfx11.trans && k->h->gfx11.valus <= WAIT11 && !k->h->gfx11.drained) ||
+            k->h->gfx11.wmma.n || k->h->gfx11.cmpx)
+            follow11(k, next[j], steps + 1);
     }
 }
 
@@ -106,7 +136,15 @@ static void forget(struct emu_hazards *h, const struct emu_strict_op *so)
             h->row[so->write[i].first + r] = never;
     memset(h->valu_sgpr, 0, sizeof h->valu_sgpr);
     memset(h->hot, 0, sizeof h->hot);
+    memset(h->setreg, 0, sizeof h->setreg);
+    memset(&h->gfx11, 0, sizeof h->gfx11);
     h->hot_until = h->valu_exec = h->salu_m0 = h->valu_last = 0;
+    h->dgemm_last = h->store_last = 0;
+}
+
+static bool begins11(const struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    return so->kind == EMU_K_MATRIX || (so->is_trans && h->family == EMU_GFX11) || h->gfx11.cmpx;
 }
 
 static void follow_all(struct walk *k)
@@ -117,9 +155,13 @@ static void follow_all(struct walk *k)
         if (!k->seen[i] || !k->program->ops[i].insn)
             continue;
         k->h->states = 0;
+        emu_strict_check_hazards(k->h, so, &k->program->ops[i]); /* what it lacks by itself */
         emu_strict_note_hazards(k->h, so, &k->program->ops[i]);
         k->h->states = 1; /* when the op is over, however long it is */
-        follow(k, i, 1 + (so->kind == EMU_K_MATRIX ? LONGEST_WAIT : OTHER_WAIT));
+        if (k->h->family < EMU_GFX11)
+            follow(k, i, 1 + (so->kind == EMU_K_MATRIX ? LONGEST_WAIT : OTHER_WAIT));
+        else if (begins11(k->h, so))
+            follow11(k, i, 0);
         forget(k->h, so);
     }
 }
@@ -129,13 +171,15 @@ bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_o
     struct walk walk = {.program = k->program, .ops = ops};
     bool found = true;
 
-    if (k->family >= EMU_GFX11)
-        return false;
+    /* what may lack there takes three instructions or more to tell */
+    if (k->family >= EMU_GFX11 && k->wave == 64)
+        return true;
     walk.h = calloc(1, sizeof *walk.h);
     walk.seen = calloc(k->program->nops, sizeof *walk.seen);
     walk.queue = calloc(k->program->nops, sizeof *walk.queue);
     if (walk.h && walk.seen && walk.queue) {
         walk.h->family = k->family;
+        walk.h->accum_offset = k->accum_offset;
         find_reachable(&walk, (unsigned)(k->start / 4));
         if (!walk.unknown)
             follow_all(&walk);

@@ -96,6 +96,7 @@ void emu_strict_init_wave(struct emu_wave *w)
     memset(w->strict, 0, sizeof *w->strict);
     w->strict->hazards.wave = w;
     w->strict->hazards.family = k->family;
+    w->strict->hazards.accum_offset = k->accum_offset;
     if (w->index == 0)
         emu_strict_lds_init(w->group);
     memset(&everything, 0xff, sizeof everything);

@@ -79,7 +79,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_strict.c tools/emu/emu_strict.h \
 	tools/emu/emu_strict_build.c \
 	tools/emu/emu_strict_global.c \
-	tools/emu/emu_strict_hazard.c \
+	tools/emu/emu_strict_hazard.c tools/emu/emu_strict_hazard11.c \
 	tools/emu/emu_strict_lds.c \
 	tools/emu/emu_strict_matrix.c \
 	tools/emu/emu_strict_path.c \

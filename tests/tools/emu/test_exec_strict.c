@@ -16,6 +16,10 @@ struct plant {
 #define ALTERNATE                                                                                  \
     "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
     "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
+/* Registers with something in them; the 64-bit values are tiny. */
+#define FOUR "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\n"
+#define ZEROS_8 FOUR "v_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
+#define MOVES_5 FOUR "v_mov_b32 v12, 0\n"
 #define WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
 
 static const struct plant plants[] = {
@@ -168,8 +172,93 @@ static const struct plant plants[] = {
      "v_readfirstlane_b32 s2, v0\nv_mov_b32 v1, 0\n" STORE_V1},
     {"gfx942", 64, "transcendental result used",
      "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n"},
+    /* ... of stores, MODE, M0 and matrices of f64 */
+    {"gfx90a", 64, "data of a store overwritten, row 9: 0 wait states where 1 are needed",
+     FOUR "v_lshlrev_b32 v6, 4, v0\nglobal_store_dwordx4 v6, v[8:11], s[2:3]\nv_mov_b32 v9, 1\n"},
+    {"gfx942", 64, "data of a store overwritten, row 11: 1 wait states where 2 are needed",
+     FOUR "v_lshlrev_b32 v6, 4, v0\nglobal_store_dwordx4 v6, v[8:11], s[2:3]\ns_nop 0\n"
+          "v_mov_b32 v11, 1\n"},
+    {"gfx942", 64, NULL,
+     FOUR "v_lshlrev_b32 v6, 4, v0\nglobal_store_dwordx4 v6, v[8:11], s[2:3]\ns_nop 1\n"
+          "v_mov_b32 v11, 1\n"},
+    {"gfx942", 64, NULL,
+     FOUR "v_lshlrev_b32 v6, 3, v0\nglobal_store_dwordx2 v6, v[8:9], s[2:3]\nv_mov_b32 v9, 1\n"},
+    {"gfx942", 64, "s_setreg of the same hardware register 1: 1 wait states where 2 are needed",
+     "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\ns_nop 0\n"
+     "s_getreg_b32 s10, hwreg(HW_REG_MODE)\n"},
+    {"gfx90a", 64, NULL,
+     "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\ns_nop 1\n"
+     "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0\n"},
+    {"gfx942", 64, "m0 written by SALU before it is used",
+     "s_mov_b32 m0, 0\nds_write_addtid_b32 v0\n"},
+    {"gfx90a", 64, NULL, "s_mov_b32 m0, 0\ns_nop 0\nds_write_addtid_b32 v0\n"},
+    {"gfx90a", 64, "m0 written by SALU before it is used",
+     "s_mov_b32 s10, 0\ns_mov_b32 m0, 0\ns_movrels_b32 s11, s10\n"},
+    {"gfx942", 64, "VCC written by VALU before VCCZ is an operand",
+     "v_cmp_eq_u32 vcc, v0, v5\ns_nop 3\nv_mov_b32 v1, src_vccz\n"},
+    {"gfx942", 64, NULL, "v_cmp_eq_u32 vcc, v0, v5\ns_nop 4\nv_mov_b32 v1, src_vccz\n" STORE_V1},
+    {"gfx90a", 64, "64-bit fused multiply-add after a matrix instruction of f64",
+     FOUR "s_nop 3\nv_mfma_f64_4x4x4f64 v[12:13], v[8:9], v[10:11], 0\ns_nop 0\n"
+          "v_fma_f64 v[16:17], v[8:9], v[8:9], v[8:9]\n"},
+    {"gfx942", 64, NULL,
+     FOUR "s_nop 3\nv_mfma_f64_4x4x4_4b_f64 v[12:13], v[8:9], v[10:11], 0\ns_nop 1\n"
+          "v_fma_f64 v[16:17], v[8:9], v[8:9], v[8:9]\n"},
+    {"gfx90a", 64, "read by a memory instruction behind one of f64 matrices, row 14",
+     FOUR "s_nop 3\nv_mov_b32 v14, v5\nv_mfma_f64_4x4x4f64 v[12:13], v[8:9], v[10:11], 0\n"
+          "ds_write_b32 v14, v0\n"},
+    {"gfx942", 64, NULL,
+     FOUR "s_nop 3\nv_mov_b32 v14, v5\nv_mfma_f64_4x4x4_4b_f64 v[12:13], v[8:9], v[10:11], 0\n"
+          "ds_write_b32 v14, v0\n"},
+    /* ... the accumulator of f64 may be overwritten, that of f32 may not */
+    {"gfx90a", 64, NULL,
+     FOUR "s_nop 3\nv_mfma_f64_4x4x4f64 v[12:13], v[8:9], v[8:9], v[10:11]\nv_mov_b32 v10, 1\n"},
+    {"gfx90a", 64, "C of a matrix instruction overwritten, row 10",
+     FOUR "s_nop 3\nv_mfma_f32_16x16x4f32 v[12:15], v8, v8, v[8:11]\nv_mov_b32 v10, 1\n"},
+    /* ... dot products: another register may take the sum on, but no operand may */
+    {"gfx90a", 64, NULL, FOUR "v_dot2_f32_f16 v12, v8, v9, v10\nv_dot2_f32_f16 v13, v8, v9, v12\n"},
+    {"gfx90a", 64, "result of a dot product touched, row 12",
+     FOUR "v_dot2_f32_f16 v12, v8, v9, v10\nv_dot2_f32_f16 v13, v12, v9, v12\n"},
+    /* ... parts of registers */
+    {"gfx942", 64, "partially written register used, row 1",
+     "v_mov_b32 v1, 0\nv_cvt_f16_f32_sdwa v1, v0 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE "
+     "src0_sel:DWORD\n" STORE_V1 "v_mov_b32 v2, v0\nv_cvt_f16_f32_sdwa v1, v0 dst_sel:WORD_1 "
+     "dst_unused:UNUSED_PRESERVE src0_sel:DWORD\nv_mov_b32 v2, v1\n"},
+    {"gfx942", 64, NULL,
+     "v_mov_b32 v2, v0\nv_add_u32_sdwa v1, v0, v2 dst_sel:DWORD dst_unused:UNUSED_PAD "
+     "src0_sel:WORD_0 src1_sel:WORD_0\nv_mov_b32 v1, v1\n" STORE_V1},
+    {"gfx942", 64, "partially written register used, row 1",
+     "v_mov_b32 v1, 0\nv_cvt_sr_fp8_f32 v1, v0, v0 op_sel:[0,0,1,0]\nv_mov_b32 v2, v1\n"},
+    {"gfx942", 64, NULL, "v_mov_b32 v1, 0\nv_cvt_sr_fp8_f32 v1, v0, v0\nv_mov_b32 v2, v1\n"},
+    /* ... the amount of a shift in the last register, which is v31 */
+    {"gfx90a", 64, "the amount of a 64-bit shift is in v31, the last register there is",
+     FOUR "v_mov_b32 v31, 1\nv_lshlrev_b64 v[12:13], v31, v[8:9]\n"},
+    {"gfx90a", 64, NULL, FOUR "v_mov_b32 v23, 1\nv_lshlrev_b64 v[12:13], v23, v[8:9]\n"},
+    {"gfx942", 64, NULL, FOUR "v_mov_b32 v31, 1\nv_lshlrev_b64 v[12:13], v31, v[8:9]\n"},
+    /* ... of gfx11 */
+    {"gfx1100", 32, "transcendental result in v1 used: missing s_waitcnt_depctr va_vdst(0)",
+     "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\n" MOVES_5 "v_add_f32 v1, v1, v1\n"},
     {"gfx1100", 32, NULL,
+     "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\n" MOVES_5 "v_mov_b32 v15, 0\n"
+     "v_add_f32 v1, v1, v1\n" STORE_V1},
+    {"gfx1100", 32, NULL,
+     "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\ns_waitcnt_depctr 0xfff\n"
+     "v_add_f32 v1, v1, v1\n" STORE_V1},
+    {"gfx1151", 32, NULL,
      "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\nv_add_f32 v1, v1, v1\n" STORE_V1},
+    {"gfx1151", 32, "result of the WMMA before in v24 read as A or B: missing v_nop",
+     ZEROS_8 "v_wmma_f16_16x16x16_f16 v[24:31], v[8:15], v[8:15], 0\ns_nop 7\n"
+             "v_wmma_f32_16x16x16_f16 v[32:39], v[24:31], v[8:15], 0\n"},
+    {"gfx1151", 32, NULL,
+     ZEROS_8 "v_wmma_f16_16x16x16_f16 v[24:31], v[8:15], v[8:15], 0\nv_nop\n"
+             "v_wmma_f32_16x16x16_f16 v[32:39], v[24:31], v[8:15], 0\n"},
+    {"gfx1151", 32, NULL,
+     ZEROS_8 "v_wmma_f32_16x16x16_f16 v[24:31], v[8:15], v[8:15], 0\n"
+             "v_wmma_f32_16x16x16_f16 v[32:39], v[8:15], v[8:15], v[24:31]\n"},
+    {"gfx1100", 32, "EXEC written by v_cmpx before v_permlane",
+     "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_nop\nv_permlanex16_b32 v1, v1, 0, 0\n"},
+    {"gfx1100", 32, NULL,
+     "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_mov_b32 v1, v1\n"
+     "v_permlanex16_b32 v1, v1, 0, 0\n" STORE_V1},
     /* matrix */
     {"gfx942", 32, "inactive lanes",
      "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
