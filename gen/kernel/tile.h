@@ -61,12 +61,17 @@ DEVICE bool in_any_lane(bool x)
 
 /*
  * All waves have arrived and see each other's LDS stores. Loads from global memory stay in flight:
- * hence the fence on LDS alone.
+ * hence the fence on LDS alone. For gfx11 the compiler knows a barrier only as one that waits for
+ * all loads, so that a debugger can tell which of them failed; hence the statement in assembly.
  */
 DEVICE void lds_barrier()
 {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+#if KERNEL_WAVE == 32
+    asm volatile("s_barrier" ::: "memory");
+#else
     __builtin_amdgcn_s_barrier();
+#endif
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 

@@ -43,7 +43,7 @@ tests_gen_roundtrip_check_LDADD = lib/libaothip_core.la $(ZSTD_LIBS)
 
 gen_scripts = tests/gen/roundtrip.sh tests/gen/reproducible.sh tests/gen/incremental.sh \
 	tests/gen/failing.sh tests/gen/configure.sh tests/gen/dist.sh tests/gen/jobs.sh tests/gen/counts.sh \
-	tests/gen/bounds.sh
+	tests/gen/bounds.sh tests/gen/inflight.sh
 dist_check_SCRIPTS += $(gen_scripts)
 TESTS += $(gen_scripts)
 EXTRA_DIST += tests/gen/gen_test_lib.sh tests/gen/small.def tests/gen/kernel

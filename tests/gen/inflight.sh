@@ -1,0 +1,67 @@
+#!/bin/sh
+# The forward kernels' loads of the next K and V are on their way during the products: between each
+# load in the key loop and the wait for it stand at least a sixth of the loop's matrix
+# instructions.
+: "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
+
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-inflight.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+for gpu in $GPU_ARCHS; do
+    for type in f16 bf16; do
+        for dim in 64 128; do
+            if ! tools/aothip-inspect --disasm --kernel attn_fwd_${type}_d${dim}_t \
+                images/aotriton.images/amd-$gpu/flash/attn.zst >>"$work/code"; then
+                echo 'Bail out! aothip-inspect failed'
+                exit 99
+            fi
+        done
+    done
+done
+
+# The loop is walked through twice, since loads may be waited for a step later. Loads arrive in the
+# order they were made in: vmcnt(N) waits for all but the last N.
+awk '
+    function walk(   round, i, code, left) {
+        products = loads = oldest = 0
+        fewest = -1
+        for (round = 0; round < 2; round++)
+            for (i = 0; i < size; i++) {
+                code = body[i]
+                if (code ~ / v_(mfma|wmma)_/)
+                    products++
+                else if (code ~ / (buffer|global|flat)_load_/)
+                    made[loads++] = products
+                else if (match(code, /vmcnt\([0-9]+\)/)) {
+                    left = substr(code, RSTART + 6) + 0
+                    for (; loads - oldest > left; oldest++)
+                        if (fewest < 0 || products - made[oldest] < fewest)
+                            fewest = products - made[oldest]
+                }
+            }
+        products /= 2
+        loads /= 2
+    }
+    function judge() {
+        if (name == "")
+            return
+        walk()
+        good = loads == 8 && products > 0 && fewest * 6 >= products
+        printf "%s %d - %s: %d loads, %d of %d products before any is waited for\n",
+               good ? "ok" : "not ok", ++n, name, loads, fewest, products
+        bad = bad || !good
+    }
+    /^gfx[^ ]* attn_fwd/ {
+        judge()
+        name = $0 ~ /_t[0-9]+x[0-9]+:$/ ? $0 : "" # no other features
+        sub(/:$/, "", name)
+        size = 0
+    }
+    /^\|/ { body[size++] = $0 }
+    END {
+        judge()
+        if (!n)
+            print "not ok 1 - no kernel"
+        print "1.." (n ? n : 1)
+        exit bad || !n
+    }' "$work/code"
