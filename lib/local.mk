@@ -9,12 +9,19 @@ EXTRA_DIST += lib/aothip.map
 noinst_LTLIBRARIES += lib/libaothip_hip.la
 lib_libaothip_hip_la_SOURCES = lib/hip.c lib/hip.h lib/status_set.c lib/status.h lib/old_glibc.h
 
+# What a warm call spends its time in: gathering and storing fields, one by one. GCC would pair them
+# up in vector registers, and a pair put together from two stores, or read back by halves, waits for
+# them; plain calls take 52 ns instead of 62 without that, those with all options 90 instead of 105.
+noinst_LTLIBRARIES += lib/libaothip_hot.la
+lib_libaothip_hot_la_SOURCES = lib/args.c lib/args.h lib/validate_sound.c lib/validate.h
+lib_libaothip_hot_la_CFLAGS = $(AM_CFLAGS) -fno-tree-slp-vectorize
+
 # The whole library as objects: libaothip.so is made of it, and tests look inside through it.
 noinst_LTLIBRARIES += lib/libaothip_core.la
 lib_libaothip_core_la_SOURCES = \
 	lib/api.c \
 	lib/api_attn.c \
-	lib/args.c lib/args_bwd.c lib/args_decode.c lib/args.h gen/kernel/kernarg.h \
+	lib/args_bwd.c lib/args_decode.c gen/kernel/kernarg.h \
 	lib/bundle.c lib/bundle.h \
 	lib/capture.c lib/capture_describe.c lib/capture.h \
 	lib/plan.c lib/plan_bwd.c lib/plan.h lib/shape.h \
@@ -23,10 +30,10 @@ lib_libaothip_core_la_SOURCES = \
 	lib/status.c lib/status.def \
 	lib/store.c lib/store.h lib/format.h \
 	lib/target.c lib/target.h lib/target.def \
-	lib/validate.c lib/validate_bwd.c lib/validate_options.c lib/validate_sound.c \
-	lib/validate_view.c lib/validate.h lib/validate_view.h
+	lib/validate.c lib/validate_bwd.c lib/validate_options.c \
+	lib/validate_view.c lib/validate_view.h
 lib_libaothip_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
-lib_libaothip_core_la_LIBADD = lib/libaothip_hip.la $(ZSTD_LIBS)
+lib_libaothip_core_la_LIBADD = lib/libaothip_hot.la lib/libaothip_hip.la $(ZSTD_LIBS)
 
 lib_LTLIBRARIES += lib/libaothip.la
 lib_libaothip_la_SOURCES =

@@ -149,6 +149,7 @@ static inline void look_at_outputs(const struct span *spans, struct doubt *doubt
 
 /* Which fields are set, by what they are about: 0 where none is. */
 struct fields {
+    uint64_t arrays; /* of lengths and positions; also among `sequences` */
     uint64_t sequences, scores, rest;
 };
 
@@ -165,6 +166,7 @@ static inline struct fields fields_of(const fwd_params *p)
                            (uintptr_t)p->v_new.data | (uintptr_t)p->rotary_cos |
                            (uintptr_t)p->rotary_sin | (uintptr_t)p->workspace;
     return (struct fields){
+        .arrays = arrays,
         .sequences = arrays | (uint32_t)(p->lse_layout | p->sequences | p->index64 | q->packed |
                                          q->max | k->packed | k->max),
         .scores = scores | (uint64_t)p->alibi_stride | bits(p->softcap) | bits(p->dropout_p) |
@@ -173,12 +175,9 @@ static inline struct fields fields_of(const fwd_params *p)
     };
 }
 
-static inline void look_at_sequences(const fwd_params *p, struct doubt *doubt)
+static inline void look_at_sequences(const fwd_params *p, uint64_t arrays, struct doubt *doubt)
 {
     const struct aothip_seqs *q = &p->q_seqs, *k = &p->k_seqs;
-    const uintptr_t arrays = (uintptr_t)q->cumulative | (uintptr_t)q->lengths |
-                             (uintptr_t)q->starts | (uintptr_t)k->cumulative |
-                             (uintptr_t)k->lengths | (uintptr_t)k->starts;
     const int64_t sequences = shape_sequences(p);
     const int anywhere = ((uintptr_t)q->cumulative | (uintptr_t)q->starts) != 0;
     doubt->broken |= (uint32_t)(p->sequences | q->max | k->max) >> 30;
@@ -336,7 +335,7 @@ int validate_is_sound(struct validate_fwd *checked)
     look_at_outputs(spans, &doubt);
     settle(&doubt);
     if (fields.sequences || fields.rest)
-        look_at_sequences(p, &doubt);
+        look_at_sequences(p, fields.arrays, &doubt);
     else
         doubt.differing |= (uint64_t)(p->k.size[0] ^ p->q.size[0]);
     if (fields.rest)

@@ -1,7 +1,7 @@
 /*
  * What a call costs the host beyond HIP's own time, against the fake HIP runtime: warm calls with
- * one option after the other, a check, and the first call of a kernel. `make bench` runs it on the
- * built images.
+ * one option after the other, through AOTriton's C++ names too, a check, and the first call of a
+ * kernel. `make bench` runs it on the built images.
  *
  *     bench_host [DIRECTORY [TARGET]]      default: images made here, for gfx942
  */
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_shim.h"
 #include "fake_hip.h"
 #include "make_image.h"
 #include "fake_problem.h"
@@ -53,6 +54,13 @@ static void call_check(void)
 {
     if (aothip_check_stream(context, fake_hip_stream(0)))
         die("aothip_check_stream");
+}
+
+static const struct bench_shim *shim;
+static void call_shim(void)
+{
+    if (shim->call(fake_hip_stream(0)))
+        die(shim->name);
 }
 
 /* The same HIP calls as a warm call of `launches` launches makes, and nothing else. */
@@ -229,6 +237,8 @@ static void print_all_warm(void)
     }
     problem_gradients(&backward);
     print_warm("backward", call_backward);
+    for (shim = bench_shim_calls; shim->name; shim++)
+        print_warm(shim->name, call_shim);
     printf("%-20s %8s %8s %8.1f\n", "check", "", "", measure(call_check));
 }
 
@@ -246,6 +256,7 @@ int main(int argc, char **argv)
         make_image_write(&image, made, "gfx942");
         free(image.bytes);
     }
+    setenv("AOTHIP_IMAGES", directory, 1); /* where the C++ names look for them */
     printf("first forward call  %8.1f us\n", measure_first(directory, call_attention) / 1e3);
     printf("first check         %8.1f us\n", measure_first(directory, call_check) / 1e3);
     if (aothip_open(directory, &context))

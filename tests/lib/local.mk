@@ -115,10 +115,14 @@ EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.8.2.txt tests/lib/ex
 
 # make bench: the host path, on images of its own and on the built ones.
 EXTRA_PROGRAMS += tests/lib/bench_host
-tests_lib_bench_host_SOURCES = tests/lib/bench_host.c tests/lib/fake_hip.c
-tests_lib_bench_host_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_bench_host_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_lib_bench_host_LDADD = lib/libaothip.la tests/lib/libtestlib.la
+tests_lib_bench_host_SOURCES = tests/lib/bench_host.c tests/lib/bench_shim.cc \
+	tests/lib/bench_shim.h tests/lib/fake_hip.c
+tests_lib_bench_host_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
+tests_lib_bench_host_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
+	-Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_lib_bench_host_LDADD = lib/.libs/$(aotriton_library) lib/libaothip.la tests/lib/libtestlib.la
+tests_lib_bench_host_DEPENDENCIES = lib/.libs/$(aotriton_library) lib/libaothip.la \
+	tests/lib/libtestlib.la
 bench-host: tests/lib/bench_host$(EXEEXT)
 	@echo 'host path, small images:' && tests/lib/bench_host$(EXEEXT)
 	@for images in images/aotriton.images; do test ! -d $$images || { \

@@ -61,6 +61,8 @@ struct world_launch world_launches(void)
     const struct attn_fwd_args *args = &fake_hip.args;
     const struct world_launch launch = {
         .launches = fake_hip.launches,
+        .calls = fake_hip.calls,
+        .queries = fake_hip.queries,
         .symbol = fake_hip.symbol,
         .device = fake_hip.device,
         .q = args->problem.q,
@@ -75,6 +77,6 @@ struct world_launch world_launches(void)
         .key_last = args->problem.key_last,
         .scale = args->problem.scale,
     };
-    fake_hip.launches = 0;
+    fake_hip.launches = fake_hip.calls = fake_hip.queries = 0;
     return launch;
 }

@@ -28,7 +28,7 @@ void world_fail_at(int n, int error);
 
 /* What the last launch was given. */
 struct world_launch {
-    int launches; /* since the last world_launches(), which starts anew */
+    int launches, calls, queries; /* since the last world_launches(), which starts anew */
     const char *symbol;
     int device;
     uint64_t q, k, v, o, lse;

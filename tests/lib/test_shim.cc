@@ -11,6 +11,8 @@
 
 #include <aothip/aothip.h>
 
+#include <cstdlib>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -20,6 +22,22 @@
 namespace ao = AOTRITON_NS;
 using T4 = ao::TensorView<4>;
 using T2 = ao::TensorView<2>;
+
+/* The library takes these in the place of the C++ library's. */
+static thread_local int allocations;
+void *operator new(std::size_t size)
+{
+    allocations++;
+    return std::malloc(size);
+}
+void operator delete(void *memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
 
 static hipStream_t stream_of(int device)
 {
@@ -115,6 +133,20 @@ static void test_launch()
     ok(launch.scale == 0.125f, "and scale");
 }
 
+/* What the C library does in a warm call is counted in test_api.c. */
+static void test_warm()
+{
+    const call once_more;
+    is_int(once_more(4), hipSuccess, "a warm call");
+    world_launches();
+    const int before = allocations;
+    is_int(once_more(4), hipSuccess, "another one");
+    is_int(allocations, before, "allocates nothing");
+    const world_launch warm = world_launches();
+    is_int(warm.queries, 1, "asks HIP once");
+    is_int(warm.calls, 2, "and launches");
+}
+
 template <typename Spoil>
 static void refused(const char *what, hipError_t wanted, const char *name, Spoil spoil)
 {
@@ -164,6 +196,7 @@ int main()
     world_launches();
     test_device_queries();
     test_launch();
+    test_warm();
     test_refusals();
     world_end();
     return tap_done();
