@@ -1,8 +1,9 @@
 """Attention with every feature of aothip.h: what the functions in flash.py and sdpa.py are made of.
 
 `Problem` describes one forward computation. Arrays are NumPy arrays or torch tensors in host memory,
-which are copied to the current device and back, or torch tensors on a GPU, used where they are. An axis order names what the axes of
-q, k, v and o are: "bshd", "bhsd", or "shd" for sequences packed behind each other.
+which are copied to the current device and back, or torch tensors on a GPU, used where they are. An
+axis order names what the axes of q, k, v and o are: "bshd", "bhsd", or "shd" for sequences packed
+behind each other.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ _AXES = {"bshd": (0, 2, 1, 3), "bhsd": (0, 1, 2, 3), "shd": (None, 1, 0, 2)}
 
 def _window(params, causal, window, top_left):
     """flash-attention's (left, right), -1 for unbounded, into the mask of aothip.h."""
-    left, right = window
+    left, right = (min(n, _lib.WINDOW_UNBOUNDED) for n in window)
     if causal:
         right = 0
     if left < 0 and right < 0:
@@ -29,6 +30,27 @@ def _window(params, causal, window, top_left):
     params.mask = _lib.MASK_WINDOW_TOP_LEFT if top_left else _lib.MASK_WINDOW_BOTTOM_RIGHT
     params.window_left = left if left >= 0 else _lib.WINDOW_UNBOUNDED
     params.window_right = right if right >= 0 else _lib.WINDOW_UNBOUNDED
+
+
+def _shape(x):
+    """The shape of an array, or of what an array can be made of."""
+    if hasattr(x, "shape"):
+        return tuple(x.shape)
+    return (len(x),) + (_shape(x[0]) if len(x) else ()) if isinstance(x, (list, tuple)) else ()
+
+
+def _check_shape(name, x, *allowed):
+    """The library gets an address only: what is too short would be read beyond its end."""
+    if x is not None and _shape(x) not in allowed:
+        raise ValueError(f"aothip: {name} has shape {_shape(x)}, not " +
+                         " or ".join(str(shape) for shape in allowed))
+
+
+def _check_number(name, x, kind):
+    try:
+        return kind(x)
+    except (TypeError, ValueError):
+        raise TypeError(f"aothip: {name} is {x!r}, not a number") from None
 
 
 @dataclasses.dataclass(eq=False)
@@ -48,6 +70,9 @@ class Problem:
     k_new, v_new    new rows, written into k and v behind `lengths` (changed in place)
     rotary          (cos, sin, interleaved)
     splits          see aothip.h
+
+    Errors: TypeError and ValueError, of arguments that do not fit each other; ArgumentError (a
+    ValueError) and UnsupportedError of aothip.h.
     """
 
     q: object
@@ -80,19 +105,59 @@ class Problem:
     splits: int = 0
 
     def __post_init__(self):
-        side = side_of(self.q, self.k, self.v)
         dims = len(self.order)
         cache_dims = 4 if self.block_table is not None else dims
-        for name, x, wanted in (("q", self.q, dims), ("k", self.k, cache_dims),
-                                ("v", self.v, cache_dims)):
-            if x.ndim != wanted:
-                raise ValueError(f"aothip: {name} has {x.ndim} dimensions instead of {wanted}")
-        if self.order == "shd" and (self.cu_seqlens_q is None or self.cu_seqlens_k is None):
-            raise ValueError("aothip: cu_seqlens_q and cu_seqlens_k must be given")
-        if self.scale is None:
-            self.scale = float(self.q.shape[-1]) ** -0.5
+        wanted = {"q": dims, "k": cache_dims, "v": cache_dims}
+        if self.k_new is not None:
+            wanted.update(k_new=dims, v_new=dims)
+        for name, n in wanted.items():
+            x = getattr(self, name)
+            if not hasattr(x, "ndim"):
+                raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+            if x.ndim != n:
+                raise ValueError(f"aothip: {name} has {x.ndim} dimensions instead of {n}")
+        side = side_of(self.q, self.k, self.v)
+        self._check_numbers()
+        self._check_arrays()
         if self.dropout_p > 0 and self.seed is None:
             self.seed = side.random()
+
+    def _check_numbers(self):
+        if self.scale is None:
+            self.scale = float(max(self.q.shape[-1], 1)) ** -0.5
+        for name, kind in (("scale", float), ("softcap", float), ("dropout_p", float),
+                           ("max_seqlen_q", int), ("max_seqlen_k", int), ("splits", int)):
+            setattr(self, name, _check_number(name, getattr(self, name), kind))
+        if not isinstance(self.window, (tuple, list)) or len(self.window) != 2:
+            raise TypeError(f"aothip: window is {self.window!r}, not (left, right)")
+        self.window = tuple(_check_number("window", n, int) for n in self.window)
+
+    def _check_arrays(self):
+        heads, batch = self.q.shape[2 if self.order == "bshd" else 1], self.q.shape[0]
+        if self.order == "shd":
+            if self.cu_seqlens_q is None or self.cu_seqlens_k is None:
+                raise ValueError("aothip: cu_seqlens_q and cu_seqlens_k must be given")
+            batch = max(len(self.cu_seqlens_q) - 1, 0)
+            _check_shape("cu_seqlens_q", self.cu_seqlens_q, (batch + 1,))
+            _check_shape("cu_seqlens_k", self.cu_seqlens_k, (batch + 1,))
+        _check_shape("alibi_slopes", self.alibi_slopes, (heads,), (batch, heads))
+        _check_shape("sinks", self.sinks, (heads,))
+        _check_shape("seqused_k", self.seqused_k, (batch,))
+        _check_shape("lengths (cache_seqlens)", self.lengths, (batch,))
+        _check_shape("starts (cache_leftpad)", self.starts, (batch,))
+        _check_shape("batch_index (cache_batch_idx)", self.batch_index, (batch,))
+        if self.block_table is not None:
+            _check_shape("block_table", self.block_table, (batch, _shape(self.block_table)[-1]))
+            if self.starts is not None:
+                raise ValueError("aothip: starts (cache_leftpad) does not go with block_table")
+        if self.rotary is not None:
+            cos, sin, _ = self.rotary
+            if len(cos.shape) != 2:
+                raise ValueError(f"aothip: rotary_cos has {len(cos.shape)} dimensions instead of 2")
+            _check_shape("rotary_sin", sin, tuple(cos.shape))
+            for name, x in (("rotary_cos", cos), ("rotary_sin", sin)):
+                if x.dtype != self.q.dtype:
+                    raise TypeError(f"aothip: {name} has type {x.dtype}, but q {self.q.dtype}")
 
     # Shapes of what is computed.
 
@@ -119,10 +184,10 @@ class Problem:
             p.sequences = len(self.cu_seqlens_q) - 1
             p.q_seqs.packed = 1
             p.q_seqs.cumulative = side.vector(self.cu_seqlens_q, "int32", "cu_seqlens_q")
-            p.q_seqs.max = int(self.max_seqlen_q)
+            p.q_seqs.max = self.max_seqlen_q
             p.lse_layout = _lib.LSE_HEADS
             cumulative = side.vector(self.cu_seqlens_k, "int32", "cu_seqlens_k")
-            p.k_seqs.max = int(self.max_seqlen_k)
+            p.k_seqs.max = self.max_seqlen_k
             if self.block_table is not None:
                 p.k_seqs.cumulative = cumulative
             else:
@@ -137,7 +202,7 @@ class Problem:
             p.k_seqs.starts = side.vector(self.starts, "int32", "starts")
 
     def _scores(self, side, p):
-        p.softcap = self.softcap
+        p.softcap = max(self.softcap, 0.0)  # flash-attention: negative is none
         if self.alibi_slopes is not None:
             slopes = side.like(self.alibi_slopes, "float32")
             p.alibi_slopes = side.vector(slopes, "float32", "alibi_slopes")

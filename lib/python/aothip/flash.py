@@ -2,9 +2,12 @@
 
 Layouts are (batch, seq, heads, dim), and (total, heads, dim) for the varlen ones. causal and window
 are aligned at the bottom right: query i sees keys i + seq_k - seq_q - left .. i + seq_k - seq_q +
-right; a row that sees no key gives 0. Head dims go up to 512, float32 works too.
+right; a row that sees no key gives 0, and infinity in softmax_lse. Head dims go up to 512, float32
+works too. S_dmask is P / (1 - dropout_p), negative where dropped, also with dropout_p = 0.
 `deterministic` is accepted and has no effect: gradients are always deterministic.
 """
+
+import numbers
 
 from .attention import Problem, run
 
@@ -65,8 +68,9 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
     """
     Decoding: q (batch, seq_q, heads, dim) against a cache (batch, rows, heads_k, dim), or (pages,
     page rows, heads_k, dim) with block_table. k and v (batch, seq_new, heads_k, dim) are first
-    written into k_cache and v_cache, in place, at row cache_seqlens of each sequence; rotary_cos and
-    rotary_sin (rows, rotary_dim / 2) rotate q and k. Has no backward.
+    written into k_cache and v_cache, in place, at row cache_seqlens of each sequence. rotary_cos
+    and rotary_sin (rows, rotary_dim / 2), of q's type, rotate k, and q if causal or with a window,
+    at positions cache_seqlens and on; else q at position cache_seqlens alone. Has no backward.
     """
     from ._arrays import side_of
 
@@ -78,7 +82,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
         raise ValueError("aothip: rotary_cos and rotary_sin must both be given, or none of them")
     side = side_of(q, k_cache, v_cache)
     lengths = cache_seqlens
-    if isinstance(lengths, int):
+    if isinstance(lengths, numbers.Integral):
         lengths = [lengths] * q.shape[0]
     if lengths is not None:
         lengths = side.like(lengths, "int32")
@@ -86,6 +90,9 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
         if lengths is None:
             lengths = side.like([k_cache.shape[1]] * q.shape[0], "int32")
         cache_leftpad = side.like(cache_leftpad, "int32")
+        if cache_leftpad.shape != lengths.shape:
+            raise ValueError(f"aothip: cache_leftpad has shape {tuple(cache_leftpad.shape)}, but "
+                             f"cache_seqlens {tuple(lengths.shape)}")
         lengths = lengths - cache_leftpad
     problem = Problem(q, k_cache, v_cache, "bshd", scale=softmax_scale, causal=causal,
                       window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,

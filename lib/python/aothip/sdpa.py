@@ -5,6 +5,8 @@ from .attention import Problem, run
 
 def _four(x, name):
     """(..., rows, dim) as (batch, heads, rows, dim)."""
+    if not hasattr(x, "ndim"):
+        raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
     if x.ndim < 2:
         raise ValueError(f"aothip: {name} has {x.ndim} dimensions; at least 2 are needed")
     shape = (1,) * (4 - x.ndim) + tuple(x.shape)
@@ -14,17 +16,17 @@ def _four(x, name):
     return x.reshape((batch,) + shape[-3:])
 
 
-def _mask_four(mask, lead):
-    """A mask that broadcasts to (*lead, rows, keys), as a view with four dimensions."""
-    shape = (1,) * (len(lead) + 2 - mask.ndim) + tuple(mask.shape)
+def _mask_four(mask, scores):
+    """A mask that broadcasts to `scores`, (*lead, rows, keys), as a view with four dimensions."""
+    shape = (1,) * (len(scores) - mask.ndim) + tuple(mask.shape)
+    if len(shape) > len(scores) or any(n not in (1, whole) for n, whole in zip(shape, scores)):
+        raise ValueError(f"aothip: attn_mask {tuple(mask.shape)} does not broadcast to {scores}")
     mask = mask.reshape(shape)
-    if len(lead) <= 2:
+    if len(scores) <= 4:
         return mask.reshape((1,) * (4 - mask.ndim) + shape)
-    if any(n not in (1, whole) for n, whole in zip(shape, lead)):
-        raise ValueError(f"aothip: attn_mask {tuple(mask.shape)} does not broadcast to {lead}")
     if all(n == 1 for n in shape[:-3]):
         return mask.reshape((1,) + shape[-3:])
-    whole = tuple(lead[:-1]) + shape[-3:]
+    whole = scores[:-3] + shape[-3:]
     if hasattr(mask, "expand"):
         mask = mask.expand(whole)
     else:
@@ -44,12 +46,22 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None and is_causal:
         raise ValueError("aothip: attn_mask and is_causal exclude each other")
     q, k, v = _four(query, "query"), _four(key, "key"), _four(value, "value")
+    for name, x in (("key", key), ("value", value)):
+        if tuple(x.shape[:-3]) != tuple(query.shape[:-3]) or x.ndim != query.ndim:
+            raise ValueError(f"aothip: {name} {tuple(x.shape)} does not have the leading "
+                             f"dimensions of query {tuple(query.shape)}")
     if not enable_gqa and q.shape[1] != k.shape[1]:
         raise ValueError(f"aothip: query has {q.shape[1]} heads and key {k.shape[1]}; "
                          "enable_gqa allows that")
     bias = keep = None
     if attn_mask is not None:
-        mask = _mask_four(attn_mask, tuple(query.shape[:-2]))
+        if not hasattr(attn_mask, "ndim"):
+            raise TypeError(f"aothip: attn_mask must be an array, not {type(attn_mask).__name__}")
+        kind = str(attn_mask.dtype).replace("torch.", "")
+        if kind not in ("bool", "float32", str(query.dtype).replace("torch.", "")):
+            raise TypeError(f"aothip: attn_mask has type {kind}; bool, float32 and the type of "
+                            "query are known")
+        mask = _mask_four(attn_mask, tuple(query.shape[:-1]) + (key.shape[-2],))
         if "bool" in str(mask.dtype):
             keep = mask
         else:

@@ -209,6 +209,32 @@ def test_kvcache():
             near(out[b], o, 3e-3, f"kvcache: out, rotary interleaved={interleaved}, batch {b}")
 
 
+def test_leftpad():
+    """Positions are those of the cache's rows, also in sequences that begin later in it."""
+    angles = rng.random((40, 16))
+    cos, sin = numpy.cos(angles).astype(numpy.float16), numpy.sin(angles).astype(numpy.float16)
+    k_cache, v_cache = random(2, 32, 1, 64), random(2, 32, 1, 64)
+    q, k, v = random(2, 1, 2, 64), random(2, 1, 1, 64), random(2, 1, 1, 64)
+    lengths, pad = numpy.array([20, 9], numpy.int32), numpy.array([6, 9], numpy.int32)
+    out = aothip.flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cos, sin, lengths,
+                                         cache_leftpad=pad)
+    for b, (n, first) in enumerate(zip(lengths, pad)):
+        near(k_cache[b, n:n + 1], rotate(k[b], cos, sin, [n], True).astype(float), 4e-3,
+             f"leftpad: k rotated by its row, batch {b}")
+        o, _ = reference(rotate(q[b], cos, sin, [n], True), k_cache[b, first:n + 1],
+                         v_cache[b, first:n + 1])
+        near(out[b], o, 3e-3, f"leftpad: out, batch {b}")
+
+
+def test_limits():
+    q, k = random(1, 5, 2, 64), random(1, 9, 2, 64)
+    want = aothip.flash_attn_func(q, k, k)
+    near(aothip.flash_attn_func(q, k, k, softcap=-1.0), want, 0, "a negative softcap is none")
+    near(aothip.flash_attn_func(q, k, k, window_size=(2**40, 2**40)), want, 0, "a huge window")
+    out = aothip.flash_attn_with_kvcache(q, k, k, cache_seqlens=numpy.int64(9))
+    near(out, want, 0, "cache_seqlens is any integer")
+
+
 def test_paged():
     pages, table = random(9, 16, 2, 64), numpy.array([[3, 8, 1], [5, 0, 2]], numpy.int32)
     values, lengths = random(9, 16, 2, 64), numpy.array([40, 17], numpy.int32)
@@ -266,10 +292,61 @@ def test_backward():
         near(got["d" + name][0][..., ::7], want[..., ::7], 1e-2, f"backward: d{name}")
 
 
+def test_shapes_refused():
+    """What the library knows by its address alone is measured against the other arguments."""
+    q, k = random(2, 3, 4, 64), random(2, 9, 2, 64)
+    rows, cu = q[0], numpy.array([0, 1, 3], numpy.int32)
+    two, three = numpy.array([1, 2], numpy.int32), numpy.array([1, 2, 3], numpy.int32)
+    cos, pages = numpy.ones((9, 16), numpy.float16), random(2, 16, 2, 64)
+
+    def dense(**options):
+        return lambda: aothip.flash_attn_func(q, k, k, **options)
+
+    def varlen(cu_q=cu, cu_k=cu, keys=rows[:, :2], **options):
+        return lambda: aothip.flash_attn_varlen_func(rows, keys, keys, cu_q, cu_k, 2, 2, **options)
+
+    def cache(keys=k, **options):
+        return lambda: aothip.flash_attn_with_kvcache(q, keys, keys, **options)
+
+    def sdpa(mask=None, heads=2, batch=2):
+        x = random(batch, heads, 3, 64)
+        return lambda: aothip.scaled_dot_product_attention(random(2, 2, 3, 64), x, x, mask)
+
+    for kind, text, function in (
+            (TypeError, "k must be", lambda: aothip.flash_attn_func(q, None, k)),
+            (TypeError, "query must be", lambda: aothip.scaled_dot_product_attention(None, k, k)),
+            (TypeError, "scale is 'x'", dense(softmax_scale="x")),
+            (TypeError, "dropout_p is None", dense(dropout_p=None)),
+            (TypeError, "window is 3", dense(window_size=3)),
+            (ValueError, "alibi_slopes has shape (3,)", dense(alibi_slopes=numpy.ones(3))),
+            (ValueError, "alibi_slopes", dense(alibi_slopes=numpy.ones((3, 4)))),
+            (ValueError, "size[3]", lambda: aothip.flash_attn_func(q[..., :0], k[..., :0], k)),
+            (ValueError, "cu_seqlens_k has shape (2,)", varlen(cu_k=cu[:2])),
+            (ValueError, "cu_seqlens_q", varlen(cu_q=cu[None])),
+            (ValueError, "seqused_k", varlen(seqused_k=three)),
+            (ValueError, "block_table", varlen(keys=pages, block_table=two)),
+            (ValueError, "cache_seqlens", cache(cache_seqlens=three)),
+            (ValueError, "cache_leftpad", cache(cache_leftpad=three)),
+            (ValueError, "cache_leftpad", cache(pages, cache_leftpad=two,
+                                                block_table=two[:, None])),
+            (ValueError, "cache_batch_idx", cache(cache_batch_idx=three)),
+            (ValueError, "block_table", cache(pages, block_table=three[:, None])),
+            (ValueError, "rotary_sin", cache(rotary_cos=cos, rotary_sin=cos[:5], cache_seqlens=2)),
+            (ValueError, "rotary_cos", cache(rotary_cos=cos[0], rotary_sin=cos[0])),
+            (TypeError, "rotary_sin has type float32",
+             cache(rotary_cos=cos, rotary_sin=cos.astype(numpy.float32), cache_seqlens=2)),
+            (ValueError, "k_new has 3", cache(k=k[0], v=k[0], cache_seqlens=2)),
+            (TypeError, "attn_mask has type int32", sdpa(numpy.ones((3, 3), numpy.int32))),
+            (ValueError, "attn_mask (3, 2) does not broadcast", sdpa(numpy.ones((3, 2), bool))),
+            (ValueError, "enable_gqa", sdpa(heads=1)),
+            (ValueError, "key (1, 2, 3, 64)", sdpa(batch=1))):
+        raises(kind, text, function, f"refused: {text}")
+
+
 def test_refusals():
     q = random(1, 4, 2, 64)
     raises(ValueError, "dimensions", lambda: aothip.flash_attn_func(q[0], q, q), "wrong rank")
-    raises(TypeError, "all NumPy arrays or all torch", lambda: aothip.flash_attn_func(q, q, [1]),
+    raises(TypeError, "v must be an array", lambda: aothip.flash_attn_func(q, q, [1]),
            "a list among arrays")
     raises(TypeError, "float64", lambda: aothip.flash_attn_func(*(q.astype(float),) * 3),
            "double precision")

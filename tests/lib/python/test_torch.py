@@ -1,8 +1,8 @@
-"""The Python module with torch tensors on the emulator, against torch's autograd in double precision.
+"""The Python module with torch tensors on the emulator, against torch's autograd in double.
 
-Everything runs twice: with tensors in host memory, which are copied to the emulated GPU and back, and
-as with tensors on a GPU, whose addresses are passed on: in host memory that is registered with the
-emulated runtime.
+Everything runs twice: with tensors in host memory, which are copied to the emulated GPU and back,
+and as with tensors on a GPU, whose addresses are passed on: in host memory that is registered with
+the emulated runtime.
 """
 
 import ctypes
@@ -200,7 +200,7 @@ def test_varlen():
 
 
 def turned(x, cos, sin, at):
-    """Rows x (rows, heads, dim) rotated in interleaved pairs by the angles of rows at, at + 1, ..."""
+    """Rows x (rows, heads, dim) rotated in interleaved pairs by the angles of rows at and on."""
     c, s = (t[at:at + x.shape[0], None].double() for t in (cos, sin))
     even, odd = x[..., ::2], x[..., 1::2]
     return torch.stack((even * c - odd * s, even * s + odd * c), -1).flatten(-2)
@@ -318,6 +318,20 @@ def test_autograd():
                                 create_graph=True)
     raises(RuntimeError, "once_differentiable", lambda: grad.sum().backward(),
            "the gradient of a gradient is refused")
+
+
+def test_empty():
+    """No rows, or no keys: nothing to read, whatever the address and the strides."""
+    for rows, keys in ((0, 5), (5, 0), (0, 0)):
+        q, k, v = (random(2, n, 2, 128)[..., ::2] for n in (rows, keys, keys))
+        for x in (q, k, v):
+            x.retain_grad()
+        o, lse, _ = aothip.flash_attn_func(q, k, v, return_attn_probs=True)
+        o.sum().backward()
+        good = bool((o == 0).all()) and bool((lse == torch.inf).all())
+        good = good and all(x.grad.shape == x.shape and bool((x.grad == 0).all())
+                            for x in (q, k, v))
+        ok(good, f"{rows} rows, {keys} keys")
 
 
 def test_refusals():
