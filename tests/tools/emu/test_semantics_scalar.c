@@ -290,6 +290,7 @@ static void add_modes(struct sem_list *l)
         c->run = run_mode;
         snprintf(c->text, sizeof c->text,
                  "s_setreg_b32 hwreg(HW_REG_MODE, %u, %u), s20\n"
+                 "  s_nop 1\n"
                  "  s_getreg_b32 s16, hwreg(HW_REG_MODE, %u, %u)\n"
                  "  s_getreg_b32 s17, hwreg(HW_REG_MODE, 0, 10)",
                  fields[i][0], fields[i][1], fields[i][0], fields[i][1]);

@@ -45,6 +45,7 @@ static void load_state(FILE *f, const struct oracle_machine *m)
             SEM_SCALARS, SEM_SCALARS + 64, SEM_SCALARS + 128, SEM_SCALARS + 192);
     fputs("  s_lshr_b32 s70, s78, 23\n"
           "  s_setreg_b32 hwreg(HW_REG_MODE, 0, 10), s78\n"
+          "  s_nop 1\n"
           "  s_setreg_b32 hwreg(HW_REG_MODE, 23, 1), s70\n"
           "  s_mov_b32 m0, s77\n"
           "  s_cmp_lg_u32 s76, 0\n",
