@@ -43,8 +43,7 @@ hipStream_t fake_hip_stream(int device)
     return (hipStream_t)(uintptr_t)(0x1000 + device);
 }
 
-/* Whether this call is to fail. */
-static int fails(void)
+int fake_hip_fails(void)
 {
     int number = ++fake_hip.calls;
     if (number != fake_hip.fail_at)
@@ -55,7 +54,7 @@ static int fails(void)
 
 hipError_t hipGetDeviceCount(int *count)
 {
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     *count = fake_hip.devices;
     return hipSuccess;
@@ -64,7 +63,7 @@ hipError_t hipGetDeviceCount(int *count)
 hipError_t hipGetDevice(int *device)
 {
     fake_hip.queries++;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     *device = current;
     return hipSuccess;
@@ -72,7 +71,7 @@ hipError_t hipGetDevice(int *device)
 
 hipError_t hipSetDevice(int device)
 {
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     if (device < 0 || device >= fake_hip.devices)
         return hipErrorInvalidDevice;
@@ -84,7 +83,7 @@ hipError_t hipSetDevice(int device)
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device)
 {
     fake_hip.queries++;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     if (!stream) {
         *device = current;
@@ -98,7 +97,7 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_t *properties, int device)
 {
     unsigned char *raw = (unsigned char *)properties;
     int units = 304;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     if (device < 0 || device >= fake_hip.devices)
         return hipErrorInvalidDevice;
@@ -113,7 +112,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
 {
     unsigned char *raw = (unsigned char *)properties;
     int units = 104;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     if (device < 0 || device >= fake_hip.devices)
         return hipErrorInvalidDevice;
@@ -131,7 +130,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
     fake_hip.driver_calls++;
     if (fake_hip.load_microseconds)
         usleep((useconds_t)fake_hip.load_microseconds);
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < MODULES && !made; i++)
@@ -153,7 +152,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 
 hipError_t hipDeviceSynchronize(void)
 {
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < MODULES; i++)
@@ -167,7 +166,7 @@ hipError_t hipDeviceSynchronize(void)
 hipError_t hipModuleUnload(hipModule_t module)
 {
     struct module *given = (struct module *)module;
-    int failing = fails();
+    int failing = fake_hip_fails();
     pthread_mutex_lock(&lock);
     given->live = 0;
     fake_hip.unloaded_running += given->running;
@@ -179,7 +178,7 @@ hipError_t hipModuleUnload(hipModule_t module)
 hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name)
 {
     struct module *given = (struct module *)module;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     /* make_image.c puts the kernel's name behind the headers */
     if (!fake_hip.any_symbol && strcmp(given->code + CODE_HEADERS, name) != 0)
@@ -201,7 +200,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
     int device = (uintptr_t)stream > 2 ? (int)((uintptr_t)stream - 0x1000) : current;
     (void)extra;
     fake_hip.driver_calls++;
-    if (fails())
+    if (fake_hip_fails())
         return fake_hip.fail_with;
     if (given->device != device || !given->live)
         fake_hip.wrong_device++;

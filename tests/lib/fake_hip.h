@@ -50,6 +50,9 @@ void fake_hip_reset(void);
 /* Newer than some headers. */
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
 
+/* Counts a call of a function beside those of fake_hip.c; whether it is to fail. */
+int fake_hip_fails(void);
+
 /* A stream of `device`. */
 hipStream_t fake_hip_stream(int device);
 

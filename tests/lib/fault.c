@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -130,4 +131,26 @@ REAL(DIR *, opendir, const char *path)
 REAL(struct dirent *, readdir, DIR *directory)
 {
     return fails(FAULT_FILE, EIO) ? NULL : __real_readdir(directory);
+}
+
+/* What captures of launches are written with. A file whose end cannot be written is closed. */
+REAL(int, mkdir, const char *path, mode_t mode)
+{
+    return fails(FAULT_FILE, ENOSPC) ? -1 : __real_mkdir(path, mode);
+}
+
+REAL(FILE *, fopen, const char *path, const char *mode)
+{
+    return fails(FAULT_FILE, EMFILE) ? NULL : __real_fopen(path, mode);
+}
+
+REAL(int, fclose, FILE *file)
+{
+    const int closed = __real_fclose(file);
+    return fails(FAULT_FILE, ENOSPC) ? EOF : closed;
+}
+
+REAL(int, rename, const char *from, const char *to)
+{
+    return fails(FAULT_FILE, EACCES) ? -1 : __real_rename(from, to);
 }

@@ -48,12 +48,14 @@ tests_lib_test_validate_options_LDADD = tests/lib/libtestlib.la
 test_lib_api_ldflags = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free \
 	-Wl,--wrap=ZSTD_createDCtx,--wrap=ZSTD_freeDCtx \
-	-Wl,--wrap=open,--wrap=statx,--wrap=mmap,--wrap=opendir,--wrap=readdir
+	-Wl,--wrap=open,--wrap=statx,--wrap=mmap,--wrap=opendir,--wrap=readdir \
+	-Wl,--wrap=mkdir,--wrap=fopen,--wrap=fclose,--wrap=rename
 tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/fake_hip.c tests/lib/fault.c
 tests_lib_test_api_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_api_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_api_LDADD = tests/lib/libtestlib.la
-tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c tests/lib/fault.c
+tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c \
+	tests/lib/fake_hip_tools.c tests/lib/fault.c
 tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
