@@ -208,38 +208,42 @@ static void test_broken_frames(void)
 static void test_truncation(void)
 {
     struct make_image image = make_image("gfx942", NULL), cut;
-    size_t front = (size_t)make_image_header(&image)->skippable_size + 8;
-    int refused = 0, tried = 0;
+    size_t refused = 0;
     cut.bytes = image.bytes;
-    for (cut.size = 0; cut.size < image.size; cut.size += cut.size < front ? 1 : 64) {
+    for (cut.size = 0; cut.size < image.size; cut.size++)
         refused += check(&cut) == AOTHIP_E_FORMAT;
-        tried++;
-    }
-    is_int(refused, tried, "cut at any byte of header and index, or at any 64th of the frames");
+    is_int(refused, image.size, "refused when cut at any byte");
     free(image.bytes);
+}
+
+/* The same without inflating anything. */
+static enum aothip_status check_sums(const struct make_image *image)
+{
+    struct store store = {.path = (char *)"image"};
+    status_clear(&why);
+    if (!store_check(&store, "image", image->bytes, image->size, "gfx942", &why))
+        store_check_frames(&store, &why);
+    return why.code;
 }
 
 static void test_bit_flips(void)
 {
     struct make_image image = make_image("gfx942", NULL);
-    int refused = 0, tried = 0;
-    for (size_t at = 0; at < image.size; at += 64)
-        for (int bit = 0; bit < 8; bit += 7) {
-            enum aothip_status status;
-            image.bytes[at] ^= (uint8_t)(1 << bit);
-            status = check(&image);
-            refused += status == AOTHIP_E_CHECKSUM || (at < 12 && status == AOTHIP_E_FORMAT);
+    size_t refused = 0, inflated = 0, tried = 0;
+    for (size_t at = 0; at < image.size; at++) {
+        enum aothip_status status;
+        image.bytes[at] ^= (uint8_t)(1 << at % 8);
+        status = check_sums(&image);
+        refused += status == AOTHIP_E_CHECKSUM || (at < sizeof(struct format_header) && status);
+        if (at % 64 == 0) {
             tried++;
-            image.bytes[at] ^= (uint8_t)(1 << bit);
+            inflated += check(&image) == status;
         }
-    is_int(refused, tried, "a bit flipped in any 64th byte");
-    is_int(check(&image), AOTHIP_OK, "and flipped back");
-    for (size_t at = 0; at < sizeof(struct format_header); at++) {
-        image.bytes[at] ^= 4;
-        if (check(&image) == AOTHIP_OK)
-            ok(0, "a bit flipped in byte %zu of the header", at);
-        image.bytes[at] ^= 4;
+        image.bytes[at] ^= (uint8_t)(1 << at % 8);
     }
+    is_int(refused, image.size, "refused with a bit of any byte flipped");
+    is_int(inflated, tried, "and so by what inflates frames, at any 64th");
+    is_int(check(&image), AOTHIP_OK, "but not when it is flipped back");
     free(image.bytes);
 }
 
