@@ -1,6 +1,6 @@
 #!/bin/sh
-# find_package(aotriton) and find_package(aothip) from an installed tree that was moved. Numbers
-# such as "16.1 #6" are lines of the checklist for drop-in libraries.
+# find_package(aotriton), find_package(aothip) and pkg-config from an installed tree that was moved.
+# Numbers such as "16.1 #6" are lines of the checklist for drop-in libraries.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 if ! command -v cmake >/dev/null; then
     echo '1..0 # SKIP there is no cmake'
@@ -8,10 +8,12 @@ if ! command -v cmake >/dev/null; then
 fi
 src=`cd "$srcdir" && pwd`
 moved="$work/some where/prefix"
-mkdir -p "$moved/lib/cmake/aotriton" "$moved/lib/cmake/aothip" "$moved/include/aotriton"
+mkdir -p "$moved/lib/cmake/aotriton" "$moved/lib/cmake/aothip" "$moved/lib/pkgconfig" \
+    "$moved/include/aotriton"
 cp -P lib/.libs/libaothip.so* lib/.libs/libaotriton*_v2.so* "$moved/lib"
 cp lib/cmake/aotriton-config*.cmake "$moved/lib/cmake/aotriton"
 cp lib/cmake/aothip-config*.cmake "$moved/lib/cmake/aothip"
+cp lib/aothip.pc "$moved/lib/pkgconfig"
 cp -R "$src/include/aotriton" "$src/include/aothip" "$moved/include"
 cp include/aotriton/config.h "$moved/include/aotriton"
 
@@ -65,6 +67,20 @@ ok '16.1 #6: a project with both packages, moved, configures and builds'
 grep -q '^check_gpu [1-9]' "$work/out"
 ok '16.1 #6: its C++ program runs'
 "$work/build/c" >"$work/out" 2>&1
-grep -q '^[0-9.]*$' "$work/out"
+grep -q '^[0-9][0-9.]*$' "$work/out"
 ok 'its C program runs'
+
+if command -v pkg-config >/dev/null; then
+    PKG_CONFIG_PATH="$moved/lib/pkgconfig" pkg-config --cflags --libs aothip >"$work/flags"
+    # quoted for a shell, like the name of the directory
+    eval "$CC $SANITIZE_FLAGS -o '$work/c' '$work/project/consumer.c' `cat "$work/flags"`" \
+        >"$work/messages" 2>&1
+    ok 'a C program with the flags of pkg-config, moved, compiles'
+    sed 's/^/# /' "$work/messages"
+    LD_LIBRARY_PATH="$moved/lib" "$work/c" >"$work/out" 2>&1
+    grep -q '^[0-9][0-9.]*$' "$work/out"
+    ok 'and runs'
+else
+    skip 'a C program with the flags of pkg-config' 'there is no pkg-config'
+fi
 plan
