@@ -1,6 +1,8 @@
 /*
  * The uniform numbers behind dropout, which tests of PyTorch up to 2.7 ask for: computed here on
- * the host, by the rule in <aothip/aothip.h>, and copied; so these calls wait for the stream.
+ * the host, by the rule in <aothip/aothip.h>, and copied. So these calls wait for the stream, see
+ * what it stored and are done on return, but cannot be captured in a graph, which those tests do
+ * not.
  */
 #include "shim.h"
 
@@ -96,7 +98,9 @@ hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset
     }
     std::free(numbers);
     if (error != hipSuccess)
-        aothip_set_error(AOTHIP_E_HIP, "r: a copy to or from the device failed");
+        aothip_set_error(AOTHIP_E_HIP,
+                         "r: a copy, or waiting for the stream, failed; one in capture "
+                         "cannot be waited for");
     return error;
 }
 

@@ -154,6 +154,10 @@ hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kin
 hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     (void)stream;
+    if (fake_aothip.capturing)
+        return hipErrorStreamCaptureUnsupported;
     fake_aothip.waits++;
+    if (fake_aothip.late)
+        *fake_aothip.late = fake_aothip.late_value;
     return hipSuccess;
 }

@@ -22,7 +22,9 @@ struct fake_aothip {
     int no_pools; /* hipMallocAsync() fails */
     int pool_allocations, pool_frees, allocations, frees;
     int copies, waits;
-    int errors_taken; /* by hipGetLastError() */
+    uint64_t *late, late_value; /* what work on the stream stores, done once it is waited for */
+    int capturing;              /* a stream that cannot be waited for */
+    int errors_taken;           /* by hipGetLastError() */
 };
 extern struct fake_aothip fake_aothip;
 

@@ -247,6 +247,23 @@ static void test_fill()
            hipSuccess, "16.5 #38: debug_fill_dropout_rng_tensor");
     ok(!std::memcmp(r, again, sizeof(again)), "the same from device memory");
     ok(r[0] != r[1] && r[0] != r[4] && r[0] != r[COLUMNS], "different everywhere");
+    seed = 0;
+    std::memset(again, 0, sizeof(again));
+    fake_aothip.late = &seed;
+    fake_aothip.late_value = 42;
+    is_int(debug_fill_dropout_rng_tensor(
+               view(again), {reinterpret_cast<std::intptr_t>(&seed), ao::kUInt64},
+               {reinterpret_cast<std::intptr_t>(&offset), ao::kUInt64}, nullptr),
+           hipSuccess, "with a seed that work on the stream has yet to store");
+    ok(!std::memcmp(r, again, sizeof(again)), "the same: it is waited for");
+    fake_aothip_reset();
+    fake_aothip.capturing = 1;
+    again[0] = -7;
+    is_int(debug_fill_dropout_rng(view(again), 42, offset, nullptr),
+           hipErrorStreamCaptureUnsupported, "a stream in capture gives HIP's error");
+    contains(aothip_last_error(), "capture", "a reason");
+    ok(again[0] == -7 && !fake_aothip.copies, "and no numbers");
+    fake_aothip_reset();
     is_int(debug_fill_dropout_rng(T4(0x1000, {2, 3, 5, 7}, {105, 35, 7, 1}, ao::kFloat16), 1, 1,
                                   nullptr),
            hipErrorInvalidValue, "fp16 is refused");
