@@ -301,7 +301,10 @@ static int list_kernels(const struct matrix *m, const bool *chosen)
         matrix_print_macros(m, k, stdout);
         putchar('\n');
     }
-    return ferror(stdout) || fflush(stdout) ? -1 : 0;
+    if (!ferror(stdout) && !fflush(stdout))
+        return 0;
+    fprintf(stderr, "aothip-gen: standard output cannot be written\n");
+    return -1;
 }
 
 enum { MATRIX = 1, GPUS, KERNELS, CLANG, BUNDLER, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, LIST, HELP };

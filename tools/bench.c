@@ -4,8 +4,10 @@
 #include "cli.h"
 #include "ref.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,10 +104,10 @@ static void read_file(struct shapes *s, const struct options *o)
     FILE *f = strcmp(o->file, "-") ? fopen(o->file, "r") : stdin;
     char *line = NULL, where[300];
     size_t room = 0;
-    int number = 0;
+    int number = 0, before = s->count;
 
     if (!f) {
-        cli_say("%s: cannot be read", o->file);
+        cli_say("%s: cannot be read: %s", o->file, strerror(errno));
         exit(CLI_FAILED);
     }
     while (getline(&line, &room, f) >= 0) {
@@ -116,9 +118,15 @@ static void read_file(struct shapes *s, const struct options *o)
         snprintf(where, sizeof(where), "%.256s, line %d", o->file, number);
         add_shape(s, o, where, line);
     }
+    if (ferror(f)) {
+        cli_say("%s: cannot be read: %s", o->file, strerror(errno));
+        exit(CLI_FAILED);
+    }
     free(line);
     if (f != stdin)
         fclose(f);
+    if (s->count == before)
+        cli_usage_error("%s: holds no shape", o->file);
 }
 
 static void add_preset(struct shapes *s, const struct options *o, const char *name)
@@ -345,6 +353,27 @@ static void run_shape(const struct options *o, const struct device *device,
     free_tensors(&t);
 }
 
+/* The file that an interrupted program must not leave behind. */
+static const char *left_behind;
+
+static void clean_up(int number)
+{
+    unlink(left_behind);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void clean_up_when_interrupted(const char *file)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    size_t i;
+
+    left_behind = file;
+    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (signal(signals[i], clean_up) == SIG_IGN)
+            signal(signals[i], SIG_IGN);
+}
+
 /* Must come before the emulator is opened. */
 static int prepare_counters(struct counting *counting)
 {
@@ -363,6 +392,7 @@ static int prepare_counters(struct counting *counting)
     }
     close(file);
     counting->own = 1;
+    clean_up_when_interrupted(counting->file);
     return 0;
 }
 
@@ -413,8 +443,11 @@ int main(int argc, char **argv)
 
     cli_name = "aothip-bench";
     parse_options(argc, argv, &o);
-    for (i = optind; i < argc; i++)
+    for (i = optind; i < argc; i++) {
+        if (!*argv[i])
+            cli_usage_error("an empty argument is no shape");
         add_shape(&shapes, &o, argv[i], argv[i]);
+    }
     if (o.file)
         read_file(&shapes, &o);
     if (o.preset)
@@ -429,9 +462,5 @@ int main(int argc, char **argv)
     if (counting.own)
         unlink(counting.file);
     free(shapes.list);
-    if (fflush(stdout) || ferror(stdout)) {
-        cli_say("the report could not be written");
-        failed = -1;
-    }
-    return failed ? CLI_FAILED : CLI_OK;
+    return cli_end(failed ? CLI_FAILED : CLI_OK);
 }

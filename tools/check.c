@@ -195,16 +195,6 @@ static int check_environment(const struct options *o)
     return env_passed(&report);
 }
 
-/* The report must have reached its reader whole. */
-static int finish(int passed)
-{
-    if (fflush(stdout) || ferror(stdout)) {
-        cli_say("the report could not be written");
-        return CLI_FAILED;
-    }
-    return passed ? CLI_OK : CLI_FAILED;
-}
-
 int main(int argc, char **argv)
 {
     static struct check_report report;
@@ -215,7 +205,7 @@ int main(int argc, char **argv)
     cli_name = "aothip-check";
     parse_options(argc, argv, &o);
     if (o.environment)
-        return finish(check_environment(&o));
+        return cli_end(check_environment(&o) ? CLI_OK : CLI_FAILED);
     prepare(&o, &report, &context);
     if (!o.json)
         check_print_head(&report);
@@ -232,5 +222,5 @@ int main(int argc, char **argv)
     passed = check_passed(&report);
     free(report.device);
     aothip_close(context);
-    return finish(passed);
+    return cli_end(passed ? CLI_OK : CLI_FAILED);
 }

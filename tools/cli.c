@@ -35,6 +35,17 @@ void cli_usage_error(const char *format, ...)
     exit(CLI_USAGE);
 }
 
+/* Nowhere is an empty text a file, a directory, a GPU or a number: a shell's variable was empty. */
+static void refuse_empty(int option, const struct option *options)
+{
+    if (option == -1 || !optarg || *optarg)
+        return;
+    for (; options->name; options++)
+        if (options->val == option)
+            cli_usage_error("option --%s needs a value; given is an empty one", options->name);
+    cli_usage_error("option -%c needs a value; given is an empty one", option);
+}
+
 int cli_option(int argc, char **argv, const char *letters, const struct option *options)
 {
     const struct option *o;
@@ -42,8 +53,10 @@ int cli_option(int argc, char **argv, const char *letters, const struct option *
 
     opterr = 0;
     option = getopt_long(argc, argv, letters, options, NULL);
-    if (option != '?' && option != ':')
+    if (option != '?' && option != ':') {
+        refuse_empty(option, options);
         return option;
+    }
     if (!optopt)
         cli_usage_error("unknown option %s", argv[optind - 1]);
     for (o = options; o->name; o++)
@@ -68,10 +81,10 @@ int cli_common(int option, const char *help, int last_device, struct cli_common 
         return 1;
     case CLI_HELP:
         fputs(help, stdout);
-        exit(CLI_OK);
+        exit(cli_end(CLI_OK));
     case CLI_VERSION:
         cli_print_version();
-        exit(CLI_OK);
+        exit(cli_end(CLI_OK));
     }
     return 0;
 }
@@ -137,6 +150,14 @@ void cli_print_version(void)
         printf("%s %s\n", cli_name, built);
     else
         printf("%s %s with libaothip %s\n", cli_name, built, aothip_version());
+}
+
+int cli_end(int status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    cli_say("standard output cannot be written");
+    return CLI_FAILED;
 }
 
 static int progress_shown;

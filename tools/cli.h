@@ -16,7 +16,8 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with a hint at --help, then exit(CLI_USAGE). */
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* getopt_long(); a wrong option ends the program with one line that names it. */
+/* getopt_long(); a wrong option, or an empty value, ends the program with one line that names it.
+ */
 int cli_option(int argc, char **argv, const char *letters, const struct option *options);
 
 /*
@@ -62,6 +63,12 @@ double cli_number(const char *option, const char *text);
 
 /* "NAME 0.1.0" and, if another one runs, the library's version. */
 void cli_print_version(void);
+
+/*
+ * Ends what goes to stdout: `status`, the program's, or CLI_FAILED and a line on stderr where not
+ * all of it could be written.
+ */
+int cli_end(int status);
 
 /* A line on stderr that the next one overwrites; nothing unless stderr is a terminal. */
 void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

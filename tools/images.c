@@ -17,6 +17,7 @@ struct options {
     const char *kernel; /* --kernel: only symbols that contain this; NULL: all */
     const char *output; /* --output */
     bool replace;       /* --replace */
+    bool *found;        /* set once a kernel is wanted */
 };
 
 static void print_help(void)
@@ -102,7 +103,9 @@ static bool for_each_gpu(const struct options *o, const char *directory, visit_s
 
 static bool wanted(const struct options *o, const struct format_entry *entry)
 {
-    return !o->kernel || strstr(entry->symbol, o->kernel);
+    bool yes = !o->kernel || strstr(entry->symbol, o->kernel);
+    *o->found |= yes;
+    return yes;
 }
 
 static bool list_store(const struct options *o, const char *directory, struct store *store)
@@ -205,8 +208,6 @@ static bool extract_store(const struct options *o, const char *directory, struct
     char path[4096];
     (void)directory;
     snprintf(path, sizeof(path), "%s/%s", o->output, gpu);
-    if (!images_make_directory(path))
-        return false;
     for (uint32_t i = 0; i < store->header->entry_count && good; i++) {
         const struct format_entry *e = &store->entries[i];
         struct status why;
@@ -214,6 +215,8 @@ static bool extract_store(const struct options *o, const char *directory, struct
         status_clear(&why);
         if (!wanted(o, e))
             continue;
+        if (!images_make_directory(path))
+            return false;
         if (store_inflate(store, i, &bundle, &why)) {
             cli_say("%s", why.text);
             return false;
@@ -278,6 +281,17 @@ static bool prune(const struct options *o, const char *directory)
     return good;
 }
 
+/* For a command that takes --kernel. */
+static bool for_each_kernel(const struct options *o, const char *directory, visit_store *visit)
+{
+    if (!for_each_gpu(o, directory, visit))
+        return false;
+    if (!*o->found)
+        cli_say("%s: has no kernel whose symbol contains %s", directory,
+                o->kernel ? o->kernel : "anything");
+    return *o->found;
+}
+
 static bool run(const char *command, struct options *o, char **directories, int count)
 {
     bool merging = !strcmp(command, "merge"), extracting = !strcmp(command, "extract");
@@ -292,7 +306,7 @@ static bool run(const char *command, struct options *o, char **directories, int 
     if (merging)
         return merge(o, directories, count);
     if (extracting)
-        return for_each_gpu(o, directories[0], extract_store);
+        return for_each_kernel(o, directories[0], extract_store);
     if (!strcmp(command, "prune"))
         return prune(o, directories[0]);
     if (!strcmp(command, "verify"))
@@ -301,7 +315,7 @@ static bool run(const char *command, struct options *o, char **directories, int 
         cli_usage_error("unknown command '%s'", command);
     printf("%-8s %-56s %-4s %4s %5s %8s %8s\n", "gpu", "kernel", "type", "dim", "vgprs", "stored",
            "code");
-    return for_each_gpu(o, directories[0], list_store);
+    return for_each_kernel(o, directories[0], list_store);
 }
 
 int main(int argc, char **argv)
@@ -313,7 +327,8 @@ int main(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'V'},
                                             {NULL, 0, NULL, 0}};
-    struct options o = {NULL, NULL, NULL, false};
+    bool found = false;
+    struct options o = {NULL, NULL, NULL, false, &found};
     int c;
 
     cli_name = "aothip-images";
@@ -323,7 +338,7 @@ int main(int argc, char **argv)
                 print_help();
             else
                 cli_print_version();
-            return CLI_OK;
+            return cli_end(CLI_OK);
         }
         o.gpus = c == 'g' ? optarg : o.gpus;
         o.kernel = c == 'k' ? optarg : o.kernel;
@@ -333,9 +348,5 @@ int main(int argc, char **argv)
     if (optind == argc)
         cli_usage_error("which command?");
     bool good = run(argv[optind], &o, argv + optind + 1, argc - optind - 1);
-    if (fflush(stdout) || ferror(stdout)) {
-        cli_say("cannot write");
-        good = false;
-    }
-    return good ? CLI_OK : CLI_FAILED;
+    return cli_end(good ? CLI_OK : CLI_FAILED);
 }

@@ -37,7 +37,9 @@ static void print_help(void)
 #define LINE(name, text) printf("  %-10s %s\n", #name, text);
     INSPECT_COUNTS(LINE)
 #undef LINE
-    fputs("Exit status: 0 done, 1 a file is not readable or damaged, 2 wrong command.\n", stdout);
+    fputs("Exit status: 0 done, 1 a file is not readable or damaged, or no kernel has the name, "
+          "2 wrong command.\n",
+          stdout);
 }
 
 /* ---- table ---- */
@@ -195,7 +197,7 @@ int main(int argc, char **argv)
                 print_help();
             else
                 cli_print_version();
-            return CLI_OK;
+            return cli_end(CLI_OK);
         }
         if (c == 'k')
             o.kernel = optarg;
@@ -212,9 +214,9 @@ int main(int argc, char **argv)
         good &= inspect_file(argv[i], show_object, &o);
     if (o.format == JSON)
         puts("\n]");
-    if (fflush(stdout) || ferror(stdout)) {
-        cli_say("cannot write");
-        return CLI_FAILED;
+    if (good && o.first && o.kernel) {
+        cli_say("no kernel's name contains %s", o.kernel);
+        good = false;
     }
-    return good ? CLI_OK : CLI_FAILED;
+    return cli_end(good ? CLI_OK : CLI_FAILED);
 }

@@ -9,13 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static uint8_t *read_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
     uint8_t *bytes = NULL;
+    struct stat st;
     long n;
 
+    if (f && !fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
+        cli_say("%s: %s", path, strerror(EISDIR));
+        fclose(f);
+        return NULL;
+    }
     if (!f || fseek(f, 0, SEEK_END) || (n = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {
         cli_say("%s: %s", path, strerror(errno));
         if (f)

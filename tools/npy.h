@@ -39,6 +39,19 @@ void npy_free(struct npy_array *array); /* a zeroed struct is fine */
  */
 int npy_write(const char *path, const struct npy_array *array, char error[NPY_ERROR_MAX]);
 
+/*
+ * The same in two steps, for files of which all are to be written or none: npy_stage() writes the
+ * new file, npy_keep() lets it take its place, npy_drop() removes it. The last two end what the
+ * first began; it has nothing to end where it fails, nor does a zeroed struct.
+ */
+struct npy_new {
+    char *target, *temporary; /* NULL: written directly */
+};
+int npy_stage(const char *path, const struct npy_array *array, struct npy_new *new,
+              char error[NPY_ERROR_MAX]);
+int npy_keep(struct npy_new *new, char error[NPY_ERROR_MAX]);
+void npy_drop(struct npy_new *new);
+
 size_t npy_type_size(enum npy_type type);
 const char *npy_type_name(enum npy_type type); /* "float16" */
 

@@ -78,27 +78,34 @@ static void set_mode(int fd)
         return;
 }
 
-int npy_write(const char *path, const struct npy_array *array, char error[NPY_ERROR_MAX])
+int npy_stage(const char *path, const struct npy_array *array, struct npy_new *new,
+              char error[NPY_ERROR_MAX])
 {
     struct stat st;
-    char *target, *temporary;
-    FILE *f = NULL;
+    FILE *f;
     int fd, failed = -1;
 
+    *new = (struct npy_new){NULL, NULL};
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return write_directly(path, array, error);
     /* Where `path` is a link, it stays one. */
-    target = realpath(path, NULL);
-    temporary = malloc(strlen(target ? target : path) + sizeof(".XXXXXX"));
-    if (!temporary) {
-        free(target);
-        return fail_errno(error, path);
+    new->target = realpath(path, NULL);
+    if (!new->target)
+        new->target = strdup(path);
+    new->temporary = new->target ? malloc(strlen(new->target) + sizeof(".XXXXXX")) : NULL;
+    if (!new->temporary) {
+        fail_errno(error, path);
+        npy_drop(new);
+        return -1;
     }
-    sprintf(temporary, "%s.XXXXXX", target ? target : path);
-    fd = mkstemp(temporary);
+    sprintf(new->temporary, "%s.XXXXXX", new->target);
+    fd = mkstemp(new->temporary);
     if (fd < 0) {
         fail_errno(error, path);
-        goto done;
+        free(new->temporary);
+        new->temporary = NULL;
+        npy_drop(new);
+        return -1;
     }
     set_mode(fd);
     f = fdopen(fd, "wb");
@@ -110,12 +117,35 @@ int npy_write(const char *path, const struct npy_array *array, char error[NPY_ER
         if (fclose(f) && !failed)
             failed = fail_errno(error, path);
     }
-    if (!failed && rename(temporary, target ? target : path))
-        failed = fail_errno(error, path);
     if (failed)
-        unlink(temporary);
-done:
-    free(target);
-    free(temporary);
+        npy_drop(new);
     return failed;
+}
+
+int npy_keep(struct npy_new *new, char error[NPY_ERROR_MAX])
+{
+    int failed =
+        new->temporary &&rename(new->temporary, new->target) ? fail_errno(error, new->target) : 0;
+    if (!failed) {
+        free(new->temporary);
+        new->temporary = NULL;
+    }
+    npy_drop(new);
+    return failed;
+}
+
+void npy_drop(struct npy_new *new)
+{
+    if (new->temporary)
+        unlink(new->temporary);
+    free(new->temporary);
+    free(new->target);
+    *new = (struct npy_new){NULL, NULL};
+}
+
+int npy_write(const char *path, const struct npy_array *array, char error[NPY_ERROR_MAX])
+{
+    struct npy_new new;
+
+    return npy_stage(path, array, &new, error) || npy_keep(&new, error) ? -1 : 0;
 }

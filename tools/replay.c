@@ -262,10 +262,10 @@ static void parse_options(int argc, char **argv, struct options *options)
             options->emulate = optarg ? optarg : "";
             break;
         case DEVICE:
-            options->device = cli_int("device", optarg, 0, 4095);
+            options->device = cli_int("--device", optarg, 0, 4095);
             break;
         case TOLERANCE:
-            options->tolerance = cli_number("tolerance", optarg);
+            options->tolerance = cli_number("--tolerance", optarg);
             if (options->tolerance < 0)
                 cli_usage_error("--tolerance %s: must not be negative", optarg);
             break;
@@ -274,10 +274,10 @@ static void parse_options(int argc, char **argv, struct options *options)
             break;
         case HELP:
             fputs(help, stdout);
-            exit(CLI_OK);
+            exit(cli_end(CLI_OK));
         default:
             cli_print_version();
-            exit(CLI_OK);
+            exit(cli_end(CLI_OK));
         }
     if (optind == argc)
         cli_usage_error("no capture directory given");
@@ -322,5 +322,5 @@ int main(int argc, char **argv)
             break; /* no device: the others would fail alike */
     }
     device_close(&device);
-    return good ? CLI_OK : CLI_FAILED;
+    return cli_end(good ? CLI_OK : CLI_FAILED);
 }

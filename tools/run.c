@@ -1,6 +1,7 @@
 /* aothip-run: attention, forward and backward, on tensors from NumPy files. */
 #include "run.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,10 +145,13 @@ static double parse_number(const char *option, const char *text, double low, dou
 static uint64_t parse_u64(const char *option, const char *text)
 {
     char *end;
-    unsigned long long value = strtoull(text, &end, 0);
+    unsigned long long value;
 
-    if (end == text || *end || *text == '-')
-        cli_usage_error("%s %s: wanted is a whole number from 0", option, text);
+    errno = 0;
+    value = strtoull(text, &end, 0);
+    if (end == text || *end || strchr(text, '-') || errno)
+        cli_usage_error("%s %s: wanted is a whole number from 0 to %llu", option, text,
+                        (unsigned long long)UINT64_MAX);
     return value;
 }
 
@@ -231,6 +235,20 @@ static void parse_option(int option, struct run_options *o)
     }
 }
 
+/* Two outputs in one file: the first would be lost. */
+static void refuse_one_file_twice(const struct run_options *o)
+{
+    static const char *const names[] = {"-o", "--lse", "--dq", "--dk", "--dv", "--dbias"};
+    const char *const files[] = {o->o, o->lse, o->grads[0], o->grads[1], o->grads[2], o->grads[3]};
+    size_t i, j;
+
+    for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        for (j = 0; j < i; j++)
+            if (files[i] && files[j] && !strcmp(files[i], files[j]) &&
+                strncmp(files[i], "/dev/", 5) != 0)
+                cli_usage_error("%s and %s name the same file, %s", names[j], names[i], files[i]);
+}
+
 static void parse_options(int argc, char **argv, struct run_options *o)
 {
     int option, i, grads = 0;
@@ -251,6 +269,7 @@ static void parse_options(int argc, char **argv, struct run_options *o)
         cli_usage_error("--backward needs one of --dq, --dk, --dv, --dbias");
     if (o->grads[RUN_DBIAS] && !o->bias)
         cli_usage_error("--dbias needs --bias");
+    refuse_one_file_twice(o);
     for (i = 0; i < RUN_INPUTS; i++)
         o->input[i] = argv[optind + i];
 }
@@ -388,22 +407,43 @@ static int prepare(const struct run_options *o, struct run *r)
     return o->backward ? make_bwd(o, r) : 0;
 }
 
-static int write_all(const struct run_options *o, struct run *r)
+/* o, lse and the gradients. */
+enum { RUN_OUTPUTS = 2 + RUN_GRADS };
+
+static int stage_all(const struct run_options *o, struct run *r, struct npy_new new[RUN_OUTPUTS])
 {
     char error[NPY_ERROR_MAX];
     int i;
 
-    if (run_write_output(o, o->o, &r->in[RUN_Q], &r->o))
+    if (run_stage_output(o, o->o, &r->in[RUN_Q], &r->o, &new[0]))
         return -1;
     for (i = RUN_DQ; i <= RUN_DV; i++)
-        if (o->grads[i] && run_write_output(o, o->grads[i], &r->in[i], &r->grads[i]))
+        if (o->grads[i] && run_stage_output(o, o->grads[i], &r->in[i], &r->grads[i], &new[2 + i]))
             return -1;
-    if ((o->lse && npy_write(o->lse, &r->extra.lse, error)) ||
-        (o->grads[RUN_DBIAS] && npy_write(o->grads[RUN_DBIAS], &r->dbias, error))) {
+    if ((o->lse && npy_stage(o->lse, &r->extra.lse, &new[1], error)) ||
+        (o->grads[RUN_DBIAS] &&
+         npy_stage(o->grads[RUN_DBIAS], &r->dbias, &new[2 + RUN_DBIAS], error))) {
         cli_say("%s", error);
         return -1;
     }
     return 0;
+}
+
+/* All outputs, or none where one cannot be written. */
+static int write_all(const struct run_options *o, struct run *r)
+{
+    struct npy_new new[RUN_OUTPUTS] = {{NULL, NULL}};
+    char error[NPY_ERROR_MAX];
+    int failed = stage_all(o, r, new), i;
+
+    for (i = 0; i < RUN_OUTPUTS; i++)
+        if (failed) {
+            npy_drop(&new[i]);
+        } else if (npy_keep(&new[i], error)) {
+            cli_say("%s", error);
+            failed = -1;
+        }
+    return failed;
 }
 
 static int run(const struct run_options *o, struct run *r)
@@ -448,5 +488,5 @@ int main(int argc, char **argv)
     run_free_input(&r.d_o);
     npy_free(&r.dbias);
     run_free_extra(&r.extra);
-    return failed ? CLI_FAILED : CLI_OK;
+    return cli_end(failed ? CLI_FAILED : CLI_OK);
 }

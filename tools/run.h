@@ -49,9 +49,9 @@ int run_check_shapes(const struct run_input in[RUN_INPUTS]);
 int run_make_output(const struct run_options *o, const struct run_input *like, int64_t dim,
                     struct run_input *out);
 
-/* Writes an output in the type that q's file had: float32 where it was converted. */
-int run_write_output(const struct run_options *o, const char *path, const struct run_input *like,
-                     struct run_input *out);
+/* npy_stage() of an output in the type that q's file had: float32 where it was converted. */
+int run_stage_output(const struct run_options *o, const char *path, const struct run_input *like,
+                     struct run_input *out, struct npy_new *new);
 
 /* What beside q, k and v goes into a problem; owns what it points at. */
 struct run_extra {

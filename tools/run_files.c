@@ -175,8 +175,8 @@ int run_make_output(const struct run_options *o, const struct run_input *like, i
     return -1;
 }
 
-int run_write_output(const struct run_options *o, const char *path, const struct run_input *like,
-                     struct run_input *out)
+int run_stage_output(const struct run_options *o, const char *path, const struct run_input *like,
+                     struct run_input *out, struct npy_new *new)
 {
     struct npy_array file = out->array;
     char error[NPY_ERROR_MAX];
@@ -198,7 +198,7 @@ int run_write_output(const struct run_options *o, const char *path, const struct
         file.type = NPY_F32;
     }
     out->array.type = file.type;
-    failed = npy_write(path, &file, error);
+    failed = npy_stage(path, &file, new, error);
     free(wide);
     if (!failed)
         return 0;

@@ -27,7 +27,30 @@ wrong 'heads that do not divide' 'heads=6 is no multiple of heads_k=4' heads_k=4
 printf '# shapes\n\nseq=64\n  seq=64,mask=up # no\n' >shapes
 wrong 'a wrong line of a file' 'shapes, line 4: mask=up: no such value' --file shapes
 exits 1 'a file that is not there' "$bench" --file nowhere
-contains err 'nowhere: cannot be read' 'is named'
+contains err 'nowhere: cannot be read: No such file' 'is named'
+exits 1 'a directory for a file' "$bench" --emulate $first --file .
+contains err '.: cannot be read: Is a directory' 'is named'
+printf '# none\n' >nothing
+wrong 'a file without shapes' 'nothing: holds no shape' --emulate $first --file nothing
+wrong 'a shape without anything' 'an empty argument is no shape' --emulate $first ''
+
+# Interrupted while a shape is on the emulator that takes minutes, it leaves no file behind.
+mkdir temporary
+TMPDIR=$work/temporary "$bench" --emulate $first seq=65536,heads=8 >/dev/null 2>&1 &
+waited=0
+while [ -z "`ls temporary`" ] && [ $waited -lt 100 ]; do
+    sleep 0.1
+    waited=$((waited + 1))
+done
+[ -n "`ls temporary`" ]
+ok 'counters go to a file'
+sleep 0.1
+kill $!
+wait $!
+[ $? -eq 143 ]
+ok 'a signal ends the program'
+[ -z "`ls temporary`" ]
+ok 'and the file is gone'
 exits 1 'no such device' "$bench" --emulate $first --device 7 seq=16
 contains err 'no device 7' 'is named'
 exits 0 '--version' "$bench" --version

@@ -21,6 +21,13 @@ ok "writes an ELF file and prints its name"
 "$build/tools/aothip-inspect" "$file" | grep -q attn_fwd_f16_d64
 ok "which aothip-inspect reads"
 
+exits 1 "extract of no kernel" "$tool" extract --kernel=nothing --output=nowhere "$images"
+contains err "has no kernel whose symbol contains nothing" "is a failure"
+[ ! -e nowhere ]
+ok "and makes no directory"
+exits 2 "extract to nowhere" "$tool" extract --gpu="$first" --kernel=attn_fwd_f16_d64 --output= \
+    "$images"
+contains err "option --output needs a value" "is refused, and not taken for the root directory"
 exits 0 "merge one GPU into a new directory" "$tool" merge --gpu="$first" --output=new/store "$images"
 diff -r "$images/amd-$first" "new/store/amd-$first" >/dev/null
 ok "it is a copy"

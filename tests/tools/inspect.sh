@@ -104,7 +104,8 @@ exits 0 'code' "$inspect" --disasm a.co
 contains out '|     14: v_mfma_f32_32x32x8_f16 v[16:31], v[0:1], v[2:3], v[16:31]' 'code: the loop has a bar'
 contains out '|     68: s_cbranch_scc1 65514  -> 14' 'code: a branch names its target'
 contains out '      6c: s_cbranch_vccz 65509  -> 4' 'code: the rest has none'
-exits 0 'a name that nothing has' "$inspect" --loops --kernel other a.co
+exits 1 'a name that nothing has' "$inspect" --loops --kernel other a.co
+contains err "no kernel's name contains other" 'is named'
 [ `wc -l <out` -eq 1 ]
 ok 'only the heading is left'
 
@@ -114,6 +115,8 @@ one_line err 'a missing file: one line'
 echo text >text
 exits 1 'a text' "$inspect" text
 one_line err 'a text: one line'
+exits 1 'a directory' "$inspect" .
+contains err '.: Is a directory' 'a directory: says so'
 dd if=a.co of=cut.co bs=700 count=1 2>/dev/null
 exits 1 'a code object cut short' "$inspect" cut.co
 one_line err 'a code object cut short: one line'

@@ -23,6 +23,19 @@ exits 2 'two files' "$run" q.npy k.npy -o o.npy
 contains err 'wanted are three files' 'are too few'
 exits 2 'no output' "$run" q.npy k.npy v.npy
 contains err '-o FILE is missing' 'is named'
+exits 2 'an output without a name' "$run" q.npy k.npy v.npy -o ''
+contains err 'option --output needs a value; given is an empty one' 'is named'
+exits 2 'a GPU without a name' "$run" q.npy k.npy v.npy -o o.npy --emulate=
+contains err 'option --emulate needs a value' 'is named'
+exits 2 'two outputs in one file' "$run" q.npy k.npy v.npy -o o.npy --lse o.npy
+contains err '-o and --lse name the same file, o.npy' 'are named'
+exits 2 'a seed of more than 64 bits' \
+    "$run" q.npy k.npy v.npy -o o.npy --dropout 0.5 --seed 18446744073709551616
+contains err '--seed 18446744073709551616: wanted is a whole number' 'is named'
+"$run" --help >/dev/full 2>err
+[ $? -eq 1 ]
+ok 'help that cannot be printed is a failure'
+contains err 'standard output cannot be written' 'and says so'
 exits 2 'another mask' "$run" q.npy k.npy v.npy -o o.npy --causal yes
 contains err '--causal yes: wanted is tl or br' 'is named'
 exits 2 'another layout' "$run" q.npy k.npy v.npy -o o.npy --layout sbhd
@@ -144,6 +157,14 @@ contains told 'float32 (4, 33)' 'and lse is (head, sequence)'
 
 exits 1 'an output that cannot be written' "$run" q.npy k.npy v.npy -o none/o.npy --emulate "$first"
 contains err 'none/o.npy: No such file' 'is named'
+rm -f o.npy
+for full in none/l.npy /dev/full .; do
+    exits 1 "a second output that cannot be written: $full" \
+        "$run" q.npy k.npy v.npy -o o.npy --lse $full --emulate "$first"
+    contains err "$full: " 'is named'
+    [ -z "`ls | grep '^o\.npy'`" ]
+    ok 'and the first is not written'
+done
 "$npy" make wide.npy f16 1,4,33,520 1
 "$npy" make wide_k.npy f16 1,2,50,520 1
 exits 1 'more channels than there are kernels for' "$run" wide.npy wide_k.npy v.npy -o o.npy \
