@@ -203,3 +203,12 @@ dist_check_SCRIPTS += tests/tools/emu/mutation.sh
 .PHONY: check-mutations
 check-mutations: host
 	$(AM_TESTS_ENVIRONMENT) MUTATIONS=$${MUTATIONS:-all} srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/mutation.sh
+
+# The library and the emulator under ThreadSanitizer, in threads/; takes minutes, builds included.
+dist_check_SCRIPTS += tests/tools/emu/threads.sh
+.PHONY: check-threads
+check-threads: all
+	$(AM_TESTS_ENVIRONMENT) HIP_CPPFLAGS='$(HIP_CPPFLAGS)' srcdir=$(srcdir) $(SHELL) $(srcdir)/tests/tools/emu/threads.sh
+clean-threads:
+	rm -rf threads
+CLEAN_LOCAL += clean-threads

@@ -1,0 +1,74 @@
+#!/bin/sh
+# The library and the emulator under ThreadSanitizer: the HIP surface, the library's context shared by eight
+# threads, and attention in strict mode on four emulated GPUs, by eight threads on cold caches, each launch
+# spread over two more. Then a lock is taken out of the emulator, and the sanitizer has to notice.
+#
+# Run by `make check-threads`, or by hand at the top of a built tree with srcdir set to the source tree;
+# builds what it needs in threads/ there, with the compiler in CC. Takes minutes.
+set -u
+srcdir=`cd "${srcdir:-.}" && pwd`
+top=`pwd`
+MAKE=${MAKE:-make}
+CC=${CC:-cc}
+surface=tests/tools/emu/test_hip_surface
+programs="$surface tests/lib/test_api tests/lib/test_end_to_end"
+log=$top/threads/log
+
+count=0 failed=0
+result() { # STATUS TEXT: one line, and the end of the log when it failed
+	count=$((count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $count - $2"
+	else
+		failed=1
+		echo "not ok $count - $2"
+		tail -n 40 "$log" | sed 's/^/# /'
+	fi
+}
+
+build() {
+	[ -f Makefile ] || "$srcdir/configure" -q --disable-maintainer-mode --enable-sanitize=thread \
+		--with-clang="${DEVICE_CLANG:-clang-19}" CC="$CC" || return
+	$MAKE tools/emu/libhipemu.la $programs || return
+	$MAKE -s tests/tools/emu/emu_kernels.gfx90a.co tests/tools/emu/emu_kernels.gfx942.co \
+		tests/tools/emu/emu_kernels.gfx1100.co tests/tools/emu/emu_kernels.gfx1151.co
+}
+
+# The emulator without the lock around the counters of a launch, in planted/.
+plant() {
+	rm -rf planted && mkdir planted && cp "$srcdir"/tools/emu/*.[ch] "$srcdir"/tools/emu/*.def planted/ || return
+	sed '/pthread_mutex_.*lock(&t->run->lock);/d' "$srcdir/tools/emu/emu_run.c" >planted/emu_run.c
+	! cmp -s planted/emu_run.c "$srcdir/tools/emu/emu_run.c" || return
+	# shellcheck disable=SC2086 # preprocessor options
+	$CC -std=gnu11 -O1 -g -w -fPIC -fsanitize=thread -D__HIP_PLATFORM_AMD__ ${HIP_CPPFLAGS-} -I"$srcdir/include" \
+		-I"$srcdir/lib" -c planted/emu_run.c -o planted/emu_run.o &&
+		$CC -shared -fsanitize=thread planted/emu_run.o -Wl,--allow-multiple-definition \
+			-Wl,--whole-archive tools/emu/.libs/libemu.a -Wl,--no-whole-archive -lm -lpthread -lzstd \
+			-Wl,--version-script="$srcdir/tools/emu/hipemu.map" -o planted/libhipemu.so
+}
+
+mkdir -p threads && cd threads || exit 1
+build >"$log" 2>&1
+result $? "library, emulator and tests build with -fsanitize=thread"
+if [ $failed -eq 0 ]; then
+	[ ! -d "$top/images/aotriton.images" ] || {
+		mkdir -p images && ln -sfn "$top/images/aotriton.images" images/aotriton.images
+	}
+	for program in $programs; do
+		AOTHIP_EMU_THREADS=2 AOTHIP_EMU_MODE=strict $program >"$log" 2>&1
+		status=$?
+		if grep -q '^1\.\.0 # SKIP' "$log"; then
+			count=$((count + 1))
+			echo "ok $count - $program # SKIP `sed -n 's/^1\.\.0 # SKIP //p' "$log"`"
+		else
+			result $status "$program: no race among `grep -c '^ok' "$log"` checks"
+		fi
+	done
+	plant >"$log" 2>&1
+	result $? "an emulator without a lock builds"
+	AOTHIP_EMU_THREADS=2 LD_LIBRARY_PATH=planted "`dirname $surface`/.libs/`basename $surface`" >"$log" 2>&1
+	grep -q 'ThreadSanitizer: data race' "$log"
+	result $? "its race is found"
+fi
+echo "1..$count"
+exit $failed
