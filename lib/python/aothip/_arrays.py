@@ -157,6 +157,8 @@ class NumpySide(_HostSide):
         if not isinstance(x, numpy.ndarray):
             raise TypeError(f"aothip: {what} must be a NumPy array as the others, "
                             f"not {type(x).__name__}")
+        if not x.dtype.isnative:
+            raise TypeError(f"aothip: {what} has another byte order than this machine")
         return x.dtype.name
 
     def _pack(self, x):

@@ -1,6 +1,6 @@
 """libaothip.so through ctypes: the structs and functions of aothip.h, word for word.
 
-Which library: the file named by AOTHIP_LIBRARY, else lib/ beside this module (as in the wheel), else
+Which library: the file named by AOTHIP_LIBRARY, else lib/ beside this module (as in the wheel), or
 libaothip.so.0 from the loader's path.
 """
 

@@ -1,9 +1,9 @@
 """Attention with every feature of aothip.h: what the functions in flash.py and sdpa.py are made of.
 
-`Problem` describes one forward computation. Arrays are NumPy arrays or torch tensors in host memory,
-which are copied to the current device and back, or torch tensors on a GPU, used where they are. An
-axis order names what the axes of q, k, v and o are: "bshd", "bhsd", or "shd" for sequences packed
-behind each other.
+`Problem` describes one forward computation. Arrays are NumPy arrays or torch tensors in host
+memory, which are copied to the current device and back, or torch tensors on a GPU, used where they
+are. An axis order names what the axes of q, k, v and o are: "bshd", "bhsd", or "shd" for sequences
+packed behind each other.
 """
 
 import ctypes

@@ -1,5 +1,6 @@
 """torch.nn.functional.scaled_dot_product_attention: same arguments and meaning, for NumPy too."""
 
+from ._arrays import side_of
 from .attention import Problem, run
 
 
@@ -39,8 +40,9 @@ def _mask_four(mask, scores):
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
                                  scale=None, enable_gqa=False):
     """
-    query (..., heads, rows, dim), key and value (..., heads_k, keys, dim). attn_mask broadcasts to
-    (..., heads, rows, keys): bool, True where a key takes part, or float, added to the scores.
+    query (..., heads, rows, dim), key and value (..., heads_k, keys, dim) with the same leading
+    dimensions. attn_mask broadcasts to (..., heads, rows, keys): bool, True where a key takes part,
+    or float, of query's type or float32, added to the scores. dropout_p counts always, as there.
     is_causal is aligned at the top left. Rows that see no key give 0.
     """
     if attn_mask is not None and is_causal:
@@ -57,6 +59,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None:
         if not hasattr(attn_mask, "ndim"):
             raise TypeError(f"aothip: attn_mask must be an array, not {type(attn_mask).__name__}")
+        side_of(query, attn_mask)
         kind = str(attn_mask.dtype).replace("torch.", "")
         if kind not in ("bool", "float32", str(query.dtype).replace("torch.", "")):
             raise TypeError(f"aothip: attn_mask has type {kind}; bool, float32 and the type of "

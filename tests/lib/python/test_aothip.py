@@ -350,6 +350,8 @@ def test_refusals():
            "a list among arrays")
     raises(TypeError, "float64", lambda: aothip.flash_attn_func(*(q.astype(float),) * 3),
            "double precision")
+    raises(TypeError, "q has another byte order", lambda: aothip.flash_attn_func(
+        q.astype(q.dtype.newbyteorder()), q, q), "bytes the other way round")
     raises(aothip.ArgumentError, "no multiple", lambda: aothip.flash_attn_func(
         random(1, 4, 3, 64), q, q), "heads that do not divide")
     raises(ValueError, "exclude", lambda: aothip.scaled_dot_product_attention(

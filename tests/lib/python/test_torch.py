@@ -344,6 +344,10 @@ def test_refusals():
            "a list among tensors")
     meta = q.detach().to("meta")
     raises(TypeError, "not on meta", lambda: REAL_SIDE(meta), "neither host nor GPU")
+    raises(TypeError, "attn_mask must be an array", lambda: aothip.scaled_dot_product_attention(
+        q, q, q, [[True]]), "a list as mask")
+    raises(ValueError, "leading", lambda: aothip.scaled_dot_product_attention(
+        q, q[0], q[0]), "keys without a batch")
     raises(aothip.ArgumentError, "no multiple", lambda: aothip.flash_attn_func(
         random(1, 4, 3, 64), q, q), "heads that do not divide")
 
