@@ -42,10 +42,16 @@ tests_gen_roundtrip_check_CPPFLAGS = $(gen_test_cppflags)
 tests_gen_roundtrip_check_LDADD = lib/libaothip_core.la $(ZSTD_LIBS)
 
 gen_scripts = tests/gen/roundtrip.sh tests/gen/reproducible.sh tests/gen/incremental.sh \
-	tests/gen/failing.sh tests/gen/configure.sh tests/gen/dist.sh tests/gen/jobs.sh tests/gen/counts.sh \
-	tests/gen/bounds.sh tests/gen/inflight.sh
+	tests/gen/failing.sh tests/gen/jobs.sh
 dist_check_SCRIPTS += $(gen_scripts)
 TESTS += $(gen_scripts)
+# Sanitizers have nothing to see in these.
+gen_plain_scripts = tests/gen/configure.sh tests/gen/dist.sh tests/gen/counts.sh tests/gen/bounds.sh \
+	tests/gen/inflight.sh
+dist_check_SCRIPTS += $(gen_plain_scripts)
+if !SANITIZE
+TESTS += $(gen_plain_scripts)
+endif
 EXTRA_DIST += tests/gen/gen_test_lib.sh tests/gen/small.def tests/gen/kernel
 
 # The kernels, as shipped, on the emulator.

@@ -350,7 +350,7 @@ static void test_layouts(const struct device *device, int dtype)
     for (int layout = 0; layout < LAYOUTS; layout++)
         for (int mask = 0; mask < 3; mask++)
             for (int wide = 0; wide < 2; wide++) {
-                struct test_case c = {{2, 6, 2, 139, 211, wide ? 128 : 56, wide ? 80 : 64},
+                struct test_case c = {{2, 3, 1, 75, 131, wide ? 128 : 56, wide ? 80 : 64},
                                       mask,
                                       (enum layout)layout,
                                       NOISE,

@@ -108,9 +108,12 @@ tests_lib_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/libao
 	tests/lib/libtestlib.la
 
 # Rules that need no program: exports, headers, folders.
-test_lib_scripts = tests/lib/cmake.sh tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/headers.sh tests/lib/layers.sh
-dist_check_SCRIPTS += $(test_lib_scripts)
+test_lib_scripts = tests/lib/cmake.sh tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/layers.sh
+dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/headers.sh
 TESTS += $(test_lib_scripts)
+if !SANITIZE
+TESTS += tests/lib/headers.sh
+endif
 EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.8.2.txt tests/lib/exports_0.9.2.txt \
 	tests/lib/exports_0.10.0.txt tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \
 	tests/lib/exports_0.13.0.txt
