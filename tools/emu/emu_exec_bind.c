@@ -358,6 +358,7 @@ static emu_fn *bind_row(struct emu_builder *b, struct emu_op *op, const char *se
     op->flags = EMU_B_VECTOR | (r->effects & EMU_E_FLOAT ? EMU_B_MODE : 0);
     if (pair) {
         op->flags |= pair_is_free(op) ? EMU_B_NO_ALIAS : 0;
+        op->imm = insn->neg_lo || insn->neg_hi || insn->clamp;
         return lanes->pair;
     }
     if (insn->dst[0].type == EMU_T_MASK)

@@ -294,33 +294,32 @@ static void convert_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const u
 #ifdef EMU_V4
 /*
  * v_exp_f32, sixteen lanes at a time: x = n + j / 16 + r, |r| <= 1 / 32, and 2^x = 2^n 2^(j/16)
- * 2^r, of which 2^(j/16) is looked up and 2^r its series to r^7. Rounded to f32 this is for every x
- * what exp_f32 says.
+ * 2^r, of which 2^(j/16) is looked up and 2^r the polynomial of degree 6 with the least error. The
+ * looked-up bits lack j / 16 of the exponent, so that adding 16 n + j to the exponent's fraction
+ * multiplies by 2^n. Rounded to f32 this is for every x what exp_f32 says.
  */
 static inline __m512d exp2_part(__m256 x)
 {
-    const __m512d lo = _mm512_setr_pd(
-        0x1p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-        0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0);
-    const __m512d hi = _mm512_setr_pd(
-        0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
-        0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
+    const __m512i lo = _mm512_setr_epi64(0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b,
+                                         0x3fef387a6e756238, 0x3fef06fe0a31b715, 0x3feedea64c123422,
+                                         0x3feebfdad5362a27, 0x3feeab07dd485429);
+    const __m512i hi = _mm512_setr_epi64(0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db,
+                                         0x3feec49182a3f090, 0x3feee89f995ad3ad, 0x3fef199bdd85529c,
+                                         0x3fef5818dcfba487, 0x3fefa4afa2a490da);
     const __m512d whole = _mm512_set1_pd(0x1.8p48); /* its last place is 1/16 */
     __m512d d = _mm512_cvtps_pd(x), big = _mm512_add_pd(d, whole);
     __m512d r = _mm512_sub_pd(d, _mm512_sub_pd(big, whole)),
-            p = _mm512_set1_pd(0x1.ffcbfc588b0c7p-17), root;
+            p = _mm512_set1_pd(0x1.430a1d08ec681p-13), root;
     __m512i k = _mm512_castpd_si512(big);
 
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.430912f86c787p-13));
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.5d87fe78a6731p-10));
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.3b2ab6fba4e77p-7));
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.c6b08d704a0c0p-5));
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.ebfbdff82c58fp-3));
-    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.62e42fefa39efp-1));
-    root = _mm512_permutex2var_pd(lo, k, hi);
-    p = _mm512_fmadd_pd(_mm512_mul_pd(p, r), root, root);
-    k = _mm512_slli_epi64(_mm512_srli_epi64(k, 4), 52);
-    return _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(p), k));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.5d897e525c216p-10));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.3b2ab6fb41213p-7));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.c6b08d6f2a289p-5));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.ebfbdff82c590p-3));
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(0x1.62e42fefa39f3p-1));
+    k = _mm512_add_epi64(_mm512_permutex2var_epi64(lo, k, hi), _mm512_slli_epi64(k, 48));
+    root = _mm512_castsi512_pd(k);
+    return _mm512_fmadd_pd(_mm512_mul_pd(p, r), root, root);
 }
 
 static void exp_rows(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,

@@ -397,6 +397,13 @@ static void modified_carry(struct emu_wave *w, const struct emu_op *op)
     set_mask_operand(w, op->d[1], pack(carry) & write);
 }
 
+/* The dword of source i that a half of v_pk_*_f32 takes. */
+static inline const uint32_t *dword(const struct emu_wave *w, const struct emu_op *op, unsigned i,
+                                    unsigned sel)
+{
+    return row(w, op->s[i]) + (sel >> i & 1 ? W : 0);
+}
+
 /* v_pk_*_f32: op_sel picks the dword for the low result, op_sel_hi for the high one. */
 static void pair_rows(struct emu_wave *w, const struct emu_op *op)
 {
@@ -407,6 +414,13 @@ static void pair_rows(struct emu_wave *w, const struct emu_op *op)
 
     if (op->nsplat)
         splat(w, op);
+    if (direct && !op->imm && !(w->attention & EMU_A_MODE)) {
+        op->row(d, NULL, dword(w, op, 0, insn->op_sel), dword(w, op, 1, insn->op_sel),
+                dword(w, op, 2, insn->op_sel), NULL);
+        op->row(d + W, NULL, dword(w, op, 0, insn->op_sel_hi), dword(w, op, 1, insn->op_sel_hi),
+                dword(w, op, 2, insn->op_sel_hi), NULL);
+        return;
+    }
     for (unsigned half = 0; half < 2; half++) {
         unsigned sel = half ? insn->op_sel_hi : insn->op_sel,
                  neg = half ? insn->neg_hi : insn->neg_lo;
@@ -414,7 +428,7 @@ static void pair_rows(struct emu_wave *w, const struct emu_op *op)
         const uint32_t *s[3];
 
         for (unsigned i = 0; i < 3; i++) {
-            s[i] = row(w, op->s[i]) + (sel >> i & 1 ? W : 0);
+            s[i] = dword(w, op, i, sel);
             if (i >= insn->nsrc || insn->src[i].type != EMU_T_PK_F32)
                 continue;
             if (flushes(w, EMU_T_F32, 0)) {

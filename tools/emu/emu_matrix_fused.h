@@ -39,37 +39,47 @@ FORCE size_t row_offset(const struct emu_shape *s, enum layout layout, unsigned 
     return (size_t)at.item * 64 + at.lane + r % 4 * 64;
 }
 
+/* How A lies: all rows of one k, then those of the next; or of every two k, a row's pair. */
+enum order { BY_K, BY_PAIRS };
+
+FORCE float a_at(const struct emu_shape *s, const float *a, enum order order, unsigned p,
+                 unsigned i)
+{
+    return order == BY_K ? a[p * s->m + i] : a[p / 2 * 2 * s->m + 2 * i + p % 2];
+}
+
 /* `rows` by `cols` vectors of the sum stay in registers over all of k. */
 FORCE void fused_tile(const struct emu_shape *s, unsigned i, unsigned j, unsigned rows,
-                      unsigned cols, const float *a, const float *b, const float *c, float *d,
-                      enum layout from, enum layout to)
+                      unsigned cols, const float *a, enum order order, const float *b,
+                      const float *c, float *d, enum layout from, enum layout to)
 {
     const unsigned width = s->n < F ? s->n : F;
     wide sum[8];
     for (unsigned r = 0; r < rows; r++)
         for (unsigned q = 0; q < cols; q++)
             sum[r * cols + q] = load_wide(c + row_offset(s, from, i, r) + j + q * F, width);
-    for (unsigned p = 0; p < s->k; p++)
-        for (unsigned q = 0; q < cols; q++) {
-            wide y = load_wide(b + p * s->n + j + q * F, width);
-            for (unsigned r = 0; r < rows; r++) {
-                wide x = a[p * s->m + i + r] - (wide){0};
-                sum[r * cols + q] = fused_step(x, y, sum[r * cols + q]);
+    for (unsigned at = 0; at < s->k; at += order == BY_PAIRS ? 2 : 1)
+        for (unsigned p = at; p < at + (order == BY_PAIRS ? 2 : 1); p++)
+            for (unsigned q = 0; q < cols; q++) {
+                wide y = load_wide(b + p * s->n + j + q * F, width);
+                for (unsigned r = 0; r < rows; r++) {
+                    wide x = a_at(s, a, order, p, i + r) - (wide){0};
+                    sum[r * cols + q] = fused_step(x, y, sum[r * cols + q]);
+                }
             }
-        }
     for (unsigned r = 0; r < rows; r++)
         for (unsigned q = 0; q < cols; q++)
             memcpy(d + row_offset(s, to, i, r) + j + q * F, &sum[r * cols + q], width * sizeof *d);
 }
 
 /* a[k][m], b[k][n]. Constant shapes let the compiler unroll. d may be c. */
-FORCE void fused(const struct emu_shape *s, const float *a, const float *b, const float *c,
-                 enum layout from, float *d, enum layout to)
+FORCE void fused(const struct emu_shape *s, const float *a, enum order order, const float *b,
+                 const float *c, enum layout from, float *d, enum layout to)
 {
     const unsigned cols = s->n <= F ? 1 : s->n / F < 4 ? s->n / F : 4, rows = 8 / cols;
     for (unsigned j = 0; j < s->n; j += cols * F)
         for (unsigned i = 0; i < s->m; i += rows)
-            fused_tile(s, i, j, s->m < rows ? s->m : rows, cols, a, b, c, d, from, to);
+            fused_tile(s, i, j, s->m < rows ? s->m : rows, cols, a, order, b, c, d, from, to);
 }
 
 /* The low and the high halves of n dwords as bf16, n a multiple of 16. */
@@ -85,7 +95,24 @@ FORCE void split_bf16(float *lo, float *hi, const uint32_t *from, unsigned n)
     }
 }
 
-/* The same as f16. */
+/* The halves of n dwords as f16, in order; n is a multiple of 16. */
+FORCE void widen_f16(float *to, const uint32_t *from, unsigned n)
+{
+#if defined(EMU_AVX512)
+    for (unsigned l = 0; l < n; l += 8)
+        _mm512_storeu_ps(to + 2 * l, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + l))));
+#elif defined(EMU_AVX2)
+    for (unsigned l = 0; l < n; l += 4)
+        _mm256_storeu_ps(to + 2 * l, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + l))));
+#else
+    for (unsigned l = 0; l < n; l++) {
+        to[2 * l] = half((uint16_t)from[l]);
+        to[2 * l + 1] = half((uint16_t)(from[l] >> 16));
+    }
+#endif
+}
+
+/* The low and the high halves of n dwords as f16. */
 FORCE void split_f16(float *lo, float *hi, const uint32_t *from, unsigned n)
 {
 #if defined(EMU_AVX512)

@@ -60,7 +60,7 @@ FORCE float element(uint32_t x, enum emu_elem type)
  * g of m lanes belongs to block g % blocks and begins at k = per * (g / blocks). out[block][k][m].
  */
 FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned k, unsigned blocks,
-                  float *out)
+                  enum order order, float *out)
 {
     const unsigned per = k * m * blocks / 64, bits = elem_bits(type), in_dword = 32 / bits;
     const bool split = bits == 16 && m % 16 == 0;
@@ -68,7 +68,9 @@ FORCE void gather(const uint32_t *rows, enum emu_elem type, unsigned m, unsigned
         for (unsigned e = 0; e < per; e += split ? 2 : 1) {
             float *to = out + (g % blocks * k + g / blocks * per + e) * m;
             const uint32_t *from = rows + e / in_dword * 64 + g * m;
-            if (split && type == EMU_EL_F16)
+            if (order == BY_PAIRS)
+                widen_f16(to, from, m);
+            else if (split && type == EMU_EL_F16)
                 split_f16(to, to + m, from, m);
             else if (split)
                 split_bf16(to, to + m, from, m);
@@ -166,8 +168,8 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
     if (s->sparse)
         gather_sparse(w, op, s, a);
     else
-        gather(emu_row(w, op->s[0]), s->a, s->m, s->k, s->blocks, a);
-    gather(rows_b, s->b, s->n, s->k, s->blocks, b);
+        gather(emu_row(w, op->s[0]), s->a, s->m, s->k, s->blocks, BY_K, a);
+    gather(rows_b, s->b, s->n, s->k, s->blocks, BY_K, b);
     gather_c(w, op, s, s->sparse ? 3 : 2, c);
     for (unsigned i = 0; i < s->blocks; i++) {
         unsigned from = s->sparse ? 0 : emu_cbsz_block(op->insn, i);
@@ -188,15 +190,17 @@ FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct 
 {
     float a[MAX_A], b[MAX_A], *d = (float *)emu_row(w, op->d[0]);
     const struct emu_operand *c = &op->insn->src[2];
-    gather(emu_row(w, op->s[0]), s->a, s->m, s->k, 1, a);
-    gather(emu_row(w, op->s[1]), s->b, s->n, s->k, 1, b);
+    /* Sorting what two columns of vectors share costs more than finding it in pairs. */
+    const enum order order = s->a == EMU_EL_F16 && s->n > F ? BY_PAIRS : BY_K;
+    gather(emu_row(w, op->s[0]), s->a, s->m, s->k, 1, order, a);
+    gather(emu_row(w, op->s[1]), s->b, s->n, s->k, 1, BY_K, b);
     if (c->kind == EMU_OPK_CONST || c->kind == EMU_OPK_LITERAL) {
         float row[MAX_N];
         for (unsigned j = 0; j < s->n; j++)
             row[j] = from_bits((uint32_t)c->value);
-        fused(s, a, b, row, ONE_ROW, d, IN_REGISTERS);
+        fused(s, a, order, b, row, ONE_ROW, d, IN_REGISTERS);
     } else {
-        fused(s, a, b, (const float *)emu_row(w, op->s[2]), IN_REGISTERS, d, IN_REGISTERS);
+        fused(s, a, order, b, (const float *)emu_row(w, op->s[2]), IN_REGISTERS, d, IN_REGISTERS);
     }
 }
 
@@ -246,7 +250,7 @@ static void wmma_fused(const uint32_t *a, const uint32_t *b, unsigned lanes, boo
     float x[256], y[256];
     wmma_operand(x, a, lanes, bf16);
     wmma_operand(y, b, lanes, bf16);
-    fused(&shape, x, y, (const float *)c, ROW_MAJOR, (float *)d, ROW_MAJOR);
+    fused(&shape, x, BY_K, y, (const float *)c, ROW_MAJOR, (float *)d, ROW_MAJOR);
 }
 
 static void f16_to_f32(float *to, const uint16_t *from, unsigned n)

@@ -214,11 +214,11 @@ static void fused_shape(const struct emu_dot *d, const float *a, const float *b,
     static const struct emu_shape small = {.m = 16, .n = 16, .k = 16, .blocks = 1};
     const struct emu_shape s = {.m = d->m, .n = d->n, .k = d->k, .blocks = 1};
     if (s.m == 32 && s.n == 32 && s.k == 8)
-        fused(&big, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+        fused(&big, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
     else if (s.m == 16 && s.n == 16 && s.k == 16)
-        fused(&small, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+        fused(&small, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
     else
-        fused(&s, a, b, c, ROW_MAJOR, c, ROW_MAJOR);
+        fused(&s, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
 }
 
 static void exact_shape(const struct emu_dot *d, const float *a, const float *b, float *c)

@@ -113,7 +113,8 @@ struct emu_op {
     uint16_t d[2];
     uint16_t s[6];
     uint16_t sgpr[4]; /* for each splat row: scalar index, + EMU_SPLAT_MASK for a lane mask */
-    int32_t imm;      /* simm16, memory offset; rows: bits of the sources that are modified */
+    int32_t imm;      /* simm16, memory offset; rows: bits of the sources that are modified; pairs
+                       * of f32: signs or clamp are */
     int32_t target;   /* branch: index of the op jumped to, or -1 */
     uint8_t dwords;   /* distance to the next op */
     uint8_t next;     /* to the next one that does something in plain mode */
