@@ -41,7 +41,8 @@ for compiler in g++ clang++-19; do
     done
 done
 
-# aotriton/*.h of every release: each alone; all of them in every way that consumers compile
+# aotriton/*.h of every release: each alone; flash.h, which includes the others, in every way that
+# consumers compile, and so the others of the first and the last release
 cxx() { # VERSION COMPILER FLAGS... HEADER
     version=$1
     shift
@@ -71,8 +72,16 @@ for version in 0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0; do
     sed -e "s/@AOTRITON_MAJOR@/$1/" -e "s/@AOTRITON_MINOR@/$2/" -e "s/@AOTRITON_PATCH@/$3/" \
         -e 's/@AOTRITON_ENABLE_SUFFIX@/0/' -e 's/@AOTRITON_NAME_SUFFIX@//' \
         "$srcdir/include/aotriton/config.h.in" >"$work/$version/aotriton/config.h"
-    for header in config dtypes runtime util cpp_tune; do
-        cxx $version g++ -std=c++17 $header.h
+    for file in config dtypes runtime util cpp_tune; do
+        cxx $version g++ -std=c++17 $file.h
+        case $version in
+        0.8.2 | 0.14.0)
+            cxx $version g++ -std=c++20 $file.h
+            cxx $version clang++-19 -std=c++17 $file.h
+            cxx $version clang++-19 -x hip -nogpuinc -nogpulib --offload-host-only \
+                -std=c++17 $file.h
+            ;;
+        esac
     done
     cxx $version g++ -std=c++17 flash.h
     cxx $version g++ -std=c++20 flash.h
