@@ -345,6 +345,8 @@ static int parse_options(struct options *o, int argc, char **argv)
     }
     bool complete =
         o->matrix && (o->list || (o->kernels && o->clang && o->bundler && o->pack && o->output));
+    if (optind < argc)
+        fprintf(stderr, "aothip-gen: %s is no option\n", argv[optind]);
     if (optind < argc || !complete) {
         fputs(usage, stderr);
         return 3;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int complain(const char *file)
@@ -51,9 +52,32 @@ void *gen_file_read(const char *file, size_t *size)
     return bytes;
 }
 
+/* What there is under the name is a pipe or a device, or no file at all: nothing to put another in
+ * the place of, nor to be read to its end. */
+static bool is_irregular(const char *file)
+{
+    struct stat st;
+    return !stat(file, &st) && !S_ISREG(st.st_mode);
+}
+
+static int write_directly(const char *file, const void *bytes, size_t size)
+{
+    FILE *f = fopen(file, "wb");
+    bool good = f && fwrite(bytes, 1, size, f) == size && !fflush(f);
+    if (!good)
+        complain(file);
+    if (f && fclose(f) && good) {
+        complain(file);
+        good = false;
+    }
+    return good ? 0 : -1;
+}
+
 int gen_file_write(const char *file, const void *bytes, size_t size)
 {
     char *temporary;
+    if (is_irregular(file))
+        return write_directly(file, bytes, size);
     if (asprintf(&temporary, "%s.tmp%ld", file, (long)getpid()) < 0)
         return complain(file);
     FILE *f = fopen(temporary, "wb");
@@ -73,7 +97,7 @@ int gen_file_write(const char *file, const void *bytes, size_t size)
 int gen_file_update(const char *file, const void *bytes, size_t size)
 {
     size_t old_size;
-    FILE *f = fopen(file, "rb");
+    FILE *f = is_irregular(file) ? NULL : fopen(file, "rb");
     char *old = f ? read_stream(f, &old_size) : NULL;
     bool same = old && old_size == size && !memcmp(old, bytes, size);
     if (f)

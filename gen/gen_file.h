@@ -14,7 +14,7 @@ void *gen_file_read(const char *file, size_t *size);
 
 /*
  * Writes under a temporary name in the same directory and renames. Returns 0, or -1 after printing
- * why to stderr; the file is then as it was.
+ * why to stderr; the file is then as it was. Into a pipe or a device the bytes go directly.
  */
 int gen_file_write(const char *file, const void *bytes, size_t size);
 

@@ -169,7 +169,8 @@ static int read_kernels(const struct options *o, const struct matrix *m, struct 
     int gpu = matrix_find_gpu(m, o->gpu), errors = 0;
     list->kernel = calloc((size_t)m->kernel_count, sizeof(*list->kernel));
     if (gpu < 0 || !list->kernel) {
-        fprintf(stderr, "aothip-pack: %s\n", gpu < 0 ? "unknown GPU" : "out of memory");
+        fprintf(stderr, "aothip-pack: %s%s\n", gpu < 0 ? "unknown GPU " : "out of memory",
+                gpu < 0 ? o->gpu : "");
         return -1;
     }
     for (int i = 0; i < m->kernel_count; i++) {

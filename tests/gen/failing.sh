@@ -58,4 +58,23 @@ ok "aothip-pack without a command is a usage error"
 ok "aothip-gen --help"
 "$build/gen/aothip-pack" --help | grep -q signature
 ok "aothip-pack --help"
+
+# A pipe or a device is written to, neither replaced by a file nor read to its end.
+generate --gpus=gfx1100
+mkfifo pipe
+cat pipe >received &
+timeout 20 "$build/gen/aothip-gen" --matrix=small.def --kernels=src --clang="$DEVICE_CLANG" \
+    --bundler="$OFFLOAD_BUNDLER" --pack="$build/gen/aothip-pack" --gpus=gfx1100 --output=pipe
+[ $? -eq 0 ] || kill $!
+wait $!
+[ -p pipe ] && cmp -s received build.ninja
+ok "a pipe receives the ninja file"
+generate --output=/dev/full >log 2>&1
+[ $? -eq 1 ]
+ok "a full device is a failure"
+contains log '/dev/full: No space left on device' "and named"
+"$build/gen/aothip-gen" --matrix=small.def --list >/dev/full 2>log
+[ $? -eq 1 ]
+ok "so is a list that cannot be printed"
+contains log 'standard output cannot be written' "and told"
 plan
