@@ -74,61 +74,53 @@ static inline enum aothip_status run_plan(struct plan *plan, const struct call *
     return AOTHIP_OK;
 }
 
-static inline enum aothip_status attn_fwd(struct aothip_context *context,
-                                          const struct aothip_attn_fwd_params *params,
-                                          hipStream_t stream, struct status *why)
+/* Attention, or its probs alone. */
+enum forward { ATTENTION, PROBS };
+
+static inline enum aothip_status run_forward(struct aothip_context *context,
+                                             const struct aothip_attn_fwd_params *params,
+                                             hipStream_t stream, enum forward what,
+                                             struct status *why)
 {
     struct validate_fwd checked;
     struct plan plan;
     if (validate_attn_fwd(params, &checked, why))
         return why->code;
-    if (!plan_begin(&plan, context, stream, why) && !plan_attn_fwd(&plan, &checked, why)) {
+    if (what == PROBS && !checked.params->probs.data)
+        return status_set(why, AOTHIP_E_ARGUMENT, "probs: data is NULL");
+    if (!plan_begin(&plan, context, stream, why) &&
+        !(what == PROBS ? plan_attn_probs(&plan, checked.params, why)
+                        : plan_attn_fwd(&plan, &checked, why))) {
         const struct call call = {checked.params, NULL};
         run_plan(&plan, &call, why);
     }
     plan_end(&plan);
     return why->code;
+}
+
+static inline enum aothip_status forward(struct aothip_context *context,
+                                         const struct aothip_attn_fwd_params *params,
+                                         hipStream_t stream, enum forward what)
+{
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    status_clear(&why);
+    if (run_forward(context, params, stream, what, &why) == AOTHIP_OK)
+        return AOTHIP_OK;
+    return status_publish(&why, module_log(context));
 }
 
 enum aothip_status aothip_attn_fwd(struct aothip_context *context,
                                    const struct aothip_attn_fwd_params *params, void *stream)
 {
-    struct status why;
-    if (!context)
-        return status_refuse_null("context");
-    status_clear(&why);
-    if (attn_fwd(context, params, stream, &why) == AOTHIP_OK)
-        return AOTHIP_OK;
-    return status_publish(&why, module_log(context));
-}
-
-static enum aothip_status attn_probs(struct aothip_context *context,
-                                     const struct aothip_attn_fwd_params *params,
-                                     hipStream_t stream, struct status *why)
-{
-    struct validate_fwd checked;
-    struct plan plan;
-    if (validate_attn_fwd(params, &checked, why))
-        return why->code;
-    if (!checked.params->probs.data)
-        return status_set(why, AOTHIP_E_ARGUMENT, "probs: data is NULL");
-    if (!plan_begin(&plan, context, stream, why) && !plan_attn_probs(&plan, checked.params, why)) {
-        const struct call call = {checked.params, NULL};
-        run_plan(&plan, &call, why);
-    }
-    plan_end(&plan);
-    return why->code;
+    return forward(context, params, stream, ATTENTION);
 }
 
 enum aothip_status aothip_attn_probs(struct aothip_context *context,
                                      const struct aothip_attn_fwd_params *params, void *stream)
 {
-    struct status why;
-    if (!context)
-        return status_refuse_null("context");
-    status_clear(&why);
-    attn_probs(context, params, stream, &why);
-    return status_publish(&why, module_log(context));
+    return forward(context, params, stream, PROBS);
 }
 
 static enum aothip_status attn_bwd(struct aothip_context *context,
