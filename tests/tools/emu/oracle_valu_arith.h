@@ -108,7 +108,7 @@ static uint64_t extremum(struct oracle_lane *x, const struct sf_format *f, uint6
             return quieted(f, b);
     }
     if (an && bn) {
-        x->any_nan = true;
+        x->any_nan = x->gfx11 || !sf_is_quiet_bits(f, a) || !sf_is_quiet_bits(f, b);
         return x->gfx11 ? a : b;
     }
     if (an)

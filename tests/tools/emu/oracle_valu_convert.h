@@ -130,8 +130,12 @@ static uint64_t f32_to_8(struct oracle_lane *x, const struct sf_format *f, uint6
     return sf_pack8(f, load(x, &sf_f32, a), x->mode & MODE_FP16_OVFL);
 }
 
-/* Stochastic rounding: random bits are added below the last bit that stays, then truncation. How
- * many random bits take part is not documented: 20 of them may lose a sum of exactly one. */
+/*
+ * Stochastic rounding: random bits are added below the last bit that stays, then truncation; the
+ * text sets a rounding mode of its own, so MODE has no say. It adds the random bits to the mantissa
+ * alone and rounds to nearest what follows, which would be biased; silicon was seen not to be. For
+ * results below the least normal one it does not say to which place they are added.
+ */
 static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t random)
 {
     struct sf v = load(x, &sf_f32, a);
@@ -140,7 +144,7 @@ static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t 
 
     if (v.cls != SF_IS_FINITE)
         return sf_pack8(f, v, x->mode & MODE_FP16_OVFL);
-    if (v.denormal || v.exp + 23 < 1 - bias || round_of(x, &sf_f32)) { /* not documented */
+    if (v.denormal || v.exp + 23 < 1 - bias) { /* not documented */
         x->open = 1;
         return 0;
     }

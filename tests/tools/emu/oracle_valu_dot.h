@@ -39,9 +39,10 @@ static uint64_t dot2(struct oracle_lane *x, const struct sf_format *in, const st
     if (in == &sf_bf16 && (al.denormal || ah.denormal || bl.denormal || bh.denormal ||
                            !oracle_env(x->mode, in).denorm_in))
         x->open = 1; /* which field of MODE rules bf16 is not documented */
-    if (in == out && (r != SF_NEAREST || !oracle_env(x->mode, in).denorm_in ||
-                      !oracle_env(x->mode, in).denorm_out))
-        x->open = 1; /* where the steps round and flush */
+    if (in == out && in == &sf_bf16 && r != SF_NEAREST)
+        x->open = 1; /* again, which field rules */
+    if (in == out && (!oracle_env(x->mode, in).denorm_in || !oracle_env(x->mode, in).denorm_out))
+        x->open = 1; /* where the steps flush */
     permit(x, pack(x, out, sf_add(pair, acc, r)));
     return pack(x, out, sf_fma(ah, bh, load(x, out, step), r));
 }
@@ -64,8 +65,8 @@ static uint64_t dot2_16(struct oracle_lane *x, const struct sf_format *f, uint64
     struct sf al = load(x, f, LO(a)), ah = load(x, f, HI(a));
     struct sf bl = load(x, f, LO(b)), bh = load(x, f, HI(b));
 
-    wide = pack_as(&sf_f32, sf_fma(al, bl, load(x, f, c), SF_NEAREST), SF_NEAREST, true);
-    wide = pack_as(&sf_f32, sf_fma(ah, bh, sf_unpack(&sf_f32, wide), SF_NEAREST), SF_NEAREST, true);
+    wide = pack(x, &sf_f32, sf_fma(al, bl, load(x, f, c), round_of(x, &sf_f32)));
+    wide = pack(x, &sf_f32, sf_fma(ah, bh, sf_unpack(&sf_f32, wide), round_of(x, &sf_f32)));
     permit(x, pack(x, f, sf_unpack(&sf_f32, wide)));
     return r;
 }

@@ -104,6 +104,14 @@ static uint64_t rsq(struct oracle_lane *x, const struct sf_format *f, uint64_t a
     return r;
 }
 
+/* One place further in the direction of rounding: what a table that is off by less gives. */
+static uint64_t beyond(uint64_t f16, enum sf_round round)
+{
+    bool grows = f16 >> 15 ? round == SF_DOWN : round == SF_UP;
+
+    return grows ? f16 + 1 : f16 - 1;
+}
+
 static uint64_t turn(struct oracle_lane *x, const struct sf_format *f, uint64_t a,
                      enum sf_function fn)
 {
@@ -116,8 +124,13 @@ static uint64_t turn(struct oracle_lane *x, const struct sf_format *f, uint64_t 
         permit(x, pack(x, f, sf_neg(r)));
     else if (v.denormal) /* flushed or not, to which zero */
         x->open = 1;
-    else if (f == &sf_f16 && round_of(x, f)) /* MODE rounding a table's value is not documented */
-        x->open = 1;
+    else if (f == &sf_f16 && round_of(x, f)) {
+        uint64_t d = pack(x, f, r);
+
+        if (d & 0x7fff)
+            permit(x, beyond(d, round_of(x, f)));
+        return d;
+    }
     return pack_as(f, r, SF_NEAREST, oracle_env(x->mode, f).denorm_out);
 }
 
