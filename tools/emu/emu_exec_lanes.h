@@ -294,7 +294,7 @@ static void convert_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const u
 #ifdef EMU_V4
 /*
  * v_exp_f32, sixteen lanes at a time: x = n + j / 16 + r, |r| <= 1 / 32, and 2^x = 2^n 2^(j/16)
- * 2^r, of which 2^(j/16) is looked up and 2^r the polynomial of degree 6 with the least error. The
+ * 2^r, of which 2^(j/16) is looked up and 2^r a polynomial of degree 6, fitted to that range. The
  * looked-up bits lack j / 16 of the exponent, so that adding 16 n + j to the exponent's fraction
  * multiplies by 2^n. Rounded to f32 this is for every x what exp_f32 says.
  */
