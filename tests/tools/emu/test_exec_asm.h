@@ -32,6 +32,7 @@ struct asm_result {
     char fault[2048]; /* the emulator's report, "" when it ran */
 };
 
+/* A processor's name may be followed by further options of the assembler. */
 static const char *const asm_gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
 
 static inline bool asm_is_wide(const char *gpu)
@@ -48,7 +49,7 @@ static inline const char *asm_tool(const char *variable, const char *standard)
 
 static inline void asm_write(FILE *f, const char *gpu, const void *body)
 {
-    bool wide = asm_is_wide(gpu);
+    bool wide = asm_is_wide(gpu), wave64 = wide || strstr(gpu, "wavefrontsize64");
 
     fprintf(f,
             ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
@@ -59,7 +60,9 @@ static inline void asm_write(FILE *f, const char *gpu, const void *body)
             ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
             ".amdhsa_group_segment_fixed_size 1024\n.amdhsa_next_free_vgpr 64\n"
             ".amdhsa_next_free_sgpr 64\n.amdhsa_float_denorm_mode_32 3\n%s.end_amdhsa_kernel\n",
-            wide ? ".amdhsa_accum_offset 32\n" : ".amdhsa_wavefront_size32 1\n");
+            wide     ? ".amdhsa_accum_offset 32\n"
+            : wave64 ? ".amdhsa_wavefront_size32 0\n"
+                     : ".amdhsa_wavefront_size32 1\n");
     fprintf(f,
             ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n"
             "  - .name: k\n    .symbol: k.kd\n    .kernarg_segment_size: 8\n"
@@ -68,7 +71,7 @@ static inline void asm_write(FILE *f, const char *gpu, const void *body)
             "    .vgpr_count: 64\n    .max_flat_workgroup_size: 1024\n    .args:\n"
             "      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
             "...\n.end_amdgpu_metadata\n",
-            wide ? 64 : 32);
+            wave64 ? 64 : 32);
 }
 
 /* Skips the whole test when the assembler or the linker is missing. */
@@ -131,7 +134,7 @@ static inline char *asm_build(const char *gpu, const char *body)
 static inline unsigned asm_device(const char *gpu)
 {
     for (unsigned i = 0; i < 4; i++)
-        if (strcmp(asm_gpus[i], gpu) == 0)
+        if (strncmp(asm_gpus[i], gpu, strlen(asm_gpus[i])) == 0)
             return i;
     return 0;
 }

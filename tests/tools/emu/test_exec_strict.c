@@ -16,6 +16,7 @@ struct plant {
 #define ALTERNATE                                                                                  \
     "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
     "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
+#define WAVE64 "gfx1100 -mattr=+wavefrontsize64"
 /* Registers with something in them; the 64-bit values are tiny. */
 #define FOUR "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\n"
 #define ZEROS_8 FOUR "v_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
@@ -259,6 +260,18 @@ static const struct plant plants[] = {
     {"gfx1100", 32, NULL,
      "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_mov_b32 v1, v1\n"
      "v_permlanex16_b32 v1, v1, 0, 0\n" STORE_V1},
+    {WAVE64, 64, "registers written before and after EXEC was are read, the first v1",
+     "v_mov_b32 v1, v0\ns_mov_b64 exec, -1\nv_mov_b32 v2, v0\nv_add_f32 v1, v1, v2\n"},
+    {WAVE64, 64, NULL,
+     "v_mov_b32 v1, v0\ns_mov_b64 exec, -1\nv_mov_b32 v2, v0\ns_waitcnt_depctr 0xfff\n"
+     "v_add_f32 v1, v1, v2\n" STORE_V1},
+    {WAVE64, 64,
+     "s10 was a mask of VALU, then written by SALU: missing s_waitcnt_depctr sa_sdst(0)",
+     "s_mov_b64 s[10:11], 0\nv_cndmask_b32 v1, v0, v5, s[10:11]\ns_mov_b32 s10, 1\n"
+     "s_add_u32 s12, s10, 1\n"},
+    {WAVE64, 64, NULL,
+     "s_mov_b64 s[10:11], 0\nv_cndmask_b32 v1, v0, v5, s[10:11]\ns_mov_b32 s10, 1\n"
+     "s_waitcnt_depctr 0xfffe\ns_add_u32 s12, s10, 1\n" STORE_V1},
     /* matrix */
     {"gfx942", 32, "inactive lanes",
      "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 3\nv_mfma_f32_16x16x16_f16 v[16:19], v[10:11], "
