@@ -251,7 +251,7 @@ static const char division[] =
     "global_load_dword v2, v5, s[2:3]\nglobal_load_dword v3, v5, s[2:3] offset:1024\n"
     "s_waitcnt vmcnt(0)\n"
     "v_div_scale_f32 v8, %s, v3, v3, v2\nv_div_scale_f32 v9, vcc%s, v2, v3, v2\n"
-    "v_rcp_f32 v10, v8\ns_nop 0\nv_fma_f32 v11, -v8, v10, 1.0\nv_fma_f32 v10, v11, v10, v10\n"
+    "v_rcp_f32 v10, v8\n%s\nv_fma_f32 v11, -v8, v10, 1.0\nv_fma_f32 v10, v11, v10, v10\n"
     "v_mul_f32 v11, v9, v10\nv_fma_f32 v12, -v8, v11, v9\nv_fma_f32 v11, v12, v10, v11\n"
     "v_fma_f32 v8, -v8, v11, v9\ns_nop 4\nv_div_fmas_f32 v8, v8, v10, v11\n"
     "v_div_fixup_f32 v1, v8, v3, v2\ns_nop 4\n" STORE_V1;
@@ -290,7 +290,8 @@ static void check_division(const char *gpu)
     hipFunction_t kernel;
     void *p = NULL, *args[] = {&p};
 
-    snprintf(body, sizeof body, division, wide ? "s[10:11]" : "s10", wide ? "" : "_lo");
+    snprintf(body, sizeof body, division, wide ? "s[10:11]" : "s10", wide ? "" : "_lo",
+             wide ? "s_nop 0" : "s_waitcnt_depctr 0xfff");
     memset(words, 0, sizeof words);
     fill_operands(words);
     image = asm_build(gpu, body);

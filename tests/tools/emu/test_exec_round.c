@@ -45,7 +45,7 @@ static const char division[] =
     "global_load_%s v[6:7], v5, s[2:3] offset:512\ns_waitcnt vmcnt(0)\n"
     "v_div_scale_f64 v[8:9], %s, v[6:7], v[6:7], v[2:3]\n"
     "v_div_scale_f64 v[10:11], vcc%s, v[2:3], v[6:7], v[2:3]\n"
-    "v_rcp_f64 v[12:13], v[8:9]\ns_nop 4\nv_fma_f64 v[14:15], -v[8:9], v[12:13], 1.0\n"
+    "v_rcp_f64 v[12:13], v[8:9]\n%s\nv_fma_f64 v[14:15], -v[8:9], v[12:13], 1.0\n"
     "v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\n"
     "v_fma_f64 v[14:15], -v[8:9], v[12:13], 1.0\n"
     "v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\n"
@@ -92,7 +92,7 @@ static void divide(const char *gpu)
     unsigned bad = 0;
 
     snprintf(body, sizeof body, division, size, size, wide ? "s[10:11]" : "s10", wide ? "" : "_lo",
-             size);
+             wide ? "s_nop 4" : "s_waitcnt_depctr 0xfff", size);
     for (uint64_t seed = 1; seed <= 4; seed++) {
         fill_doubles(in, seed);
         if (!run_words(gpu, body, in, out)) {
