@@ -415,10 +415,12 @@ static void pair_rows(struct emu_wave *w, const struct emu_op *op)
     if (op->nsplat)
         splat(w, op);
     if (direct && !op->imm && !(w->attention & EMU_A_MODE)) {
-        op->row(d, NULL, dword(w, op, 0, insn->op_sel), dword(w, op, 1, insn->op_sel),
-                dword(w, op, 2, insn->op_sel), NULL);
-        op->row(d + W, NULL, dword(w, op, 0, insn->op_sel_hi), dword(w, op, 1, insn->op_sel_hi),
-                dword(w, op, 2, insn->op_sel_hi), NULL);
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned sel = half ? insn->op_sel_hi : insn->op_sel;
+            const uint32_t *s2 = dword(w, op, 2, sel); /* rows of poison read four sources */
+
+            op->row(d + half * W, NULL, dword(w, op, 0, sel), dword(w, op, 1, sel), s2, s2);
+        }
         return;
     }
     for (unsigned half = 0; half < 2; half++) {
