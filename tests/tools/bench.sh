@@ -141,7 +141,7 @@ exits 0 'a preset' timed 1 --repeat 1 --warm-up 0 --preset strix-halo
 ok 'has its rows'
 ! awk 'NR > 1 && length > 80' out | grep -q .
 ok 'in 80 columns'
-if command -v script >/dev/null; then # a terminal for it
+if script -qec true /dev/null >/dev/null 2>&1; then # a terminal can be had for it
     exits 0 'on a terminal' env AOTHIP_HIP_LIBRARY="$fake" FAKE_HIP_TARGET="$first" \
         FAKE_HIP_TIMES=1 script -qec "$bench $shape $shape" /dev/null
     contains out 'shape 1 of 2' 'it tells how far it is'
