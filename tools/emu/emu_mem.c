@@ -444,7 +444,7 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
 static bool resolve(const struct emu_memory *m, uint64_t addr, uint64_t n, uint8_t **host,
                     uint8_t **init, const char *what, char *err, size_t errlen)
 {
-    size_t i = above(m->bases, m->count, addr);
+    size_t i = m->count ? above(m->bases, m->count, addr) : 0;
     const struct emu_block *b = i ? m->blocks[i - 1] : NULL;
     *init = NULL;
     if (b && addr - b->base < b->size) {
