@@ -30,7 +30,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_dense.h \
 	tools/emu/emu_exec_div.h tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h \
 	tools/emu/emu_exec_modify.h tools/emu/emu_exec_partition.h \
-	tools/emu/emu_exec_trans.h \
+	tools/emu/emu_exec_rows.h tools/emu/emu_exec_trans.h \
 	tools/emu/emu_exec_prepare.c \
 	tools/emu/emu_exec_scalar.c \
 	tools/emu/emu_exec_table.c \
