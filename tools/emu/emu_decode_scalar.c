@@ -52,7 +52,8 @@ static bool decode_sopk(struct emu_reader *r)
         if (!emu_read_sgpr(r, sdst, r->sig->dst[0], &in->dst[0]))
             return false;
         in->ndst = 1;
-        if (starts(name, "s_addk") || starts(name, "s_mulk") || starts(name, "s_cmovk")) {
+        if (starts(name, "s_addk") || starts(name, "s_mulk") || starts(name, "s_cmovk") ||
+            !strcmp(name, "s_subvector_loop_end")) {
             in->src[0] = in->dst[0];
             in->src[0].flags = EMU_OPF_IMPLICIT;
             in->nsrc = 1;

@@ -149,9 +149,11 @@ void emu_resolve_dpp(struct emu_permute *p, const struct emu_insn *insn);
 void emu_vopd(struct emu_wave *w, const struct emu_op *op);
 void emu_with_specials(struct emu_wave *w, const struct emu_op *op);
 
-/* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_cross.c. */
+/* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_fork.c,
+ * emu_exec_cross.c. */
 extern const struct emu_sem emu_sem_scalar[];
 extern const struct emu_sem emu_sem_flow[];
+extern const struct emu_sem emu_sem_fork[];
 extern const struct emu_sem emu_sem_cross[];
 
 static inline const struct emu_program *emu_program_of(const struct emu_wave *w)
@@ -175,6 +177,17 @@ void emu_run_mode(struct emu_wave *w, const struct emu_op *op);
 void emu_init_wave(struct emu_wave *w);
 
 void emu_jump(struct emu_wave *w, uint64_t address);
+void emu_end_wave(struct emu_wave *w);
+
+/* Bits of MODE on gfx9. */
+#define EMU_MODE_GPR_IDX (UINT32_C(1) << 27)
+#define EMU_MODE_VSKIP (UINT32_C(1) << 28)
 void emu_set_mode(struct emu_wave *w, uint32_t mode);
+
+/* Does s_setvskip keep op from being issued? Scalar instructions stand first in enum emu_enc. */
+static inline bool emu_skipped(const struct emu_wave *w, const struct emu_op *op)
+{
+    return w->attention & EMU_A_VSKIP && op->insn && op->insn->enc > EMU_SMEM;
+}
 
 #endif

@@ -21,6 +21,12 @@ static void fault_trapped(struct emu_wave *w, const struct emu_op *op)
     emu_fault(w, 0, "%s is not executed by design", emu_rows[op->insn->row].name);
 }
 
+static void fault_gds(struct emu_wave *w, const struct emu_op *op)
+{
+    emu_fault(w, 0, "%s gds: compute kernels have no global data share",
+              emu_rows[op->insn->row].name);
+}
+
 static void fault_registers(struct emu_wave *w, const struct emu_op *op)
 {
     (void)op;
@@ -43,7 +49,10 @@ void emu_with_specials(struct emu_wave *w, const struct emu_op *op)
     w->s[EMU_S_SCC] = w->scc;
     w->s[EMU_S_VCCZ] = vcc == 0;
     w->s[EMU_S_EXECZ] = emu_exec(w) == 0;
-    inner->fn(w, inner);
+    if (w->attention & EMU_A_MODE && inner->flags & EMU_B_MODE)
+        emu_run_mode(w, inner);
+    else
+        inner->fn(w, inner);
 }
 
 /* ---- operands ---- */
@@ -510,6 +519,8 @@ void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn
     op->cls = insn->enc < EMU_SMEM ? EMU_C_SALU : EMU_C_VALU;
     if (insn->flags & EMU_F_TRAPPED) {
         op->fn = fault_trapped;
+    } else if (insn->enc == EMU_DS && insn->mem & EMU_M_GDS) {
+        op->fn = fault_gds;
     } else if (insn->enc == EMU_VOPD) {
         bind_vopd(b, op);
     } else if (strcmp(row->sem, "v_pk_mov_b32") == 0) {

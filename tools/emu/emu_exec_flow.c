@@ -100,10 +100,15 @@ static void call(struct emu_wave *w, const struct emu_op *op)
     branch(w, op);
 }
 
+void emu_end_wave(struct emu_wave *w)
+{
+    stop(w, EMU_ENDED);
+}
+
 static void endpgm(struct emu_wave *w, const struct emu_op *op)
 {
     (void)op;
-    stop(w, EMU_ENDED);
+    emu_end_wave(w);
 }
 
 static void barrier(struct emu_wave *w, const struct emu_op *op)
@@ -145,6 +150,12 @@ static void sendmsg(struct emu_wave *w, const struct emu_op *op)
     emu_fault(w, 0, "message %u is for graphics or the driver", id);
 }
 
+static void sendmsg_halt(struct emu_wave *w, const struct emu_op *op)
+{
+    sendmsg(w, op);
+    emu_fault(w, 0, "the wave halts itself");
+}
+
 /* gfx11: messages that answer. Nothing here has a doorbell or a trap handler; time is instructions.
  */
 static uint64_t answer(struct emu_wave *w, const struct emu_op *op)
@@ -177,11 +188,16 @@ static void sendmsg_rtn64(struct emu_wave *w, const struct emu_op *op)
 
 void emu_set_mode(struct emu_wave *w, uint32_t mode)
 {
+    bool gfx9 = w->group->kernel->family < EMU_GFX11;
+
     w->mode = mode;
-    if ((mode & 0x2ff) == 0x2f0)
-        w->attention &= ~(uint32_t)EMU_A_MODE;
-    else
+    w->attention &= ~(uint32_t)(EMU_A_MODE | EMU_A_GPR_IDX | EMU_A_VSKIP);
+    if ((mode & 0x2ff) != 0x2f0)
         w->attention |= EMU_A_MODE;
+    if (gfx9 && mode & EMU_MODE_GPR_IDX)
+        w->attention |= EMU_A_GPR_IDX;
+    if (gfx9 && mode & EMU_MODE_VSKIP)
+        w->attention |= EMU_A_VSKIP;
 }
 
 static void round_mode(struct emu_wave *w, const struct emu_op *op)
@@ -217,7 +233,7 @@ static uint32_t hardware_register(struct emu_wave *w, unsigned id)
 
     switch (id) {
     case HW_MODE:
-        return w->mode | (w->attention & EMU_A_GPR_IDX ? UINT32_C(1) << 27 : 0);
+        return w->mode;
     case HW_STATUS:
         return w->status | w->scc | (uint32_t)!emu_exec(w) << 9 | (uint32_t)vcc_zero(w) << 10;
     case HW_TRAPSTS:
@@ -275,20 +291,18 @@ static void gpr_idx_on(struct emu_wave *w, const struct emu_op *op)
     uint32_t mode = (uint32_t)op->imm & 15;
 
     w->s[EMU_S_M0] = (w->s[EMU_S_M0] & 0xffff0f00) | (w->s[op->s[0]] & 0xff) | mode << 12;
-    w->gpr_idx_mode = mode;
-    w->attention |= EMU_A_GPR_IDX;
+    emu_set_mode(w, w->mode | EMU_MODE_GPR_IDX);
 }
 
 static void gpr_idx_off(struct emu_wave *w, const struct emu_op *op)
 {
     (void)op;
-    w->attention &= ~(uint32_t)EMU_A_GPR_IDX;
+    emu_set_mode(w, w->mode & ~EMU_MODE_GPR_IDX);
 }
 
 static void gpr_idx_mode(struct emu_wave *w, const struct emu_op *op)
 {
-    w->gpr_idx_mode = (uint32_t)op->imm & 15;
-    w->s[EMU_S_M0] = (w->s[EMU_S_M0] & 0xffff0fff) | w->gpr_idx_mode << 12;
+    w->s[EMU_S_M0] = (w->s[EMU_S_M0] & 0xffff0fff) | ((uint32_t)op->imm & 15) << 12;
 }
 
 static void gpr_idx_idx(struct emu_wave *w, const struct emu_op *op)
@@ -357,10 +371,12 @@ const struct emu_sem emu_sem_flow[] = {
     FLOW(s_call_b64, call, 0),
     FLOW(s_endpgm, endpgm, 0),
     FLOW(s_endpgm_saved, endpgm, 0),
+    FLOW(s_endpgm_ordered_ps_done, endpgm, 0),
     R(s_barrier, barrier, 0, MESSAGE),
     R(s_trap, trap, 0, MESSAGE),
     R(s_sethalt, halt, 0, MESSAGE),
     R(s_sendmsg, sendmsg, EMU_E_READ_M0, MESSAGE),
+    R(s_sendmsghalt, sendmsg_halt, EMU_E_READ_M0, MESSAGE),
     R(s_sendmsg_rtn_b32, sendmsg_rtn32, 0, MESSAGE),
     R(s_sendmsg_rtn_b64, sendmsg_rtn64, 0, MESSAGE),
     NOTHING(s_nop),

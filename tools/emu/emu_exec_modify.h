@@ -469,27 +469,31 @@ static void pair_moves(struct emu_wave *w, const struct emu_op *op)
     blend(d + W, t + W, lanes);
 }
 
-/* s_set_gpr_idx_on: M0[7:0] is added to the VGPR numbers of the enabled operands. */
+/* s_set_gpr_idx_on: M0[7:0] is added to the VGPR numbers of the operands that M0[15:12] enables. */
 static void indexed_rows(struct emu_wave *w, const struct emu_op *op)
 {
     struct emu_op moved = *op;
     const struct emu_insn *insn = op->insn;
-    unsigned index = w->s[EMU_S_M0] & 0xff, limit = w->group->kernel->vgprs;
+    unsigned index = w->s[EMU_S_M0] & 0xff, enabled = w->s[EMU_S_M0] >> 12;
+    unsigned limit = w->group->kernel->vgprs;
 
     for (unsigned i = 0; i < 3; i++)
-        if (w->gpr_idx_mode >> i & 1 && insn->src[i].kind == EMU_OPK_VGPR) {
+        if (enabled >> i & 1 && insn->src[i].kind == EMU_OPK_VGPR) {
             moved.s[i] = (uint16_t)(moved.s[i] + index);
             if (moved.s[i] + insn->src[i].dwords > limit)
                 emu_fault(w, 0,
                           "indexed source v[%u + %u] is beyond the %u registers of the kernel",
                           op->s[i], index, limit);
         }
-    if (w->gpr_idx_mode & 8 && insn->dst[0].kind == EMU_OPK_VGPR) {
+    if (enabled & 8 && insn->dst[0].kind == EMU_OPK_VGPR) {
         moved.d[0] = (uint16_t)(moved.d[0] + index);
         if (moved.d[0] + insn->dst[0].dwords > limit)
             emu_fault(w, 0,
                       "indexed destination v[%u + %u] is beyond the %u registers of the kernel",
                       op->d[0], index, limit);
     }
-    moved.fn(w, &moved);
+    if (w->attention & EMU_A_MODE && op->flags & EMU_B_MODE)
+        emu_run_mode(w, &moved);
+    else
+        moved.fn(w, &moved);
 }

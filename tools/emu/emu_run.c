@@ -186,6 +186,8 @@ static void move_results(struct emu_wave *w, const struct emu_op *op)
 /* One op with something unusual switched on. */
 static void run_slow(struct emu_wave *w, const struct emu_op *op)
 {
+    if (emu_skipped(w, op))
+        return;
     if (w->attention & EMU_A_ADVERSARIAL && op->cls == EMU_C_TRANS &&
         op->insn->dst[0].type == EMU_T_F32 &&
         strcmp(emu_rows[op->insn->row].sem, "v_rcp_iflag_f32") != 0) {

@@ -119,7 +119,6 @@ void emu_init_wave(struct emu_wave *w)
     w->scc = 0;
     w->attention = l->matrix == EMU_MATRIX_ADVERSARIAL ? EMU_A_ADVERSARIAL : 0;
     w->trapsts = w->status = 0;
-    w->gpr_idx_mode = 0;
     w->state = EMU_RUNNING;
     w->executed = 0;
     w->mask_exec = 0;

@@ -42,7 +42,8 @@ static unsigned successors(struct walk *k, unsigned i, unsigned next[2])
     sem = emu_rows[op->insn->row].sem;
     if (strncmp(sem, "s_endpgm", 8) == 0)
         return 0;
-    if (strcmp(sem, "s_setpc_b64") == 0 || strcmp(sem, "s_swappc_b64") == 0) {
+    if (strcmp(sem, "s_setpc_b64") == 0 || strcmp(sem, "s_swappc_b64") == 0 ||
+        strcmp(sem, "s_cbranch_g_fork") == 0) {
         k->unknown = true;
         return 0;
     }

@@ -44,7 +44,7 @@ void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
     uint64_t busy = (gate->rows & s->busy_rows) | (gate->scalars[0] & s->busy_scalars[0]) |
                     (gate->scalars[1] & s->busy_scalars[1]);
 
-    if (!op->insn) {
+    if (!op->insn || emu_skipped(w, op)) {
         run(w, op);
         return;
     }

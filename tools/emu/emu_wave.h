@@ -218,6 +218,7 @@ enum emu_attention {
     EMU_A_GPR_IDX =
         2, /* s_set_gpr_idx_on: every vector operation goes through the indexing wrapper */
     EMU_A_ADVERSARIAL = 8, /* transcendentals are off by up to one last place */
+    EMU_A_VSKIP = 16,      /* s_setvskip: vector instructions do nothing */
     EMU_A_MODE = 4         /* rounding, denormals or IEEE differ from RNE / all denormals / on */
 };
 
@@ -231,9 +232,8 @@ struct emu_wave {
     uint32_t attention;      /* enum emu_attention */
     uint32_t mode;           /* MODE register as s_getreg sees it */
     uint32_t trapsts, status;
-    uint32_t gpr_idx_mode; /* gfx9: 4 enable bits; the index is M0[7:0] */
-    uint64_t mask_exec;    /* EXEC for which mask[] holds */
-    uint32_t *mask;        /* W words, all ones in active lanes */
+    uint64_t mask_exec; /* EXEC for which mask[] holds */
+    uint32_t *mask;     /* W words, all ones in active lanes */
 
     struct emu_group *group;
     unsigned index; /* wave number in the workgroup */

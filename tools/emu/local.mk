@@ -26,7 +26,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_exec_bind.c \
 	tools/emu/emu_exec_cross.c \
 	tools/emu/emu_exec_dpp.c \
-	tools/emu/emu_exec_flow.c \
+	tools/emu/emu_exec_flow.c tools/emu/emu_exec_fork.c \
 	tools/emu/emu_exec_dense.h \
 	tools/emu/emu_exec_div.h tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h \
 	tools/emu/emu_exec_modify.h tools/emu/emu_exec_partition.h \
