@@ -264,29 +264,58 @@ static bool scc_or_sources(const struct emu_wave *w, const struct emu_strict_op 
     return any;
 }
 
+/*
+ * Which of the bits of S0 count, by those of S1 (a known 0 decides an AND, a known 1 an OR), and
+ * the other way round. By the same rule EXEC decides in saveexec, as S1.
+ */
+static uint32_t first_counts(unsigned rule, uint32_t second)
+{
+    switch (rule) {
+    case EMU_SR_AND:
+    case EMU_SR_ORN2:
+        return second;
+    case EMU_SR_ANDN2:
+    case EMU_SR_OR:
+        return ~second;
+    default:
+        return ~0u;
+    }
+}
+
+static uint32_t second_counts(unsigned rule, uint32_t first)
+{
+    bool of_and = rule == EMU_SR_AND || rule == EMU_SR_ANDN2;
+    bool of_or = rule == EMU_SR_OR || rule == EMU_SR_ORN2;
+
+    return of_and ? first : of_or ? ~first : ~0u;
+}
+
 /* Poison of word i of the result. */
 static uint32_t scalar_word(const struct emu_wave *w, const struct emu_strict_op *so,
                             const struct emu_op *op, unsigned i, bool any)
 {
-    uint32_t a = w->s[op->s[0] + i], p = w->sp[op->s[0] + i];
-    uint32_t b = 0, q = 0;
+    uint32_t p = w->sp[op->s[0] + i], q;
 
     if (so->rule == EMU_SR_MOVE)
         return p;
     if (so->rule == EMU_SR_ANY || op->s[1] == EMU_NO_ROW)
         return any ? ~0u : 0;
-    b = w->s[op->s[1] + i];
     q = w->sp[op->s[1] + i];
-    switch (so->rule) {
-    case EMU_SR_AND:
-        return (p & q) | (p & b) | (q & a);
-    case EMU_SR_ANDN2:
-        return (p & q) | (p & ~b) | (q & a);
-    case EMU_SR_OR:
-        return p | q;
-    default: /* select */
+    if (so->rule == EMU_SR_SELECT)
         return w->scc_poison ? ~0u : w->scc ? p : q;
-    }
+    return (p & q) | (p & first_counts(so->rule, w->s[op->s[1] + i])) |
+           (q & second_counts(so->rule, w->s[op->s[0] + i]));
+}
+
+/* Lanes whose poison in S0 an instruction like saveexec would take into EXEC. */
+static uint64_t saveexec_poison(const struct emu_wave *w, const struct emu_strict_op *so,
+                                const struct emu_op *op)
+{
+    uint64_t p = w->sp[op->s[0]] & first_counts(so->rule, w->s[EMU_S_EXEC]);
+
+    if (so->swrite[0].n == 2)
+        p |= (uint64_t)(w->sp[op->s[0] + 1] & first_counts(so->rule, w->s[EMU_S_EXEC + 1])) << 32;
+    return p;
 }
 
 static void check_flow(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
@@ -326,12 +355,10 @@ static void step_scalar(struct emu_wave *w, const struct emu_strict_op *so, cons
     if (wide && so->rule != EMU_SR_ANY)
         scc = (result[0][0] | result[0][1]) != 0;
     if (op->effects & EMU_E_READ_EXEC && op->effects & EMU_E_WRITE_EXEC && any) {
-        uint64_t p =
-            w->sp[op->s[0]] | (so->swrite[0].n == 2 ? (uint64_t)w->sp[op->s[0] + 1] << 32 : 0);
+        uint64_t p = saveexec_poison(w, so, op);
 
-        if (p & emu_exec(w) || so->rule != EMU_SR_AND)
-            emu_fault(w, so->rule == EMU_SR_AND ? p & emu_exec(w) : p,
-                      "EXEC depends on a value that was never computed");
+        if (p)
+            emu_fault(w, p, "EXEC depends on a value that was never computed");
         memset(result, 0, sizeof result);
         scc = 0;
     }

@@ -44,13 +44,15 @@ enum emu_strict_kind {
     EMU_K_MATRIX
 };
 
-/* How the poison of a scalar result follows from the sources. */
+/* How the poison of a scalar result follows from the sources. Inverted results are like others. */
 enum emu_scalar_rule {
     EMU_SR_ANY,
     EMU_SR_MOVE,
     EMU_SR_AND,
     EMU_SR_ANDN2,
     EMU_SR_OR,
+    EMU_SR_ORN2,
+    EMU_SR_XOR,
     EMU_SR_SELECT
 };
 

@@ -166,16 +166,40 @@ static void describe_row(struct emu_strict_op *so, const struct emu_op *op)
 
 static uint8_t scalar_rule(const char *sem)
 {
-    if (starts(sem, "s_mov_b") || starts(sem, "s_not_b"))
-        return EMU_SR_MOVE;
-    if (starts(sem, "s_and_b") || starts(sem, "s_and_saveexec"))
-        return EMU_SR_AND;
-    if (starts(sem, "s_andn2_b"))
-        return EMU_SR_ANDN2;
-    if (starts(sem, "s_or_b") || starts(sem, "s_xor_b") || starts(sem, "s_xnor_b"))
-        return EMU_SR_OR;
-    if (starts(sem, "s_cselect") || starts(sem, "s_cmov"))
-        return EMU_SR_SELECT;
+    static const struct {
+        const char *prefix;
+        enum emu_scalar_rule rule;
+    } rules[] = {
+        {"s_mov_b", EMU_SR_MOVE},
+        {"s_not_b", EMU_SR_MOVE},
+        {"s_and_b", EMU_SR_AND},
+        {"s_nand_b", EMU_SR_AND},
+        {"s_andn2_b", EMU_SR_ANDN2},
+        {"s_or_b", EMU_SR_OR},
+        {"s_nor_b", EMU_SR_OR},
+        {"s_orn2_b", EMU_SR_ORN2},
+        {"s_xor_b", EMU_SR_XOR},
+        {"s_xnor_b", EMU_SR_XOR},
+        {"s_cselect", EMU_SR_SELECT},
+        {"s_cmov", EMU_SR_SELECT},
+        /* those of EXEC: what an inverted S0 does, S0 does as well */
+        {"s_and_saveexec", EMU_SR_AND},
+        {"s_nand_saveexec", EMU_SR_AND},
+        {"s_andn1_", EMU_SR_AND},
+        {"s_and_not0_", EMU_SR_AND},
+        {"s_andn2_", EMU_SR_ANDN2},
+        {"s_and_not1_", EMU_SR_ANDN2},
+        {"s_or_saveexec", EMU_SR_OR},
+        {"s_nor_saveexec", EMU_SR_OR},
+        {"s_orn1_", EMU_SR_OR},
+        {"s_or_not0_", EMU_SR_OR},
+        {"s_orn2_", EMU_SR_ORN2},
+        {"s_or_not1_", EMU_SR_ORN2},
+    };
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (starts(sem, rules[i].prefix))
+            return (uint8_t)rules[i].rule;
     return EMU_SR_ANY;
 }
 
