@@ -55,7 +55,8 @@ static void say_instruction(struct text *t, const struct emu_kernel *k, uint64_t
     char line[256];
     uint32_t word;
 
-    say(t, "\n  at pc 0x%" PRIx64 " (entry + 0x%" PRIx64 "): ", pc, pc - k->entry);
+    say(t, "\n  at pc 0x%" PRIx64 " (entry %c 0x%" PRIx64 "): ", pc, pc < k->entry ? '-' : '+',
+        pc < k->entry ? k->entry - pc : pc - k->entry);
     if (insn && emu_disasm(insn, line, sizeof line))
         say(t, "%s", line);
     say(t, "  [");

@@ -47,7 +47,8 @@ $(emu_test_objects): tests/tools/emu/emu_kernels.hip
 # The execution core, strict mode and counters, on kernels assembled from text.
 exec_tests = tests/tools/emu/test_exec tests/tools/emu/test_exec_strict \
 	tests/tools/emu/test_exec_dense tests/tools/emu/test_exec_start \
-	tests/tools/emu/test_exec_round tests/tools/emu/test_counters
+	tests/tools/emu/test_exec_round tests/tools/emu/test_exec_stops \
+	tests/tools/emu/test_counters
 exec_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)
 check_PROGRAMS += $(exec_tests)
 TESTS += $(exec_tests)
@@ -70,6 +71,10 @@ tests_tools_emu_test_exec_round_SOURCES = tests/tools/emu/test_exec_round.c \
 	tests/tools/emu/test_exec_asm.h
 tests_tools_emu_test_exec_round_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_round_LDADD = tools/emu/libemu.la
+tests_tools_emu_test_exec_stops_SOURCES = tests/tools/emu/test_exec_stops.c \
+	tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_stops_CPPFLAGS = $(exec_cppflags)
+tests_tools_emu_test_exec_stops_LDADD = tools/emu/libemu.la
 tests_tools_emu_test_counters_SOURCES = tests/tools/emu/test_counters.c \
 	tests/tools/emu/test_exec_asm.h
 tests_tools_emu_test_counters_CPPFLAGS = $(exec_cppflags)
