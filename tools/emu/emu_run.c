@@ -221,27 +221,14 @@ static unsigned run_plain(struct emu_wave *w, const struct emu_op *ops, uint32_t
     return n;
 }
 
-static unsigned run_strict(struct emu_wave *w, const struct emu_op *ops, uint32_t *hits, unsigned n)
-{
-    while (n && w->state == EMU_RUNNING) {
-        const struct emu_op *op = w->ip;
-
-        w->op = op;
-        w->ip = op + op->dwords;
-        hits[op - ops]++;
-        n--;
-        emu_strict_step(w, op, run_slow);
-    }
-    return n;
-}
-
 /* Runs at most n instructions; returns when the wave stops, too. */
 static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
 {
     const struct emu_op *ops = t->group.kernel->program->ops;
     uint64_t limit = t->run->launch->limit;
 
-    w->executed += n - (t->run->launch->strict ? run_strict : run_plain)(w, ops, t->hits, n);
+    w->executed += n - (t->run->launch->strict ? emu_strict_run(w, t->hits, n, run_slow)
+                                               : run_plain(w, ops, t->hits, n));
     if (limit && w->executed > limit)
         emu_fault(w, 0, "endless loop: more than %llu instructions", (unsigned long long)limit);
     if (atomic_load_explicit(&t->run->stop, memory_order_relaxed))

@@ -136,13 +136,16 @@ enum emu_wait_kind {
     EMU_W_LGKM
 };
 
+enum { EMU_ROW_WORDS = 512 / 64 };
+
 /* What decides whether an op needs a closer look: the state that it touches, as bits. */
 struct emu_strict_gate {
-    uint64_t rows;       /* eight rows a bit */
-    uint64_t scalars[2]; /* a register a bit; that of EMU_S_NULL stands for SCC */
+    uint64_t rows[EMU_ROW_WORDS];
+    uint64_t scalars[2]; /* that of EMU_S_NULL stands for SCC */
     uint8_t kind, waits; /* as in emu_strict_op */
     bool always;         /* look in any case */
     bool counts;         /* a memory operation that is waited for */
+    bool is_plain;       /* nothing but these registers: no memory, no wait, no barrier */
 };
 
 /* The strict side of a prepared kernel. */
@@ -177,10 +180,11 @@ struct emu_strict_wave {
     uint32_t vm_issued, vm_done, vs_issued, vs_done, lgkm_issued, lgkm_done, last_smem;
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
     uint32_t spend[EMU_S_REGS];
-    uint64_t vpend[8], spending[2];  /* rows and registers that may have something pending */
+    /* rows and registers that may have something pending */
+    uint64_t vpend[EMU_ROW_WORDS], spending[2];
     uint32_t vm_op[64], lgkm_op[64]; /* the ops under way, by their number modulo 64 */
-    /* as in emu_strict_gate: what may be pending or poison; nothing else needs a look */
-    uint64_t busy_rows, busy_scalars[2];
+    /* as in emu_strict_gate: what may be pending or poison */
+    uint64_t busy_scalars[2];
     struct emu_hazards hazards;
     /* race detector */
     uint32_t epoch;                                      /* barriers passed */
@@ -283,13 +287,16 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
 /* State of a fresh wave and workgroup. */
 void emu_strict_init_wave(struct emu_wave *w);
 
-/* Runs one op with all checks; run executes it. */
-void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run);
+/*
+ * Runs at most n ops with all checks and returns what is left of n; hits: executions of each op.
+ * `run` executes one when the wave's attention is wanted.
+ */
+unsigned emu_strict_run(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *run);
 
 /* The same for an op that touches something pending or poison. */
 void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
                      emu_fn *run);
-/* Finds out what of the op's rows and registers is pending or poison now. */
+/* Finds out what of the op's scalar registers is pending or poison now. */
 void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate);
 
 /* The parts of a step. */

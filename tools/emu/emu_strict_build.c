@@ -385,7 +385,7 @@ static void add_rows(struct emu_strict_gate *gate, const struct emu_range *r, un
 {
     for (unsigned i = 0; i < n; i++)
         for (unsigned row = r[i].first; row < (unsigned)r[i].first + r[i].n; row++)
-            gate->rows |= UINT64_C(1) << row / 8 % 64;
+            gate->rows[row / 64] |= UINT64_C(1) << row % 64;
 }
 
 static void add_scalars(struct emu_strict_gate *gate, const struct emu_range *r, unsigned n)
@@ -415,6 +415,8 @@ static void make_gate(struct emu_strict_gate *gate, const struct emu_strict_prog
     gate->waits = so->waits;
     gate->always = s->may_hazard;
     gate->counts = so->counters != 0;
+    gate->is_plain = op->insn && !s->may_hazard && so->kind != EMU_K_MEMORY && !so->waits &&
+                     op->cls != EMU_C_MESSAGE;
     add_registers(gate, so);
     for (unsigned i = 0; so->kind == EMU_K_VOPD && i < 3; i++)
         if (s->pairs[op->target + (int)i].shadow.fn)

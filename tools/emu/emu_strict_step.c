@@ -1,29 +1,15 @@
 /*
  * Strict mode, the way of every op: most touch nothing that is pending or poison, and then there is
- * nothing to check but memory. Eight rows share a bit of that knowledge; a scalar register has its
- * own.
+ * nothing to check but memory.
  */
 #include <string.h>
 
 #include "emu_strict.h"
 
-static uint64_t byte_of(const uint64_t *bits, unsigned i)
-{
-    return bits[i / 8] >> i % 8 * 8 & 0xff;
-}
-
 void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate)
 {
     struct emu_strict_wave *s = w->strict;
 
-    for (uint64_t rest = gate->rows; rest; rest &= rest - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(rest);
-        uint64_t busy = byte_of(s->vpend, i);
-
-        if (8 * i < emu_program_of(w)->rows)
-            busy |= byte_of(w->vp_dirty, i);
-        s->busy_rows = busy ? s->busy_rows | UINT64_C(1) << i : s->busy_rows & ~(UINT64_C(1) << i);
-    }
     for (unsigned half = 0; half < 2; half++)
         for (uint64_t rest = gate->scalars[half]; rest; rest &= rest - 1) {
             unsigned r = 64 * half + (unsigned)__builtin_ctzll(rest);
@@ -35,29 +21,34 @@ void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate)
         }
 }
 
-void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
+static uint64_t touched(const struct emu_wave *w, const struct emu_strict_gate *gate)
 {
-    const struct emu_strict_program *p = emu_program_of(w)->strict;
-    size_t i = (size_t)(op - emu_program_of(w)->ops);
+    const struct emu_strict_wave *s = w->strict;
+    uint64_t busy =
+        (gate->scalars[0] & s->busy_scalars[0]) | (gate->scalars[1] & s->busy_scalars[1]);
+
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < EMU_ROW_WORDS; i++)
+        busy |= gate->rows[i] & (s->vpend[i] | w->vp_dirty[i]);
+    return busy;
+}
+
+static void step(struct emu_wave *w, const struct emu_strict_program *p, const struct emu_op *op,
+                 size_t i, emu_fn *run)
+{
     const struct emu_strict_gate *gate = &p->gates[i];
-    struct emu_strict_wave *s = w->strict;
-    uint64_t busy = (gate->rows & s->busy_rows) | (gate->scalars[0] & s->busy_scalars[0]) |
-                    (gate->scalars[1] & s->busy_scalars[1]);
 
     if (!op->insn || emu_skipped(w, op)) {
         run(w, op);
         return;
     }
-    if (busy || gate->always) {
+    if (gate->always || touched(w, gate)) {
         emu_strict_look(w, &p->ops[i], op, run);
         emu_strict_refresh(w, gate);
     } else {
         if (gate->kind == EMU_K_MEMORY)
             emu_strict_issue(w, &p->ops[i], op);
-        if (w->attention)
-            run(w, op);
-        else
-            op->fn(w, op);
+        run(w, op);
         if (gate->kind == EMU_K_MEMORY) {
             if (w->group->strict->rewrites)
                 emu_strict_rewritten(w);
@@ -71,15 +62,36 @@ void emu_strict_step(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
         emu_strict_at_barrier(w);
 }
 
+unsigned emu_strict_run(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *run)
+{
+    const struct emu_op *ops = emu_program_of(w)->ops;
+    const struct emu_strict_program *p = emu_program_of(w)->strict;
+
+    while (n && w->state == EMU_RUNNING) {
+        const struct emu_op *op = w->ip;
+        size_t i = (size_t)(op - ops);
+
+        w->op = op;
+        w->ip = op + op->dwords;
+        hits[i]++;
+        n--;
+        if (p->gates[i].is_plain && !w->attention && !touched(w, &p->gates[i]))
+            op->fn(w, op);
+        else
+            step(w, p, op, i, run);
+    }
+    return n;
+}
+
 void emu_strict_init_wave(struct emu_wave *w)
 {
     const struct emu_kernel *k = w->group->kernel;
     const struct emu_program *p = k->program;
     struct emu_strict_gate everything;
-    unsigned user = k->rsrc2 >> 1 & 31, ids = 0;
+    unsigned user = k->rsrc2 >> 1 & 31, ids = 0, words = (p->rows + 63) / 64;
 
     memset(w->vp, 0, (size_t)p->rows * w->lanes * 4);
-    memset(w->vp_dirty, 0, (p->rows + 63) / 64 * 8);
+    memset(w->vp_dirty, 0, (words > EMU_ROW_WORDS ? words : EMU_ROW_WORDS) * sizeof *w->vp_dirty);
     memset(w->vp + w->lanes, 0xff, (size_t)(k->vgprs - 1) * w->lanes * 4);
     for (unsigned r = 1; r < k->vgprs; r++)
         w->vp_dirty[r >> 6] |= UINT64_C(1) << (r & 63);
