@@ -1,6 +1,7 @@
 /* Vector loads, stores and atomics: moves the bytes that emu_mem_addr.c has located. */
 #include "emu_mem_dense.h"
 #include "emu_mem_handlers.h"
+#include "emu_strict.h"
 
 typedef void load_body(uint32_t *d, size_t stride, const uint8_t *p);
 typedef void store_body(uint8_t *p, const uint32_t *s, size_t stride);
@@ -149,6 +150,13 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     }
 }
 
+static bool dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset, unsigned words,
+                      enum emu_access access, struct emu_dense *x)
+{
+    return (w->strict && emu_strict_lds_quick(w, op, offset, words, access, x)) ||
+           emu_dense_lds(w, op, offset, words, access, x);
+}
+
 /* The short way for dwords; `...` locates them. */
 #define TRY_LOAD(bytes, words, ...)                                                                \
     do {                                                                                           \
@@ -172,8 +180,7 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
 #define DENSE_flat_ DENSE_global_
 #define DENSE_scratch_(words, access) false
 #define DENSE_buffer_(words, access) emu_dense_buffer(w, op, words, access, &x)
-#define DENSE_lds_(words, access)                                                                  \
-    emu_dense_lds(w, op, (unsigned)op->insn->offset, words, access, &x)
+#define DENSE_lds_(words, access) dense_lds(w, op, (unsigned)op->insn->offset, words, access, &x)
 
 /* One instruction of each address space around a body. */
 #define SPACES(X, name, ...)                                                                       \
@@ -249,8 +256,8 @@ EMU_DEVICE_DATA static void read2(struct emu_wave *w, const struct emu_op *op, u
     struct emu_dense x[2];
     unsigned words = bytes / 4;
     half[1].d[0] = (uint16_t)(op->d[0] + words);
-    if (emu_dense_lds(w, op, offset[0] * stride * bytes, words, EMU_READ, &x[0]) &&
-        emu_dense_lds(w, op, offset[1] * stride * bytes, words, EMU_READ, &x[1])) {
+    if (dense_lds(w, op, offset[0] * stride * bytes, words, EMU_READ, &x[0]) &&
+        dense_lds(w, op, offset[1] * stride * bytes, words, EMU_READ, &x[1])) {
         for (unsigned i = 0; i < 2; i++)
             emu_dense_load(w, half[i].d[0], words, &x[i]);
         return;
@@ -270,7 +277,7 @@ EMU_DEVICE_DATA static void write2(struct emu_wave *w, const struct emu_op *op, 
         struct emu_where a;
         struct emu_dense x;
         if (emu_dense_may_store(w, op->s[1 + i], bytes / 4) &&
-            emu_dense_lds(w, op, offset[i] * stride * bytes, bytes / 4, EMU_WRITE, &x)) {
+            dense_lds(w, op, offset[i] * stride * bytes, bytes / 4, EMU_WRITE, &x)) {
             emu_dense_store(w, op->s[1 + i], bytes / 4, &x);
             continue;
         }

@@ -6,6 +6,7 @@
 #define EMU_STRICT_H
 
 #include "emu_exec.h"
+#include "emu_mem_dense.h"
 
 struct emu_range {
     uint16_t first, n;
@@ -231,11 +232,14 @@ enum {
 /* How the lanes of a wave lie to each other: instructions of a loop mostly differ in the first one
  * only. */
 struct emu_lds_shape {
-    uint32_t from[64]; /* bytes from lane 0, modulo 2^32 */
+    uint32_t row[64];  /* the address register when it was met last */
+    uint32_t from[64]; /* bytes from lane 0, modulo 2^32, as the lowest lane's */
+    uint32_t lowest;
+    uint32_t spread;   /* from the lowest to the highest lane */
     uint8_t lanes;     /* 0: none yet */
     uint8_t different; /* so many lanes; the others repeat them, as operands of WMMA do */
     uint8_t words;     /* dwords of a lane */
-    uint8_t phase;     /* of the lowest lane in its unit */
+    uint8_t phase;     /* of lane 0 in its unit */
     uint8_t n;         /* of units */
     uint64_t units[EMU_LDS_WORDS]; /* touched, from the lowest lane's on */
 };
@@ -247,11 +251,6 @@ struct emu_lds_access {
     uint8_t shape, wave, access;
 };
 
-/* The units that were read, or written: by any wave, by several, by each. */
-struct emu_lds_units {
-    uint64_t any[EMU_LDS_WORDS], several[EMU_LDS_WORDS], own[EMU_MAX_WAVES][EMU_LDS_WORDS];
-};
-
 /*
  * The accesses since the last barrier. Most of them never meet another wave's: then their records
  * are not needed.
@@ -261,7 +260,9 @@ struct emu_lds_log {
     unsigned n;
     /* bit i: wave i came to the barrier before this epoch (even, odd) with writes under way */
     uint32_t under_way[2];
-    struct emu_lds_units read, written;
+    /* units, for each wave: what it has read, and what other waves have written */
+    uint64_t read[EMU_MAX_WAVES][EMU_LDS_WORDS], foreign[EMU_MAX_WAVES][EMU_LDS_WORDS];
+    uint64_t clean[EMU_LDS_WORDS]; /* units known to have no poison, at any time */
     struct emu_lds_shape shape[EMU_LDS_SETS][EMU_LDS_WAYS];
     uint8_t next_way[EMU_LDS_SETS];
     struct emu_lds_access access[EMU_LDS_ACCESSES];
@@ -329,10 +330,16 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
                               uint64_t address, unsigned bytes);
 
 /*
- * The same checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
- * address). False when they find something, which is then reported lane by lane, or when the access
- * is none of these: dwords, no atomics, and in device memory a read. span: the smallest and the
- * largest of at[].
+ * Locates dwords of LDS as emu_dense_lds does, when all lanes are active, nothing that they touch
+ * may be poison and no other wave has touched it. False: not known.
+ */
+bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned offset,
+                          unsigned words, enum emu_access access, struct emu_dense *x);
+/*
+ * The checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
+ * address), poison aside. False when they find something, which is then reported lane by lane, or
+ * when the access is none of these: dwords, no atomics, and in device memory a read. span: the
+ * smallest and the largest of at[].
  */
 bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
                           unsigned words, const uint32_t span[2]);

@@ -12,24 +12,18 @@
 
 /* ---- accesses written down ---- */
 
-static void no_units(struct emu_lds_units *x, unsigned waves, unsigned words)
-{
-    memset(x->any, 0, words * sizeof *x->any);
-    memset(x->several, 0, words * sizeof *x->several);
-    for (unsigned i = 0; i < waves; i++)
-        memset(x->own[i], 0, words * sizeof **x->own);
-}
-
 static void forget(const struct emu_group *g, uint32_t epoch)
 {
     struct emu_lds_log *log = &g->strict->lds;
-    unsigned words = g->lds_size / (64 * EMU_LDS_UNIT) + 1;
+    size_t words = g->lds_size / (64 * EMU_LDS_UNIT) + 1;
 
     words = words > EMU_LDS_WORDS ? EMU_LDS_WORDS : words;
     log->epoch = epoch;
     log->n = 0;
-    no_units(&log->read, g->waves, words);
-    no_units(&log->written, g->waves, words);
+    for (unsigned i = 0; i < g->waves; i++) {
+        memset(log->read[i], 0, words * sizeof **log->read);
+        memset(log->foreign[i], 0, words * sizeof **log->foreign);
+    }
 }
 
 void emu_strict_lds_init(struct emu_group *g)
@@ -38,6 +32,7 @@ void emu_strict_lds_init(struct emu_group *g)
 
     forget(g, 0);
     log->under_way[0] = log->under_way[1] = 0;
+    memset(log->clean, 0, sizeof log->clean);
 }
 
 static struct emu_lds_log *log_of(struct emu_wave *w)
@@ -72,30 +67,39 @@ static void make_records(struct emu_strict *s)
     log->n = 0;
 }
 
-/*
- * Adds units first.. of the wave, given as bits, to those it has read or written; true when another
- * wave has written one of them, or read one that is now written.
- */
-static bool add_units(struct emu_lds_log *log, unsigned wave, enum emu_access access,
-                      unsigned first, const uint64_t *units, unsigned n)
+/* What add_units found. */
+struct met {
+    uint64_t other;   /* another wave has written it, or read it where it is now written */
+    uint64_t unclean; /* may have poison */
+};
+
+/* Adds units first.. of the wave, given as bits, to those it has read or written. */
+static struct met add_units(const struct emu_group *g, struct emu_lds_log *log, unsigned wave,
+                            enum emu_access access, unsigned first, const uint64_t *units,
+                            unsigned n)
 {
-    struct emu_lds_units *r = &log->read, *x = &log->written, *to = access == EMU_READ ? r : x;
     unsigned at = first / 64, shift = first % 64;
-    uint64_t met = 0, low = 0;
+    struct met met = {0, 0};
+    uint64_t low = 0;
 
     for (unsigned i = 0; i <= n && at + i < EMU_LDS_WORDS; i++) {
         uint64_t high = i < n ? units[i] : 0, bits = high << shift | low;
         unsigned k = at + i;
 
         low = shift ? high >> (64 - shift) : 0;
-        met |= bits & (x->several[k] | (x->any[k] & ~x->own[wave][k]));
-        if (access != EMU_READ)
-            met |= bits & (r->several[k] | (r->any[k] & ~r->own[wave][k]));
-        to->several[k] |= bits & to->any[k] & ~to->own[wave][k];
-        to->any[k] |= bits;
-        to->own[wave][k] |= bits;
+        met.other |= bits & log->foreign[wave][k];
+        met.unclean |= bits & ~log->clean[k];
+        if (access == EMU_READ) {
+            log->read[wave][k] |= bits;
+            continue;
+        }
+        for (unsigned x = 0; bits && x < g->waves; x++)
+            if (x != wave) {
+                met.other |= bits & log->read[x][k];
+                log->foreign[x][k] |= bits;
+            }
     }
-    return met != 0;
+    return met;
 }
 
 void emu_strict_lds_touch(struct emu_wave *w, enum emu_access access, uint32_t first, uint32_t last)
@@ -105,8 +109,11 @@ void emu_strict_lds_touch(struct emu_wave *w, enum emu_access access, uint32_t f
 
     if (log->n)
         make_records(w->group->strict);
-    for (uint32_t unit = first / EMU_LDS_UNIT; unit <= last / EMU_LDS_UNIT; unit++)
-        add_units(log, w->index, access, unit, &one, 1);
+    for (uint32_t unit = first / EMU_LDS_UNIT; unit <= last / EMU_LDS_UNIT; unit++) {
+        add_units(w->group, log, w->index, access, unit, &one, 1);
+        if (access != EMU_READ && unit / 64 < EMU_LDS_WORDS)
+            log->clean[unit / 64] &= ~(one << unit % 64);
+    }
 }
 
 void emu_strict_at_barrier(struct emu_wave *w)
@@ -133,6 +140,7 @@ static bool repeats_16(const uint32_t *at, unsigned lanes)
     return true;
 }
 
+/* at: of the lanes; lowest: of them */
 static void set_units(struct emu_lds_shape *shape, const uint32_t *at, uint32_t lowest)
 {
     lowest -= lowest % EMU_LDS_UNIT;
@@ -148,44 +156,76 @@ static void set_units(struct emu_lds_shape *shape, const uint32_t *at, uint32_t 
         }
 }
 
-static bool has_shape(const struct emu_lds_shape *shape, const uint32_t *at, unsigned lanes)
+static bool has_shape(const struct emu_lds_shape *shape, const uint32_t *row, unsigned lanes)
 {
     uint32_t other = 0;
 
     for (unsigned l = 1; l < lanes; l *= 2) /* most that differ do so here */
-        if (at[l] - at[0] != shape->from[l])
+        if (row[l] - row[0] != shape->from[l])
             return false;
     for (unsigned l = 0; l < lanes; l++)
-        other |= (at[l] - at[0]) ^ shape->from[l];
+        other |= (row[l] - row[0]) ^ shape->from[l];
     return !other;
+}
+
+/* An access of whole dwords: its address register, and lane 0's address. */
+struct lds_dense {
+    const uint32_t *row;
+    uint32_t first;
+    unsigned words;
+};
+
+static struct emu_lds_shape *find_shape(const struct emu_wave *w, struct emu_lds_shape *set,
+                                        const struct lds_dense *a)
+{
+    unsigned phase = a->first % EMU_LDS_UNIT;
+    bool suits[EMU_LDS_WAYS];
+
+    for (unsigned i = 0; i < EMU_LDS_WAYS; i++) {
+        suits[i] = set[i].lanes == w->lanes && set[i].words == a->words && set[i].phase == phase;
+        if (suits[i] && memcmp(set[i].row, a->row, w->lanes * sizeof *a->row) == 0)
+            return &set[i];
+    }
+    for (unsigned i = 0; i < EMU_LDS_WAYS; i++)
+        if (suits[i] && has_shape(&set[i], a->row, w->lanes)) {
+            memcpy(set[i].row, a->row, w->lanes * sizeof *a->row);
+            return &set[i];
+        }
+    return NULL;
+}
+
+static unsigned shape_set(unsigned reg, const struct lds_dense *a)
+{
+    return (reg * 8 + a->words / 4 * 4 + a->first % EMU_LDS_UNIT / 4) % EMU_LDS_SETS;
 }
 
 /*
  * The lanes' shape. Instructions that take their addresses from one register mostly have one or a
- * few; where they have more, the oldest gives way, and what was written down with it is made into
- * records before.
+ * few, and mostly the same addresses; where they have more, the oldest gives way, and what was
+ * written down with it is made into records before.
  */
 static struct emu_lds_shape *shape_of(struct emu_wave *w, struct emu_lds_log *log,
-                                      const uint32_t *at, unsigned words, uint32_t lowest)
+                                      const struct lds_dense *a, const uint32_t *at,
+                                      const uint32_t span[2])
 {
-    uint32_t phase = lowest % EMU_LDS_UNIT;
-    unsigned key = w->op->s[0] * 8u + words / 4 * 4 + phase / 4, set = key % EMU_LDS_SETS;
-    struct emu_lds_shape *shape = log->shape[set];
+    unsigned set = shape_set(w->op->s[0], a);
+    struct emu_lds_shape *shape = find_shape(w, log->shape[set], a);
 
-    for (unsigned i = 0; i < EMU_LDS_WAYS; i++, shape++)
-        if (shape->lanes == w->lanes && shape->words == words && shape->phase == phase &&
-            has_shape(shape, at, w->lanes))
-            return shape;
+    if (shape)
+        return shape;
     if (log->n)
         make_records(w->group->strict);
     shape = &log->shape[set][log->next_way[set]++ % EMU_LDS_WAYS];
+    memcpy(shape->row, a->row, w->lanes * sizeof *a->row);
     for (unsigned l = 0; l < w->lanes; l++)
         shape->from[l] = at[l] - at[0];
+    shape->lowest = span[0] - at[0];
+    shape->spread = span[1] - span[0];
     shape->lanes = (uint8_t)w->lanes;
-    shape->words = (uint8_t)words;
-    shape->phase = (uint8_t)phase;
+    shape->words = (uint8_t)a->words;
+    shape->phase = (uint8_t)(at[0] % EMU_LDS_UNIT);
     shape->different = repeats_16(at, w->lanes) ? 16 : (uint8_t)w->lanes;
-    set_units(shape, at, lowest);
+    set_units(shape, at, span[0]);
     return shape;
 }
 
@@ -332,23 +372,77 @@ static bool check_records(struct emu_wave *w, enum emu_access access, const uint
                         : dense_reads(w, at, words, until);
 }
 
+/* Units of the shape, from the one with byte `lowest` on, that prove to have no poison. */
+static void note_clean(const struct emu_group *g, struct emu_lds_log *log,
+                       const struct emu_lds_shape *shape, uint32_t lowest)
+{
+    for (unsigned i = 0; i < shape->n; i++)
+        for (uint64_t rest = shape->units[i]; rest; rest &= rest - 1) {
+            unsigned unit = lowest / EMU_LDS_UNIT + 64 * i + (unsigned)__builtin_ctzll(rest);
+            uint64_t poison[2];
+
+            memcpy(poison, g->lds_poison + (size_t)unit * EMU_LDS_UNIT, sizeof poison);
+            if (unit / 64 < EMU_LDS_WORDS && !(poison[0] | poison[1]))
+                log->clean[unit / 64] |= UINT64_C(1) << unit % 64;
+        }
+}
+
+/* Waves have come to the last barrier with writes under way, or LDS is larger than the log. */
+static bool is_special(const struct emu_wave *w, const struct emu_lds_log *log)
+{
+    return log->under_way[log->epoch & 1] || w->strict->last_dma > w->strict->vm_done ||
+           w->group->lds_size > EMU_LDS_WORDS * 64 * EMU_LDS_UNIT;
+}
+
+bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned offset,
+                          unsigned words, enum emu_access access, struct emu_dense *x)
+{
+    struct emu_group *g = w->group;
+    struct emu_lds_log *log = log_of(w);
+    const uint32_t *row = emu_row(w, op->s[0]);
+    const struct lds_dense a = {row, row[0] + offset, words};
+    const struct emu_lds_shape *shape;
+    uint32_t lowest;
+    struct met met;
+
+    if (emu_exec(w) != emu_all_lanes(w) || g->launch->count_memory || is_special(w, log))
+        return false;
+    shape = find_shape(w, log->shape[shape_set(op->s[0], &a)], &a);
+    if (!shape)
+        return false;
+    lowest = a.first + shape->lowest;
+    if ((uint64_t)lowest + shape->spread + 4 * words > g->lds_size)
+        return false;
+    met = add_units(g, log, w->index, access, lowest / EMU_LDS_UNIT, shape->units, shape->n);
+    if (met.other | met.unclean)
+        return false;
+    write_down(w, log, access, shape, a.first);
+    x->base = g->lds;
+    x->shadow = NULL;
+    for (unsigned l = 0; l < w->lanes; l++)
+        x->at[l] = row[l] + offset;
+    return true;
+}
+
 bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
                           unsigned words, const uint32_t span[2])
 {
     struct emu_lds_log *log = log_of(w);
+    const struct lds_dense a = {emu_row(w, w->op->s[0]), at[0], words};
     const struct emu_lds_shape *shape;
     uint32_t odd = 0;
-    bool meets;
+    struct met met;
 
     for (unsigned l = 0; l < w->lanes; l++)
         odd |= at[l];
     if (odd & 3 || access == EMU_RMW)
         return false;
-    shape = shape_of(w, log, at, words, span[0]);
-    meets = add_units(log, w->index, access, span[0] / EMU_LDS_UNIT, shape->units, shape->n);
-    if (w->group->lds_size > sizeof log->read.any * 8 * EMU_LDS_UNIT)
-        meets = true;
-    if (!meets && !log->under_way[log->epoch & 1] && w->strict->last_dma <= w->strict->vm_done) {
+    shape = shape_of(w, log, &a, at, span);
+    met =
+        add_units(w->group, log, w->index, access, span[0] / EMU_LDS_UNIT, shape->units, shape->n);
+    if (met.unclean)
+        note_clean(w->group, log, shape, span[0]);
+    if (!met.other && !is_special(w, log)) {
         write_down(w, log, access, shape, at[0]);
         return true;
     }
