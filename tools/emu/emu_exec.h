@@ -49,6 +49,12 @@ struct emu_dense_fns {
     void (*shadow_set)(uint8_t *shadow, const uint32_t *at, unsigned words, uint8_t value);
 };
 
+/* A shorter way for the usual case of a handler; leaves the rest to op->inner. */
+struct emu_direct {
+    const char *sem;
+    emu_fn *fn;
+};
+
 /* Everything that is compiled once for each wave size and host level. */
 struct emu_lanes {
     unsigned lanes;
@@ -60,6 +66,7 @@ struct emu_lanes {
     emu_fn *pair_move;            /* v_pk_mov_b32 */
     emu_fn *gpr_idx;              /* EMU_A_GPR_IDX: rows moved by M0, then fn */
     struct emu_dense_fns dense;
+    const struct emu_direct *direct; /* ends with a null name */
 };
 
 /* The set for the running host. */

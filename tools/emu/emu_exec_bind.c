@@ -460,6 +460,17 @@ static void bind_vopd(struct emu_builder *b, struct emu_op *op)
 
 /* ---- everything else ---- */
 
+/* The handler of a semantic row, or the shorter way to it: op->inner is set. */
+static emu_fn *direct_handler(const struct emu_builder *b, struct emu_op *op, const char *sem)
+{
+    emu_fn *fn = op->cls == EMU_C_MATRIX ? emu_matrix_direct(op, sem) : NULL;
+
+    if (op->cls == EMU_C_LDS && !(op->insn->mem & EMU_M_GDS))
+        for (const struct emu_direct *d = b->program->lanes->direct; d->sem && !fn; d++)
+            fn = strcmp(d->sem, sem) == 0 ? d->fn : NULL;
+    return fn ? fn : op->inner;
+}
+
 static emu_fn *bind_sem(struct emu_builder *b, struct emu_op *op, const struct emu_sem *sem)
 {
     const struct emu_insn *insn = op->insn;
@@ -486,7 +497,8 @@ static emu_fn *bind_sem(struct emu_builder *b, struct emu_op *op, const struct e
     op->cls = sem->cls;
     op->effects = sem->effects;
     op->flags = sem->effects & EMU_E_FLOAT ? EMU_B_MODE : 0;
-    return sem->fn[insn->wave == 64];
+    op->inner = sem->fn[insn->wave == 64];
+    return direct_handler(b, op, sem->name);
 }
 
 /* Puts emu_with_specials in front when the instruction reads SCC, VCCZ or EXECZ as an operand. */

@@ -208,4 +208,48 @@ EMU_NO_TSAN static void dense_shadow_set(uint8_t *shadow, const uint32_t *at, un
         memset(shadow + at[l], value, 4 * words);
 }
 
+/* LDS in plain mode: where the lanes' bytes lie, unless it takes more than this to say. */
+static inline bool lds_offsets(const struct emu_wave *w, const struct emu_op *op, unsigned words,
+                               uint32_t *at)
+{
+    const struct emu_group *g = w->group;
+    uint32_t span[2];
+
+    if (!g->unwatched || exec(w) != FULL)
+        return false;
+    dense_offsets(at, row(w, op->s[0]), (uint32_t)op->imm, span);
+    return (uint64_t)span[1] + 4 * words <= g->lds_size;
+}
+
+#define DIRECT_LDS(words)                                                                          \
+    static void lds_read_##words(struct emu_wave *w, const struct emu_op *op)                      \
+    {                                                                                              \
+        uint32_t at[W];                                                                            \
+                                                                                                   \
+        if (lds_offsets(w, op, words, at))                                                         \
+            dense_read(row(w, op->d[0]), w->group->lds, at, words);                                \
+        else                                                                                       \
+            op->inner(w, op);                                                                      \
+    }                                                                                              \
+    static void lds_write_##words(struct emu_wave *w, const struct emu_op *op)                     \
+    {                                                                                              \
+        uint32_t at[W];                                                                            \
+                                                                                                   \
+        if (lds_offsets(w, op, words, at))                                                         \
+            dense_write(w->group->lds, at, row(w, op->s[1]), words);                               \
+        else                                                                                       \
+            op->inner(w, op);                                                                      \
+    }
+DIRECT_LDS(1)
+DIRECT_LDS(2)
+DIRECT_LDS(4)
+
+static const struct emu_direct direct[] = {{"ds_read_b32", lds_read_1},
+                                           {"ds_read_b64", lds_read_2},
+                                           {"ds_read_b128", lds_read_4},
+                                           {"ds_write_b32", lds_write_1},
+                                           {"ds_write_b64", lds_write_2},
+                                           {"ds_write_b128", lds_write_4},
+                                           {NULL, NULL}};
+
 #define DENSE {dense_offsets, dense_read, dense_write, dense_shadow_is, dense_shadow_set}

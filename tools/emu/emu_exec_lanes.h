@@ -234,9 +234,6 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
 static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
                        const uint32_t *s2, const uint32_t *s3)
 {
-    const __m256i three = _mm256_set1_epi8(3);
-    const __m256i dword = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404,
-                                            0x08080808, 0x0c0c0c0c);
     uint32_t special = 0;
 
     FOR_LANES special |= s2[l] & 0xf8f8f8f8;
@@ -244,6 +241,25 @@ static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uin
         row_v_perm_b32(d0, d1, s0, s1, s2, s3);
         return;
     }
+#ifdef EMU_V4
+    const __m512i three = _mm512_set1_epi8(3), four = _mm512_set1_epi8(4);
+    const __m512i dword =
+        _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));
+
+    for (unsigned l = 0; l < W; l += 16) {
+        __m512i sel = _mm512_loadu_si512(s2 + l);
+        __m512i at = _mm512_or_si512(_mm512_and_si512(sel, three), dword);
+        __m512i x = _mm512_shuffle_epi8(_mm512_loadu_si512(s1 + l), at);
+
+        x = _mm512_mask_shuffle_epi8(x, _mm512_test_epi8_mask(sel, four),
+                                     _mm512_loadu_si512(s0 + l), at);
+        _mm512_storeu_si512(d0 + l, x);
+    }
+#else
+    const __m256i three = _mm256_set1_epi8(3);
+    const __m256i dword = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404,
+                                            0x08080808, 0x0c0c0c0c);
+
     for (unsigned l = 0; l < W; l += 8) {
         __m256i sel = _mm256_loadu_si256((const __m256i *)(s2 + l));
         __m256i at = _mm256_or_si256(_mm256_and_si256(sel, three), dword);
@@ -253,6 +269,7 @@ static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uin
         lo = _mm256_blendv_epi8(lo, hi, _mm256_slli_epi16(sel, 5));
         _mm256_storeu_si256((__m256i *)(d0 + l), lo);
     }
+#endif
 }
 #define row_v_perm_b32 perm_bytes
 
@@ -260,31 +277,45 @@ static void perm_bytes(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uin
  * Results of f16: one instruction of the host does what is a dozen as arithmetic. It rounds as the
  * host's mode says.
  */
-static inline void store_halves(uint32_t *d, __m256 x)
+#ifdef EMU_V4
+enum { FLOATS = 16 };
+typedef __m512 floats;
+#define LOAD_FLOATS(p) _mm512_loadu_ps(p)
+#define FUSED(x, y, z) _mm512_fmadd_ps(x, y, z)
+#else
+enum { FLOATS = 8 };
+typedef __m256 floats;
+#define LOAD_FLOATS(p) _mm256_loadu_ps((const float *)(p))
+#define FUSED(x, y, z) _mm256_fmadd_ps(x, y, z)
+#endif
+
+static inline void store_halves(uint32_t *d, floats x)
 {
+#ifdef EMU_V4
+    __m256i h = _mm512_cvtps_ph(x, _MM_FROUND_CUR_DIRECTION);
+
+    _mm512_storeu_si512(d, _mm512_cvtepu16_epi32(h));
+#else
     __m128i h = _mm256_cvtps_ph(x, _MM_FROUND_CUR_DIRECTION);
 
     _mm256_storeu_si256((__m256i *)d, _mm256_cvtepu16_epi32(h));
+#endif
 }
 
 static void fma_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
                      const uint32_t *s2, const uint32_t *s3)
 {
     (void)d1, (void)s3;
-    for (unsigned l = 0; l < W; l += 8) {
-        __m256 x = _mm256_loadu_ps((const float *)(s0 + l));
-        __m256 y = _mm256_loadu_ps((const float *)(s1 + l));
-
-        store_halves(d0 + l, _mm256_fmadd_ps(x, y, _mm256_loadu_ps((const float *)(s2 + l))));
-    }
+    for (unsigned l = 0; l < W; l += FLOATS)
+        store_halves(d0 + l, FUSED(LOAD_FLOATS(s0 + l), LOAD_FLOATS(s1 + l), LOAD_FLOATS(s2 + l)));
 }
 
 static void convert_half(uint32_t *d0, uint32_t *d1, const uint32_t *s0, const uint32_t *s1,
                          const uint32_t *s2, const uint32_t *s3)
 {
     (void)d1, (void)s1, (void)s2, (void)s3;
-    for (unsigned l = 0; l < W; l += 8)
-        store_halves(d0 + l, _mm256_loadu_ps((const float *)(s0 + l)));
+    for (unsigned l = 0; l < W; l += FLOATS)
+        store_halves(d0 + l, LOAD_FLOATS(s0 + l));
 }
 #define row_v_fma_mixlo_f16 fma_half
 #define row_v_fma_mixhi_f16 fma_half
@@ -406,6 +437,7 @@ const struct emu_lanes EMU_NAME1(EMU_W, EMU_LEVEL) = {
     .pair_move = pair_moves,
     .gpr_idx = indexed_rows,
     .dense = DENSE,
+    .direct = direct,
 };
 
 #if defined(__clang__) && defined(EMU_TARGET)

@@ -177,6 +177,48 @@ static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_sh
     }
 #include "sem_matrix.def"
 
+#define MFMA(name, m, n, k, blocks, a, b, p90a, p942)                                              \
+    {#name, {m, n, k, blocks, EMU_EL_##a, EMU_EL_##b, false}, {p90a, p942}},
+#define SMFMAC(...)
+static const struct {
+    const char *sem;
+    struct emu_shape shape;
+    uint8_t passes[2]; /* gfx90a, gfx942 */
+} shapes[] = {
+#include "sem_matrix.def"
+};
+
+static bool is_constant(const struct emu_operand *o)
+{
+    return o->kind == EMU_OPK_CONST || o->kind == EMU_OPK_LITERAL;
+}
+
+/* The sum over the other rows would not see what it has written. */
+static bool overlaps_itself(const struct emu_op *op, const struct emu_shape *s)
+{
+    const unsigned rows = s->m * s->n / 64, c = op->s[2], d = op->d[0];
+    return c != d && c < d + rows && d < c + rows;
+}
+
+emu_fn *emu_matrix_direct(struct emu_op *op, const char *sem)
+{
+    const struct emu_insn *insn = op->insn;
+    const bool constant = is_constant(&insn->src[2]);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct emu_shape *s = &shapes[i].shape;
+        const bool big = s->m == 32 && s->k == 8, small = s->m == 16 && s->k == 16;
+        if (strcmp(shapes[i].sem, sem) != 0)
+            continue;
+        if (s->blocks != 1 || !(big || small) || (s->a != EMU_EL_F16 && s->a != EMU_EL_BF16) ||
+            insn->blgp || (!constant && overlaps_itself(op, s)))
+            return NULL;
+        op->imm = shapes[i].passes[insn->family != EMU_GFX90A];
+        return emu_matrix_best()->direct[(big ? EMU_DIRECT_32_F16 : EMU_DIRECT_16_F16) +
+                                         (s->a == EMU_EL_BF16)][constant];
+    }
+    return NULL;
+}
+
 #define ROW(name, fn) {#name, {fn, fn}, EMU_E_IGNORES_EXEC, EMU_C_MATRIX},
 #define MFMA(name, ...) ROW(name, name)
 #define SMFMAC MFMA

@@ -47,10 +47,20 @@ struct emu_dot {
     uint64_t random; /* adversarial mode */
 };
 
+/* MFMA of attention kernels, which have a shorter way in f32 mode (emu_op.imm: passes). */
+enum emu_direct_shape {
+    EMU_DIRECT_32_F16, /* 32x32x8 */
+    EMU_DIRECT_32_BF16,
+    EMU_DIRECT_16_F16, /* 16x16x16 */
+    EMU_DIRECT_16_BF16,
+    EMU_DIRECT_SHAPES
+};
+
 /* The functions of one host level. */
 struct emu_matrix_level {
     void (*dot)(const struct emu_dot *d, const float *a, const float *b, float *c);
     void (*mfma)(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+    emu_fn *direct[EMU_DIRECT_SHAPES][2]; /* C in registers, C a constant */
     /* A or B of a WMMA from the first of its registers: out[k][row or column], 16 by 16 */
     void (*wmma_operand)(float *out, const uint32_t *rows, unsigned lanes, bool bf16);
     /* WMMA with f32 sums in f32 mode, nothing negated; C and D are 16 by 16, D may be C */

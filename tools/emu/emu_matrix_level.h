@@ -178,55 +178,66 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
     scatter_d(w, op, s, c);
 }
 
-/* The sum over the other rows would not see what it has written. */
-static bool overlaps_itself(const struct emu_op *op, const struct emu_shape *s)
-{
-    const unsigned rows = s->m * s->n / 64, c = op->s[2], d = op->d[0];
-    return c != d && c < d + rows && d < c + rows;
-}
-
 /* f32 mode, shapes of one block of 16-bit floats: C and D stay where they are. */
-FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+                      bool constant)
 {
-    float a[MAX_A], b[MAX_A], *d = (float *)emu_row(w, op->d[0]);
-    const struct emu_operand *c = &op->insn->src[2];
+    float a[MAX_A], b[MAX_A], row[MAX_N], *d = (float *)emu_row(w, op->d[0]);
     /* Sorting what two columns of vectors share costs more than finding it in pairs. */
     const enum order order = s->a == EMU_EL_F16 && s->n > F ? BY_PAIRS : BY_K;
     gather(emu_row(w, op->s[0]), s->a, s->m, s->k, 1, order, a);
     gather(emu_row(w, op->s[1]), s->b, s->n, s->k, 1, BY_K, b);
-    if (c->kind == EMU_OPK_CONST || c->kind == EMU_OPK_LITERAL) {
-        float row[MAX_N];
+    if (constant) {
         for (unsigned j = 0; j < s->n; j++)
-            row[j] = from_bits((uint32_t)c->value);
+            row[j] = from_bits((uint32_t)op->insn->src[2].value);
         fused(s, a, order, b, row, ONE_ROW, d, IN_REGISTERS);
     } else {
         fused(s, a, order, b, (const float *)emu_row(w, op->s[2]), IN_REGISTERS, d, IN_REGISTERS);
     }
 }
 
-FORCE void mfma_common(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
+FORCE void direct(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+                  bool constant)
 {
-    if (w->group->launch->matrix != EMU_MATRIX_F32 || op->insn->blgp || overlaps_itself(op, s))
-        mfma_shape(w, op, s);
-    else
-        mfma_fused(w, op, s);
+    if (w->group->launch->matrix != EMU_MATRIX_F32 || (w->strict && emu_exec(w) != ~UINT64_C(0))) {
+        op->inner(w, op);
+        return;
+    }
+    if (w->group->counters)
+        w->group->counters->matrix_passes += (unsigned)op->imm;
+    mfma_fused(w, op, s, constant);
 }
+
+static const struct emu_shape big16 = {32, 32, 8, 1, EMU_EL_F16, EMU_EL_F16, false};
+static const struct emu_shape big_b16 = {32, 32, 8, 1, EMU_EL_BF16, EMU_EL_BF16, false};
+static const struct emu_shape small16 = {16, 16, 16, 1, EMU_EL_F16, EMU_EL_F16, false};
+static const struct emu_shape small_b16 = {16, 16, 16, 1, EMU_EL_BF16, EMU_EL_BF16, false};
+
+#define DIRECT(shape)                                                                              \
+    static void shape##_add(struct emu_wave *w, const struct emu_op *op)                           \
+    {                                                                                              \
+        direct(w, op, &shape, false);                                                              \
+    }                                                                                              \
+    static void shape##_begin(struct emu_wave *w, const struct emu_op *op)                         \
+    {                                                                                              \
+        direct(w, op, &shape, true);                                                               \
+    }
+DIRECT(big16)
+DIRECT(big_b16)
+DIRECT(small16)
+DIRECT(small_b16)
 
 static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
 {
-    static const struct emu_shape big16 = {32, 32, 8, 1, EMU_EL_F16, EMU_EL_F16, false};
-    static const struct emu_shape big_b16 = {32, 32, 8, 1, EMU_EL_BF16, EMU_EL_BF16, false};
-    static const struct emu_shape small16 = {16, 16, 16, 1, EMU_EL_F16, EMU_EL_F16, false};
-    static const struct emu_shape small_b16 = {16, 16, 16, 1, EMU_EL_BF16, EMU_EL_BF16, false};
-    /* The four shapes of attention kernels, with everything known at compile time. */
+    /* With everything known at compile time. */
     if (!s->sparse && s->blocks == 1 && s->m == 32 && s->k == 8 && s->a == EMU_EL_F16)
-        mfma_common(w, op, &big16);
+        mfma_shape(w, op, &big16);
     else if (!s->sparse && s->blocks == 1 && s->m == 32 && s->k == 8 && s->a == EMU_EL_BF16)
-        mfma_common(w, op, &big_b16);
+        mfma_shape(w, op, &big_b16);
     else if (!s->sparse && s->blocks == 1 && s->m == 16 && s->k == 16 && s->a == EMU_EL_F16)
-        mfma_common(w, op, &small16);
+        mfma_shape(w, op, &small16);
     else if (!s->sparse && s->blocks == 1 && s->m == 16 && s->k == 16 && s->a == EMU_EL_BF16)
-        mfma_common(w, op, &small_b16);
+        mfma_shape(w, op, &small_b16);
     else
         mfma_shape(w, op, s);
 }
@@ -267,8 +278,17 @@ static void f32_to_f16(uint16_t *to, const float *from, unsigned n)
     }
 }
 
-const struct emu_matrix_level EMU_LEVEL = {dot,        mfma,       wmma_operand,
-                                           wmma_fused, f16_to_f32, f32_to_f16};
+#define DIRECT_PAIR(shape) {shape##_add, shape##_begin}
+const struct emu_matrix_level EMU_LEVEL = {
+    .dot = dot,
+    .mfma = mfma,
+    .direct = {DIRECT_PAIR(big16), DIRECT_PAIR(big_b16), DIRECT_PAIR(small16),
+               DIRECT_PAIR(small_b16)},
+    .wmma_operand = wmma_operand,
+    .wmma_fused = wmma_fused,
+    .f16_to_f32 = f16_to_f32,
+    .f32_to_f16 = f32_to_f16,
+};
 
 #if defined(__clang__) && defined(EMU_TARGET)
 #pragma clang attribute pop

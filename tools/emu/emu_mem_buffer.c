@@ -175,16 +175,29 @@ void emu_where_formatted(struct emu_wave *w, const struct emu_op *op, struct emu
     where_buffer(w, op, a, bytes, access, true);
 }
 
+/* A raw buffer: offsets count from its base, and what ends behind its size is out of range. */
+static bool is_raw(const struct emu_wave *w, const uint32_t *d)
+{
+    const enum emu_family family = w->group->kernel->family;
+
+    if (d[3] >> 23 & 1) /* adds the lane's number */
+        return false;
+    if (family >= EMU_GFX11)
+        return d[1] >> 30 == 0 && (d[3] >> 28 & 3) == RULE_RAW;
+    return d[1] >> 31 == 0 && (family != EMU_GFX90A || d[3] != EMU_SCRATCH_RSRC3);
+}
+
 bool emu_dense_buffer(struct emu_wave *w, const struct emu_op *op, unsigned words,
                       enum emu_access access, struct emu_dense *x)
 {
-    const uint32_t *v = op->s[0] == EMU_NO_ROW ? NULL : emu_row(w, op->s[0]);
-    const struct resource r = read_resource(w, op, false);
+    const uint32_t *d = &w->s[op->s[2]], *v;
+    uint64_t base;
 
-    if (!(op->insn->mem & EMU_M_OFFEN) || op->insn->mem & EMU_M_IDXEN || !v || r.swizzle ||
-        r.add_tid || r.rule != RULE_RAW ||
-        (op->insn->family == EMU_GFX90A && w->s[op->s[2] + 3] == EMU_SCRATCH_RSRC3))
+    if ((op->insn->mem & (EMU_M_OFFEN | EMU_M_IDXEN)) != EMU_M_OFFEN || op->s[0] == EMU_NO_ROW ||
+        !is_raw(w, d))
         return false;
-    return emu_dense_device(w, r.base + r.soffset, v, (uint32_t)op->insn->offset, r.records, words,
-                            access, x);
+    v = emu_row(w, op->s[0]);
+    base = (d[0] | (uint64_t)(d[1] & 0xffff) << 32) + emu_scalar(w, op, 3);
+    return emu_dense_device(w, base, v, (uint32_t)op->imm, d[2], words, access, x) ||
+           (access == EMU_READ && emu_dense_beyond(w, v, (uint32_t)op->imm, d[2], x));
 }

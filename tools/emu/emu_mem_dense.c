@@ -1,6 +1,8 @@
 /* Memory instructions of whole waves: finds and checks the lanes' bytes all at once. */
 #include "emu_mem_dense.h"
 
+#include <string.h>
+
 #include "emu_mem.h"
 #include "emu_strict.h"
 
@@ -37,8 +39,28 @@ bool emu_dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset,
     x->base = g->lds;
     x->shadow = g->lds_poison;
     x->clean = 0;
-    return !w->strict ||
-           (!reads_poison(w, x, words, access) && emu_strict_lds_dense(w, access, x->at, words, span));
+    return !w->strict || (!reads_poison(w, x, words, access) &&
+                          emu_strict_lds_dense(w, access, x->at, words, span));
+}
+
+/* Blocks stay where they are during a launch; kernels read two of them in turn, such as K and V. */
+static const struct emu_block *block_at(struct emu_group *g, uint64_t address, uint64_t n)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct emu_block *b = g->block[i];
+
+        if (b && address - b->base < b->size && n <= b->size - (address - b->base))
+            return b;
+    }
+    g->older ^= 1;
+    g->block[g->older] = emu_mem_find(g->launch->memory, address, n);
+    return g->block[g->older];
+}
+
+/* The lanes lie behind p, offset 0 need not. */
+static uint8_t *before(uint8_t *p, uint64_t n)
+{
+    return (uint8_t *)((uintptr_t)p - (uintptr_t)n);
 }
 
 bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, uint32_t add,
@@ -52,16 +74,31 @@ bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, u
     functions(w)->offsets(x->at, v, add, span);
     if ((uint64_t)span[1] + 4 * words > limit)
         return false;
-    address += span[0];
-    b = emu_mem_find(w->group->launch->memory, address, (uint64_t)span[1] - span[0] + 4 * words);
+    b = block_at(w->group, address + span[0], (uint64_t)span[1] - span[0] + 4 * words);
     if (!b || b->kind != EMU_BLOCK_DEVICE)
         return false;
-    functions(w)->offsets(x->at, v, add - span[0], span);
-    x->base = b->host + (address - b->base);
-    x->shadow = w->strict && b->init ? b->init + (address - b->base) : NULL;
+    x->base = before(b->host, b->base - address);
+    x->shadow = w->strict && b->init ? before(b->init, b->base - address) : NULL;
     x->clean = 0xff;
     return !w->strict || (!reads_poison(w, x, words, access) &&
                           emu_strict_global_dense(w, access, address, x->at, words));
+}
+
+bool emu_dense_beyond(struct emu_wave *w, const uint32_t *v, uint32_t add, uint64_t limit,
+                      struct emu_dense *x)
+{
+    static uint8_t zeros[16];
+    uint32_t span[2];
+
+    if (!suits(w))
+        return false;
+    functions(w)->offsets(x->at, v, add, span);
+    if (span[0] < limit)
+        return false;
+    memset(x->at, 0, sizeof x->at);
+    x->base = zeros;
+    x->shadow = NULL;
+    return true;
 }
 
 bool emu_dense_global(struct emu_wave *w, const struct emu_op *op, unsigned words,

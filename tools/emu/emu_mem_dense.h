@@ -30,6 +30,10 @@ bool emu_dense_buffer(struct emu_wave *w, const struct emu_op *op, unsigned word
 bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, uint32_t add,
                       uint64_t limit, unsigned words, enum emu_access access, struct emu_dense *x);
 
+/* A load from offsets v[l] + add that are all at or behind limit, where a raw buffer reads as 0. */
+bool emu_dense_beyond(struct emu_wave *w, const uint32_t *v, uint32_t add, uint64_t limit,
+                      struct emu_dense *x);
+
 /* Move the data. Nothing can fail but a store of poison, which strict mode asks about first. */
 void emu_dense_load(struct emu_wave *w, unsigned row, unsigned words, const struct emu_dense *x);
 bool emu_dense_may_store(const struct emu_wave *w, unsigned row, unsigned words);

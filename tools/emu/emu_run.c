@@ -145,6 +145,7 @@ static bool make_worker(struct worker *t, struct run *r)
                                   .lds = carve(&at, s.lds),
                                   .lds_size = l->lds_bytes,
                                   .waves = r->waves,
+                                  .unwatched = !l->strict && !l->count_memory,
                                   .wave = t->wave,
                                   .counters = &t->counters};
     if (l->strict) {

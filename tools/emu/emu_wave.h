@@ -22,7 +22,8 @@
 struct emu_wave;
 struct emu_op;
 struct emu_strict;
-struct emu_memory; /* device memory map, owned by emu_memory.c */
+struct emu_memory; /* device memory map, owned by emu_mem.c */
+struct emu_block;
 
 typedef void emu_fn(struct emu_wave *w, const struct emu_op *op);
 
@@ -100,10 +101,14 @@ extern const struct emu_sem
     emu_sem_memory[]; /* emu_mem*.c: SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF */
 extern const struct emu_sem emu_sem_matrix[]; /* emu_matrix*.c: MFMA, SMFMAC, WMMA */
 
+/* The shorter way of an MFMA (emu_sem.name) whose operands are bound, or NULL. Leaves the rest to
+ * op->inner. */
+emu_fn *emu_matrix_direct(struct emu_op *op, const char *sem);
+
 /* A pre-decoded instruction, one cache line. ops[] of a kernel has one entry per dword of code. */
 struct emu_op {
     emu_fn *fn;
-    /* What fn wraps: the plain handler (modes), or the body of a vector instruction. */
+    /* What fn wraps: the general handler, or the body of a vector instruction. */
     union {
         emu_fn *inner;
         emu_rowfn *row;
@@ -114,7 +119,7 @@ struct emu_op {
     uint16_t s[6];
     uint16_t sgpr[4]; /* for each splat row: scalar index, + EMU_SPLAT_MASK for a lane mask */
     int32_t imm;      /* simm16, memory offset; rows: bits of the sources that are modified; pairs
-                       * of f32: signs or clamp are */
+                       * of f32: signs or clamp are; direct MFMA: passes */
     int32_t target;   /* branch: index of the op jumped to, or -1 */
     uint8_t dwords;   /* distance to the next op */
     uint8_t next;     /* to the next one that does something in plain mode */
@@ -205,9 +210,12 @@ struct emu_group {
     uint32_t lds_size;
     uint8_t *lds_poison; /* strict: one byte per byte, bits set are poison; else NULL */
     unsigned waves;
+    bool unwatched;                /* neither strict mode nor counters ask for each lane's access */
     struct emu_wave *wave;         /* [waves] */
     struct emu_strict *strict;     /* NULL in plain mode */
     struct emu_counters *counters; /* of this worker */
+    const struct emu_block *block[2]; /* last ones found (emu_mem_dense.c) */
+    unsigned older;                   /* index of the one found before the other */
 };
 
 enum emu_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED };
