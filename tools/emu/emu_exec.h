@@ -177,6 +177,17 @@ static inline uint64_t emu_next_offset(const struct emu_wave *w)
 /* Piece (53 bits) of 2/pi for an argument with the bits s0. */
 double emu_trig_preop(uint64_t s0, unsigned piece);
 
+/*
+ * Storage of a worker, 64-byte aligned and not cleared: at least `size` bytes (a multiple of 64), or
+ * no bytes when memory is out. Give it back, also the one without bytes. Thread-safe.
+ */
+struct emu_arena {
+    uint8_t *bytes;
+    size_t size;
+};
+struct emu_arena emu_arena_take(size_t size);
+void emu_arena_give(struct emu_arena arena);
+
 /* Runs one op with EMU_A_MODE: rounding as MODE says, denormals flushed. */
 void emu_run_mode(struct emu_wave *w, const struct emu_op *op);
 

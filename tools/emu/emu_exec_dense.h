@@ -208,35 +208,45 @@ EMU_NO_TSAN static void dense_shadow_set(uint8_t *shadow, const uint32_t *at, un
         memset(shadow + at[l], value, 4 * words);
 }
 
-/* LDS in plain mode: where the lanes' bytes lie, unless it takes more than this to say. */
-static inline bool lds_offsets(const struct emu_wave *w, const struct emu_op *op, unsigned words,
-                               uint32_t *at)
+/* LDS in plain mode: lane l's bytes lie at v[l] behind this, unless it takes more to say where. */
+static inline uint8_t *lds_base(const struct emu_wave *w, const struct emu_op *op, unsigned words,
+                                const uint32_t *v)
 {
     const struct emu_group *g = w->group;
-    uint32_t span[2];
+    const uint32_t offset = (uint32_t)op->imm;
+    uint32_t last = 0;
 
     if (!g->unwatched || exec(w) != FULL)
-        return false;
-    dense_offsets(at, row(w, op->s[0]), (uint32_t)op->imm, span);
-    return (uint64_t)span[1] + 4 * words <= g->lds_size;
+        return NULL;
+    for (unsigned l = 0; l < W; l++)
+        last = v[l] > last ? v[l] : last;
+    return (uint64_t)last + offset + 4 * words <= g->lds_size ? g->lds + offset : NULL;
 }
 
 #define DIRECT_LDS(words)                                                                          \
     static void lds_read_##words(struct emu_wave *w, const struct emu_op *op)                      \
     {                                                                                              \
-        uint32_t at[W];                                                                            \
+        const uint32_t *v = row(w, op->s[0]);                                                      \
+        const uint8_t *base = lds_base(w, op, words, v);                                           \
+        uint32_t copy[W];                                                                          \
                                                                                                    \
-        if (lds_offsets(w, op, words, at))                                                         \
-            dense_read(row(w, op->d[0]), w->group->lds, at, words);                                \
-        else                                                                                       \
+        if (!base) {                                                                               \
             op->inner(w, op);                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        if ((unsigned)(op->s[0] - op->d[0]) < words) { /* the address is a destination */          \
+            memcpy(copy, v, sizeof copy);                                                          \
+            v = copy;                                                                              \
+        }                                                                                          \
+        dense_read(row(w, op->d[0]), base, v, words);                                              \
     }                                                                                              \
     static void lds_write_##words(struct emu_wave *w, const struct emu_op *op)                     \
     {                                                                                              \
-        uint32_t at[W];                                                                            \
+        const uint32_t *v = row(w, op->s[0]);                                                      \
+        uint8_t *base = lds_base(w, op, words, v);                                                 \
                                                                                                    \
-        if (lds_offsets(w, op, words, at))                                                         \
-            dense_write(w->group->lds, at, row(w, op->s[1]), words);                               \
+        if (base)                                                                                  \
+            dense_write(base, v, row(w, op->s[1]), words);                                         \
         else                                                                                       \
             op->inner(w, op);                                                                      \
     }

@@ -37,7 +37,7 @@ struct worker {
     struct emu_wave *wave;
     struct emu_counters counters;
     uint32_t *hits; /* executions of each op */
-    uint8_t *arena; /* registers, scratch and LDS of all waves */
+    struct emu_arena arena; /* registers, scratch and LDS of all waves */
     uint64_t rng;
     jmp_buf escape;
 };
@@ -135,8 +135,9 @@ static bool make_worker(struct worker *t, struct run *r)
     t->rng = l->seed * 2 + 1;
     t->wave = calloc(r->waves, sizeof *t->wave);
     t->hits = calloc(l->kernel->program->nops, sizeof *t->hits);
-    t->arena = at = aligned_alloc(64, s.total);
-    if (!t->wave || !t->hits || !t->arena)
+    t->arena = emu_arena_take(s.total);
+    at = t->arena.bytes;
+    if (!t->wave || !t->hits || !at)
         return false;
     for (unsigned i = 0; i < r->waves; i++)
         place_wave(t, i, &s, &at);
@@ -162,7 +163,7 @@ static void free_worker(struct worker *t)
 {
     free(t->wave);
     free(t->hits);
-    free(t->arena);
+    emu_arena_give(t->arena);
 }
 
 /*
@@ -211,8 +212,8 @@ static unsigned run_plain(struct emu_wave *w, const struct emu_op *ops, uint32_t
         const struct emu_op *op = w->ip;
 
         w->op = op;
+        hits[op - ops]++; /* between the two, lest the compiler joins them in a vector */
         w->ip = op + op->next;
-        hits[op - ops]++;
         n--;
         if (w->attention)
             run_slow(w, op);

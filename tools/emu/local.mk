@@ -72,7 +72,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_mem_ops.h \
 	tools/emu/emu_mem_scalar.c \
 	tools/emu/emu_mem_table.c \
-	tools/emu/emu_run.c \
+	tools/emu/emu_run.c tools/emu/emu_run_arena.c \
 	tools/emu/emu_run_fault.c \
 	tools/emu/emu_run_mode.c \
 	tools/emu/emu_run_wave.c \
