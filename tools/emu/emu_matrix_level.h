@@ -178,11 +178,23 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
     scatter_d(w, op, s, c);
 }
 
+/*
+ * Hosts hold a load back behind an older store whose address has the same low 12 bits. D of 32 x 32
+ * floats has them all, so A must lie where its last rows meet the rows of D that are stored last.
+ */
+enum { ALIAS = 4096, BEHIND_D = 3072 };
+
+static inline float *beside(float *space, const float *d)
+{
+    return space + ((uintptr_t)d + BEHIND_D - (uintptr_t)space) % ALIAS / sizeof *space;
+}
+
 /* f32 mode, shapes of one block of 16-bit floats: C and D stay where they are. */
 FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
                       bool constant)
 {
-    float a[MAX_A], b[MAX_A], row[MAX_N], *d = (float *)emu_row(w, op->d[0]);
+    _Alignas(64) float space[256 + ALIAS / 4], b[256];
+    float row[MAX_N], *d = (float *)emu_row(w, op->d[0]), *a = beside(space, d);
     /* Sorting what two columns of vectors share costs more than finding it in pairs. */
     const enum order order = s->a == EMU_EL_F16 && s->n > F ? BY_PAIRS : BY_K;
     gather(emu_row(w, op->s[0]), s->a, s->m, s->k, 1, order, a);
