@@ -156,6 +156,18 @@ void emu_resolve_dpp(struct emu_permute *p, const struct emu_insn *insn);
 void emu_vopd(struct emu_wave *w, const struct emu_op *op);
 void emu_with_specials(struct emu_wave *w, const struct emu_op *op);
 
+/* Registers whose numbers M0 moves; 0 for an instruction that has none. */
+enum {
+    EMU_RELATIVE_S = 1,     /* the source */
+    EMU_RELATIVE_D = 2,     /* the destination */
+    EMU_RELATIVE_SWAP = 4,  /* the second destination, like a source */
+    EMU_RELATIVE_SPLIT = 8, /* each by a field of M0 of its own */
+};
+unsigned emu_relative_kind(const char *sem);
+/* Moves the rows of op; a fault when one is beyond the kernel's registers. */
+void emu_relative_rows(struct emu_wave *w, unsigned kind, struct emu_op *op);
+void emu_relative(struct emu_wave *w, const struct emu_op *op);
+
 /* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_fork.c,
  * emu_exec_cross.c. */
 extern const struct emu_sem emu_sem_scalar[];

@@ -519,10 +519,30 @@ static void wrap_specials(struct emu_builder *b, struct emu_op *op)
     op->fn = emu_with_specials;
 }
 
+/* v_movrel is a move, with all its forms, behind emu_relative. */
+static void bind_relative(struct emu_builder *b, struct emu_op *op, unsigned kind)
+{
+    unsigned at;
+
+    op->fn = bind_row(b, op, emu_rows[op->insn->row].sem);
+    if (!(op->flags & EMU_B_VECTOR))
+        return;
+    at = emu_add_pairs(b, 1);
+    if (b->failed)
+        return;
+    b->program->pairs[at] = *op;
+    op->target = (int32_t)at;
+    op->imm = (int)kind;
+    op->flags = 0;
+    op->effects |= EMU_E_READ_M0;
+    op->fn = emu_relative;
+}
+
 void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn *insn)
 {
     const struct emu_row *row = &emu_rows[insn->row];
     struct emu_binding binding = emu_bind(row->sem, insn->wave);
+    unsigned relative = emu_relative_kind(row->sem);
 
     op->insn = insn;
     op->dwords = insn->size / 4;
@@ -543,6 +563,8 @@ void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn
         op->fn = bad ? bad : b->program->lanes->pair_move;
     } else if (binding.sem) {
         op->fn = bind_sem(b, op, binding.sem);
+    } else if (relative) {
+        bind_relative(b, op, relative);
     } else {
         op->fn = bind_row(b, op, row->sem);
     }

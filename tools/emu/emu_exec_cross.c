@@ -69,47 +69,64 @@ static unsigned relative(struct emu_wave *w, unsigned row, uint32_t by)
     return (unsigned)i;
 }
 
+/* Of the _2 forms and v_swaprel, bits 9:0 of M0 move the source, bits 25:16 the destination. */
+static uint32_t source_offset(uint32_t m0, bool split)
+{
+    return split ? m0 & 0x3ff : m0;
+}
+
+static uint32_t destination_offset(uint32_t m0, bool split)
+{
+    return split ? m0 >> 16 & 0x3ff : m0;
+}
+
 static void swaprel(struct emu_wave *w, const struct emu_op *op)
 {
     uint32_t m0 = w->s[EMU_S_M0];
 
-    swap(w, relative(w, op->d[0], m0 >> 16 & 0x3ff), relative(w, op->d[1], m0 & 0x3ff));
+    swap(w, relative(w, op->d[0], destination_offset(m0, true)),
+         relative(w, op->d[1], source_offset(m0, true)));
 }
 
-static void move_rows(struct emu_wave *w, const struct emu_op *op, unsigned to, unsigned from,
-                      unsigned s)
+unsigned emu_relative_kind(const char *sem)
 {
-    uint32_t *d = emu_row(w, to);
-    uint64_t m = emu_exec(w);
+    static const struct {
+        const char *sem;
+        unsigned kind;
+    } kinds[] = {
+        {"v_movrels_b32", EMU_RELATIVE_S},
+        {"v_movreld_b32", EMU_RELATIVE_D},
+        {"v_movrelsd_b32", EMU_RELATIVE_S | EMU_RELATIVE_D},
+        {"v_movrelsd_2_b32", EMU_RELATIVE_S | EMU_RELATIVE_D | EMU_RELATIVE_SPLIT},
+        {"v_swaprel_b32", EMU_RELATIVE_D | EMU_RELATIVE_SWAP | EMU_RELATIVE_SPLIT},
+    };
 
-    for (unsigned l = 0; l < w->lanes; l++)
-        if (m >> l & 1)
-            d[l] = from == EMU_NO_ROW ? source(w, op, s, l) : emu_row(w, from)[l];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(sem, kinds[i].sem) == 0)
+            return kinds[i].kind;
+    return 0;
 }
 
-static void movrels(struct emu_wave *w, const struct emu_op *op)
-{
-    move_rows(w, op, op->d[0], relative(w, op->s[0], w->s[EMU_S_M0]), 0);
-}
-
-/* The destination number of these is handed out as src[0]. */
-static void movreld(struct emu_wave *w, const struct emu_op *op)
-{
-    move_rows(w, op, relative(w, op->s[0], w->s[EMU_S_M0]), EMU_NO_ROW, 1);
-}
-
-static void movrelsd(struct emu_wave *w, const struct emu_op *op)
+void emu_relative_rows(struct emu_wave *w, unsigned kind, struct emu_op *op)
 {
     uint32_t m0 = w->s[EMU_S_M0];
+    bool split = kind & EMU_RELATIVE_SPLIT;
 
-    move_rows(w, op, relative(w, op->s[0], m0), relative(w, op->s[1], m0), 1);
+    if (kind & EMU_RELATIVE_D)
+        op->d[0] = (uint16_t)relative(w, op->d[0], destination_offset(m0, split));
+    if (kind & EMU_RELATIVE_S)
+        op->s[0] = (uint16_t)relative(w, op->s[0], source_offset(m0, split));
+    if (kind & EMU_RELATIVE_SWAP)
+        op->d[1] = (uint16_t)relative(w, op->d[1], source_offset(m0, split));
 }
 
-static void movrelsd2(struct emu_wave *w, const struct emu_op *op)
+/* v_movrel: the move that stands in `pairs`, on the rows that M0 says. */
+void emu_relative(struct emu_wave *w, const struct emu_op *op)
 {
-    uint32_t m0 = w->s[EMU_S_M0];
+    struct emu_op moved = emu_program_of(w)->pairs[op->target];
 
-    move_rows(w, op, relative(w, op->s[0], m0 >> 16 & 0x3ff), relative(w, op->s[1], m0 & 0x3ff), 1);
+    emu_relative_rows(w, (unsigned)op->imm, &moved);
+    moved.fn(w, &moved);
 }
 
 /*
@@ -203,10 +220,6 @@ const struct emu_sem emu_sem_cross[] = {
     R(v_writelane_b32, writelane, EMU_E_CROSS_LANE | EMU_E_IGNORES_EXEC),
     R(v_swap_b32, swap_rows, 0),
     R(v_swaprel_b32, swaprel, EMU_E_READ_M0),
-    R(v_movrels_b32, movrels, EMU_E_READ_M0),
-    R(v_movreld_b32, movreld, EMU_E_READ_M0),
-    R(v_movrelsd_b32, movrelsd, EMU_E_READ_M0),
-    R(v_movrelsd_2_b32, movrelsd2, EMU_E_READ_M0),
     R(v_permlane16_b32, permlane16, EMU_E_CROSS_LANE),
     R(v_permlanex16_b32, permlanex16, EMU_E_CROSS_LANE),
     R(v_permlane64_b32, permlane64, EMU_E_CROSS_LANE),

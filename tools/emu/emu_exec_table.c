@@ -121,7 +121,10 @@ static void build(void)
 
 struct emu_binding emu_bind(const char *name, unsigned wave)
 {
-    struct entry key = {name, {NULL, NULL}}, *found;
+    unsigned relative = emu_relative_kind(name);
+    struct entry key = {relative && !(relative & EMU_RELATIVE_SWAP) ? "v_mov_b32" : name,
+                        {NULL, NULL}},
+                 *found;
 
     pthread_once(&once, build);
     found = bsearch(&key, table[wave == 64], entries[wave == 64], sizeof key, by_name);

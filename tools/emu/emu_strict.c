@@ -456,11 +456,33 @@ static void step_vopd(struct emu_wave *w, const struct emu_op *op, emu_fn *run)
     run(w, op);
 }
 
+/* The same op on the registers that M0 says; a fault when M0 is not known. */
+static void move_registers(struct emu_wave *w, struct emu_strict_op *so)
+{
+    if (w->sp[EMU_S_M0])
+        emu_fault(w, emu_exec(w), "the register index in m0 was never computed");
+    emu_relative_rows(w, so->relative, &so->shadow);
+    if (so->relative & EMU_RELATIVE_SWAP)
+        so->nread = 0; /* the registers written */
+    for (unsigned i = 0; i < so->nwrite; i++)
+        so->write[i].first = so->shadow.d[i];
+    if (so->relative & EMU_RELATIVE_S)
+        so->read[0].first = so->shadow.s[0];
+}
+
 void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
                      emu_fn *run)
 {
+    struct emu_strict_op moved;
     bool may_hazard = emu_program_of(w)->strict->may_hazard;
 
+    if (so->relative) {
+        moved = *so;
+        if (so->kind == EMU_K_CROSS)
+            moved.shadow = *op;
+        move_registers(w, &moved);
+        so = &moved;
+    }
     emu_strict_check_pending(w, so);
     if (may_hazard)
         emu_strict_check_hazards(&w->strict->hazards, so, op);

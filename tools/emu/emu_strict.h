@@ -75,6 +75,7 @@ struct emu_strict_op {
     bool needs_m0, reads_vcc, reads_vccz, reads_execz, reads_lane, writes_half, keeps_part,
         reads_literal;
     bool is_depctr;
+    uint8_t relative;               /* of emu_relative_kind */
     uint8_t gets_hwreg, sets_hwreg; /* s_getreg, s_setreg: the register's number + 1 */
     uint16_t shift_row;             /* gfx90a: row + 1 that a 64-bit shift takes its amount from */
     struct emu_range stored;        /* rows of a store of more than 8 bytes */

@@ -347,7 +347,10 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         return;
     if (op->fn == emu_with_specials)
         op = p->pairs + op->target;
+    if (op->fn == emu_relative)
+        op = p->pairs + op->target;
     sem = emu_rows[insn->row].sem;
+    so->relative = (uint8_t)emu_relative_kind(sem);
     describe_operands(so, op);
     so->is_dpp = insn->ext == EMU_EXT_DPP16;
     so->is_trans = op->cls == EMU_C_TRANS;
@@ -413,9 +416,9 @@ static void make_gate(struct emu_strict_gate *gate, const struct emu_strict_prog
 
     gate->kind = so->kind;
     gate->waits = so->waits;
-    gate->always = s->may_hazard;
+    gate->always = s->may_hazard || so->relative;
     gate->counts = so->counters != 0;
-    gate->is_plain = op->insn && !s->may_hazard && so->kind != EMU_K_MEMORY && !so->waits &&
+    gate->is_plain = op->insn && !gate->always && so->kind != EMU_K_MEMORY && !so->waits &&
                      op->cls != EMU_C_MESSAGE;
     add_registers(gate, so);
     for (unsigned i = 0; so->kind == EMU_K_VOPD && i < 3; i++)

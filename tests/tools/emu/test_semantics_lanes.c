@@ -15,7 +15,26 @@ static unsigned first_active(const struct oracle_wave *w)
     return 0; /* lane 0 when none is active */
 }
 
-enum { FIRST, READ, WRITE, SWAP64, PERM16, PERMX16, ACC, INDEX_SRC, INDEX_DST };
+enum { FIRST, READ, WRITE, SWAP64, PERM16, PERMX16, ACC, INDEX_SRC, INDEX_DST, RELATIVE };
+
+/* Which registers M0 (in s20) moves, and what comes from a scalar register or another lane. */
+enum { OF_SOURCE = 1, OF_TARGET = 2, TWO_FIELDS = 4, SCALAR = 8, QUAD = 16, SWAP = 32 };
+
+static void run_relative(unsigned how, const struct oracle_wave *before, struct oracle_wave *after,
+                         unsigned l)
+{
+    unsigned m0 = before->s[20], low = how & TWO_FIELDS ? m0 & 0x3ff : m0;
+    unsigned high = how & TWO_FIELDS ? m0 >> 16 & 0x3ff : m0;
+    unsigned from = how & OF_SOURCE ? low : 0, to = 8 + (how & OF_TARGET ? high : 0);
+    unsigned lane = how & QUAD ? l ^ 1 : l;
+
+    if (how & SWAP)
+        after->v[from][l] = before->v[to][l];
+    if (how & SCALAR)
+        after->v[to][l] = before->s[24];
+    else if (before->exec >> lane & 1)
+        after->v[to][l] = before->v[from][lane];
+}
 
 /* arg: 0 what, 1 variant */
 static void run_lanes(const struct sem_case *c, const struct oracle_wave *before,
@@ -65,6 +84,9 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
         case INDEX_DST:
             after->v[8 + (before->s[20] & 7)][l] = before->v[0][l];
             break;
+        case RELATIVE:
+            run_relative(c->arg[1], before, after, l);
+            break;
         }
     }
     if (c->arg[0] == INDEX_SRC || c->arg[0] == INDEX_DST)
@@ -91,6 +113,14 @@ static void small_index(const struct sem_case *c, struct oracle_wave *w, const s
     w->s[20] = (uint32_t)sem_random() & 7;
 }
 
+static void two_small_indices(const struct sem_case *c, struct oracle_wave *w,
+                              const struct sem_memory *m)
+{
+    (void)c;
+    (void)m;
+    w->s[20] = (uint32_t)sem_random() & 0x00070007;
+}
+
 static void add(struct sem_list *l, const char *group, unsigned what, unsigned variant,
                 const char *text)
 {
@@ -103,6 +133,37 @@ static void add(struct sem_list *l, const char *group, unsigned what, unsigned v
     snprintf(c->text, sizeof c->text, "%s", text);
     if (what == INDEX_SRC || what == INDEX_DST)
         c->prepare = small_index;
+    if (what == RELATIVE)
+        c->prepare = variant & TWO_FIELDS ? two_small_indices : small_index;
+}
+
+static void add_relative(struct sem_list *l)
+{
+    static const struct {
+        const char *name, *operands;
+        unsigned how;
+    } moves[] = {
+        {"v_movrels_b32", "v8, v0", OF_SOURCE},
+        {"v_movreld_b32", "v8, v0", OF_TARGET},
+        {"v_movreld_b32", "v8, s24", OF_TARGET | SCALAR},
+        {"v_movrelsd_b32", "v8, v0", OF_SOURCE | OF_TARGET},
+        {"v_movrelsd_2_b32", "v8, v0", OF_SOURCE | OF_TARGET | TWO_FIELDS},
+        {"v_swaprel_b32", "v8, v0", OF_SOURCE | OF_TARGET | TWO_FIELDS | SWAP},
+    };
+    static const char *const forms[] = {"_e32", "_e64", "_dpp", "_e64_dpp"};
+
+    for (unsigned i = 0; i < sizeof moves / sizeof *moves; i++)
+        for (unsigned form = 0; form < 4; form++) {
+            unsigned how = moves[i].how;
+            char text[128];
+
+            if (form && (how & SWAP || (form > 1 && how & SCALAR)))
+                continue;
+            snprintf(text, sizeof text, "s_mov_b32 m0, s20\n  %s%s %s%s\n  s_mov_b32 m0, s77",
+                     moves[i].name, how & SWAP ? "" : forms[form], moves[i].operands,
+                     form > 1 ? " quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf" : "");
+            add(l, moves[i].name, RELATIVE, how | (form > 1 ? QUAD : 0), text);
+        }
 }
 
 static void add_lanes(struct sem_list *l, const struct oracle_machine *m)
@@ -114,6 +175,7 @@ static void add_lanes(struct sem_list *l, const struct oracle_machine *m)
         "s_mov_b32 m0, s20\n  v_writelane_b32 v8, s24, m0\n  s_mov_b32 m0, s77");
     add(l, "v_writelane_b32", WRITE, 29, "v_writelane_b32 v8, s24, 29");
     if (m->gfx11) {
+        add_relative(l);
         add(l, "v_permlane64_b32", SWAP64, 0, "v_permlane64_b32 v8, v0");
         add(l, "v_permlane16_b32", PERM16, 0, "v_permlane16_b32 v8, v0, s24, s28");
         add(l, "v_permlane16_b32", PERM16, 1, "v_permlane16_b32 v8, v0, s24, s28 op_sel:[1,0]");
