@@ -101,7 +101,7 @@ static void check_forwarding(struct emu_hazards *h, const struct emu_strict_op *
     }
     if (before && (exec - 1 - before) + (after - exec) <= EXEC_VALUS)
         blame(h,
-              "registers written before and after EXEC was are read, the first v%u: missing "
+              "registers written before and after a write of EXEC are read, the first v%u: missing "
               "s_waitcnt_depctr va_vdst(0)",
               so->read[0].first);
 }

@@ -101,6 +101,23 @@ static const struct plant plants[] = {
      "bank_mask:0xf\n" STORE_V1},
     {"gfx1100", 32, "stores a value", "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v4, v0\n" STORE_V1},
     {"gfx1100", 32, NULL, "v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v1, v0\n" STORE_V1},
+    /* ... registers whose numbers come from M0 */
+    {"gfx1100", 32, NULL, "v_mov_b32 v9, 0\ns_mov_b32 m0, 1\nv_movrels_b32 v1, v8\n" STORE_V1},
+    {"gfx1100", 32, "stores a value",
+     "v_mov_b32 v8, 0\ns_mov_b32 m0, 1\nv_movrels_b32 v1, v8\n" STORE_V1},
+    {"gfx1100", 32, NULL, "s_mov_b32 s10, 7\ns_mov_b32 m0, 1\nv_movreld_b32 v0, s10\n" STORE_V1},
+    {"gfx1100", 32, "stores a value",
+     "v_mov_b32 v1, 0\ns_mov_b32 m0, 1\nv_movreld_b32 v0, s40\n" STORE_V1},
+    {"gfx1151", 32, "stores a value",
+     "v_mov_b32 v1, 0\ns_mov_b32 m0, 0x10002\nv_swaprel_b32 v0, v6\n" STORE_V1},
+    {"gfx1151", 32, "v9 is written while a load",
+     "global_load_b32 v9, v5, s[2:3]\ns_mov_b32 m0, 1\nv_movreld_b32 v8, v0\n"},
+    {"gfx1151", 32, NULL,
+     "v_mov_b32 v1, 0\nglobal_load_b32 v8, v5, s[2:3]\ns_mov_b32 m0, 1\n"
+     "v_movreld_b32 v8, v0\n" STORE_V1},
+    {"gfx1100", 32, "the register index in m0", "v_movreld_b32 v8, v0\n"},
+    {"gfx1100", 32, "v[0 + 64] is beyond the 64 registers",
+     "v_mov_b32 v1, 0\ns_movk_i32 m0, 64\nv_movrels_b32 v1, v0\n"},
     {"gfx942", 64, NULL, "v_readfirstlane_b32 s10, v0\ns_nop 1\nv_mov_b32 v1, s10\n" STORE_V1},
     {"gfx942", 64, "stores a value",
      "v_readfirstlane_b32 s10, v2\ns_nop 1\nv_mov_b32 v1, s10\n" STORE_V1},
@@ -287,7 +304,7 @@ static const struct plant plants[] = {
     {"gfx1100", 32, NULL,
      "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_mov_b32 v1, v1\n"
      "v_permlanex16_b32 v1, v1, 0, 0\n" STORE_V1},
-    {WAVE64, 64, "registers written before and after EXEC was are read, the first v1",
+    {WAVE64, 64, "registers written before and after a write of EXEC are read, the first v1",
      "v_mov_b32 v1, v0\ns_mov_b64 exec, -1\nv_mov_b32 v2, v0\nv_add_f32 v1, v1, v2\n"},
     {WAVE64, 64, NULL,
      "v_mov_b32 v1, v0\ns_mov_b64 exec, -1\nv_mov_b32 v2, v0\ns_waitcnt_depctr 0xfff\n"
@@ -429,6 +446,7 @@ static bool has_lanes(const char *fault)
                                           "missing s_waitcnt lgkmcnt(0)",
                                           "outside of the code object",
                                           "s_trap",
+                                          "is beyond the",
                                           "is no instruction"};
 
     for (unsigned i = 0; i < sizeof of_wave / sizeof *of_wave; i++)
