@@ -6,6 +6,9 @@
  * or when the earlier one did an atomic after its access and the later one did one before its own
  * (a hand-over by flag or counter). Of several readers only bytes that all of them read are kept,
  * and an atomic of the writer counts as a hand-over from all of them.
+ *
+ * The code of an atomic store is that of any other. Atomic loads can be told by their scope: what
+ * they, or atomics, find is a hand-over from the wave that stored it, and they may be overwritten.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -151,6 +154,15 @@ static bool is_ordered(const struct emu_wave *w, struct emu_strict_global *g, ui
     return atomic_load(&g->atomics[writer]) != then && atomic_load(&g->atomics[me]) != 0;
 }
 
+/* Loads of at least the device's scope, which compilers make for atomic and volatile ones only. */
+static bool is_atomic_load(const struct emu_wave *w)
+{
+    const struct emu_insn *insn = w->op->insn;
+    unsigned scope = insn->family == EMU_GFX942 ? EMU_M_SCC : EMU_M_GLC;
+
+    return insn->enc != EMU_SMEM && insn->flags & EMU_F_LOAD && insn->mem & scope;
+}
+
 /* A record of an access of this wave, now. */
 static uint64_t record(const struct emu_wave *w, struct emu_strict_global *g, uint64_t me,
                        uint64_t bytes)
@@ -167,6 +179,16 @@ struct touch {
     word *write, *read;
     int lane;
 };
+
+static void hand_over(const struct touch *t)
+{
+    uint64_t last = atomic_load_explicit(t->write, memory_order_relaxed), writer = (last >> 32) - 1;
+
+    if (!last || writer == t->me || !(last & t->bytes) || is_ordered(t->w, t->g, last, t->me))
+        return;
+    atomic_fetch_add(&t->g->atomics[writer], 1);
+    atomic_fetch_add(&t->g->atomics[t->me], 1);
+}
 
 static void check_write(const struct touch *t, enum emu_access access)
 {
@@ -274,10 +296,8 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
     struct page *p = NULL;
     struct words *x;
 
-    if (access == EMU_RMW) {
+    if (access == EMU_RMW)
         atomic_fetch_add(&t.g->atomics[t.me], 1);
-        return;
-    }
     for (uint64_t end = address + bytes; address < end;) {
         unsigned first = address & 3;
         unsigned n = 4 - first < end - address ? 4 - first : (unsigned)(end - address);
@@ -291,6 +311,11 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
         t.bytes = ((1u << n) - 1) << first;
         t.write = &x->writes[address / 4 % PAGE_WORDS];
         t.read = &x->reads[address / 4 % PAGE_WORDS];
+        address += n;
+        if (access == EMU_RMW || (access == EMU_READ && is_atomic_load(w))) {
+            hand_over(&t);
+            continue;
+        }
         check_write(&t, access);
         if (access == EMU_READ) {
             note_read(&t);
@@ -298,7 +323,6 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
             check_readers(&t);
             note_write(&t);
         }
-        address += n;
     }
 }
 
@@ -335,7 +359,7 @@ bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_
     struct page *p = NULL;
     struct words *x;
 
-    if (access != EMU_READ)
+    if (access != EMU_READ || is_atomic_load(w))
         return false;
     for (unsigned l = 0; l < w->lanes; l++) {
         unsigned i;

@@ -16,6 +16,13 @@ struct plant {
 #define ALTERNATE                                                                                  \
     "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
     "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
+/* Also the data's end is awaited, or the flag left out, as `then` says. */
+#define HAND_OVER(then, scope)                                                                     \
+    "v_mov_b32 v6, 0\nv_mov_b32 v1, 1\nv_readfirstlane_b32 s10, v0\ns_cmp_lg_u32 s10, 0\n"         \
+    "s_cbranch_scc1 .Lother\nglobal_store_dword v5, v1, s[2:3]\n" then                             \
+    "global_store_dword v6, v1, s[2:3] offset:2048\ns_branch .Ldone\n.Lother:\n"                   \
+    "global_load_dword v1, v6, s[2:3] offset:2048 " scope "\ns_waitcnt vmcnt(0)\n"                 \
+    "v_xor_b32 v7, 0x100, v5\nglobal_load_dword v1, v7, s[2:3]\n.Ldone:\n"
 #define WAVE64 "gfx1100 -mattr=+wavefrontsize64"
 /* Registers with something in them; the 64-bit values are tiny. */
 #define FOUR "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\n"
@@ -379,6 +386,18 @@ static const struct plant plants[] = {
      "global_store_dword v5, v0, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\nv_xor_b32 v6, 0x100, v5\n"
      "global_load_dword v1, v6, s[2:3]\n"},
     {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nglobal_atomic_add v6, v0, s[2:3]\n"},
+    /* ... handed over by a flag: wave 0 stores data and the flag, wave 1 loads the flag atomically
+     */
+    {"gfx942", 128, NULL, HAND_OVER("s_waitcnt vmcnt(0)\n", "sc1")},
+    {"gfx90a", 128, NULL, HAND_OVER("s_waitcnt vmcnt(0)\n", "glc")},
+    {"gfx942", 128, "data race in device memory", HAND_OVER("s_waitcnt vmcnt(0)\n", "sc0")},
+    {"gfx942", 128, "data race in device memory", HAND_OVER("s_waitcnt vmcnt(0)\n", "")},
+    {"gfx90a", 128, "data race in device memory", HAND_OVER("s_branch .Ldone\n", "glc")},
+    /* ... a lock that an atomic takes and a store gives back */
+    {"gfx942", 128, NULL,
+     "v_mov_b32 v6, 0\nv_mov_b32 v1, 1\nglobal_atomic_swap v2, v6, v1, s[2:3] sc0\n"
+     "s_waitcnt vmcnt(0)\nv_readfirstlane_b32 s10, v0\ns_nop 1\nv_mov_b32 v1, s10\n"
+     "global_store_dword v6, v1, s[2:3]\ns_waitcnt vmcnt(0)\n"},
     /* ... not when all waves store the same value */
     {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nds_write_b32 v6, v1\n"},
     {"gfx1100", 64, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nglobal_store_b32 v6, v1, s[2:3]\n"},
