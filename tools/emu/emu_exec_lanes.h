@@ -216,6 +216,7 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
     }
 #define L l
 #define F EMU_E_FLOAT
+#define FX (EMU_E_FLOAT | EMU_E_EXTREMUM)
 #define P0 (EMU_E_BITS | EMU_E_DATA0)
 #define P1 (EMU_E_BITS | EMU_E_DATA1)
 #define P2 (EMU_E_BITS | EMU_E_DATA2)

@@ -330,6 +330,38 @@ static void place_result(const struct emu_op *op, uint32_t *out, const uint32_t 
     }
 }
 
+/* gfx9 outside IEEE mode: where all sources are NaN the last one comes out as it is, not quieted.
+ */
+static void keep_signalling(struct emu_wave *w, const struct emu_op *op, uint32_t *t)
+{
+    struct emu_op raw = *op;
+    uint8_t type = op->insn->dst[0].type;
+    const uint32_t *s;
+
+    if (!(w->attention & EMU_A_MODE) || w->mode >> 9 & 1 || op->insn->family >= EMU_GFX11)
+        return;
+    raw.effects = 0;
+    s = modify_source(w, &raw, op->insn->nsrc - 1u, row(w, emu_program_of(w)->row_temp + 12), NULL,
+                      0);
+    FOR_EACH_LANE
+    {
+        uint32_t last = s[l], high = 0xffff0000;
+
+        if (type == EMU_T_F64) {
+            bool nan = nan64(t[l] | (uint64_t)t[l + W] << 32);
+
+            t[l] = nan ? last : t[l];
+            t[l + W] = nan ? s[l + W] : t[l + W];
+        } else if (type == EMU_T_F32) {
+            t[l] = nan32(t[l]) ? last : t[l];
+        } else {
+            t[l] = nan16(t[l] & 0xffff) ? (t[l] & high) | (last & 0xffff) : t[l];
+            if (type == EMU_T_PK_F16)
+                t[l] = nan16(t[l] >> 16) ? (t[l] & 0xffff) | (last & high) : t[l];
+        }
+    }
+}
+
 static void modified_rows(struct emu_wave *w, const struct emu_op *op)
 {
     const uint32_t *s[4];
@@ -339,6 +371,8 @@ static void modified_rows(struct emu_wave *w, const struct emu_op *op)
     uint32_t *t = whole && !partial ? d : row(w, emu_program_of(w)->row_temp);
 
     op->row(t, NULL, s[0], s[1], s[2], s[3]);
+    if (op->effects & EMU_E_EXTREMUM)
+        keep_signalling(w, op, t);
     modify_result(w, op, t);
     if (partial)
         place_result(op, whole ? d : t, t, d);

@@ -94,7 +94,8 @@ enum emu_effect {
     EMU_E_DATA0 = 1 << 11, /* with EMU_E_BITS: the sources whose bits are moved */
     EMU_E_DATA1 = 1 << 12,
     EMU_E_DATA2 = 1 << 13,
-    EMU_E_WHOLE = 1 << 14 /* writes all of D0 although its type is 16 bits wide */
+    EMU_E_WHOLE = 1 << 14,   /* writes all of D0 although its type is 16 bits wide */
+    EMU_E_EXTREMUM = 1 << 15 /* minimum, maximum, median of floats */
 };
 
 extern const struct emu_sem

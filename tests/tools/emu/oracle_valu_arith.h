@@ -92,7 +92,8 @@ static uint64_t through(const struct oracle_lane *x, const struct sf_format *f, 
 
 /*
  * The number if one operand is NaN. IEEE mode returns a signalling NaN of either operand, quieted.
- * With two NaNs gfx9's text returns S1 and gfx11's S0.
+ * With two NaNs gfx9's text returns S1, outside IEEE mode also a signalling one as it is, and
+ * gfx11's S0.
  */
 static uint64_t extremum(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
                          bool greatest)
@@ -108,7 +109,7 @@ static uint64_t extremum(struct oracle_lane *x, const struct sf_format *f, uint6
             return quieted(f, b);
     }
     if (an && bn) {
-        x->any_nan = x->gfx11 || !sf_is_quiet_bits(f, a) || !sf_is_quiet_bits(f, b);
+        x->any_nan = x->gfx11 || (x->clamp && !sf_is_quiet_bits(f, b)); /* what clamps may quiet */
         return x->gfx11 ? a : b;
     }
     if (an)

@@ -180,10 +180,11 @@ static void print_coverage(FILE *f)
         "# Instructions of the emulator\n\n"
         "Made by `make coverage` from `isa_*.def` and the semantic tables; a test keeps it true.\n"
         "gfx1100 stands for gfx1100 to gfx1103, gfx1150 for gfx1150 to gfx1153 (with gfx1151).\n\n"
-        "- done: executed\n"
+        "- done: executed; for s_trap, s_code_end, s_rfe_b64 and the like that is the exception they\n"
+        "  raise in a kernel, and the launch stops with it\n"
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
-        "  images, export, interpolation, ray tracing, global wave sync (GWS), and what only trap\n"
-        "  handlers, pixel shaders and the padding behind the code contain\n"
+        "  images with their ray tracing, export, interpolation, and what works on global wave sync\n"
+        "  (GWS) and the ordered counters of the global data share alone\n"
         "- missing: as trapped, but nobody meant it so\n"
         "- empty: the GPU has no such instruction\n\n",
         f);
