@@ -316,13 +316,14 @@ EXCHANGE2(ds_wrxchg2st64_rtn_b32, 32, 64)
 EXCHANGE2(ds_wrxchg2st64_rtn_b64, 64, 64)
 
 /* Adds or subtracts the number of active lanes; every active lane gets the value before. */
+/* The manuals call the place M0.base; compilers put the LDS address into M0 as it is. */
 static void append(struct emu_wave *w, const struct emu_op *op, int sign)
 {
     uint64_t exec = emu_exec(w);
     unsigned first = exec ? (unsigned)__builtin_ctzll(exec) : 0;
     struct emu_where a;
     a.mask = exec ? UINT64_C(1) << first : 0;
-    a.addr[first] = (w->s[EMU_S_M0] >> 16) + (uint32_t)op->insn->offset;
+    a.addr[first] = (w->s[EMU_S_M0] & 0xffff) + (uint32_t)op->insn->offset;
     emu_where_lds_at(w, &a, 4, EMU_RMW);
     if (!exec)
         return;

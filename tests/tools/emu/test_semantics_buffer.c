@@ -288,7 +288,7 @@ int main(void)
         struct sem_list l = {0};
 
         add_shapes(&l, m);
-        if (t == T_GFX942 || t == T_GFX1100) /* the others have one of their encodings */
+        if (t != T_GFX1100_W64)
             add_texels(&l, m->gfx11);
         sem_run((enum oracle_target)t, &l);
         for (size_t i = 0; i < l.count; i++)

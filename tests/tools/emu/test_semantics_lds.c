@@ -22,7 +22,9 @@ enum form {
     PERMUTE,
     BPERMUTE,
     ADDTID_R,
-    ADDTID_W
+    ADDTID_W,
+    APPEND,
+    CONDXCHG
 };
 
 struct row {
@@ -92,7 +94,10 @@ static const struct row rows[] = {
     {WRITE2, {"ds_write2_b32", "ds_store_2addr_b32"}, 4, 1, 'b', ALL},
     {WRITE2, {"ds_write2st64_b32", "ds_store_2addr_stride64_b32"}, 4, 64, 'b', ALL},
     {WRITE2, {"ds_write2_b64", "ds_store_2addr_b64"}, 8, 1, 'b', ALL},
+    {WRITE2, {"ds_write2st64_b64", "ds_store_2addr_stride64_b64"}, 8, 64, 'b', ALL},
     {EXCHANGE2, {"ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32"}, 4, 1, 'b', ALL},
+    {EXCHANGE2, {"ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32"}, 4, 64, 'b', ALL},
+    {EXCHANGE2, {"ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64"}, 8, 64, 'b', ALL},
     {EXCHANGE2, {"ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64"}, 8, 1, 'b', ALL},
     AT32(A_ADD, "add", "add"),
     AT32(A_SUB, "sub", "sub"),
@@ -124,6 +129,9 @@ static const struct row rows[] = {
     {BPERMUTE, {"ds_bpermute_b32", "ds_bpermute_b32"}, 0, 0, 'b', ALL},
     {ADDTID_R, {"ds_read_addtid_b32", "ds_load_addtid_b32"}, 0, 0, 'b', ALL},
     {ADDTID_W, {"ds_write_addtid_b32", "ds_store_addtid_b32"}, 0, 0, 'b', ALL},
+    {APPEND, {"ds_append", "ds_append"}, 1, 0, 'b', ALL},
+    {APPEND, {"ds_consume", "ds_consume"}, 0, 0, 'b', ALL},
+    {CONDXCHG, {"ds_condxchg32_rtn_b64", "ds_condxchg32_rtn_b64"}, 0, 64, 'q', ALL},
 };
 
 /* Lane addresses: different multiples of 16 below 1 KiB, in a shuffled order, plus a fine offset.
@@ -140,7 +148,7 @@ static void addresses(const struct sem_case *c, struct oracle_wave *w, const str
     if (r->form == PERMUTE || r->form == BPERMUTE)
         for (unsigned l = 0; l < 64; l++)
             w->v[0][l] = (uint32_t)sem_random() & (r->form == PERMUTE ? 0xfc : 0x1ff);
-    w->m0 = r->form >= ADDTID_R ? (unsigned)sem_random() % 64 * 4 : 0xffffffff;
+    w->m0 = r->form >= ADDTID_R && r->form <= APPEND ? (unsigned)sem_random() % 64 * 4 : 0xffffffff;
 }
 
 static bool on(const struct oracle_wave *w, unsigned lane)
@@ -262,6 +270,15 @@ static void run_lane(const struct sem_case *c, const struct oracle_wave *b, stru
     case ADDTID_W:
         oracle_put(lds + offset + (b->m0 & 0xffff) + l * 4, 4, b->v[4][l]);
         break;
+    case CONDXCHG: /* each dword whose new value has its highest bit set, without that bit */
+        for (unsigned i = 0; i < 2; i++) {
+            uint32_t new = b->v[4 + i][l];
+
+            a->v[8 + i][l] = (uint32_t)oracle_get(at + 4 * i, 4);
+            if (new >> 31)
+                oracle_put(at + 4 * i, 4, new & 0x7fffffff);
+        }
+        break;
     default: /* two addresses */
         first = lds + base + c->arg[2] * step;
         second = lds + base + c->arg[3] * step;
@@ -277,6 +294,23 @@ static void run_lane(const struct sem_case *c, const struct oracle_wave *b, stru
     }
 }
 
+/* One counter for the wave: it grows or shrinks by the number of active lanes. */
+static void run_append(const struct sem_case *c, const struct oracle_wave *b, struct oracle_wave *a,
+                       uint8_t *lds)
+{
+    const struct row *r = c->row;
+    uint8_t *at = lds + (b->m0 & 0xffff) + c->arg[0];
+    uint32_t old = (uint32_t)oracle_get(at, 4), lanes = 0;
+
+    for (unsigned l = 0; l < 64; l++)
+        if (on(b, l)) {
+            a->v[8][l] = old;
+            lanes++;
+        }
+    if (lanes)
+        oracle_put(at, 4, r->kind == 1 ? old + lanes : old - lanes);
+}
+
 static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
                     struct oracle_wave *after, struct sem_memory *m)
 {
@@ -285,6 +319,8 @@ static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
     *after = *before;
     if (r->form >= SWIZZLE && r->form <= BPERMUTE)
         run_shuffle(c, before, after);
+    else if (r->form == APPEND)
+        run_append(c, before, after, m->lds);
     else
         for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
             if (on(before, l))
@@ -374,6 +410,11 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
             c->arg[0] = n ? 12 : 0;
             snprintf(c->text, sizeof c->text, "%s v8, v0, v4%s", name, n ? " offset:12" : "");
             break;
+        case CONDXCHG:
+            snprintf(c->text, sizeof c->text, "%s v[8:9], v0, v[4:5]%s", name,
+                     n ? " offset:1024" : "");
+            break;
+        case APPEND:
         case ADDTID_R:
             snprintf(c->text, sizeof c->text, "%s v8%s", name, n ? " offset:1024" : "");
             break;

@@ -346,7 +346,13 @@ static void add_scratch(struct sem_list *l, const struct oracle_machine *m)
                  {{"byte", "b8"}, {"sbyte", "i8"}, S_B8, L_I8},
                  {{"short", "b16"}, {"short_d16_hi", "d16_hi_b16"}, S_B16, L_HI_B16},
                  {{"dword", "b32"}, {"ubyte_d16", "d16_u8"}, S_B32, L_D16_U8},
-                 {{"short_d16_hi", "d16_hi_b16"}, {"ushort", "u16"}, S_HI_B16, L_U16}};
+                 {{"short_d16_hi", "d16_hi_b16"}, {"ushort", "u16"}, S_HI_B16, L_U16},
+                 {{"byte_d16_hi", "d16_hi_b8"}, {"ubyte", "u8"}, S_HI_B8, L_U8},
+                 {{"dword", "b32"}, {"sshort", "i16"}, S_B32, L_I16},
+                 {{"dword", "b32"}, {"ubyte_d16_hi", "d16_hi_u8"}, S_B32, L_HI_U8},
+                 {{"dword", "b32"}, {"sbyte_d16", "d16_i8"}, S_B32, L_D16_I8},
+                 {{"dword", "b32"}, {"sbyte_d16_hi", "d16_hi_i8"}, S_B32, L_HI_I8},
+                 {{"dword", "b32"}, {"short_d16", "d16_b16"}, S_B32, L_D16_B16}};
     static const char *const forms[] = {"off, %s, s20", "v0, %s, off", "off, %s, off offset:16"};
     static const char *const back[] = {"%s, off, s20", "%s, v0, off", "%s, off, off offset:16"};
 
