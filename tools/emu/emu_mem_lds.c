@@ -197,7 +197,8 @@ EMU_DEVICE_DATA void EMU_DO(buffer_store_lds_dword)(struct emu_wave *w, const st
         if (w->strict && emu_lane_poison(&from, l, 0, 4))
             emu_fault(w, UINT64_C(1) << l, "stores LDS that was never written");
         memcpy(to.p[l], from.p[l], 4);
-        emu_lane_set_poison(&to, l, 0, 4, 0);
+        if (w->strict)
+            emu_lane_set_poison(&to, l, 0, 4, 0);
     }
 }
 

@@ -134,7 +134,7 @@ tests_tools_emu_liboracle_la_SOURCES = \
 
 semantics_ldadd = tests/tools/emu/liboracle.la tools/emu/libhipemu.la
 semantics_tests = tests/tools/emu/test_semantics_scalar tests/tools/emu/test_semantics_flow \
-	tests/tools/emu/test_semantics_vop1 \
+	tests/tools/emu/test_semantics_rare tests/tools/emu/test_semantics_vop1 \
 	tests/tools/emu/test_semantics_vop2 tests/tools/emu/test_semantics_vop3 \
 	tests/tools/emu/test_semantics_vop3p tests/tools/emu/test_semantics_vopc \
 	tests/tools/emu/test_semantics_lds tests/tools/emu/test_semantics_memory \
@@ -153,6 +153,9 @@ tests_tools_emu_test_semantics_scalar_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_flow_SOURCES = tests/tools/emu/test_semantics_flow.c
 tests_tools_emu_test_semantics_flow_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_semantics_flow_LDADD = $(semantics_ldadd)
+tests_tools_emu_test_semantics_rare_SOURCES = tests/tools/emu/test_semantics_rare.c
+tests_tools_emu_test_semantics_rare_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_semantics_rare_LDADD = $(semantics_ldadd)
 tests_tools_emu_test_semantics_vop1_SOURCES = tests/tools/emu/test_semantics_vector.c
 tests_tools_emu_test_semantics_vop1_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir) -DVECTOR_PART=1
 tests_tools_emu_test_semantics_vop1_LDADD = $(semantics_ldadd)

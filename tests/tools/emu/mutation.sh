@@ -152,6 +152,15 @@ emu_mem_format.c|buffer|buffer_load_format_xyzw|s/word >> (3 \* i) & 7/word >> (
 emu_mem_scalar.c|smem|s_scratch|s/UINT64_C(64)/UINT64_C(4)/
 emu_mem_scalar.c|smem|s_atomic_cmpswap|s/old == b ? a : old/old == a ? b : old/
 emu_exec_partition.h|vop1|v_screen_partition|s/0x[0-9a-f]*3/0x0/
+# ---- control flow
+emu_exec_fork.c|flow|s_cbranch_fork|s/__builtin_popcountll(fail) </__builtin_popcountll(fail) <=/
+emu_exec_fork.c|flow|s_subvector|s/w->s\[op->d\[0\]\] = exec\[0\];/w->s[op->d[0]] = exec[1];/
+emu_exec.h|flow|s_setvskip|s/op->insn->enc > EMU_SMEM/op->insn->enc > EMU_DS/
+# ---- what is rare
+emu_mem_atomic.c|lds|ds_append|s/(w->s\[EMU_S_M0\] & 0xffff) + (uint32_t)op->insn->offset;/(w->s[EMU_S_M0] >> 16) + (uint32_t)op->insn->offset;/
+emu_mem_lds.c|rare|buffer_store_lds|s/from.addr\[l\] = base + 4 \* l/from.addr[l] = base + 4/
+sem_memory.def|rare|csub|s/old < a ? 0 : old - a/old - a/
+sem_vector.def|vop2|v_min_f16_e|s/^V(v_min_f16, 1, 1, 1, 0, VALU, FX,/V(v_min_f16, 1, 1, 1, 0, VALU, F,/
 # ---- matrix layouts
 emu_matrix.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
 emu_matrix_level.h|matrix|smfmac_f32|s/set = op->insn->cbsz ? 0 : /set = /
