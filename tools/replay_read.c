@@ -1,6 +1,7 @@
 /* Reads a captured launch: capture.json and the files it names. */
 #include "replay_read.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -101,6 +102,40 @@ static void get_file(const struct reader *reader, const json_t *value, const cha
     }
     read_stream(reader, path, stream, file);
     (void)fclose(stream); /* only read */
+}
+
+static int is_inside(uint64_t offset, uint64_t bytes, size_t size)
+{
+    return offset <= size && bytes <= size - offset;
+}
+
+/* HIP is not told how long a code object is, and reads as far as the ELF file's tables say. */
+static int is_whole_elf(const struct replay_file *file)
+{
+    Elf64_Ehdr header;
+    if (file->size < sizeof(header))
+        return 0;
+    memcpy(&header, file->bytes, sizeof(header));
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)) ||
+        (header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
+        !is_inside(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr), file->size) ||
+        !is_inside(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr), file->size))
+        return 0;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, file->bytes + header.e_phoff + i * sizeof(segment), sizeof(segment));
+        if (!is_inside(segment.p_offset, segment.p_filesz, file->size))
+            return 0;
+    }
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, file->bytes + header.e_shoff + i * sizeof(section), sizeof(section));
+        if (section.sh_type != SHT_NULL && section.sh_type != SHT_NOBITS &&
+            !is_inside(section.sh_offset, section.sh_size, file->size))
+            return 0;
+    }
+    return 1;
 }
 
 static void get_buffer(const struct reader *reader, const json_t *object, struct replay *replay)
@@ -205,6 +240,8 @@ static void get_launch(const struct reader *reader, const json_t *root, struct r
         replay->block[i] = (uint32_t)block[i];
     }
     get_file(reader, json_object_get(root, "code"), "code", &replay->code);
+    if (!reader->why->code && !is_whole_elf(&replay->code))
+        malformed(reader, "code", "names a file that is no whole ELF file");
     get_file(reader, json_object_get(root, "kernarg"), "kernarg", &replay->kernarg);
 }
 
