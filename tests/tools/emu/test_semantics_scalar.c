@@ -92,8 +92,11 @@ static void run_scalar(const struct sem_case *c, const struct oracle_wave *befor
 
         if (x.has_alt)
             after->s_alt[reg] = (uint32_t)x.alt;
-        if (x.nan_open && row->sig[0] != 'Y' && sf_is_nan_bits(f, x.d))
-            after->s_mask[reg] = row->sig[0] == 'h' ? 0x7e00 : 0x7fc00000;
+        if (x.nan_open && row->sig[0] != 'Y' && sf_is_nan_bits(f, x.d)) { /* quiet in IEEE mode */
+            after->s_mask[reg] = row->sig[0] == 'h' ? 0x7c00 : 0x7f800000;
+            if (before->mode & MODE_IEEE)
+                after->s_mask[reg] |= row->sig[0] == 'h' ? 0x200 : 0x400000;
+        }
         if (row->sig[0] == 'h') /* the upper half of an SGPR: 0, but not all texts say so */
             after->s_mask[reg] &= 0xffff;
         if (row->sig[0] == 'Y')
@@ -187,6 +190,24 @@ static void add(struct sem_list *l, const struct oracle_machine *m, const struct
     }
 }
 
+/* A scalar has one value a group where a vector has a lane's each: floats get more of what is
+ * special. */
+static void special_sources(const struct sem_case *c, struct oracle_wave *w,
+                            const struct sem_memory *m)
+{
+    (void)m;
+    for (unsigned reg = 20; reg <= 24; reg += 4) {
+        const struct sf_format *f = c->stype[reg] ? oracle_format(c->stype[reg]) : NULL;
+        uint64_t top = f ? ((UINT64_C(1) << f->exp_bits) - 1) << f->frac_bits : 0;
+        uint64_t quiet = f ? UINT64_C(1) << (f->frac_bits - 1) : 0, r = sem_random();
+        const uint64_t special[] = {0, 1, 2 * quiet, top - 1, top, top | quiet, top | 1, top | 3};
+        uint64_t sign = f ? (r >> 8 & 1) << (f->exp_bits + f->frac_bits) : 0;
+
+        if (f && r & 3)
+            put_sgprs(w, reg, special[r >> 4 & 7] | sign, 32);
+    }
+}
+
 static void add_rows(struct sem_list *l, const struct oracle_machine *m)
 {
     for (unsigned i = 0; i < oracle_sop_count; i++) {
@@ -210,6 +231,10 @@ static void add_rows(struct sem_list *l, const struct oracle_machine *m)
             if ((v == 2 || v == 3) && *types == 'Y') /* which half is the constant in? */
                 continue;
             add(l, m, row, v);
+        }
+        for (unsigned n = 0; *types && *types != 'Y' && oracle_format(*types) && n < 8; n++) {
+            add(l, m, row, 0);
+            l->c[l->count - 1].prepare = special_sources;
         }
     }
 }
