@@ -1,7 +1,7 @@
 /*
  * Semantics of what compilers rarely write: transfers between device memory and LDS, addresses by
- * lane number, conditional subtraction, calls, whole-field writes of MODE, register numbers from
- * M0, and everything that must have no effect at all.
+ * lane number, conditional subtraction, the ends of raw buffers, calls, whole-field writes of MODE,
+ * register numbers from M0, and everything that must have no effect at all.
  *
  * s[20:21] is the window's address and s[24:27] its buffer resource; v0 holds byte offsets in it,
  * different multiples of 16; M0 is an LDS address.
@@ -94,6 +94,32 @@ static void run_csub(const struct sem_case *c, const struct oracle_wave *before,
     oracle_wave_strict(after);
 }
 
+/* The end of a raw buffer lies within one lane's data: each dword is in range or not by itself. */
+static void cut(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m)
+{
+    point(c, w, m);
+    for (unsigned l = 0; l < 64; l++)
+        w->v[0][l] &= ~15u;
+    w->s[26] = w->v[0][sem_random() % 32] + OFFSET + 4 * (1 + (unsigned)sem_random() % 3);
+}
+
+static void run_cut(const struct sem_case *c, const struct oracle_wave *before,
+                    struct oracle_wave *after, struct sem_memory *m)
+{
+    *after = *before;
+    for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
+        for (unsigned i = 0; i < c->arg[1] && before->exec >> l & 1; i++) {
+            unsigned at = before->v[0][l] + OFFSET + 4 * i;
+            bool in = at + 4 <= before->s[26];
+
+            if (!c->arg[2])
+                after->v[8 + i][l] = in ? (uint32_t)oracle_get(m->window + at, 4) : 0;
+            else if (in)
+                oracle_put(m->window + at, 4, before->v[4 + i][l]);
+        }
+    oracle_wave_strict(after);
+}
+
 static struct sem_case *add(struct sem_list *l, const char *group,
                             void (*run)(const struct sem_case *, const struct oracle_wave *,
                                         struct oracle_wave *, struct sem_memory *))
@@ -165,6 +191,23 @@ static void add_gfx11(struct sem_list *l)
     c = add_memory(l, "conditional subtraction", 4, run_csub);
     strcpy(c->text, "buffer_atomic_csub_u32 v4, v0, s[24:27], 0 offen offset:64 glc\n"
                     "  s_waitcnt vmcnt(0)");
+}
+
+static void add_cuts(struct sem_list *l, const struct oracle_machine *m)
+{
+    static const char *const names[2][3] = {{"dwordx2", "dwordx3", "dwordx4"},
+                                            {"b64", "b96", "b128"}};
+
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned words = 2 + i / 2, store = i & 1, first = store ? 4 : 8;
+        struct sem_case *c = add_memory(l, "ends of raw buffers", words, run_cut);
+
+        c->prepare = cut;
+        c->arg[2] = store;
+        snprintf(c->text, sizeof c->text,
+                 "buffer_%s_%s v[%u:%u], v0, s[24:27], 0 offen offset:64\n  s_waitcnt vmcnt(0)",
+                 store ? "store" : "load", names[m->gfx11][i / 2], first, first + words - 1);
+    }
 }
 
 /* ---- scalar state */
@@ -324,6 +367,7 @@ int main(void)
         add_transfers(&l, m);
         if (m->gfx11)
             add_gfx11(&l);
+        add_cuts(&l, m);
         add_scalars(&l, m);
         add_idle(&l, m);
         sem_run((enum oracle_target)t, &l);
