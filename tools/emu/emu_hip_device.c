@@ -457,3 +457,48 @@ hipError_t hipCtxGetDevice(hipDevice_t *device)
 {
     return hipGetDevice(device);
 }
+
+/* Caches and banks of LDS are as they are. */
+hipError_t hipDeviceSetCacheConfig(hipFuncCache_t config)
+{
+    (void)config;
+    EMU_BEGIN();
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetCacheConfig(hipFuncCache_t *config)
+{
+    EMU_BEGIN();
+    if (!config)
+        return emu_hip_fail(hipErrorInvalidValue, "no result");
+    *config = hipFuncCachePreferNone;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceSetSharedMemConfig(hipSharedMemConfig config)
+{
+    (void)config;
+    EMU_BEGIN();
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig *config)
+{
+    EMU_BEGIN();
+    if (!config)
+        return emu_hip_fail(hipErrorInvalidValue, "no result");
+    *config = hipSharedMemBankSizeFourByte;
+    return hipSuccess;
+}
+
+hipError_t hipProfilerStart(void)
+{
+    EMU_BEGIN();
+    return hipSuccess;
+}
+
+hipError_t hipProfilerStop(void)
+{
+    EMU_BEGIN();
+    return hipSuccess;
+}

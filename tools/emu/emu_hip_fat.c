@@ -167,6 +167,20 @@ hipError_t hipGetSymbolAddress(void **address, const void *symbol)
     return s && address ? hipSuccess : emu_hip_fail(hipErrorInvalidSymbol, "%p", symbol);
 }
 
+hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
+{
+    struct emu_module *m;
+    const char *name;
+    EMU_BEGIN();
+    pthread_mutex_lock(&fat.lock);
+    hipError_t e = module_of(fat.variables, symbol, &m, &name);
+    const struct emu_symbol *s = e == hipSuccess ? emu_object_symbol(m->object, name) : NULL;
+    if (s && size)
+        *size = s->size;
+    pthread_mutex_unlock(&fat.lock);
+    return s && size ? hipSuccess : emu_hip_fail(hipErrorInvalidSymbol, "%p", symbol);
+}
+
 static hipError_t symbol_copy(const void *symbol, size_t offset, void *host, size_t n, bool to)
 {
     void *at;
@@ -203,6 +217,36 @@ hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **args,
     return e != hipSuccess ? e
                            : hipModuleLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y,
                                                    block.z, (unsigned)lds, stream, args, NULL);
+}
+
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int block,
+                                                        size_t dynamic)
+{
+    struct ihipModuleSymbol_t *f;
+    EMU_BEGIN();
+    hipError_t e = emu_fat_function(host, &f);
+    return e != hipSuccess
+               ? e
+               : hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, block, dynamic);
+}
+
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host,
+                                                                 int block, size_t dynamic,
+                                                                 unsigned flags)
+{
+    (void)flags;
+    return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, block, dynamic);
+}
+
+hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *host,
+                                             size_t dynamic, int limit)
+{
+    struct ihipModuleSymbol_t *f;
+    EMU_BEGIN();
+    hipError_t e = emu_fat_function(host, &f);
+    return e != hipSuccess
+               ? e
+               : hipModuleOccupancyMaxPotentialBlockSize(grid, block, f, dynamic, limit);
 }
 
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream)

@@ -215,6 +215,63 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
     return hipSuccess;
 }
 
+hipError_t hipPointerGetAttribute(void *data, hipPointer_attribute attribute, hipDeviceptr_t ptr)
+{
+    struct emu_block b;
+    EMU_BEGIN();
+    if (!data || !emu_mem_query(addr(ptr), &b))
+        return emu_hip_fail(hipErrorInvalidValue, "%p is not in a live allocation", ptr);
+    bool host = b.device == EMU_ANY_DEVICE, managed = b.kind == EMU_BLOCK_MANAGED;
+    switch (attribute) {
+    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(hipMemoryType *)data = host && !managed ? hipMemoryTypeHost : hipMemoryTypeDevice;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(void **)data = ptr;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (!host)
+            return emu_hip_fail(hipErrorInvalidValue, "%p is not host memory", ptr);
+        *(void **)data = ptr;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(bool *)data = managed;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = host ? emu_hip_current()->index : b.device;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(void **)data = (void *)(uintptr_t)b.base;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)data = b.size;
+        return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_MAPPED:
+        *(bool *)data = true;
+        return hipSuccess;
+    default:
+        return emu_hip_fail(hipErrorInvalidValue, "pointer attribute %d", (int)attribute);
+    }
+}
+
+/* Managed memory is everywhere at once: where it shall lie, and what for, makes no difference. */
+hipError_t hipMemPrefetchAsync(const void *ptr, size_t n, int device, hipStream_t stream)
+{
+    struct emu_block b;
+    (void)device, (void)stream;
+    EMU_BEGIN();
+    if (!n || !emu_mem_query(addr(ptr), &b) || addr(ptr) + n > b.base + b.size)
+        return emu_hip_fail(hipErrorInvalidValue, "%zu bytes at %p are not in one live allocation",
+                            n, ptr);
+    return hipSuccess;
+}
+
+hipError_t hipMemAdvise(const void *ptr, size_t n, hipMemoryAdvise advice, int device)
+{
+    (void)advice;
+    return hipMemPrefetchAsync(ptr, n, device, NULL);
+}
+
 hipError_t emu_copy_run(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
                         uint64_t width, uint64_t height)
 {

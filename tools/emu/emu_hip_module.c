@@ -395,6 +395,13 @@ hipError_t hipFuncSetCacheConfig(const void *func, hipFuncCache_t config)
     return hipSuccess;
 }
 
+hipError_t hipFuncSetSharedMemConfig(const void *func, hipSharedMemConfig config)
+{
+    (void)func, (void)config;
+    EMU_BEGIN();
+    return hipSuccess;
+}
+
 /* Workgroups that fit one compute unit: limited by wave slots, registers and LDS. */
 static int resident_groups(const struct ihipModuleSymbol_t *f, unsigned block, size_t dynamic)
 {

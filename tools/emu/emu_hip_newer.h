@@ -67,6 +67,9 @@ EMU_EXPORT hipError_t hipGetProcAddress(const char *symbol, void **pfn, int vers
                                         int *status);
 EMU_EXPORT hipError_t hipDrvGetErrorName(hipError_t e, const char **text);
 EMU_EXPORT hipError_t hipDrvGetErrorString(hipError_t e, const char **text);
+/* Declared without parameters in the headers, which is no prototype. */
+EMU_EXPORT hipError_t hipProfilerStart(void);
+EMU_EXPORT hipError_t hipProfilerStop(void);
 EMU_EXPORT hipError_t hipDeviceGetUuid(hipUUID *uuid, hipDevice_t device);
 
 /* Called by what a HIP compiler generates; no header declares them. */

@@ -266,6 +266,38 @@ static void copies(void)
     is_hip(hipPointerGetAttributes(&at, (char *)d + 17), hipSuccess, "attributes inside a block");
     is_int(at.memoryType, hipMemoryTypeDevice, "device memory");
     is_hip(hipPointerGetAttributes(&at, host), hipErrorInvalidValue, "attributes of other memory");
+    void *where = NULL;
+    size_t bytes = 0;
+    int on = -1;
+    bool managed = true;
+    is_hip(hipPointerGetAttribute(&where, HIP_POINTER_ATTRIBUTE_DEVICE_POINTER, (char *)d + 17),
+           hipSuccess, "the device pointer of a pointer");
+    ok(where == (char *)d + 17, "is itself");
+    is_hip(hipPointerGetAttribute(&where, HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR, (char *)d + 17),
+           hipSuccess, "the start of its block");
+    is_hip(hipPointerGetAttribute(&bytes, HIP_POINTER_ATTRIBUTE_RANGE_SIZE, (char *)d + 17),
+           hipSuccess, "and its size");
+    ok(where == d && bytes >= 1000, "are those of the allocation");
+    is_hip(hipPointerGetAttribute(&on, HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL, d), hipSuccess,
+           "its device");
+    is_int(on, 0, "is the current one");
+    is_hip(hipPointerGetAttribute(&managed, HIP_POINTER_ATTRIBUTE_IS_MANAGED, d), hipSuccess,
+           "whether it is managed");
+    ok(!managed, "it is not");
+    is_hip(hipPointerGetAttribute(&where, HIP_POINTER_ATTRIBUTE_HOST_POINTER, pinned), hipSuccess,
+           "the host pointer of pinned memory");
+    ok(where == pinned, "is itself, too");
+    is_hip(hipPointerGetAttribute(&where, HIP_POINTER_ATTRIBUTE_HOST_POINTER, d),
+           hipErrorInvalidValue, "device memory has none");
+    is_hip(hipPointerGetAttribute(&where, HIP_POINTER_ATTRIBUTE_DEVICE_POINTER, host),
+           hipErrorInvalidValue, "an attribute of other memory");
+    is_hip(hipMemPrefetchAsync(pinned, 1000, 0, NULL), hipSuccess, "prefetch");
+    is_hip(hipMemPrefetchAsync(pinned, (size_t)1 << 40, 0, NULL), hipErrorInvalidValue,
+           "prefetch beyond the block");
+    is_hip(hipMemAdvise(pinned, 1000, hipMemAdviseSetReadMostly, 0), hipSuccess, "advice");
+    is_hip(hipDeviceSetCacheConfig(hipFuncCachePreferShared), hipSuccess, "a wish for caches");
+    is_hip(hipOccupancyMaxActiveBlocksPerMultiprocessor(&on, host, 64, 0),
+           hipErrorInvalidDeviceFunction, "occupancy of what is no kernel");
     is_hip(hipHostRegister(host, sizeof host, 0), hipSuccess, "register");
     is_hip(hipHostRegister(host + 8, 8, 0), hipErrorHostMemoryAlreadyRegistered, "register twice");
     is_hip(hipHostUnregister(host), hipSuccess, "unregister");
