@@ -19,6 +19,17 @@ hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
 hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags,
                              int *status);
 
+/* What a HIP compiler's code calls before main, and around kernel<<<...>>>. */
+void **__hipRegisterFatBinary(const void *data);
+void __hipUnregisterFatBinary(void **modules);
+void __hipRegisterFunction(void **modules, const void *host, char *device_name, const char *name,
+                           unsigned thread_limit, void *tid, void *bid, dim3 *block, dim3 *grid,
+                           int *warp);
+void __hipRegisterVar(void **modules, void *host, char *host_name, char *name, int external,
+                      size_t size, int constant, int global);
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream);
+hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *lds, hipStream_t *stream);
+
 static const char *objects = "tests/tools/emu";
 static const char *gpu;
 
@@ -235,6 +246,81 @@ static void faults(hipModule_t m)
     contains(emu_last_fault(), "was freed", "the report says that it was freed");
     is_hip(hipFree(d), hipErrorInvalidValue, "free twice");
     is_hip(hipMemcpy(data, d, 4, hipMemcpyDeviceToHost), hipErrorInvalidValue, "copy from freed");
+}
+
+static char *whole_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *bytes = NULL;
+    long n = 0;
+    if (f && fseek(f, 0, SEEK_END) == 0 && (n = ftell(f)) > 0)
+        bytes = malloc((size_t)n);
+    rewind(f);
+    if (!bytes || fread(bytes, 1, (size_t)n, f) != (size_t)n)
+        abort();
+    fclose(f);
+    return bytes;
+}
+
+/* A program with its kernels compiled in: each has an address on the host that stands for it. */
+static void compiled_in(const char *target)
+{
+    char path[512], kernel[] = "add", variable[] = "scale_by";
+    static char stands_for_add, stands_for_scale;
+    float a[256], c[256] = {0};
+    int n = 256, blocks = 0, grid = 0, block = 0, value = 0, seven = 7;
+    size_t size = 0;
+    dim3 g, b;
+    hipStream_t stream;
+
+    snprintf(path, sizeof path, "%s/emu_kernels.%s.co", objects, target);
+    struct {
+        uint32_t magic, version;
+        void *binary, *unused;
+    } wrapper = {0x48495046, 1, whole_file(path), NULL};
+    void **modules = __hipRegisterFatBinary(&wrapper);
+    __hipRegisterFunction(modules, &stands_for_add, kernel, kernel, 0, NULL, NULL, NULL, NULL,
+                          NULL);
+    __hipRegisterVar(modules, &stands_for_scale, variable, variable, 0, 4, 0, 0);
+
+    for (int i = 0; i < n; i++)
+        a[i] = (float)i;
+    void *da = device_bytes(sizeof a, a), *dc = device_bytes(sizeof c, c);
+    void *params[] = {&da, &da, &dc, &n};
+    is_hip(__hipPushCallConfiguration((dim3){1, 1, 1}, (dim3){256, 1, 1}, 0, NULL), hipSuccess,
+           "<<<1, 256>>>");
+    is_hip(__hipPopCallConfiguration(&g, &b, &size, &stream), hipSuccess, "is taken up");
+    ok(g.x == 1 && b.x == 256 && size == 0 && !stream, "as it was given");
+    is_hip(__hipPopCallConfiguration(&g, &b, &size, &stream), hipErrorMissingConfiguration,
+           "once only");
+    is_hip(hipLaunchKernel(&stands_for_add, g, b, params, 0, NULL), hipSuccess, "the launch");
+    fetch(c, dc, sizeof c);
+    ok(c[0] == 0 && c[255] == 510, "computes");
+    is_hip(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &stands_for_add, 256, 0),
+           hipSuccess, "occupancy");
+    ok(blocks > 0, "is some");
+    is_hip(hipOccupancyMaxPotentialBlockSize(&grid, &block, &stands_for_add, 0, 0), hipSuccess,
+           "the best block");
+    ok(grid > 0 && block > 0, "is some");
+    is_hip(hipGetSymbolSize(&size, &stands_for_scale), hipSuccess, "a variable");
+    is_int(size, 4, "has its size");
+    is_hip(hipMemcpyFromSymbol(&value, &stands_for_scale, 4, 0, hipMemcpyDeviceToHost), hipSuccess,
+           "is read");
+    is_int(value, 3, "as it was initialised");
+    is_hip(hipMemcpyToSymbol(&stands_for_scale, &seven, 4, 0, hipMemcpyHostToDevice), hipSuccess,
+           "is written");
+    is_hip(hipMemcpyFromSymbol(&value, &stands_for_scale, 4, 0, hipMemcpyDeviceToHost), hipSuccess,
+           "is read again");
+    is_int(value, 7, "as it was written");
+    is_hip(hipGetSymbolSize(&size, &stands_for_add), hipErrorInvalidSymbol, "a kernel is none");
+    is_hip(hipLaunchKernel(&stands_for_scale, g, b, params, 0, NULL), hipErrorInvalidDeviceFunction,
+           "and a variable is no kernel");
+    __hipUnregisterFatBinary(modules);
+    is_hip(hipLaunchKernel(&stands_for_add, g, b, params, 0, NULL), hipErrorInvalidDeviceFunction,
+           "no launch when all is over");
+    is_hip(hipFree(da), hipSuccess, "free");
+    is_hip(hipFree(dc), hipSuccess, "free");
+    free(wrapper.binary);
 }
 
 static void copies(void)
@@ -462,6 +548,7 @@ static void one_gpu(const char *target)
     snprintf(processor, sizeof processor, "%.*s", (int)strcspn(target, ":"), target);
     properties(target);
     copies();
+    compiled_in(processor);
     hipModule_t m = load(processor);
     launches(m);
     memories(m);
