@@ -148,7 +148,9 @@ static void write_pairs(uint8_t *base, const uint32_t *at, const uint32_t *s)
     }
 }
 
-/* Registers d.. of all lanes from memory, and back. The lanes' bytes may overlap: the last counts.
+/*
+ * Registers d.. of all lanes from memory, and back. The lanes' bytes may overlap: the last counts.
+ * `at` may be one of the registers.
  */
 EMU_NO_TSAN static void dense_read(uint32_t *d, const uint8_t *base, const uint32_t *at,
                                    unsigned words)
@@ -157,9 +159,12 @@ EMU_NO_TSAN static void dense_read(uint32_t *d, const uint8_t *base, const uint3
         read_quads(d, base, at);
         return;
     }
-    for (unsigned l = 0; l < W; l++)
+    for (unsigned l = 0; l < W; l++) {
+        const uint8_t *from = base + at[l];
+
         for (unsigned i = 0; i < words; i++)
-            memcpy(d + i * W + l, base + at[l] + 4 * i, 4);
+            memcpy(d + i * W + l, from + 4 * i, 4);
+    }
 }
 
 EMU_NO_TSAN static void dense_write(uint8_t *base, const uint32_t *at, const uint32_t *s,
@@ -228,17 +233,11 @@ static inline uint8_t *lds_base(const struct emu_wave *w, const struct emu_op *o
     {                                                                                              \
         const uint32_t *v = row(w, op->s[0]);                                                      \
         const uint8_t *base = lds_base(w, op, words, v);                                           \
-        uint32_t copy[W];                                                                          \
                                                                                                    \
-        if (!base) {                                                                               \
+        if (base)                                                                                  \
+            dense_read(row(w, op->d[0]), base, v, words);                                          \
+        else                                                                                       \
             op->inner(w, op);                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        if ((unsigned)(op->s[0] - op->d[0]) < words) { /* the address is a destination */          \
-            memcpy(copy, v, sizeof copy);                                                          \
-            v = copy;                                                                              \
-        }                                                                                          \
-        dense_read(row(w, op->d[0]), base, v, words);                                              \
     }                                                                                              \
     static void lds_write_##words(struct emu_wave *w, const struct emu_op *op)                     \
     {                                                                                              \

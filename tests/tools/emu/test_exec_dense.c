@@ -1,9 +1,11 @@
 /*
  * What the emulator does for all lanes of a wave at once: loads and stores of dwords with the
  * limits that must still hold for the last lane, and v_perm_b32 without special selectors. All
- * lanes are active.
+ * lanes are active. In strict mode and in plain mode, which has ways of its own.
  */
 #include "test_exec_asm.h"
+
+void emu_set_strict(bool on); /* tools/emu/emu_hip.h */
 
 /* results lie behind what is read */
 #define STORE(v) "s_waitcnt vmcnt(0)\nglobal_store_dword v5, " v ", s[2:3] offset:2048\n"
@@ -38,6 +40,17 @@ static uint32_t last(uint32_t i)
     return 4 * i + 3;
 }
 
+static uint32_t nothing(uint32_t i)
+{
+    (void)i;
+    return 0;
+}
+
+static uint32_t first_half(uint32_t i)
+{
+    return i < 32 ? 4 * i + 3 : 0;
+}
+
 static uint32_t last_but_one_item(uint32_t i)
 {
     return i == 63 ? 0 : 4 * i + 3;
@@ -62,6 +75,22 @@ static const struct program programs[] = {
      ADDRESS VALUES "ds_write2_b64 v6, v[8:9], v[10:11] offset1:1\n" WAIT
                     "ds_read2_b64 v[12:15], v6 offset1:1\n" WAIT STORE("v15"),
      last, NULL},
+    {"four dwords, the last over the address",
+     ADDRESS VALUES "ds_write_b128 v6, v[8:11]\n" WAIT "v_mov_b32 v15, v6\n"
+                    "ds_read_b128 v[12:15], v15\n" WAIT STORE("v15"),
+     last, NULL},
+    {"four dwords, the first over the address",
+     ADDRESS VALUES "ds_write_b128 v6, v[8:11]\n" WAIT "v_mov_b32 v12, v6\n"
+                    "ds_read_b128 v[12:15], v12\n" WAIT STORE("v15"),
+     last, NULL},
+    {"two dwords, the first over the address",
+     ADDRESS VALUES "ds_write_b64 v6, v[8:9]\n" WAIT "v_mov_b32 v12, v6\n"
+                    "ds_read_b64 v[12:13], v12\n" WAIT STORE("v13"),
+     second, NULL},
+    {"negative LDS addresses and an offset",
+     ADDRESS VALUES "v_add_u32 v6, 0xfffffc00, v6\nds_write_b128 v6, v[8:11] offset:1024\n" WAIT
+                    "ds_read_b128 v[12:15], v6 offset:1024\n" WAIT STORE("v15"),
+     last, NULL},
     {"an LDS read of the last lane ends 4 bytes too late",
      ADDRESS "ds_read_b128 v[12:15], v6 offset:4\n", NULL,
      "LDS read of 16 bytes at offset 1012, the workgroup has 1024 bytes"},
@@ -84,13 +113,20 @@ static const struct program programs[] = {
     {"a buffer that ends in the last lane's dwords",
      ADDRESS BUFFER(1020) "buffer_load_dwordx4 v[12:15], v6, s[8:11], 0 offen\n" STORE("v15"),
      last_but_one_item, NULL},
+    {"a buffer that holds half of the lanes",
+     ADDRESS BUFFER(512) "buffer_load_dwordx4 v[12:15], v6, s[8:11], 0 offen\n" STORE("v15"),
+     first_half, NULL},
+    {"a buffer that ends where the first lane begins",
+     ADDRESS VALUES "v_mov_b32 v15, 1\n" BUFFER(
+         512) "buffer_load_dwordx4 v[12:15], v6, s[8:11], 0 offen offset:512\n" STORE("v15"),
+     nothing, NULL},
     {"v_perm_b32 of plain bytes",
      "v_add_u32 v6, 0x01020304, v0\nv_mov_b32 v7, 0x11223344\ns_mov_b32 s12, 0x06000403\n"
      "v_perm_b32 v8, v6, v7, s12\n" STORE("v8"),
      permuted, NULL},
 };
 
-static void run_program(const struct program *p, const char *gpu)
+static void run_program(const struct program *p, const char *gpu, const char *mode)
 {
     char body[2048];
     struct asm_result r;
@@ -98,11 +134,11 @@ static void run_program(const struct program *p, const char *gpu)
 
     snprintf(body, sizeof body, p->body, asm_is_wide(gpu) ? "0x27000" : "0x31016000");
     if (!asm_run(gpu, body, ITEMS, &r)) {
-        ok(0, "%s: %s", gpu, p->name);
+        ok(0, "%s, %s: %s", gpu, mode, p->name);
         return;
     }
     if (p->fault) {
-        ok(!r.ran && strstr(r.fault, p->fault), "%s: %s", gpu, p->name);
+        ok(!r.ran && strstr(r.fault, p->fault), "%s, %s: %s", gpu, mode, p->name);
         if (r.ran || !strstr(r.fault, p->fault))
             tap_diag("%s", r.fault);
         return;
@@ -110,7 +146,7 @@ static void run_program(const struct program *p, const char *gpu)
     for (unsigned i = 0; i < ITEMS; i++)
         if ((!r.ran || r.out[512 + i] != p->want(i)) && !bad++)
             tap_diag("item %u: got %#x, want %#x; %s", i, r.out[512 + i], p->want(i), r.fault);
-    ok(!bad, "%s: %s", gpu, p->name);
+    ok(!bad, "%s, %s: %s", gpu, mode, p->name);
 }
 
 int main(void)
@@ -119,7 +155,11 @@ int main(void)
     setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
     setenv("AOTHIP_EMU_MODE", "strict", 1);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        for (unsigned g = 0; g < 4; g++)
-            run_program(&programs[i], asm_gpus[g]);
+        for (unsigned g = 0; g < 4; g++) {
+            run_program(&programs[i], asm_gpus[g], "strict");
+            emu_set_strict(false);
+            run_program(&programs[i], asm_gpus[g], "plain");
+            emu_set_strict(true);
+        }
     return tap_done();
 }

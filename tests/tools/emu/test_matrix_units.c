@@ -187,8 +187,10 @@ static void store_sparse(const struct shape *s, unsigned set)
         }
 }
 
+/* As a kernel would: by the shorter way where there is one. */
 static void run(const struct emu_sem *sem, const struct shape *s)
 {
+    emu_fn *direct;
     op.insn = &insn;
     op.s[0] = ROW_A;
     op.s[1] = ROW_B;
@@ -197,7 +199,9 @@ static void run(const struct emu_sem *sem, const struct shape *s)
     op.d[0] = s->sparse ? ROW_C : ROW_D;
     for (unsigned i = 0; i < 4; i++)
         insn.src[i].kind = EMU_OPK_VGPR;
-    sem->fn[1](&wave, &op);
+    op.inner = sem->fn[1];
+    direct = emu_matrix_direct(&op, sem->name);
+    (direct ? direct : op.inner)(&wave, &op);
 }
 
 /* BLGP, lane by lane in sixteens: which sixteen each of the four reads. */
@@ -530,6 +534,25 @@ static void compare_level(const struct emu_matrix_level *level, const char *name
     is_int(bad, 0, name);
 }
 
+/* C a few registers before D: it is read before D is written. */
+static void overlapping(const char *name)
+{
+    const struct emu_sem *sem = find(name);
+    const size_t bytes = 16 * 64 * 4;
+    uint32_t *from = &wave.v[ROW_C * 64], *d = &wave.v[ROW_D * 64], want[16 * 64];
+    memset(&insn, 0, sizeof insn);
+    insn.family = EMU_GFX942;
+    launch.matrix = EMU_MATRIX_F32;
+    for (unsigned i = 0; i < ROW_D * 64; i++) /* halves and floats of about one */
+        wave.v[i] = 0x3f003a00 + (pick(256) << 16) + pick(256);
+    run(sem, &(struct shape){.m = 32});
+    memcpy(want, d, bytes);
+    memcpy(d - 4 * 64, from, bytes);
+    op.s[2] = ROW_D - 4;
+    (op.fn = emu_matrix_direct(&op, name)) ? op.fn(&wave, &op) : op.inner(&wave, &op);
+    ok(memcmp(want, d, name[11] == '3' ? bytes : bytes / 4) == 0, "%s: C overlaps D", name);
+}
+
 static void host_levels(void)
 {
     enum emu_host host = emu_host();
@@ -555,6 +578,8 @@ int main(void)
     tap_diag("seed %llu", (unsigned long long)seed);
     all_shapes();
     arithmetic();
+    overlapping("v_mfma_f32_32x32x8_f16");
+    overlapping("v_mfma_f32_16x16x16_bf16");
     wmma_all();
     host_levels();
     free(wave.v);
