@@ -51,24 +51,32 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
     fprintf(f, ", \"faulted\": %s}", l->fault.text[0] ? "true" : "false");
 }
 
-void emu_counters_write(const struct emu_launch *l, const struct emu_device *d)
+/* The file is a whole list after each launch: its closing "\n]\n" is overwritten by the next. */
+static bool add_launch(const char *name, bool begun, const struct emu_launch *l,
+                       const struct emu_device *d)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool begun;
-    const char *name = emu_hip_settings()->counters;
-    pthread_mutex_lock(&lock);
     FILE *f = fopen(name, begun ? "r+" : "w");
-    if (!f) {
-        if (!begun)
-            fprintf(stderr, "hipemu: cannot write %s\n", name);
-    } else {
-        /* The file is a whole list after each launch: the closing "\n]\n" is overwritten. */
-        if (begun)
-            fseek(f, -3, SEEK_END);
+    bool good = f && (!begun || fseek(f, -3, SEEK_END) == 0);
+    if (good) {
         fputs(begun ? ",\n" : "[\n", f);
         write_launch(f, l, d);
         fputs("\n]\n", f);
-        fclose(f);
+        good = !ferror(f);
+    }
+    if (f && fclose(f) != 0)
+        good = false;
+    return good;
+}
+
+void emu_counters_write(const struct emu_launch *l, const struct emu_device *d)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool begun, failed;
+    const char *name = emu_hip_settings()->counters;
+    pthread_mutex_lock(&lock);
+    if (!add_launch(name, begun, l, d) && !failed) {
+        failed = true;
+        fprintf(stderr, "hipemu: cannot write %s\n", name);
     }
     begun = true;
     pthread_mutex_unlock(&lock);

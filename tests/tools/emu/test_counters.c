@@ -1,6 +1,8 @@
 /*
  * The counters file: kernels whose counts are known by hand.
  */
+#include <sys/wait.h>
+
 #include "test_exec_asm.h"
 
 static char path[] = "/tmp/test_counters_XXXXXX";
@@ -78,7 +80,7 @@ static void wide(void)
                                "s_branch .Lx\n.Lx:\n";
     static const struct expected want[] = {
         {"salu", 2 * 3},
-        {"branch", 2 * (1 + 1)}, /* the end is one */
+        {"branch", 2 * (1 + 1)},      /* the end is one */
         {"message", 2 * (2 + 1 + 1)}, /* waits, barrier, nop */
         {"smem", 2 * 1},
         {"valu", 2 * (1 + 8)},
@@ -148,6 +150,37 @@ static void form(void)
     contains(file_text(), "\"faulted\": true}\n]\n", "is counted, too");
 }
 
+/* In a child, since the environment is read once: what a full disk makes it say. */
+static void full_disk(void)
+{
+    char said[256] = "";
+    int ends[2];
+    ssize_t n;
+    pid_t child;
+
+    if (pipe(ends) != 0)
+        abort();
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        struct asm_result r;
+
+        dup2(ends[1], STDERR_FILENO);
+        setenv("AOTHIP_EMU_COUNTERS", "/dev/full", 1);
+        _exit(asm_run("gfx942", "s_nop 0\n", 64, &r) && r.ran &&
+                      asm_run("gfx942", "s_nop 0\n", 64, &r) && r.ran
+                  ? 0
+                  : 1);
+    }
+    close(ends[1]);
+    n = read(ends[0], said, sizeof said - 1);
+    said[n > 0 ? n : 0] = 0;
+    close(ends[0]);
+    int status = -1;
+    ok(waitpid(child, &status, 0) == child && status == 0, "a full disk stops no launch");
+    is_str(said, "hipemu: cannot write /dev/full\n", "but is told, once");
+}
+
 int main(void)
 {
     int fd;
@@ -159,6 +192,7 @@ int main(void)
     close(fd);
     setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
     setenv("AOTHIP_EMU_COUNTERS", path, 1);
+    full_disk();
     wide();
     narrow();
     form();
