@@ -438,7 +438,7 @@ static bool prepare_strict(struct run *r)
 {
     if (!r->launch->strict)
         return true;
-    r->global = emu_strict_global_new(r->groups * r->waves);
+    r->global = emu_strict_global_new(r->groups * r->waves, thread_count(r) == 1);
     return r->global && emu_strict_prepare(r->launch->kernel);
 }
 

@@ -324,8 +324,11 @@ unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *
 bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops);
 void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
                               const struct emu_op *op);
-/* waves: of the whole launch. NULL when out of memory. Any thread may use one. */
-struct emu_strict_global *emu_strict_global_new(uint64_t waves);
+/*
+ * waves: of the whole launch. NULL when out of memory. Any thread may use one, but for one that is
+ * `alone`.
+ */
+struct emu_strict_global *emu_strict_global_new(uint64_t waves, bool alone);
 void emu_strict_global_free(struct emu_strict_global *g);
 void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int lane,
                               uint64_t address, unsigned bytes);
@@ -339,8 +342,8 @@ bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned 
 /*
  * The checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
  * address), poison aside. False when they find something, which is then reported lane by lane, or
- * when the access is none of these: dwords, no atomics, and in device memory a read. span: the
- * smallest and the largest of at[].
+ * when the access is none of these: dwords, no atomics, and in device memory reads, and writes of
+ * 16 bytes that no other wave has touched. span: the smallest and the largest of at[].
  */
 bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
                           unsigned words, const uint32_t span[2]);

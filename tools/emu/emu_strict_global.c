@@ -16,7 +16,8 @@
 #include "emu_mem.h"
 #include "emu_strict.h"
 
-enum { PAGE_WORDS = 1024, PAGE_QUADS = PAGE_WORDS / 4, BUCKETS = 4096 };
+enum { PAGE_WORDS = 1024, PAGE_QUADS = PAGE_WORDS / 4, PAGE_LINES = PAGE_QUADS / 4 };
+enum { BUCKETS = 4096 };
 
 /*
  * wave number + 1 in bits 32..61, barriers passed in 20..31, atomics done in 4..19, bytes in 0..3;
@@ -31,26 +32,41 @@ struct words {
     word writes[PAGE_WORDS], reads[PAGE_WORDS];
 };
 
+struct quads {
+    word quad[PAGE_QUADS];
+};
+
 /*
- * Most memory is only read, 16 bytes at a time: such bytes have one record of their readers. Once
- * SPLIT, each dword has its own.
+ * Most memory is only read, 64 or 16 bytes at a time: such lines and quads have one record of their
+ * readers. One that a wave has written as a whole, and nobody else has touched, has a record of
+ * that, WRITTEN. Once a line is SPLIT, each of its quads has its own record, and of a SPLIT quad
+ * each dword.
  */
 struct page {
     uint64_t number; /* address / 4096 */
     struct page *next;
-    word quads[PAGE_QUADS];
-    _Atomic(struct words *) words; /* NULL while nothing is split */
+    word lines[PAGE_LINES];
+    _Atomic(struct quads *) quads; /* NULL while nothing is split */
+    _Atomic(struct words *) words;
 };
 
 #define SPLIT UINT64_MAX
+/* what records of readers never have without SEVERAL_WAVES */
+#define WRITTEN SEVERAL_GROUPS
+
+static bool is_written(uint64_t last)
+{
+    return (last & (SEVERAL_WAVES | SEVERAL_GROUPS)) == WRITTEN;
+}
 
 struct emu_strict_global {
     _Atomic(struct page *) bucket[BUCKETS];
     pthread_mutex_t lock;      /* of insertions and splits */
+    bool alone;                /* only one thread runs the launch */
     _Atomic uint16_t *atomics; /* of each wave of the launch */
 };
 
-struct emu_strict_global *emu_strict_global_new(uint64_t waves)
+struct emu_strict_global *emu_strict_global_new(uint64_t waves, bool alone)
 {
     struct emu_strict_global *g = calloc(1, sizeof *g);
 
@@ -61,6 +77,7 @@ struct emu_strict_global *emu_strict_global_new(uint64_t waves)
         free(g);
         return NULL;
     }
+    g->alone = alone;
     pthread_mutex_init(&g->lock, NULL);
     return g;
 }
@@ -72,6 +89,7 @@ void emu_strict_global_free(struct emu_strict_global *g)
     for (unsigned i = 0; i < BUCKETS; i++)
         for (struct page *p = atomic_load(&g->bucket[i]), *next; p; p = next) {
             next = p->next;
+            free(atomic_load(&p->quads));
             free(atomic_load(&p->words));
             free(p);
         }
@@ -107,25 +125,56 @@ static struct page *find(struct emu_strict_global *g, uint64_t number)
     return p;
 }
 
+/* Hands a whole's record down to its four parts and marks it; writes: of dwords. The lock is held.
+ */
+static void hand_down(word *whole, word *reads, word *writes)
+{
+    uint64_t last = atomic_load(whole);
+
+    while (last != SPLIT) {
+        for (unsigned i = 0; i < 4; i++) {
+            if (writes)
+                atomic_store(&writes[i], is_written(last) ? last & ~WRITTEN : 0);
+            atomic_store(&reads[i], writes && is_written(last) ? 0 : last);
+        }
+        if (atomic_compare_exchange_strong(whole, &last, SPLIT))
+            break;
+    }
+}
+
+/* The quads' own records; NULL when memory is out. */
+static struct quads *split_line(struct emu_strict_global *g, struct page *p, unsigned line)
+{
+    struct quads *x;
+
+    if (atomic_load_explicit(&p->lines[line], memory_order_acquire) == SPLIT)
+        return atomic_load_explicit(&p->quads, memory_order_acquire);
+    pthread_mutex_lock(&g->lock);
+    x = atomic_load(&p->quads);
+    if (!x && (x = calloc(1, sizeof *x)))
+        atomic_store(&p->quads, x);
+    if (x)
+        hand_down(&p->lines[line], &x->quad[4 * line], NULL);
+    pthread_mutex_unlock(&g->lock);
+    return x;
+}
+
 /* The dwords' own records; NULL when memory is out. */
 static struct words *split(struct emu_strict_global *g, struct page *p, unsigned quad)
 {
+    struct quads *q = split_line(g, p, quad / 4);
     struct words *x;
-    uint64_t last;
 
-    if (atomic_load_explicit(&p->quads[quad], memory_order_acquire) == SPLIT)
+    if (!q)
+        return NULL;
+    if (atomic_load_explicit(&q->quad[quad], memory_order_acquire) == SPLIT)
         return atomic_load_explicit(&p->words, memory_order_acquire);
     pthread_mutex_lock(&g->lock);
     x = atomic_load(&p->words);
     if (!x && (x = calloc(1, sizeof *x)))
         atomic_store(&p->words, x);
-    last = atomic_load(&p->quads[quad]);
-    while (x && last != SPLIT) {
-        for (unsigned i = 0; i < 4; i++)
-            atomic_store(&x->reads[4 * quad + i], last);
-        if (atomic_compare_exchange_strong(&p->quads[quad], &last, SPLIT))
-            break;
-    }
+    if (x)
+        hand_down(&q->quad[quad], &x->reads[4 * quad], &x->writes[4 * quad]);
     pthread_mutex_unlock(&g->lock);
     return x;
 }
@@ -262,21 +311,35 @@ static void note_read(const struct touch *t)
 /* Several groups have read all of it: nothing is left to note, but by who may have waited. */
 static bool is_known(uint64_t last, bool handed)
 {
-    return !handed && last & SEVERAL_GROUPS && (last & 15) == 15;
+    return !handed && last & SEVERAL_WAVES && last & SEVERAL_GROUPS && (last & 15) == 15;
 }
 
-/* The same for 16 bytes; false when they are split. */
-static bool note_quad(const struct touch *t, word *quad, bool handed)
+/* What many records of whole dwords become; mostly they are the same. */
+struct memo {
+    uint64_t last, now;
+    bool handed;
+};
+
+/* Notes a read of a whole line or quad; false when it is split or must be. */
+static bool note_whole(const struct touch *t, word *whole, struct memo *memo)
 {
-    uint64_t last = atomic_load_explicit(quad, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(whole, memory_order_relaxed);
 
-    while (last != SPLIT && !is_known(last, handed)) {
-        uint64_t now = next_read(t, last);
-
-        if (now == last || atomic_compare_exchange_strong(quad, &last, now))
+    while (last != SPLIT && !is_written(last) && !is_known(last, memo->handed)) {
+        if (last != memo->last) {
+            memo->last = last;
+            memo->now = next_read(t, last);
+        }
+        if (memo->now == last)
+            return true;
+        if (t->g->alone) {
+            atomic_store_explicit(whole, memo->now, memory_order_relaxed);
+            return true;
+        }
+        if (atomic_compare_exchange_strong(whole, &last, memo->now))
             return true;
     }
-    return last != SPLIT;
+    return last != SPLIT && !is_written(last);
 }
 
 static void note_write(const struct touch *t)
@@ -351,38 +414,100 @@ static void note_alike(const struct touch *t, bool handed, unsigned words)
         atomic_store_explicit(&t->read[i], now, memory_order_relaxed);
 }
 
+/* A read of some dwords, which may be split. */
+static void read_words(struct touch *t, struct page *p, unsigned words, bool handed)
+{
+    unsigned i = t->address / 4 % PAGE_WORDS;
+    struct words *x = p && i + words <= PAGE_WORDS ? split(t->g, p, i / 4) : NULL;
+
+    if (x && (i + words - 1) / 4 != i / 4)
+        x = split(t->g, p, (i + words - 1) / 4);
+    if (x && !(t->address & 3)) {
+        t->write = &x->writes[i];
+        t->read = &x->reads[i];
+        if (only_read(t->write, t->read, words)) {
+            note_alike(t, handed, words);
+            return;
+        }
+    }
+    emu_strict_global_access(t->w, EMU_READ, t->lane, t->address, 4 * words);
+}
+
+/* Four lanes read 16 bytes each that follow each other. */
+static bool is_line(const uint32_t *at)
+{
+    return at[1] - at[0] == 16 && at[2] - at[0] == 32 && at[3] - at[0] == 48;
+}
+
+/* Notes a write of a whole line or quad; false when anybody but this wave's writes touched it. */
+static bool note_whole_write(const struct touch *t, word *whole)
+{
+    uint64_t last = atomic_load_explicit(whole, memory_order_relaxed);
+    uint64_t now = record(t->w, t->g, t->me, 15) | WRITTEN;
+
+    do {
+        if (last && (!is_written(last) || (last >> 32 & 0x3fffffff) != t->me + 1))
+            return false;
+    } while (!atomic_compare_exchange_weak(whole, &last, now));
+    return true;
+}
+
+/* All lanes write 16 bytes. */
+static bool write_quads(struct touch *t, uint64_t address, const uint32_t *at)
+{
+    struct page *p = NULL;
+    struct quads *q;
+
+    for (unsigned l = 0; l < t->w->lanes; l++) {
+        unsigned line;
+
+        t->address = address + at[l];
+        line = t->address / 64 % PAGE_LINES;
+        if (!p || p->number != t->address / 4096)
+            p = find(t->g, t->address / 4096);
+        if (!p || t->address & 15)
+            return false;
+        if (l % 4 == 0 && !(t->address & 63) && is_line(at + l) &&
+            note_whole_write(t, &p->lines[line])) {
+            l += 3;
+            continue;
+        }
+        q = split_line(t->g, p, line);
+        if (!q || !note_whole_write(t, &q->quad[t->address / 16 % PAGE_QUADS]))
+            return false;
+    }
+    return true;
+}
+
 bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,
                              const uint32_t *at, unsigned words)
 {
     struct touch t = {w, w->group->strict->global, wave_number(w), 0, 15, NULL, NULL, 0};
-    bool handed = atomic_load(&t.g->atomics[t.me]) != 0;
+    struct memo memo = {SPLIT, 0, atomic_load(&t.g->atomics[t.me]) != 0};
     struct page *p = NULL;
-    struct words *x;
 
-    if (access != EMU_READ || is_atomic_load(w))
+    if (access == EMU_READ && is_atomic_load(w))
         return false;
+    if (access != EMU_READ)
+        return access == EMU_WRITE && words == 4 && write_quads(&t, address, at);
     for (unsigned l = 0; l < w->lanes; l++) {
-        unsigned i;
+        struct quads *q = NULL;
+        unsigned line;
 
         t.address = address + at[l];
-        i = t.address / 4 % PAGE_WORDS;
+        t.lane = (int)l;
+        line = t.address / 64 % PAGE_LINES;
         if (!p || p->number != t.address / 4096)
             p = find(t.g, t.address / 4096);
-        if (p && words == 4 && !(t.address & 15) && note_quad(&t, &p->quads[i / 4], handed))
-            continue;
-        x = p && i + words <= PAGE_WORDS ? split(t.g, p, i / 4) : NULL;
-        if (x && (i + words - 1) / 4 != i / 4)
-            x = split(t.g, p, (i + words - 1) / 4);
-        if (!x || t.address & 3) {
-            emu_strict_global_access(w, access, (int)l, t.address, 4 * words);
+        if (p && words == 4 && l % 4 == 0 && !(t.address & 63) && is_line(at + l) &&
+            note_whole(&t, &p->lines[line], &memo)) {
+            l += 3;
             continue;
         }
-        t.write = &x->writes[i];
-        t.read = &x->reads[i];
-        if (only_read(t.write, t.read, words))
-            note_alike(&t, handed, words);
-        else
-            emu_strict_global_access(w, access, (int)l, t.address, 4 * words);
+        if (p && words == 4 && !(t.address & 15))
+            q = split_line(t.g, p, line);
+        if (!q || !note_whole(&t, &q->quad[t.address / 16 % PAGE_QUADS], &memo))
+            read_words(&t, p, words, memo.handed);
     }
     return true;
 }

@@ -23,9 +23,22 @@ struct plant {
     "global_store_dword v6, v1, s[2:3] offset:2048\ns_branch .Ldone\n.Lother:\n"                   \
     "global_load_dword v1, v6, s[2:3] offset:2048 " scope "\ns_waitcnt vmcnt(0)\n"                 \
     "v_xor_b32 v7, 0x100, v5\nglobal_load_dword v1, v7, s[2:3]\n.Ldone:\n"
-#define WAVE64 "gfx1100 -mattr=+wavefrontsize64"
 /* Registers with something in them; the 64-bit values are tiny. */
 #define FOUR "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\n"
+/* v6: the 16 bytes of the lane, v7: those of the other wave's; v[8:11]: something */
+#define LINES FOUR "v_lshlrev_b32 v6, 4, v0\nv_xor_b32 v7, 0x400, v6\n"
+#define STORE_LINES "global_store_dwordx4 v6, v[8:11], s[2:3]\n"
+#define WAVE_1 "v_cmp_lt_u32 vcc, 63, v0\ns_and_saveexec_b64 s[10:11], vcc\n"
+/* the same, the waves' 16 bytes in turn */
+#define ALTERNATE_16                                                                               \
+    FOUR "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 5, v6\nv_lshrrev_b32 v7, 6, v0\n"                \
+         "v_lshlrev_b32 v7, 4, v7\nv_add_u32 v6, v6, v7\n"
+/* 8 bytes of LDS a lane; both waves write theirs and read the other's, with all barriers */
+#define PAIRS FOUR "v_lshlrev_b32 v6, 3, v0\nv_xor_b32 v7, 0x200, v6\n"
+#define EXCHANGE                                                                                   \
+    "ds_write_b64 v6, v[8:9]\ns_waitcnt lgkmcnt(0)\ns_barrier\n"                                   \
+    "ds_read_b64 v[12:13], v7\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+#define WAVE64 "gfx1100 -mattr=+wavefrontsize64"
 #define ZEROS_8 FOUR "v_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
 #define MOVES_5 FOUR "v_mov_b32 v12, 0\n"
 #define WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
@@ -435,6 +448,34 @@ static const struct plant plants[] = {
     {"gfx942", 128, NULL,
      "v_lshlrev_b32 v6, 4, v0\nglobal_load_dwordx4 v[8:11], v6, s[2:3]\nv_xor_b32 v7, 0x400, v6\n"
      "s_waitcnt vmcnt(0)\ns_barrier\nglobal_store_dword v7, v0, s[2:3] offset:8\n"},
+    /* ... where 16 bytes are written at once, in lines of 64 bytes or at a distance */
+    {"gfx942", 128, "read here, written by wave 0 of workgroup number 0 in",
+     LINES STORE_LINES WAVE_1 "global_load_dword v1, v7, s[2:3] offset:8\n"},
+    {"gfx942", 128, "read here, written by wave 0 of workgroup number 0 in",
+     LINES STORE_LINES WAVE_1 "global_load_dwordx4 v[12:15], v7, s[2:3]\n"},
+    {"gfx942", 128, "written here, written by wave 0 of workgroup number 0 in",
+     LINES "v_and_b32 v6, 0x3f0, v6\nv_mov_b32 v10, v0\n" STORE_LINES},
+    {"gfx942", 128, NULL, LINES "v_and_b32 v6, 0x3f0, v6\n" STORE_LINES},
+    {"gfx942", 128, "written here, read by several waves in",
+     LINES "v_and_b32 v6, 0x3f0, v6\nglobal_load_dwordx4 v[12:15], v6, s[2:3]\n"
+           "s_waitcnt vmcnt(0)\n" WAVE_1 STORE_LINES},
+    {"gfx942", 128, NULL,
+     LINES STORE_LINES STORE_LINES
+     "s_waitcnt vmcnt(0)\n"
+     "global_load_dwordx4 v[12:15], v6, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\n"
+     "global_load_dwordx4 v[12:15], v7, s[2:3]\n"},
+    {"gfx942", 128, NULL, ALTERNATE_16 STORE_LINES},
+    {"gfx942", 128, "read here, written by wave 0 of workgroup number 0 in",
+     ALTERNATE_16 STORE_LINES WAVE_1 "v_xor_b32 v7, 16, v6\n"
+                                     "global_load_dwordx4 v[12:15], v7, s[2:3]\n"},
+    /* ... in LDS that has been used in the same way before */
+    {"gfx942", 128, NULL, PAIRS EXCHANGE EXCHANGE EXCHANGE},
+    {"gfx942", 128, "data race in LDS at 0x0: read here, written by wave 0 since",
+     PAIRS EXCHANGE EXCHANGE "ds_write_b64 v6, v[8:9]\ns_waitcnt lgkmcnt(0)\n" WAVE_1
+                             "ds_read_b64 v[12:13], v7\n"},
+    {"gfx942", 128, "data race in LDS at 0x200: written here, read by wave 0 since",
+     PAIRS EXCHANGE EXCHANGE "ds_read_b64 v[12:13], v7\ns_waitcnt lgkmcnt(0)\n" WAVE_1
+                             "ds_write_b64 v6, v[8:9]\n"},
     /* the program itself */
     {"gfx942", 64, "outside of the code object", "s_mov_b64 s[10:11], 0\ns_setpc_b64 s[10:11]\n"},
     {"gfx942", 64, "s_trap 2", "s_trap 2\n"},
