@@ -242,7 +242,8 @@ struct emu_lds_shape {
     uint8_t words;     /* dwords of a lane */
     uint8_t phase;     /* of lane 0 in its unit */
     uint8_t n;         /* of units */
-    uint64_t units[EMU_LDS_WORDS]; /* touched, from the lowest lane's on */
+    /* touched, from the lowest lane's on, behind a word of none and before others of none */
+    uint64_t units[EMU_LDS_WORDS + 4];
 };
 
 /* An access of a whole wave to LDS whose records have been put off. */
@@ -262,8 +263,8 @@ struct emu_lds_log {
     /* bit i: wave i came to the barrier before this epoch (even, odd) with writes under way */
     uint32_t under_way[2];
     /* units, for each wave: what it has read, and what other waves have written */
-    uint64_t read[EMU_MAX_WAVES][EMU_LDS_WORDS], foreign[EMU_MAX_WAVES][EMU_LDS_WORDS];
-    uint64_t clean[EMU_LDS_WORDS]; /* units known to have no poison, at any time */
+    uint64_t read[EMU_MAX_WAVES][EMU_LDS_WORDS + 2], foreign[EMU_MAX_WAVES][EMU_LDS_WORDS + 2];
+    uint64_t clean[EMU_LDS_WORDS + 2]; /* units known to have no poison, at any time */
     struct emu_lds_shape shape[EMU_LDS_SETS][EMU_LDS_WAYS];
     uint8_t next_way[EMU_LDS_SETS];
     struct emu_lds_access access[EMU_LDS_ACCESSES];

@@ -67,50 +67,68 @@ static void make_records(struct emu_strict *s)
     log->n = 0;
 }
 
-/* What add_units found. */
+/* What add_units found, in any of the units. */
 struct met {
-    uint64_t other;   /* another wave has written it, or read it where it is now written */
-    uint64_t unclean; /* may have poison */
+    bool other;   /* another wave has written it, or read it where it is now written */
+    bool unclean; /* may have poison */
 };
 
-/* Adds units first.. of the wave, given as bits, to those it has read or written. */
-static struct met add_units(const struct emu_group *g, struct emu_lds_log *log, unsigned wave,
-                            enum emu_access access, unsigned first, const uint64_t *units,
-                            unsigned n)
+typedef uint64_t two __attribute__((vector_size(16)));
+
+static inline two load_two(const uint64_t *p)
+{
+    two x;
+
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* Adds bits to those at p. */
+static inline void add_two(uint64_t *p, two bits)
+{
+    bits |= load_two(p);
+    memcpy(p, &bits, sizeof bits);
+}
+
+/*
+ * Adds units first.. of the wave, given as bits, to those it has read or written. The n words of
+ * units have a word of zeros before them and three behind.
+ */
+static inline __attribute__((always_inline)) struct met
+add_units(const struct emu_group *g, struct emu_lds_log *log, unsigned wave, enum emu_access access,
+          unsigned first, const uint64_t *units, unsigned n)
 {
     unsigned at = first / 64, shift = first % 64;
-    struct met met = {0, 0};
-    uint64_t low = 0;
+    two other = {0}, unclean = {0};
 
-    for (unsigned i = 0; i <= n && at + i < EMU_LDS_WORDS; i++) {
-        uint64_t high = i < n ? units[i] : 0, bits = high << shift | low;
+    for (unsigned i = 0; i <= n && at + i < EMU_LDS_WORDS; i += 2) {
+        two bits = load_two(units + i) << shift | load_two(units + i - 1) >> 1 >> (63 - shift);
         unsigned k = at + i;
 
-        low = shift ? high >> (64 - shift) : 0;
-        met.other |= bits & log->foreign[wave][k];
-        met.unclean |= bits & ~log->clean[k];
+        other |= bits & load_two(log->foreign[wave] + k);
+        unclean |= bits & ~load_two(log->clean + k);
         if (access == EMU_READ) {
-            log->read[wave][k] |= bits;
+            add_two(log->read[wave] + k, bits);
             continue;
         }
-        for (unsigned x = 0; bits && x < g->waves; x++)
+        for (unsigned x = 0; x < g->waves; x++)
             if (x != wave) {
-                met.other |= bits & log->read[x][k];
-                log->foreign[x][k] |= bits;
+                other |= bits & load_two(log->read[x] + k);
+                add_two(log->foreign[x] + k, bits);
             }
     }
-    return met;
+    return (struct met){(other[0] | other[1]) != 0, (unclean[0] | unclean[1]) != 0};
 }
 
 void emu_strict_lds_touch(struct emu_wave *w, enum emu_access access, uint32_t first, uint32_t last)
 {
     struct emu_lds_log *log = log_of(w);
-    const uint64_t one = 1;
+    const uint64_t units[5] = {0, 1}, one = 1;
 
     if (log->n)
         make_records(w->group->strict);
     for (uint32_t unit = first / EMU_LDS_UNIT; unit <= last / EMU_LDS_UNIT; unit++) {
-        add_units(w->group, log, w->index, access, unit, &one, 1);
+        add_units(w->group, log, w->index, access, unit, units + 1, 1);
         if (access != EMU_READ && unit / 64 < EMU_LDS_WORDS)
             log->clean[unit / 64] &= ~(one << unit % 64);
     }
@@ -150,7 +168,7 @@ static void set_units(struct emu_lds_shape *shape, const uint32_t *at, uint32_t 
         for (unsigned i = 0; i < shape->words; i++) {
             unsigned unit = (at[l] + 4 * i - lowest) / EMU_LDS_UNIT;
 
-            shape->units[unit / 64] |= UINT64_C(1) << unit % 64;
+            shape->units[1 + unit / 64] |= UINT64_C(1) << unit % 64;
             if (unit / 64 >= shape->n)
                 shape->n = (uint8_t)(unit / 64 + 1);
         }
@@ -377,7 +395,7 @@ static void note_clean(const struct emu_group *g, struct emu_lds_log *log,
                        const struct emu_lds_shape *shape, uint32_t lowest)
 {
     for (unsigned i = 0; i < shape->n; i++)
-        for (uint64_t rest = shape->units[i]; rest; rest &= rest - 1) {
+        for (uint64_t rest = shape->units[1 + i]; rest; rest &= rest - 1) {
             unsigned unit = lowest / EMU_LDS_UNIT + 64 * i + (unsigned)__builtin_ctzll(rest);
             uint64_t poison[2];
 
@@ -392,6 +410,22 @@ static bool is_special(const struct emu_wave *w, const struct emu_lds_log *log)
 {
     return log->under_way[log->epoch & 1] || w->strict->last_dma > w->strict->vm_done ||
            w->group->lds_size > EMU_LDS_WORDS * 64 * EMU_LDS_UNIT;
+}
+
+typedef uint32_t four __attribute__((vector_size(16)));
+
+/* to[l] = from[l] + n */
+static void add_to_all(uint32_t *to, const uint32_t *from, uint32_t n, unsigned lanes)
+{
+    for (unsigned l = 0; l < lanes; l += 16)
+#pragma GCC unroll 4
+        for (unsigned i = l; i < l + 16; i += 4) {
+            four x;
+
+            memcpy(&x, from + i, sizeof x);
+            x += n;
+            memcpy(to + i, &x, sizeof x);
+        }
 }
 
 bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned offset,
@@ -413,14 +447,13 @@ bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned 
     lowest = a.first + shape->lowest;
     if ((uint64_t)lowest + shape->spread + 4 * words > g->lds_size)
         return false;
-    met = add_units(g, log, w->index, access, lowest / EMU_LDS_UNIT, shape->units, shape->n);
-    if (met.other | met.unclean)
+    met = add_units(g, log, w->index, access, lowest / EMU_LDS_UNIT, shape->units + 1, shape->n);
+    if (met.other || met.unclean)
         return false;
     write_down(w, log, access, shape, a.first);
     x->base = g->lds;
     x->shadow = NULL;
-    for (unsigned l = 0; l < w->lanes; l++)
-        x->at[l] = row[l] + offset;
+    add_to_all(x->at, row, offset, w->lanes);
     return true;
 }
 
@@ -438,8 +471,8 @@ bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint
     if (odd & 3 || access == EMU_RMW)
         return false;
     shape = shape_of(w, log, &a, at, span);
-    met =
-        add_units(w->group, log, w->index, access, span[0] / EMU_LDS_UNIT, shape->units, shape->n);
+    met = add_units(w->group, log, w->index, access, span[0] / EMU_LDS_UNIT, shape->units + 1,
+                    shape->n);
     if (met.unclean)
         note_clean(w->group, log, shape, span[0]);
     if (!met.other && !is_special(w, log)) {
