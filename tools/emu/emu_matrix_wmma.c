@@ -12,6 +12,27 @@
 
 enum { N = 16 };
 
+typedef uint32_t four __attribute__((vector_size(16)));
+
+static inline four load_four(const uint32_t *p)
+{
+    four x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* Do lanes 16.. of so many registers from v on repeat lanes 0..15? */
+static bool repeat(const uint32_t *v, unsigned registers, unsigned lanes)
+{
+    four other = {0};
+    for (const uint32_t *end = v + registers * lanes; v < end; v += lanes)
+        for (unsigned l = N; l < lanes; l += N)
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < N; i += 4)
+                other |= load_four(v + i) ^ load_four(v + l + i);
+    return !(other[0] | other[1] | other[2] | other[3]);
+}
+
 static void check(struct emu_wave *w, const struct emu_op *op, unsigned registers)
 {
     if (w->group->counters)
@@ -21,11 +42,12 @@ static void check(struct emu_wave *w, const struct emu_op *op, unsigned register
     if (emu_exec(w) != emu_all_lanes(w))
         emu_fault(w, emu_all_lanes(w) & ~emu_exec(w), "matrix instruction with inactive lanes");
     for (unsigned s = 0; s < 2; s++) {
-        if (op->insn->src[s].kind != EMU_OPK_VGPR)
+        if (op->insn->src[s].kind != EMU_OPK_VGPR ||
+            repeat(emu_row(w, op->s[s]), registers, w->lanes))
             continue;
         for (unsigned r = 0; r < registers; r++) {
             const uint32_t *v = emu_row(w, op->s[s] + r);
-            for (unsigned l = N; memcmp(v, v + N, (w->lanes - N) * sizeof *v) && l < w->lanes; l++)
+            for (unsigned l = N; l < w->lanes; l++)
                 if (v[l] != v[l % N])
                     emu_fault(w, UINT64_C(1) << l,
                               "v%u differs between lanes %u and %u, which must repeat each other",

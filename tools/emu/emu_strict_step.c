@@ -21,16 +21,27 @@ void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate)
         }
 }
 
-static uint64_t touched(const struct emu_wave *w, const struct emu_strict_gate *gate)
+typedef uint64_t two __attribute__((vector_size(16)));
+
+static inline two load_two(const uint64_t *p)
+{
+    two x;
+
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* words: of rows that the kernel has */
+static inline __attribute__((always_inline)) bool
+is_touched(const struct emu_wave *w, const struct emu_strict_gate *gate, unsigned words)
 {
     const struct emu_strict_wave *s = w->strict;
-    uint64_t busy =
-        (gate->scalars[0] & s->busy_scalars[0]) | (gate->scalars[1] & s->busy_scalars[1]);
+    two busy = load_two(gate->scalars) & load_two(s->busy_scalars);
 
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < EMU_ROW_WORDS; i++)
-        busy |= gate->rows[i] & (s->vpend[i] | w->vp_dirty[i]);
-    return busy;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < words; i += 2)
+        busy |= load_two(gate->rows + i) & (load_two(s->vpend + i) | load_two(w->vp_dirty + i));
+    return (busy[0] | busy[1]) != 0;
 }
 
 static void step(struct emu_wave *w, const struct emu_strict_program *p, const struct emu_op *op,
@@ -42,7 +53,7 @@ static void step(struct emu_wave *w, const struct emu_strict_program *p, const s
         run(w, op);
         return;
     }
-    if (gate->always || touched(w, gate)) {
+    if (gate->always || is_touched(w, gate, EMU_ROW_WORDS)) {
         emu_strict_look(w, &p->ops[i], op, run);
         emu_strict_refresh(w, gate);
     } else {
@@ -52,7 +63,7 @@ static void step(struct emu_wave *w, const struct emu_strict_program *p, const s
         if (gate->kind == EMU_K_MEMORY) {
             if (w->group->strict->rewrites)
                 emu_strict_rewritten(w);
-            if (!gate->counts)
+            if (!gate->counts && p->ops[i].nswrite)
                 emu_strict_refresh(w, gate);
         }
     }
@@ -62,7 +73,8 @@ static void step(struct emu_wave *w, const struct emu_strict_program *p, const s
         emu_strict_at_barrier(w);
 }
 
-unsigned emu_strict_run(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *run)
+static inline __attribute__((always_inline)) unsigned
+run_steps(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *run, unsigned words)
 {
     const struct emu_op *ops = emu_program_of(w)->ops;
     const struct emu_strict_program *p = emu_program_of(w)->strict;
@@ -70,17 +82,25 @@ unsigned emu_strict_run(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *
     while (n && w->state == EMU_RUNNING) {
         const struct emu_op *op = w->ip;
         size_t i = (size_t)(op - ops);
+        const struct emu_strict_gate *gate = &p->gates[i];
 
         w->op = op;
         w->ip = op + op->dwords;
         hits[i]++;
         n--;
-        if (p->gates[i].is_plain && !w->attention && !touched(w, &p->gates[i]))
+        if (gate->is_plain && !w->attention && !is_touched(w, gate, words))
             op->fn(w, op);
         else
             step(w, p, op, i, run);
     }
     return n;
+}
+
+unsigned emu_strict_run(struct emu_wave *w, uint32_t *hits, unsigned n, emu_fn *run)
+{
+    return w->group->kernel->vgprs <= EMU_ROW_WORDS / 2 * 64
+               ? run_steps(w, hits, n, run, EMU_ROW_WORDS / 2)
+               : run_steps(w, hits, n, run, EMU_ROW_WORDS);
 }
 
 void emu_strict_init_wave(struct emu_wave *w)

@@ -87,7 +87,8 @@ static void finish(struct emu_wave *w, uint32_t number_of_op)
              r++)
             if (s->spend[r] <= s->lgkm_done)
                 s->spending[r >> 6] &= ~(UINT64_C(1) << (r & 63));
-    emu_strict_refresh(w, &p->gates[number_of_op]);
+    if (so->nswrite)
+        emu_strict_refresh(w, &p->gates[number_of_op]);
 }
 
 /* All but the last n operations are done. */
@@ -128,10 +129,10 @@ static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32
 {
     for (unsigned i = 0; i < so->nwrite; i++)
         for (unsigned r = so->write[i].first; r < (unsigned)so->write[i].first + so->write[i].n;
-             r++) {
+             r++)
             numbers[r] = number;
-            w->strict->vpend[r >> 6] |= UINT64_C(1) << (r & 63);
-        }
+    for (unsigned i = 0; i < so->nwrite; i++)
+        emu_set_range_bits(w->strict->vpend, &so->write[i]);
 }
 
 /* The hardware's counters hold 63 at most; an operation beyond waits for the oldest. */
@@ -166,7 +167,7 @@ void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const 
                 s->spending[r >> 6] |= UINT64_C(1) << (r & 63);
             }
     }
-    if (so->nwrite | so->nswrite)
+    if (so->nswrite)
         emu_strict_refresh(w, &p->gates[number]);
 }
 
