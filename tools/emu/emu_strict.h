@@ -192,6 +192,7 @@ struct emu_strict_wave {
     uint32_t epoch;                                      /* barriers passed */
     uint32_t lds_done[EMU_EPOCHS], dma_done[EMU_EPOCHS]; /* by lgkmcnt, by vmcnt */
     uint32_t last_write, last_dma; /* the LDS and the vector memory operation that wrote LDS last */
+    uint64_t polled;               /* the dword that an atomic load took last; 0: none */
     uint64_t lane_read[64];        /* address and operation of each lane's last LDS read */
 };
 

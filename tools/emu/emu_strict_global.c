@@ -239,13 +239,33 @@ static void hand_over(const struct touch *t)
     atomic_fetch_add(&t->g->atomics[t->me], 1);
 }
 
+/*
+ * Another thread of the host may have stored the flag that this wave loaded last between the check
+ * of that load and the load itself: before a fault it is looked at once more.
+ */
+static bool late_hand_over(const struct touch *t, uint64_t last)
+{
+    uint64_t at = t->w->strict->polled;
+    struct touch flag = *t;
+    struct page *p = at ? find(t->g, at / 4096) : NULL;
+    struct words *x = p ? split(t->g, p, at / 16 % PAGE_QUADS) : NULL;
+
+    if (!x)
+        return false;
+    flag.bytes = 15;
+    flag.write = &x->writes[at / 4 % PAGE_WORDS];
+    hand_over(&flag);
+    return is_ordered(t->w, t->g, last, t->me);
+}
+
 static void check_write(const struct touch *t, enum emu_access access)
 {
     uint64_t last = atomic_load_explicit(t->write, memory_order_relaxed), writer = (last >> 32) - 1;
     unsigned waves = t->w->group->waves;
     const struct emu_block *b;
 
-    if (!last || writer == t->me || !(last & t->bytes) || is_ordered(t->w, t->g, last, t->me))
+    if (!last || writer == t->me || !(last & t->bytes) || is_ordered(t->w, t->g, last, t->me) ||
+        late_hand_over(t, last))
         return;
     b = emu_mem_find(t->w->group->launch->memory, t->address, 1);
     if (access == EMU_WRITE && b)
@@ -267,7 +287,7 @@ static void check_readers(const struct touch *t)
     unsigned waves = t->w->group->waves;
 
     if (!last || !(last & t->bytes) || (reader == t->me && !(last & SEVERAL_WAVES)) ||
-        is_ordered(t->w, t->g, last, t->me))
+        is_ordered(t->w, t->g, last, t->me) || late_hand_over(t, last))
         return;
     if (last & SEVERAL_WAVES)
         emu_fault(
@@ -377,6 +397,7 @@ void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int la
         address += n;
         if (access == EMU_RMW || (access == EMU_READ && is_atomic_load(w))) {
             hand_over(&t);
+            w->strict->polled = t.address & ~UINT64_C(3);
             continue;
         }
         check_write(&t, access);
