@@ -305,9 +305,14 @@ size_t emu_disasm(const struct emu_insn *insn, char *buf, size_t size)
     case EMU_VOPD:
         emu_print_vector(&t, insn);
         break;
+    case EMU_MIMG:
+    case EMU_EXP:
+    case EMU_VINTERP:
+    case EMU_LDSDIR:
+        emu_print_trapped(&t, insn);
+        break;
     default:
-        if (!(insn->flags & EMU_F_TRAPPED) || insn->enc == EMU_DS)
-            emu_print_memory(&t, insn);
+        emu_print_memory(&t, insn);
     }
     return t.len;
 }

@@ -29,6 +29,7 @@ void emu_print_k(struct emu_text *t, const struct emu_insn *in);
 void emu_print_scalar(struct emu_text *t, const struct emu_insn *in);
 void emu_print_vector(struct emu_text *t, const struct emu_insn *in);
 void emu_print_memory(struct emu_text *t, const struct emu_insn *in);
+void emu_print_trapped(struct emu_text *t, const struct emu_insn *in);
 /* " format:[...]" of a typed buffer access */
 void emu_print_format(struct emu_text *t, const struct emu_insn *in);
 /* The pattern of ds_swizzle_b32 */

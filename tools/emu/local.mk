@@ -16,6 +16,7 @@ tools_emu_libemu_la_SOURCES = \
 	tools/emu/emu_disasm.c tools/emu/emu_disasm.h \
 	tools/emu/emu_disasm_mem.c \
 	tools/emu/emu_disasm_scalar.c \
+	tools/emu/emu_disasm_trapped.c \
 	tools/emu/emu_disasm_vector.c \
 	tools/emu/emu_dispatch.c \
 	tools/emu/emu_elf.c tools/emu/emu_elf.h \

@@ -1,0 +1,56 @@
+/*
+ * Prints the operands of what is never executed: export, interpolation, and their LDS accesses.
+ * Nobody else asks for these operands, so they stand in the words and not in emu_insn.
+ */
+#include "emu_disasm.h"
+
+#include <string.h>
+
+static unsigned bits(const struct emu_insn *in, unsigned lo, unsigned n)
+{
+    return in->word[lo / 32] >> lo % 32 & ((1u << n) - 1);
+}
+
+static void print_ldsdir(struct emu_text *t, const struct emu_insn *in)
+{
+    emu_text_add(t, " v%u", bits(in, 0, 8));
+    if (!strcmp(emu_rows[in->row].name, "lds_param_load"))
+        emu_text_add(t, ", attr%u.%c", bits(in, 10, 6), "xyzw"[bits(in, 8, 2)]);
+    emu_text_add(t, " wait_vdst:%u", bits(in, 16, 4));
+}
+
+/* gfx11 exports no parameters and has no null target. */
+static void print_target(struct emu_text *t, unsigned target)
+{
+    if (target < 8)
+        emu_text_add(t, " mrt%u", target);
+    else if (target == 8)
+        emu_text_add(t, " mrtz");
+    else if (target >= 12 && target <= 16)
+        emu_text_add(t, " pos%u", target - 12);
+    else if (target == 20)
+        emu_text_add(t, " prim");
+    else if (target == 21 || target == 22)
+        emu_text_add(t, " dual_src_blend%u", target - 21);
+    else
+        emu_text_add(t, " invalid_target_%u", target);
+}
+
+static void print_export(struct emu_text *t, const struct emu_insn *in)
+{
+    print_target(t, bits(in, 4, 6));
+    for (unsigned i = 0; i < 4; i++)
+        if (bits(in, i, 1))
+            emu_text_add(t, "%s v%u", i ? "," : "", bits(in, 32 + 8 * i, 8));
+        else
+            emu_text_add(t, "%s off", i ? "," : "");
+    emu_text_add(t, "%s%s", bits(in, 11, 1) ? " done" : "", bits(in, 13, 1) ? " row_en" : "");
+}
+
+void emu_print_trapped(struct emu_text *t, const struct emu_insn *in)
+{
+    if (in->enc == EMU_LDSDIR)
+        print_ldsdir(t, in);
+    else if (in->enc == EMU_EXP)
+        print_export(t, in);
+}
