@@ -36,13 +36,14 @@ static bool decode_image(struct emu_reader *r)
 static bool decode_vinterp(struct emu_reader *r)
 {
     static const struct emu_slot b32 = {EMU_SLOT_ANY, EMU_T_B32, 1};
-    struct emu_operand o;
 
     if (!has(r, "f16") && emu_bits(r, 11, 4))
         return false;
-    for (unsigned i = 0; i < 3; i++)
-        if (!emu_read_src(r, emu_bits(r, 32 + 9 * i, 9), b32, &o))
+    for (unsigned i = 0; i < 3; i++) {
+        if (!emu_read_src(r, emu_bits(r, 32 + 9 * i, 9), b32, &r->in->src[i]))
             return false;
+        r->in->src[i].flags = emu_bits(r, 61 + i, 1) ? EMU_OPF_NEG : 0;
+    }
     return true;
 }
 

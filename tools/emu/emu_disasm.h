@@ -22,6 +22,9 @@ static inline bool emu_is_gfx11(const struct emu_insn *in)
 /* Register, constant or literal, without modifiers. */
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o);
 
+/* src[i] with neg, abs and sext. */
+void emu_print_src(struct emu_text *t, const struct emu_insn *in, unsigned i);
+
 /* A mandatory literal: always hexadecimal. */
 void emu_print_k(struct emu_text *t, const struct emu_insn *in);
 

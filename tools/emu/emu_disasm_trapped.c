@@ -1,6 +1,6 @@
 /*
  * Prints the operands of what is never executed: export, interpolation, and their LDS accesses.
- * Nobody else asks for these operands, so they stand in the words and not in emu_insn.
+ * Nobody else asks for these operands: emu_insn keeps only those that need decoding.
  */
 #include "emu_disasm.h"
 
@@ -47,9 +47,28 @@ static void print_export(struct emu_text *t, const struct emu_insn *in)
     emu_text_add(t, "%s%s", bits(in, 11, 1) ? " done" : "", bits(in, 13, 1) ? " row_en" : "");
 }
 
+static void print_vinterp(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned op_sel = bits(in, 11, 4);
+
+    emu_text_add(t, " v%u", bits(in, 0, 8));
+    for (unsigned i = 0; i < 3; i++) {
+        emu_text_add(t, ", ");
+        emu_print_src(t, in, i);
+    }
+    if (bits(in, 15, 1))
+        emu_text_add(t, " clamp");
+    if (op_sel)
+        emu_text_add(t, " op_sel:[%u,%u,%u,%u]", op_sel & 1, op_sel >> 1 & 1, op_sel >> 2 & 1,
+                     op_sel >> 3);
+    emu_text_add(t, " wait_exp:%u", bits(in, 8, 3));
+}
+
 void emu_print_trapped(struct emu_text *t, const struct emu_insn *in)
 {
-    if (in->enc == EMU_LDSDIR)
+    if (in->enc == EMU_VINTERP)
+        print_vinterp(t, in);
+    else if (in->enc == EMU_LDSDIR)
         print_ldsdir(t, in);
     else if (in->enc == EMU_EXP)
         print_export(t, in);

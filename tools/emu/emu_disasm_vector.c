@@ -9,7 +9,7 @@ static const char *const unused_names[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_
 static const char *const omod_names[] = {"", " mul:2", " mul:4", " div:2"};
 
 /* A source with its modifiers. A negated constant is neg(1), since -1 is another constant. */
-static void print_src(struct emu_text *t, const struct emu_insn *in, unsigned i)
+void emu_print_src(struct emu_text *t, const struct emu_insn *in, unsigned i)
 {
     const struct emu_operand *o = &in->src[i];
     bool mix = o->type == EMU_T_MIX; /* neg_hi is abs */
@@ -163,7 +163,7 @@ static void print_operands(struct emu_text *t, const struct emu_insn *in, bool *
         else if (i < sig->nsrc && sig->src[i].kind == EMU_SLOT_K)
             emu_print_k(t, in);
         else
-            print_src(t, in, i);
+            emu_print_src(t, in, i);
         if (sig->swap)
             break;
     }

@@ -221,10 +221,10 @@ static void normalise(char *s)
     *out = 0;
 }
 
-/* Images and interpolation are known by name and size only; never executed. */
+/* Images are known by name and size only; never executed. */
 static bool name_only(const struct emu_insn *in)
 {
-    return in->enc == EMU_MIMG || in->enc == EMU_VINTERP;
+    return in->enc == EMU_MIMG;
 }
 
 /* 4, 8 or 12 bytes from the heap, so that AddressSanitizer sees a read beyond them. */
