@@ -47,6 +47,15 @@ static bool decode_vinterp(struct emu_reader *r)
     return true;
 }
 
+/* Of the two, lds_direct_load is executed: only it has operands. */
+static bool decode_ldsdir(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+
+    in->ndst = r->sig->ndst;
+    return !in->ndst || emu_read_vgpr(r, emu_bits(r, 0, 8), false, r->sig->dst[0], &in->dst[0]);
+}
+
 bool emu_decode_trapped(struct emu_reader *r)
 {
     switch (r->in->enc) {
@@ -55,7 +64,7 @@ bool emu_decode_trapped(struct emu_reader *r)
     case EMU_VINTERP:
         return decode_vinterp(r);
     case EMU_LDSDIR:
-        return emu_bits(r, 22, 2) == 0;
+        return emu_bits(r, 22, 2) == 0 && decode_ldsdir(r);
     default:
         return true;
     }

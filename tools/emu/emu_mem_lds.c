@@ -101,6 +101,65 @@ void EMU_DO(ds_nop)(struct emu_wave *w, const struct emu_op *op)
     (void)w, (void)op;
 }
 
+/* A byte or a half sign-extended, or zero-extended, or the dword, by the type in M0[18:16]. */
+static uint32_t direct_value(unsigned type, uint32_t dword)
+{
+    switch (type) {
+    case 0:
+        return dword & 0xff;
+    case 1:
+        return dword & 0xffff;
+    case 4:
+        return (uint32_t)(int8_t)dword;
+    case 5:
+        return (uint32_t)(int16_t)dword;
+    default:
+        return dword;
+    }
+}
+
+/* Lanes of the quads in which any lane is active. */
+static uint64_t active_quads(uint64_t exec)
+{
+    uint64_t first = (exec | exec >> 1 | exec >> 2 | exec >> 3) & UINT64_C(0x1111111111111111);
+    return first * 15;
+}
+
+/* One dword of LDS for all lanes; a work-group processor's whole LDS is out of its reach. */
+EMU_DEVICE_DATA void EMU_DO(lds_direct_load)(struct emu_wave *w, const struct emu_op *op)
+{
+    enum { WGP_MODE = 1 << 29 };
+    struct emu_where a;
+    uint64_t exec = emu_exec(w), lanes = active_quads(exec);
+    uint32_t m0 = w->s[EMU_S_M0], x = 0, poison;
+    unsigned type = m0 >> 16 & 7, bytes = type == 2 ? 4 : 1 + (type & 1), first;
+
+    if (w->group->kernel->rsrc1 & WGP_MODE)
+        emu_fault(w, exec, "lds_direct_load in a kernel of WGP mode: only CU mode has it");
+    if (m0 & 3)
+        emu_fault(w, exec, "lds_direct_load of offset 0x%x in LDS: it is no multiple of 4",
+                  m0 & 0xffff);
+    if (type == 3 || type > 5)
+        emu_fault(w, exec, "lds_direct_load of type %u: M0 has 0x%x", type, m0);
+    if (!exec)
+        return;
+    first = (unsigned)__builtin_ctzll(exec);
+    a.mask = UINT64_C(1) << first;
+    a.addr[first] = m0 & 0xffff;
+    emu_where_lds_at(w, &a, bytes, EMU_READ);
+    memcpy(&x, a.p[first], bytes);
+    x = direct_value(type, x);
+    poison = w->strict ? direct_value(type, emu_lane_poison(&a, first, 0, bytes)) : 0;
+    EMU_EACH_LANE(l, lanes)
+    {
+        emu_row(w, op->d[0])[l] = x;
+        if (emu_get_poison(w, op->d[0], l))
+            w->vp[(size_t)op->d[0] * w->lanes + l] = 0;
+        if (poison)
+            emu_set_poison(w, op->d[0], l, poison);
+    }
+}
+
 EMU_DEVICE_DATA void emu_lds_dma(struct emu_wave *w, const struct emu_op *op,
                                  struct emu_where *from, unsigned bytes,
                                  void (*body)(uint32_t *d, size_t stride, const uint8_t *p))

@@ -58,7 +58,13 @@ enum emu_scalar_rule {
 };
 
 /* What a memory instruction counts up until it is done. */
-enum emu_counter { EMU_CNT_VM = 1, EMU_CNT_VS = 2, EMU_CNT_LDS = 4, EMU_CNT_SMEM = 8 };
+enum emu_counter {
+    EMU_CNT_VM = 1,
+    EMU_CNT_VS = 2,
+    EMU_CNT_LDS = 4,
+    EMU_CNT_SMEM = 8,
+    EMU_CNT_EXP = 16
+};
 
 struct emu_strict_op {
     uint8_t kind;     /* enum emu_strict_kind */
@@ -135,7 +141,8 @@ enum emu_wait_kind {
     EMU_W_GFX11,
     EMU_W_VS,
     EMU_W_VM,
-    EMU_W_LGKM
+    EMU_W_LGKM,
+    EMU_W_EXP
 };
 
 enum { EMU_ROW_WORDS = 512 / 64 };
@@ -181,10 +188,12 @@ struct emu_strict_wave {
     /* memory operations issued and known to be done, counted since the wave began */
     uint32_t vm_issued, vm_done, vs_issued, vs_done, lgkm_issued, lgkm_done, last_smem;
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
+    uint32_t exp_issued, exp_done;           /* lds_direct_load, of gfx11 only */
+    uint32_t vpend_exp[256];
     uint32_t spend[EMU_S_REGS];
     /* rows and registers that may have something pending */
     uint64_t vpend[EMU_ROW_WORDS], spending[2];
-    uint32_t vm_op[64], lgkm_op[64]; /* the ops under way, by their number modulo 64 */
+    uint32_t vm_op[64], lgkm_op[64], exp_op[8]; /* the ops under way, by their number modulo 64 */
     /* as in emu_strict_gate: what may be pending or poison */
     uint64_t busy_scalars[2];
     struct emu_hazards hazards;

@@ -213,6 +213,8 @@ static uint8_t wait_kind(const struct emu_insn *insn, const char *sem)
         return EMU_W_VM;
     if (strcmp(sem, "s_waitcnt_lgkmcnt") == 0)
         return EMU_W_LGKM;
+    if (strcmp(sem, "s_waitcnt_expcnt") == 0)
+        return EMU_W_EXP;
     return strcmp(sem, "s_wait_idle") == 0 ? EMU_W_ALL : EMU_W_NONE;
 }
 
@@ -231,6 +233,8 @@ static uint8_t counters(const struct emu_insn *insn)
         return returns ? EMU_CNT_SMEM : 0;
     case EMU_DS:
         return EMU_CNT_LDS;
+    case EMU_LDSDIR:
+        return EMU_CNT_EXP;
     case EMU_FLAT:
         return touches ? vm | EMU_CNT_LDS : 0;
     default:

@@ -3,29 +3,39 @@
  *
  * vmcnt counts vector memory operations, in order (gfx11: loads and atomics that return; vscnt the
  * others). lgkmcnt counts LDS operations, in order, and scalar loads, out of order: with a scalar
- * load under way only lgkmcnt(0) proves anything. A flat operation counts in both.
+ * load under way only lgkmcnt(0) proves anything. A flat operation counts in both. expcnt counts
+ * lds_direct_load, in order.
  */
 #include <string.h>
 
 #include "emu_strict.h"
+
+static bool is_exp_pending(const struct emu_strict_wave *s, unsigned r)
+{
+    return s->exp_issued && r < 256 && s->vpend_exp[r] > s->exp_done;
+}
 
 static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counters)
 {
     struct emu_strict_wave *s = w->strict;
     bool vm = s->vpend_vm[r] > s->vm_done, lgkm = s->vpend_lgkm[r] > s->lgkm_done;
     unsigned acc = w->group->kernel->accum_offset;
-    bool agpr = acc && r >= acc;
+    bool agpr = acc && r >= acc, exp = is_exp_pending(s, r);
 
-    if (!vm && !lgkm) {
+    if (!vm && !lgkm && !exp) {
         s->vpend[r >> 6] &= ~(UINT64_C(1) << (r & 63));
         return;
     }
     /* loads of one counter write in order, so a second one into the same register may follow */
-    if (write && ((counters == EMU_CNT_VM && !lgkm) || (counters == EMU_CNT_LDS && !vm)))
+    if (write &&
+        ((counters == EMU_CNT_VM && !lgkm && !exp) || (counters == EMU_CNT_LDS && !vm && !exp) ||
+         (counters == EMU_CNT_EXP && !vm && !lgkm)))
         return;
     emu_fault(w, emu_exec(w), "%c%u is %s while a load into it is under way: missing s_waitcnt %s",
               agpr ? 'a' : 'v', agpr ? r - acc : r, write ? "written" : "read",
-              vm ? "vmcnt" : "lgkmcnt");
+              vm     ? "vmcnt"
+              : lgkm ? "lgkmcnt"
+                     : "expcnt");
 }
 
 static void check_rows(struct emu_wave *w, const struct emu_range *range, bool write,
@@ -58,7 +68,8 @@ void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so
 {
     const struct emu_strict_wave *s = w->strict;
 
-    if (s->vm_issued != s->vm_done || s->lgkm_issued != s->lgkm_done) {
+    if (s->vm_issued != s->vm_done || s->lgkm_issued != s->lgkm_done ||
+        s->exp_issued != s->exp_done) {
         for (unsigned i = 0; i < so->nread; i++)
             check_rows(w, &so->read[i], false, 0);
         for (unsigned i = 0; i < so->nwrite; i++)
@@ -80,7 +91,8 @@ static void finish(struct emu_wave *w, uint32_t number_of_op)
     for (unsigned i = 0; i < so->nwrite; i++)
         for (unsigned r = so->write[i].first; r < (unsigned)so->write[i].first + so->write[i].n;
              r++)
-            if (s->vpend_vm[r] <= s->vm_done && s->vpend_lgkm[r] <= s->lgkm_done)
+            if (s->vpend_vm[r] <= s->vm_done && s->vpend_lgkm[r] <= s->lgkm_done &&
+                !is_exp_pending(s, r))
                 s->vpend[r >> 6] &= ~(UINT64_C(1) << (r & 63));
     for (unsigned i = 0; i < so->nswrite; i++)
         for (unsigned r = so->swrite[i].first; r < (unsigned)so->swrite[i].first + so->swrite[i].n;
@@ -118,6 +130,18 @@ static void finish_lgkm(struct emu_wave *w, unsigned n)
         finish(w, s->lgkm_op[from % 64]);
 }
 
+static void finish_exp(struct emu_wave *w, unsigned n)
+{
+    struct emu_strict_wave *s = w->strict;
+    uint32_t from = s->exp_done;
+
+    if (s->exp_issued - s->exp_done <= n)
+        return;
+    s->exp_done = s->exp_issued - n;
+    while (from++ != s->exp_done)
+        finish(w, s->exp_op[from % 8]);
+}
+
 static void finish_vs(struct emu_strict_wave *s, unsigned n)
 {
     if (s->vs_issued - s->vs_done > n)
@@ -135,8 +159,8 @@ static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32
         emu_set_range_bits(w->strict->vpend, &so->write[i]);
 }
 
-/* The hardware's counters hold 63 at most; an operation beyond waits for the oldest. */
-enum { MOST_UNDER_WAY = 63 };
+/* The hardware's counters hold 63 at most, expcnt 7; an operation beyond waits for the oldest. */
+enum { MOST_UNDER_WAY = 63, MOST_OF_EXP = 7 };
 
 void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op)
 {
@@ -156,6 +180,11 @@ void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const 
     if (so->counters & EMU_CNT_LDS) {
         s->lgkm_op[++s->lgkm_issued % 64] = number;
         pend_rows(w, so, s->vpend_lgkm, s->lgkm_issued);
+    }
+    if (so->counters & EMU_CNT_EXP) {
+        finish_exp(w, MOST_OF_EXP - 1);
+        s->exp_op[++s->exp_issued % 8] = number;
+        pend_rows(w, so, s->vpend_exp, s->exp_issued);
     }
     if (so->counters & EMU_CNT_SMEM) {
         s->lgkm_op[++s->lgkm_issued % 64] = number;
@@ -191,6 +220,8 @@ void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op
         finish_vm(w, imm >> 10 & 63);
         if (lgkm11 != 63)
             wait_lgkm(w, lgkm11);
+        if ((imm & 7) != MOST_OF_EXP)
+            finish_exp(w, imm & 7);
         break;
     case EMU_W_VM:
         finish_vm(w, imm & 63);
@@ -201,7 +232,11 @@ void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op
     case EMU_W_LGKM:
         wait_lgkm(w, imm & 63);
         break;
+    case EMU_W_EXP:
+        finish_exp(w, imm & 7);
+        break;
     case EMU_W_ALL:
+        finish_exp(w, 0);
         finish_vm(w, 0);
         finish_vs(w->strict, 0);
         finish_lgkm(w, 0);

@@ -18,6 +18,7 @@ static const struct stop {
     {"gfx11", "exp mrt0 v0, v1, v2, v3 done", "exp is not executed"},
     {"gfx11", "v_interp_p10_f32 v0, v1, v2, v3", "v_interp_p10_f32 is not executed"},
     {"gfx11", "lds_param_load v1, attr0.x", "lds_param_load is not executed"},
+    {"gfx11", "s_mov_b32 m0, 0x20000\nlds_direct_load v1", "a kernel of WGP mode"},
     {"gfx11", "ds_bvh_stack_rtn_b32 v1, v2, v3, v[4:7]", "ds_bvh_stack_rtn_b32 is not executed"},
     {"gfx11", "ds_ordered_count v1, v2 gds", "ds_ordered_count is not executed"},
     {"gfx11", "ds_add_gs_reg_rtn v[0:1], v2 gds", "ds_add_gs_reg_rtn is not executed"},

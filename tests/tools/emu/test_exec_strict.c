@@ -41,9 +41,30 @@ struct plant {
 #define WAVE64 "gfx1100 -mattr=+wavefrontsize64"
 #define ZEROS_8 FOUR "v_mov_b32 v12, 0\nv_mov_b32 v13, 0\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
 #define MOVES_5 FOUR "v_mov_b32 v12, 0\n"
+#define CU "gfx1100 -mattr=+cumode"
+/* M0 as it says; v1 for everyone is then the second lane's, if `write` stores them */
+#define DIRECT(m0, write, wait)                                                                    \
+    "v_mov_b32 v1, v0\n" write "s_mov_b32 m0, " m0 "\nlds_direct_load v1 wait_vdst:0\n" wait       \
+    "\n" STORE_V1
+#define WRITE_V1 "ds_store_b32 v5, v1\ns_waitcnt lgkmcnt(0)\n"
 #define WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
 
 static const struct plant plants[] = {
+    /* lds_direct_load counts by itself, and takes poison along */
+    {CU, 32, NULL, DIRECT("0x20004", WRITE_V1, "s_waitcnt expcnt(0)")},
+    {CU, 32, NULL, DIRECT("0x20004", WRITE_V1, "s_waitcnt_expcnt null, 0")},
+    {CU, 32, NULL, DIRECT("0x20004", WRITE_V1, "lds_direct_load v6\ns_waitcnt expcnt(1)")},
+    {CU, 32, "v1 is read while a load into it is under way: missing s_waitcnt expcnt",
+     DIRECT("0x20004", WRITE_V1, "s_waitcnt vmcnt(0) lgkmcnt(0)")},
+    {CU, 32, "v1 is read while a load into it is under way: missing s_waitcnt expcnt",
+     DIRECT("0x20004", WRITE_V1, "s_waitcnt expcnt(1)")},
+    {CU, 32, "v1 is written while a load into it is under way: missing s_waitcnt expcnt",
+     DIRECT("0x20004", WRITE_V1, "v_mov_b32 v1, 0")},
+    {CU, 32, "stores a value that was never computed",
+     DIRECT("0x20004", "", "s_waitcnt expcnt(0)")},
+    {CU, 32, "0x6 in LDS: it is no multiple of 4", DIRECT("0x20006", WRITE_V1, "")},
+    {CU, 32, "lds_direct_load of type 3", DIRECT("0x30004", WRITE_V1, "")},
+    {CU, 32, "LDS read of 4 bytes at offset 1024", DIRECT("0x20400", WRITE_V1, "")},
     /* poison: registers */
     {"gfx942", 64, "stores a value that was never computed", STORE_V1},
     {"gfx1100", 32, "stores a value that was never computed", STORE_V1},

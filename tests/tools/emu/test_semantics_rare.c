@@ -78,6 +78,27 @@ static void run_addtid(const struct sem_case *c, const struct oracle_wave *befor
     oracle_wave_strict(after);
 }
 
+/* One value of LDS, of the type in M0[18:16], for whole quads of which any lane is active. */
+static void run_direct(const struct sem_case *c, const struct oracle_wave *before,
+                       struct oracle_wave *after, struct sem_memory *m)
+{
+    static const enum oracle_load kinds[] = {L_U8, L_U16, L_B32, L_B32, L_I8, L_I16};
+
+    (void)c;
+    *after = *before;
+    for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
+        if (before->exec >> l / 4 * 4 & 15)
+            oracle_load(kinds[before->m0 >> 16 & 7], m->lds + (before->m0 & 0xffff),
+                        &after->v[8][l], 1);
+    oracle_wave_strict(after);
+}
+
+static void direct(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m)
+{
+    point(c, w, m);
+    w->m0 = (w->m0 & 0xffff) | c->arg[1] << 16 | (uint32_t)sem_random() << 19;
+}
+
 static void run_csub(const struct sem_case *c, const struct oracle_wave *before,
                      struct oracle_wave *after, struct sem_memory *m)
 {
@@ -185,6 +206,13 @@ static void add_gfx11(struct sem_list *l)
     strcpy(c->text, "global_load_addtid_b32 v8, s[20:21] offset:64\n  s_waitcnt vmcnt(0)");
     c = add_memory(l, "addresses by lane number", 1, run_addtid);
     strcpy(c->text, "global_store_addtid_b32 v4, s[20:21] offset:64");
+    for (unsigned type = 0; type < 6; type++) {
+        if (type == 3)
+            continue;
+        c = add_memory(l, "lds_direct_load", type, run_direct);
+        c->prepare = direct;
+        strcpy(c->text, "lds_direct_load v8 wait_vdst:0\n  s_waitcnt expcnt(0)");
+    }
     c = add_memory(l, "conditional subtraction", 8, run_csub);
     strcpy(c->text, "global_atomic_csub_u32 v8, v0, v4, s[20:21] offset:64 glc\n"
                     "  s_waitcnt vmcnt(0)");

@@ -131,7 +131,10 @@ static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i,
     if (!m->gfx11)
         fprintf(f, " .amdhsa_accum_offset %u\n", registers(c));
     else
-        fprintf(f, " .amdhsa_wavefront_size32 %d\n", m->lanes == 32);
+        fprintf(f,
+                " .amdhsa_wavefront_size32 %d\n"
+                " .amdhsa_workgroup_processor_mode 0\n", /* lds_direct_load wants this */
+                m->lanes == 32);
     if (c->memory && m->mask != G90A)
         fputs(" .amdhsa_enable_private_segment 1\n", f);
     fputs(".end_amdhsa_kernel\n", f);
