@@ -1,6 +1,6 @@
 /*
- * Prints the operands of what is never executed: export, interpolation, and their LDS accesses.
- * Nobody else asks for these operands: emu_insn keeps only those that need decoding.
+ * Prints the operands of images, export and interpolation: from the words those that are one field,
+ * since nobody executes them, and from emu_insn those that needed decoding.
  */
 #include "emu_disasm.h"
 
@@ -64,9 +64,74 @@ static void print_vinterp(struct emu_text *t, const struct emu_insn *in)
     emu_text_add(t, " wait_exp:%u", bits(in, 8, 3));
 }
 
+static void flag(struct emu_text *t, const struct emu_insn *in, unsigned bit, const char *name)
+{
+    if (bits(in, bit, 1))
+        emu_text_add(t, " %s", name);
+}
+
+static void image_flags9(struct emu_text *t, const struct emu_insn *in)
+{
+    flag(t, in, 12, "unorm");
+    flag(t, in, 13, "glc");
+    flag(t, in, 25, "slc");
+    flag(t, in, 7, "scc");
+    flag(t, in, 15, "a16");
+    flag(t, in, 17, "lwe");
+    flag(t, in, 14, "da");
+    flag(t, in, 63, "d16");
+}
+
+static void image_flags11(struct emu_text *t, const struct emu_insn *in)
+{
+    static const char *const dims[] = {"1D",       "2D",       "3D",      "CUBE",
+                                       "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
+
+    emu_text_add(t, " dim:SQ_RSRC_IMG_%s", dims[bits(in, 2, 3)]);
+    flag(t, in, 7, "unorm");
+    flag(t, in, 14, "glc");
+    flag(t, in, 12, "slc");
+    flag(t, in, 13, "dlc");
+    flag(t, in, 15, "r128");
+    flag(t, in, 16, "a16");
+    flag(t, in, 53, "tfe");
+    flag(t, in, 54, "lwe");
+    flag(t, in, 17, "d16");
+}
+
+static void print_image(struct emu_text *t, const struct emu_insn *in)
+{
+    emu_text_add(t, " ");
+    emu_print_operand(t, in, &in->dst[0]);
+    emu_text_add(t, ", ");
+    if (in->size == 12) {
+        emu_text_add(t, "[");
+        for (unsigned i = 0; i + 1 < in->offset0; i++)
+            emu_text_add(t, "v%u, ", i ? bits(in, 56 + 8 * i, 8) : bits(in, 32, 8));
+        emu_print_operand(t, in, &in->src[0]);
+        emu_text_add(t, "]");
+    } else {
+        emu_print_operand(t, in, &in->src[0]);
+    }
+    emu_text_add(t, ", ");
+    emu_print_operand(t, in, &in->src[1]);
+    if (in->src[2].kind != EMU_OPK_NONE) {
+        emu_text_add(t, ", ");
+        emu_print_operand(t, in, &in->src[2]);
+    }
+    if (bits(in, 8, 4))
+        emu_text_add(t, " dmask:0x%x", bits(in, 8, 4));
+    if (emu_is_gfx11(in))
+        image_flags11(t, in);
+    else
+        image_flags9(t, in);
+}
+
 void emu_print_trapped(struct emu_text *t, const struct emu_insn *in)
 {
-    if (in->enc == EMU_VINTERP)
+    if (in->enc == EMU_MIMG)
+        print_image(t, in);
+    else if (in->enc == EMU_VINTERP)
         print_vinterp(t, in);
     else if (in->enc == EMU_LDSDIR)
         print_ldsdir(t, in);
