@@ -124,6 +124,8 @@ static const struct words words[] = {
     {"v_mov_b16_e64 v1.l, v2.h",
      "v_mov_b32 v1, 0x1234\nv_mov_b32 v2, 0x56780000\n.long 0xd59c0801, 0x00000102\n" STORE_V1,
      0x5678},
+    {"v_mov_b16_e32 v1.h, v2.l",
+     "v_mov_b32 v1, 0x1234\nv_mov_b32 v2, 0x5678\n.long 0x7f023902\n" STORE_V1, 0x56781234},
     {"v_or_b16 v1.h, v2.l, v3.h",
      "v_mov_b32 v1, 0x1234\nv_mov_b32 v2, 0x0f00\nv_mov_b32 v3, 0x00f00001\n"
      ".long 0xd7635001, 0x02020702\n" STORE_V1,
@@ -208,6 +210,40 @@ static void orders(const char *gpu)
     ok(up && down, "%s: of three launches one runs ascending, one descending", gpu);
 }
 
+/* ---- clocks: 64 bits that never go back; they stand still within one turn of a wave */
+
+#define LATER                                                                                      \
+    "s_sub_u32 s14, s12, s10\ns_subb_u32 s15, s13, s11\ns_cmp_eq_u32 s15, 0\n"                     \
+    "s_cselect_b32 s15, 1, 0\nv_mov_b32 v1, s15\n" STORE_V1
+#define TWICE(clock, message)                                                                      \
+    clock " s[10:11]" message "\ns_waitcnt lgkmcnt(0)\n" clock " s[12:13]" message                 \
+          "\ns_waitcnt lgkmcnt(0)\n" LATER
+
+static void read_clock(const char *gpu, const char *name, const char *body, uint32_t want)
+{
+    struct asm_result r;
+    bool good = asm_run(gpu, body, 32, &r) && r.ran;
+
+    ok(good && r.out[1] == want, "%s: %s", gpu, name);
+    if (!good)
+        tap_diag("%s", r.fault);
+}
+
+static void read_clocks(const char *gpu)
+{
+    if (asm_is_wide(gpu)) {
+        read_clock(gpu, "s_memtime", TWICE("s_memtime", ""), 1);
+        read_clock(gpu, "s_memrealtime", TWICE("s_memrealtime", ""), 1);
+        return;
+    }
+    read_clock(gpu, "s_sendmsg_rtn_b64",
+               TWICE("s_sendmsg_rtn_b64", ", sendmsg(MSG_RTN_GET_REALTIME)"), 1);
+    read_clock(gpu, "s_sendmsg_rtn_b32: no doorbell",
+               "s_mov_b32 s11, 3\ns_sendmsg_rtn_b32 s10, sendmsg(MSG_RTN_GET_DOORBELL)\n"
+               "s_waitcnt lgkmcnt(0)\ns_add_u32 s10, s10, s11\nv_mov_b32 v1, s10\n" STORE_V1,
+               3);
+}
+
 /* ---- processors that share an instruction set; LLVM 19 has no name for the last */
 
 static const char *const processors[] = {"gfx1100", "gfx1101", "gfx1102", "gfx1103",
@@ -263,8 +299,10 @@ int main(void)
         refused(asm_gpus[i]);
         run_words(asm_gpus[2 + i]);
     }
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         dynamic_lds(asm_gpus[i]);
+        read_clocks(asm_gpus[i]);
+    }
     orders("gfx942");
     orders("gfx1100");
     for (unsigned i = 0; i < PROCESSORS; i++)

@@ -355,9 +355,12 @@ static void add_scratch(struct sem_list *l, const struct oracle_machine *m)
                  {{"dword", "b32"}, {"short_d16", "d16_b16"}, S_B32, L_D16_B16}};
     static const char *const forms[] = {"off, %s, s20", "v0, %s, off", "off, %s, off offset:16"};
     static const char *const back[] = {"%s, off, s20", "%s, v0, off", "%s, off, off offset:16"};
+    /* gfx90a has no address without a register; its compilers prefer buffers, but it has all */
+    bool gfx90a = m->mask == G90A;
+    const char *at_32 = gfx90a ? "s20 offset:16" : "off offset:32";
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        for (unsigned f = 0; f < 3; f++) {
+        for (unsigned f = 0; f < (gfx90a ? 2 : 3); f++) {
             struct sem_case *c = sem_add(l);
             char there[48], again[48];
 
@@ -370,11 +373,11 @@ static void add_scratch(struct sem_list *l, const struct oracle_machine *m)
             snprintf(there, sizeof there, forms[f], regs(4, oracle_store_bytes(pairs[i].skind)));
             snprintf(again, sizeof again, back[f], regs(8, oracle_load_bytes(pairs[i].lkind)));
             snprintf(c->text, sizeof c->text,
-                     "scratch_store_%s %s\n scratch_store_%s off, v[12:15], off offset:32\n"
+                     "scratch_store_%s %s\n scratch_store_%s off, v[12:15], %s\n"
                      " s_waitcnt vmcnt(0)\n scratch_load_%s %s\n scratch_load_%s v[16:19], off, "
-                     "off offset:32",
-                     pairs[i].store[m->gfx11], there, m->gfx11 ? "b128" : "dwordx4",
-                     pairs[i].load[m->gfx11], again, m->gfx11 ? "b128" : "dwordx4");
+                     "%s",
+                     pairs[i].store[m->gfx11], there, m->gfx11 ? "b128" : "dwordx4", at_32,
+                     pairs[i].load[m->gfx11], again, m->gfx11 ? "b128" : "dwordx4", at_32);
         }
 }
 
@@ -426,9 +429,7 @@ int main(void)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             if (rows[i].name[m->gfx11])
                 add_row(&l, &rows[i], m);
-        if (m->mask !=
-            G90A) /* gfx90a reaches scratch by buffer instructions that its ABI sets up */
-            add_scratch(&l, m);
+        add_scratch(&l, m);
         add_scalar_loads(&l, m);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);

@@ -32,6 +32,17 @@ static void point(const struct sem_case *c, struct oracle_wave *w, const struct 
     }
 }
 
+/* A buffer of numbers of 8 or 32 bits, unsigned. */
+static void point_formatted(const struct sem_case *c, struct oracle_wave *w,
+                            const struct sem_memory *m)
+{
+    bool byte = c->arg[1] == L_U8;
+
+    point(c, w, m);
+    w->s[27] = oracle_machines[w->target].gfx11 ? 0x30000004 | (byte ? 5 : 20) << 12
+                                                : 0x4004 | (byte ? 1 : 4) << 15;
+}
+
 /* ---- device memory to LDS and back; one dword a lane, in the order of the lanes */
 
 static void run_to_lds(const struct sem_case *c, const struct oracle_wave *before,
@@ -191,6 +202,14 @@ static void add_transfers(struct sem_list *l, const struct oracle_machine *m)
         c = add_memory(l, "global loads to LDS", types[i].kind, run_to_lds);
         snprintf(c->text, sizeof c->text,
                  "global_load_lds_%s v0, s[20:21] offset:64\n  s_waitcnt vmcnt(0)", name);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        c = add_memory(l, "formatted buffer loads to LDS", types[i].kind, run_to_lds);
+        c->prepare = point_formatted;
+        strcpy(c->text, m->gfx11 ? "buffer_load_lds_format_x v0, s[24:27], 0 offen offset:64\n"
+                                   "  s_waitcnt vmcnt(0)"
+                                 : "buffer_load_format_x v0, s[24:27], 0 offen offset:64 lds\n"
+                                   "  s_waitcnt vmcnt(0)");
     }
     if (m->gfx11)
         return;
@@ -359,11 +378,12 @@ static void add_idle(struct sem_list *l, const struct oracle_machine *m)
         {ALL, "s_ttracedata\n  s_sendmsg sendmsg(MSG_INTERRUPT)"},
         {G90A | G942, "s_dcache_wb\n  s_dcache_inv_vol\n  s_dcache_wb_vol\n"
                       "  s_dcache_discard s[20:21], s28\n  s_dcache_discard_x2 s[20:21], s28\n"
-                      "  v_clrexcp\n  s_waitcnt 0"},
+                      "  v_clrexcp\n  s_waitcnt 0\n  s_atc_probe 0, s[20:21], 0x0\n"
+                      "  s_atc_probe_buffer 0, s[24:27], 0x0"},
         {G90A, "buffer_wbinvl1\n  buffer_wbinvl1_vol\n  buffer_wbl2\n  buffer_invl2"},
         {G942, "buffer_wbl2 sc1\n  buffer_inv sc1"},
         {G11, "s_clause 1\n  s_nop 0\n  s_nop 0\n  s_delay_alu instid0(VALU_DEP_1)\n"
-              "  s_wait_idle\n  s_set_inst_prefetch_distance 1\n  s_version 4\n"
+              "  s_wait_idle\n  s_wait_event 1\n  s_set_inst_prefetch_distance 1\n  s_version 4\n"
               "  s_waitcnt_vmcnt null, 0\n  s_waitcnt_expcnt null, 0\n"
               "  s_waitcnt_lgkmcnt null, 0\n  s_waitcnt_depctr 0xfff\n  buffer_gl0_inv\n"
               "  buffer_gl1_inv\n  s_gl1_inv\n  v_pipeflush\n  s_ttracedata_imm 1"},

@@ -126,8 +126,7 @@ static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i,
             " .amdhsa_system_sgpr_workgroup_id_x 1\n"
             " .amdhsa_next_free_vgpr %u\n"
             " .amdhsa_next_free_sgpr 96\n",
-            i, c->memory ? SEM_LDS : 0, c->memory && m->mask != G90A ? 64 : 0,
-            registers(c) * (m->gfx11 ? 1 : 2));
+            i, c->memory ? SEM_LDS : 0, c->memory ? 64 : 0, registers(c) * (m->gfx11 ? 1 : 2));
     if (!m->gfx11)
         fprintf(f, " .amdhsa_accum_offset %u\n", registers(c));
     else
@@ -135,8 +134,10 @@ static void descriptor(FILE *f, const struct oracle_machine *m, unsigned i,
                 " .amdhsa_wavefront_size32 %d\n"
                 " .amdhsa_workgroup_processor_mode 0\n", /* lds_direct_load wants this */
                 m->lanes == 32);
-    if (c->memory && m->mask != G90A)
-        fputs(" .amdhsa_enable_private_segment 1\n", f);
+    if (c->memory)
+        fputs(m->mask == G90A ? " .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n"
+                              : " .amdhsa_enable_private_segment 1\n",
+              f);
     fputs(".end_amdhsa_kernel\n", f);
 }
 
