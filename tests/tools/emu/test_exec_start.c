@@ -255,11 +255,20 @@ static bool loads(const char *image, unsigned device, hipModule_t *module)
     return !hipSetDevice((int)device) && !hipModuleLoadData(module, image);
 }
 
+/* v8: 16, a product of matrices of ones; by way of LDS the neighbour's is added, and v6 */
+#define SUM_UP                                                                                     \
+    ".set i, 8\n.rept 8\nv_mov_b32 v[i], 0\n.set i, i + 1\n.endr\n"                                \
+    ".rept 16\nv_mov_b32 v[i], 0x3c003c00\n.set i, i + 1\n.endr\n"                                 \
+    "v_wmma_f32_16x16x16_f16 v[8:15], v[16:23], v[24:31], v[8:15]\nv_nop\n"                        \
+    "ds_store_b32 v5, v8\nv_xor_b32 v7, 4, v5\ns_waitcnt lgkmcnt(0)\nds_load_b32 v7, v7\n"         \
+    "s_waitcnt lgkmcnt(0)\nv_add_f32 v1, v7, v8\nv_add_f32 v1, v1, v6\nv_cvt_u32_f32 v1, "         \
+    "v1\n" STORE_V1
+
 static void processor(unsigned i)
 {
-    static const char body11[] = "v_mul_f32 v1, 2.0, 3.0\nv_cvt_u32_f32 v1, v1\n" STORE_V1;
+    static const char body11[] = "v_mul_f32 v6, 2.0, 3.0\n" SUM_UP;
     static const char body115[] =
-        "s_mov_b32 s10, 3.0\ns_mul_f32 s10, s10, 2.0\nv_cvt_u32_f32 v1, s10\n" STORE_V1;
+        "s_mov_b32 s10, 3.0\ns_mul_f32 s10, s10, 2.0\nv_mov_b32 v6, s10\n" SUM_UP;
     const char *gpu = processors[i], *known = i < PROCESSORS - 1 ? gpu : processors[i - 1];
     char *image = asm_build(known, i < 4 ? body11 : body115);
     unsigned device = FIRST_PROCESSOR + i, other = FIRST_PROCESSOR + (i + 1) % PROCESSORS;
@@ -273,9 +282,9 @@ static void processor(unsigned i)
         image[0x30] = 0x58; /* the processor in e_flags */
     good = image && loads(image, device, &module) && !hipModuleGetFunction(&kernel, module, "k") &&
            !hipMalloc(&out, 4096) &&
-           !hipModuleLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) &&
+           !hipModuleLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL) &&
            !hipMemcpy(&got, out, 4, hipMemcpyDeviceToHost);
-    ok(good && got == 6, "%s: its code object runs", gpu);
+    ok(good && got == 38, "%s: its code object runs, with WMMA and LDS", gpu);
     if (!good)
         tap_diag("%s\n# %s", emu_last_text(), emu_last_fault());
     ok(image && !loads(image, other, &none), "and not on %s", processors[(i + 1) % PROCESSORS]);
