@@ -107,6 +107,32 @@ static bool read_image(struct emu_reader *r, unsigned data, unsigned addr, bool 
     return emu_read_vgpr(r, vaddr, false, slot, &in->src[0]);
 }
 
+/*
+ * Ray tracing: node (one register or two), extent, and three of origin, direction and, unless a16
+ * packs it with that, inverse direction. Most of the fields have one legal value.
+ */
+static bool decode_ray(struct emu_reader *r)
+{
+    static const struct emu_slot data = {EMU_SLOT_V, EMU_T_BLOB, 4};
+    static const struct emu_slot resource = {EMU_SLOT_BUF, EMU_T_BLOB, 4};
+    const unsigned node = has(r, "bvh64") ? 2 : 1, vectors = emu_bits(r, 16, 1) ? 2 : 3;
+    const struct emu_slot whole = {EMU_SLOT_V, EMU_T_BLOB, (uint8_t)(node + 1 + 3 * vectors)};
+    struct emu_insn *in = r->in;
+
+    if (emu_bits(r, 2, 3) || emu_bits(r, 7, 9) != 0x11f || emu_bits(r, 17, 1) ||
+        emu_bits(r, 53, 2) || emu_bits(r, 58, 5))
+        return false;
+    if (!emu_read_vgpr(r, emu_bits(r, 40, 8), false, data, &in->dst[0]) ||
+        !emu_read_sgpr(r, emu_bits(r, 48, 5) << 2, resource, &in->src[1]))
+        return false;
+    if (in->size != 12)
+        return emu_read_vgpr(r, emu_bits(r, 32, 8), false, whole, &in->src[0]);
+    for (unsigned i = 0; i < vectors; i++)
+        if ((in->word[2] >> (8 + 8 * i) & 0xff) > 253)
+            return false;
+    return emu_bits(r, 32, 8) + node <= 256;
+}
+
 static bool decode_image(struct emu_reader *r)
 {
     static const struct emu_slot resource = {EMU_SLOT_BUF, EMU_T_BLOB, 8};
@@ -123,6 +149,8 @@ static bool decode_image(struct emu_reader *r)
             return false;
         r->in->size = 12;
     }
+    if (has(r, "intersect_ray"))
+        return decode_ray(r);
     if (no_d16 && d16)
         return false;
     size_data(r, &s);

@@ -99,6 +99,31 @@ static void image_flags11(struct emu_text *t, const struct emu_insn *in)
     flag(t, in, 17, "d16");
 }
 
+static void print_ray(struct emu_text *t, const struct emu_insn *in)
+{
+    const unsigned node = bits(in, 32, 8), vectors = bits(in, 16, 1) ? 2 : 3;
+
+    emu_text_add(t, " ");
+    emu_print_operand(t, in, &in->dst[0]);
+    if (in->size != 12) {
+        emu_text_add(t, ", ");
+        emu_print_operand(t, in, &in->src[0]);
+    } else {
+        if (strstr(emu_rows[in->row].name, "bvh64"))
+            emu_text_add(t, ", [v[%u:%u], v%u", node, node + 1, bits(in, 64, 8));
+        else
+            emu_text_add(t, ", [v%u, v%u", node, bits(in, 64, 8));
+        for (unsigned i = 0, v; i < vectors; i++) {
+            v = bits(in, 72 + 8 * i, 8);
+            emu_text_add(t, ", v[%u:%u]", v, v + 2);
+        }
+        emu_text_add(t, "]");
+    }
+    emu_text_add(t, ", ");
+    emu_print_operand(t, in, &in->src[1]);
+    flag(t, in, 16, "a16");
+}
+
 static void print_image(struct emu_text *t, const struct emu_insn *in)
 {
     emu_text_add(t, " ");
@@ -129,7 +154,9 @@ static void print_image(struct emu_text *t, const struct emu_insn *in)
 
 void emu_print_trapped(struct emu_text *t, const struct emu_insn *in)
 {
-    if (in->enc == EMU_MIMG)
+    if (in->enc == EMU_MIMG && strstr(emu_rows[in->row].name, "intersect_ray"))
+        print_ray(t, in);
+    else if (in->enc == EMU_MIMG)
         print_image(t, in);
     else if (in->enc == EMU_VINTERP)
         print_vinterp(t, in);

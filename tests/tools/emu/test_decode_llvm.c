@@ -135,6 +135,10 @@ static void put_opcode(const struct target *t, const struct emu_row *row, unsign
         w[1] = 0, put_bits(w, 0x200ffff, 0);
     if (enc == EMU_VOPD && op > 15) /* only second halves have these */
         put_bits(w, 0x3e0000, op << 17);
+    if (enc == EMU_MIMG && strstr(row->name, "ray") && random32() & 7) { /* one legal value */
+        put_bits(w, 0x2ff9c, 0x8f80);
+        put_bits(&w[1], 0x7c600000, 0);
+    }
     if (flat)
         put_bits(w, g ? 0x30000 : 0xc000, l->bits[g]);
     if (flat && random32() & 1) /* no scalar address, as each family writes it */
