@@ -170,7 +170,7 @@ static uint64_t answer(struct emu_wave *w, const struct emu_op *op)
     case GET_TBA:
         return 0;
     case GET_REALTIME:
-        return w->executed;
+        return emu_clock(w);
     default:
         emu_fault(w, 0, "message %u is for the driver", id);
     }
@@ -245,7 +245,7 @@ static uint32_t hardware_register(struct emu_wave *w, unsigned id)
     case HW_SH_MEM_BASES:
         return (uint32_t)(EMU_SHARED_APERTURE >> 48) << 16 | (uint32_t)(EMU_PRIVATE_APERTURE >> 48);
     case HW_SHADER_CYCLES:
-        return (uint32_t)w->executed & 0xfffff;
+        return (uint32_t)emu_clock(w) & 0xfffff;
     case HW_ID:
     case HW_IB_STS:
     case HW_FLAT_SCR_LO:

@@ -133,10 +133,10 @@ SCALAR(s_scratch_store_dword, store_at(w, op, scratch_address(w, op), 1))
 SCALAR(s_scratch_store_dwordx2, store_at(w, op, scratch_address(w, op), 2))
 SCALAR(s_scratch_store_dwordx4, store_at(w, op, scratch_address(w, op), 4))
 
-/* There is no time here: both clocks count the wave's own instructions, so that runs repeat. */
 static void clock_now(struct emu_wave *w, const struct emu_op *op)
 {
-    const uint32_t now[2] = {(uint32_t)w->executed, (uint32_t)(w->executed >> 32)};
+    const uint64_t clock = emu_clock(w);
+    const uint32_t now[2] = {(uint32_t)clock, (uint32_t)(clock >> 32)};
     emu_write_sgprs(w, op->d[0], now, 2);
 }
 SCALAR(s_memtime, clock_now(w, op))

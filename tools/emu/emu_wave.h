@@ -316,6 +316,15 @@ static inline uint64_t emu_random(struct emu_wave *w)
     return w->rng * UINT64_C(2685821657736338717);
 }
 
+/*
+ * There is no time here: clocks count the wave's own instructions, so that runs repeat. They go on
+ * by a whole turn of the wave, and by one with each reading.
+ */
+static inline uint64_t emu_clock(struct emu_wave *w)
+{
+    return ++w->executed;
+}
+
 /* ---- strict mode: what memory handlers tell the core; all are no-ops in plain mode (w->strict ==
  * NULL) ---- */
 

@@ -210,11 +210,12 @@ static void orders(const char *gpu)
     ok(up && down, "%s: of three launches one runs ascending, one descending", gpu);
 }
 
-/* ---- clocks: 64 bits that never go back; they stand still within one turn of a wave */
+/* ---- clocks: 64 bits that go on with each reading */
 
 #define LATER                                                                                      \
     "s_sub_u32 s14, s12, s10\ns_subb_u32 s15, s13, s11\ns_cmp_eq_u32 s15, 0\n"                     \
-    "s_cselect_b32 s15, 1, 0\nv_mov_b32 v1, s15\n" STORE_V1
+    "s_cselect_b32 s15, 1, 0\ns_cmp_lg_u32 s14, 0\ns_cselect_b32 s15, s15, 0\n"                    \
+    "v_mov_b32 v1, s15\n" STORE_V1
 #define TWICE(clock, message)                                                                      \
     clock " s[10:11]" message "\ns_waitcnt lgkmcnt(0)\n" clock " s[12:13]" message                 \
           "\ns_waitcnt lgkmcnt(0)\n" LATER
