@@ -48,7 +48,7 @@ $(emu_test_objects): tests/tools/emu/emu_kernels.hip
 exec_tests = tests/tools/emu/test_exec tests/tools/emu/test_exec_strict \
 	tests/tools/emu/test_exec_dense tests/tools/emu/test_exec_start \
 	tests/tools/emu/test_exec_round tests/tools/emu/test_exec_stops \
-	tests/tools/emu/test_counters
+	tests/tools/emu/test_exec_adversarial tests/tools/emu/test_counters
 exec_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)
 check_PROGRAMS += $(exec_tests)
 TESTS += $(exec_tests)
@@ -63,6 +63,10 @@ tests_tools_emu_test_exec_dense_SOURCES = tests/tools/emu/test_exec_dense.c \
 	tests/tools/emu/test_exec_asm.h
 tests_tools_emu_test_exec_dense_CPPFLAGS = $(exec_cppflags)
 tests_tools_emu_test_exec_dense_LDADD = tools/emu/libemu.la
+tests_tools_emu_test_exec_adversarial_SOURCES = tests/tools/emu/test_exec_adversarial.c \
+	tests/tools/emu/test_exec_asm.h
+tests_tools_emu_test_exec_adversarial_CPPFLAGS = $(exec_cppflags)
+tests_tools_emu_test_exec_adversarial_LDADD = tools/emu/libemu.la -lm
 tests_tools_emu_test_exec_start_SOURCES = tests/tools/emu/test_exec_start.c \
 	tests/tools/emu/test_exec_asm.h
 tests_tools_emu_test_exec_start_CPPFLAGS = $(exec_cppflags)
