@@ -74,6 +74,27 @@ static inline quads join(const uint8_t *base, const uint32_t *at)
 #endif
 }
 
+#if defined(EMU_V4)
+/* join for at and at + 1: two offsets in one load, of which there are so many. */
+static inline void join_two(const uint8_t *base, const uint32_t *at, quads x[2])
+{
+    uint64_t two[4];
+
+    for (unsigned q = 0; q < 4; q++)
+        memcpy(&two[q], at + 4 * q, sizeof *two);
+#define FIRST(q) (__m128i)load_quad(base + (uint32_t)two[q])
+#define SECOND(q) (__m128i)load_quad(base + (two[q] >> 32))
+    x[0] = _mm512_castsi128_si512(FIRST(0));
+    x[1] = _mm512_castsi128_si512(SECOND(0));
+    x[0] = _mm512_inserti32x4(x[0], FIRST(1), 1);
+    x[1] = _mm512_inserti32x4(x[1], SECOND(1), 1);
+    x[0] = _mm512_inserti32x4(x[0], FIRST(2), 2);
+    x[1] = _mm512_inserti32x4(x[1], SECOND(2), 2);
+    x[0] = _mm512_inserti32x4(x[0], FIRST(3), 3);
+    x[1] = _mm512_inserti32x4(x[1], SECOND(3), 3);
+}
+#endif
+
 /* Quad i of x. */
 static inline quad part(quads x, unsigned i)
 {
@@ -100,8 +121,13 @@ static void read_quads(uint32_t *d, const uint8_t *base, const uint32_t *at)
     for (unsigned l = 0; l < W; l += 4 * QUADS) {
         quads x[4];
 
+#if defined(EMU_V4)
+        for (unsigned i = 0; i < 4; i += 2)
+            join_two(base, at + l + i, x + i);
+#else
         for (unsigned i = 0; i < 4; i++)
             x[i] = join(base, at + l + i);
+#endif
         transpose(x);
         for (unsigned i = 0; i < 4; i++)
             memcpy(d + i * W + l, &x[i], sizeof x[i]);
