@@ -82,8 +82,8 @@ static inline void join_two(const uint8_t *base, const uint32_t *at, quads x[2])
 
     for (unsigned q = 0; q < 4; q++)
         memcpy(&two[q], at + 4 * q, sizeof *two);
-#define FIRST(q) (__m128i)load_quad(base + (uint32_t)two[q])
-#define SECOND(q) (__m128i)load_quad(base + (two[q] >> 32))
+#define FIRST(q) (__m128i) load_quad(base + (uint32_t)two[q])
+#define SECOND(q) (__m128i) load_quad(base + (two[q] >> 32))
     x[0] = _mm512_castsi128_si512(FIRST(0));
     x[1] = _mm512_castsi128_si512(SECOND(0));
     x[0] = _mm512_inserti32x4(x[0], FIRST(1), 1);

@@ -383,6 +383,27 @@ static void modified_rows(struct emu_wave *w, const struct emu_op *op)
         blend(d + W, t + W, exec_row(w, write));
 }
 
+#ifdef EMU_V4
+static emu_rowfn fma_half; /* emu_exec_lanes.h */
+
+/* The same, put into place at once. */
+static void fma_half_into(uint32_t *d, bool high, const uint32_t *s0, const uint32_t *s1,
+                          const uint32_t *s2)
+{
+    const __m512i keep = _mm512_set1_epi32(high ? 0xffff : (int)0xffff0000);
+    const __m128i shift = _mm_cvtsi32_si128(high ? 16 : 0);
+
+    for (unsigned l = 0; l < W; l += 16) {
+        __m512 x = _mm512_fmadd_ps(_mm512_loadu_ps(s0 + l), _mm512_loadu_ps(s1 + l),
+                                   _mm512_loadu_ps(s2 + l));
+        __m512i h = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(x, _MM_FROUND_CUR_DIRECTION));
+        __m512i old = _mm512_and_si512(_mm512_loadu_si512(d + l), keep);
+
+        _mm512_storeu_si512(d + l, _mm512_or_si512(old, _mm512_sll_epi32(h, shift)));
+    }
+}
+#endif
+
 static void half_rows(struct emu_wave *w, const struct emu_op *op)
 {
     uint32_t *t = row(w, emu_program_of(w)->row_temp), *d = row(w, op->d[0]);
@@ -393,6 +414,13 @@ static void half_rows(struct emu_wave *w, const struct emu_op *op)
     }
     if (op->nsplat)
         splat(w, op);
+#ifdef EMU_V4
+    if (op->row == fma_half) {
+        fma_half_into(d, op->flags & EMU_B_DST_HI, row(w, op->s[0]), row(w, op->s[1]),
+                      row(w, op->s[2]));
+        return;
+    }
+#endif
     op->row(t, NULL, SOURCES);
     if (op->flags & EMU_B_DST_HI)
         FOR_LANES d[l] = (d[l] & 0xffff) | t[l] << 16;
