@@ -274,7 +274,7 @@ static void compare(const struct target *t, void *dc, const uint32_t *w, unsigne
     mine = emu_decode(t->family, t->wave, bytes, 4 * dwords, 0, &in);
     if (reserved_sdwa(t, w, dwords) || ray_beyond(t, w, dwords)) {
         progress->crashed++;
-        progress->differ += mine != 0;
+        progress->differ += mine && ray_beyond(t, w, dwords);
         return;
     }
     if (mine)
