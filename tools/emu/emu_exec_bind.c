@@ -465,7 +465,7 @@ static emu_fn *direct_handler(const struct emu_builder *b, struct emu_op *op, co
 {
     emu_fn *fn = op->cls == EMU_C_MATRIX ? emu_matrix_direct(op, sem) : NULL;
 
-    if (op->cls == EMU_C_LDS && !(op->insn->mem & EMU_M_GDS))
+    if (op->cls == EMU_C_LDS)
         for (const struct emu_direct *d = b->program->lanes->direct; d->sem && !fn; d++)
             fn = strcmp(d->sem, sem) == 0 ? d->fn : NULL;
     return fn ? fn : op->inner;
@@ -501,41 +501,39 @@ static emu_fn *bind_sem(struct emu_builder *b, struct emu_op *op, const struct e
     return direct_handler(b, op, sem->name);
 }
 
+/* Puts fn in front of op, which then stands in `pairs`; false when memory is out. */
+static bool put_in_front(struct emu_builder *b, struct emu_op *op, emu_fn *fn)
+{
+    unsigned at = emu_add_pairs(b, 1);
+
+    if (b->failed)
+        return false;
+    b->program->pairs[at] = *op;
+    op->target = (int32_t)at;
+    op->fn = fn;
+    return true;
+}
+
 /* Puts emu_with_specials in front when the instruction reads SCC, VCCZ or EXECZ as an operand. */
 static void wrap_specials(struct emu_builder *b, struct emu_op *op)
 {
     bool any = false;
-    unsigned at;
 
     for (unsigned i = 0; i < op->insn->nsrc; i++)
         any |= dynamic_special(&op->insn->src[i]) != 0;
-    if (!any)
-        return;
-    at = emu_add_pairs(b, 1);
-    if (b->failed)
-        return;
-    b->program->pairs[at] = *op;
-    op->target = (int32_t)at;
-    op->fn = emu_with_specials;
+    if (any)
+        put_in_front(b, op, emu_with_specials);
 }
 
 /* v_movrel is a move, with all its forms, behind emu_relative. */
 static void bind_relative(struct emu_builder *b, struct emu_op *op, unsigned kind)
 {
-    unsigned at;
-
     op->fn = bind_row(b, op, emu_rows[op->insn->row].sem);
-    if (!(op->flags & EMU_B_VECTOR))
+    if (!(op->flags & EMU_B_VECTOR) || !put_in_front(b, op, emu_relative))
         return;
-    at = emu_add_pairs(b, 1);
-    if (b->failed)
-        return;
-    b->program->pairs[at] = *op;
-    op->target = (int32_t)at;
     op->imm = (int)kind;
     op->flags = 0;
     op->effects |= EMU_E_READ_M0;
-    op->fn = emu_relative;
 }
 
 void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn *insn)

@@ -153,32 +153,32 @@ hipError_t emu_fat_function(const void *host, struct ihipModuleSymbol_t **f)
     return e;
 }
 
-hipError_t hipGetSymbolAddress(void **address, const void *symbol)
+/* Where a variable lies, and how large it is: either may be NULL, one is wanted. */
+static hipError_t find_symbol(const void *host, void **address, size_t *size)
 {
     struct emu_module *m;
     const char *name;
-    EMU_BEGIN();
     pthread_mutex_lock(&fat.lock);
-    hipError_t e = module_of(fat.variables, symbol, &m, &name);
+    hipError_t e = module_of(fat.variables, host, &m, &name);
     const struct emu_symbol *s = e == hipSuccess ? emu_object_symbol(m->object, name) : NULL;
     if (s && address)
         *address = (void *)(uintptr_t)(m->block->base + s->value);
+    if (s && size)
+        *size = s->size;
     pthread_mutex_unlock(&fat.lock);
-    return s && address ? hipSuccess : emu_hip_fail(hipErrorInvalidSymbol, "%p", symbol);
+    return s && (address || size) ? hipSuccess : emu_hip_fail(hipErrorInvalidSymbol, "%p", host);
+}
+
+hipError_t hipGetSymbolAddress(void **address, const void *symbol)
+{
+    EMU_BEGIN();
+    return find_symbol(symbol, address, NULL);
 }
 
 hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
 {
-    struct emu_module *m;
-    const char *name;
     EMU_BEGIN();
-    pthread_mutex_lock(&fat.lock);
-    hipError_t e = module_of(fat.variables, symbol, &m, &name);
-    const struct emu_symbol *s = e == hipSuccess ? emu_object_symbol(m->object, name) : NULL;
-    if (s && size)
-        *size = s->size;
-    pthread_mutex_unlock(&fat.lock);
-    return s && size ? hipSuccess : emu_hip_fail(hipErrorInvalidSymbol, "%p", symbol);
+    return find_symbol(symbol, NULL, size);
 }
 
 static hipError_t symbol_copy(const void *symbol, size_t offset, void *host, size_t n, bool to)

@@ -315,8 +315,10 @@ EXCHANGE2(ds_wrxchg2_rtn_b64, 64, 1)
 EXCHANGE2(ds_wrxchg2st64_rtn_b32, 32, 64)
 EXCHANGE2(ds_wrxchg2st64_rtn_b64, 64, 64)
 
-/* Adds or subtracts the number of active lanes; every active lane gets the value before. */
-/* The manuals call the place M0.base; compilers put the LDS address into M0 as it is. */
+/*
+ * Adds or subtracts the number of active lanes; every active lane gets the value before. The manuals
+ * call the place M0.base; compilers put the LDS address into M0 as it is.
+ */
 static void append(struct emu_wave *w, const struct emu_op *op, int sign)
 {
     uint64_t exec = emu_exec(w);

@@ -40,8 +40,13 @@ void emu_arena_give(struct emu_arena arena)
     free(arena.bytes);
 }
 
+/* Other threads may still be at work when the process ends. */
 __attribute__((destructor)) static void free_kept(void)
 {
-    for (unsigned i = 0; i < KEPT; i++)
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < KEPT; i++) {
         free(kept[i].bytes);
+        kept[i] = (struct emu_arena){NULL, 0};
+    }
+    pthread_mutex_unlock(&lock);
 }

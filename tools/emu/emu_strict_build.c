@@ -230,6 +230,7 @@ static uint8_t counters(const struct emu_insn *insn)
 
     switch (insn->enc) {
     case EMU_SMEM:
+    case EMU_SOP1: /* s_sendmsg_rtn */
         return returns ? EMU_CNT_SMEM : 0;
     case EMU_DS:
         return EMU_CNT_LDS;
@@ -248,7 +249,7 @@ static void describe_memory(struct emu_strict_op *so, const struct emu_op *op)
 
     so->kind = EMU_K_MEMORY;
     so->counters = counters(insn);
-    so->address_reads = insn->enc != EMU_SMEM && insn->nsrc && is_row(&insn->src[0]);
+    so->address_reads = insn->enc > EMU_SMEM && insn->nsrc && is_row(&insn->src[0]);
     if (insn->flags & EMU_F_D16 && insn->flags & EMU_F_LOAD)
         so->keeps_half = strstr(emu_rows[insn->row].name, "_hi") ? 2 : 1;
     if (insn->enc == EMU_DS &&
@@ -377,7 +378,8 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         describe_matrix(so, sem, insn->family);
     } else if (op->cls == EMU_C_VALU) {
         so->kind = EMU_K_CROSS;
-    } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM) {
+    } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM ||
+               starts(sem, "s_sendmsg_rtn")) {
         describe_memory(so, op);
     } else {
         so->kind = EMU_K_SCALAR;

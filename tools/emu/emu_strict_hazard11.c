@@ -182,7 +182,7 @@ void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,
         h->gfx11.trans += so->is_trans;
         h->gfx11.wmma.n = 0;
         h->gfx11.cmpx &= so->is_empty;
-    } else if ((so->kind == EMU_K_MEMORY && op->insn->enc != EMU_SMEM) ||
+    } else if ((so->kind == EMU_K_MEMORY && op->insn->enc > EMU_SMEM) ||
                (so->is_depctr && !(op->insn->simm16 >> 12 & 15))) {
         h->gfx11.drained = h->gfx11.valus;
     }

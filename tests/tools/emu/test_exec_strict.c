@@ -47,6 +47,7 @@ struct plant {
     "v_mov_b32 v1, v0\n" write "s_mov_b32 m0, " m0 "\nlds_direct_load v1 wait_vdst:0\n" wait       \
     "\n" STORE_V1
 #define WRITE_V1 "ds_store_b32 v5, v1\ns_waitcnt lgkmcnt(0)\n"
+#define CLOCK "s_sendmsg_rtn_b64 s[10:11], sendmsg(MSG_RTN_GET_REALTIME)\n"
 #define WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
 
 static const struct plant plants[] = {
@@ -65,6 +66,14 @@ static const struct plant plants[] = {
     {CU, 32, "0x6 in LDS: it is no multiple of 4", DIRECT("0x20006", WRITE_V1, "")},
     {CU, 32, "lds_direct_load of type 3", DIRECT("0x30004", WRITE_V1, "")},
     {CU, 32, "LDS read of 4 bytes at offset 1024", DIRECT("0x20400", WRITE_V1, "")},
+    /* messages that answer */
+    {"gfx1100", 32, NULL, CLOCK "s_waitcnt lgkmcnt(0)\nv_mov_b32 v1, s10\n" STORE_V1},
+    {"gfx1100", 32,
+     "s10 is read while a scalar load into it is under way: missing s_waitcnt lgkmcnt(0)",
+     CLOCK "v_mov_b32 v1, s10\n" STORE_V1},
+    {"gfx1100", 32,
+     "s11 is read while a scalar load into it is under way: missing s_waitcnt lgkmcnt(0)",
+     CLOCK "s_waitcnt vmcnt(0)\ns_mov_b32 s12, s11\n"},
     /* poison: registers */
     {"gfx942", 64, "stores a value that was never computed", STORE_V1},
     {"gfx1100", 32, "stores a value that was never computed", STORE_V1},
@@ -526,6 +535,7 @@ static bool has_lanes(const char *fault)
                                           "lane number in",
                                           "missing s_waitcnt lgkmcnt(0)",
                                           "outside of the code object",
+                                          "while a scalar load into it",
                                           "s_trap",
                                           "is beyond the",
                                           "is no instruction"};
