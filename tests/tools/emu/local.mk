@@ -21,15 +21,20 @@ coverage: tests/tools/emu/test_isa
 	mv -f $(srcdir)/tools/emu/COVERAGE.md.new $(srcdir)/tools/emu/COVERAGE.md
 EXTRA_DIST += tools/emu/COVERAGE.md
 
-check_PROGRAMS += tests/tools/emu/test_matrix_units tests/tools/emu/test_hip_surface
+hip_tests = tests/tools/emu/test_hip_surface tests/tools/emu/test_hip_streams
+check_PROGRAMS += tests/tools/emu/test_matrix_units $(hip_tests)
 tests_tools_emu_test_matrix_units_SOURCES = tests/tools/emu/test_matrix_units.c
 tests_tools_emu_test_matrix_units_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
 tests_tools_emu_test_matrix_units_LDADD = tools/emu/libemu.la -lm
-tests_tools_emu_test_hip_surface_SOURCES = tests/tools/emu/test_hip_surface.c
+tests_tools_emu_test_hip_surface_SOURCES = tests/tools/emu/test_hip_surface.c tests/tools/emu/test_hip.h
 tests_tools_emu_test_hip_surface_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
-tests_tools_emu_test_hip_surface_LDADD = tools/emu/libhipemu.la -lpthread
+tests_tools_emu_test_hip_surface_LDADD = tools/emu/libhipemu.la
 EXTRA_tests_tools_emu_test_hip_surface_DEPENDENCIES = $(emu_test_objects)
-TESTS += tests/tools/emu/test_matrix_units tests/tools/emu/test_hip_surface
+tests_tools_emu_test_hip_streams_SOURCES = tests/tools/emu/test_hip_streams.c tests/tools/emu/test_hip.h
+tests_tools_emu_test_hip_streams_CPPFLAGS = $(emu_test_cppflags) -I$(top_srcdir)
+tests_tools_emu_test_hip_streams_LDADD = tools/emu/libhipemu.la -lpthread
+EXTRA_tests_tools_emu_test_hip_streams_DEPENDENCIES = $(emu_test_objects)
+TESTS += tests/tools/emu/test_matrix_units $(hip_tests)
 
 # Small kernels of the tests' own, for each GPU family; found from the top of the build tree.
 emu_test_objects = \

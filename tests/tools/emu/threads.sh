@@ -10,8 +10,8 @@ srcdir=`cd "${srcdir:-.}" && pwd`
 top=`pwd`
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
-surface=tests/tools/emu/test_hip_surface
-programs="$surface tests/lib/test_api tests/lib/test_end_to_end"
+streams=tests/tools/emu/test_hip_streams
+programs="tests/tools/emu/test_hip_surface $streams tests/lib/test_api tests/lib/test_end_to_end"
 log=$top/threads/log
 
 count=0 failed=0
@@ -66,7 +66,7 @@ if [ $failed -eq 0 ]; then
 	done
 	plant >"$log" 2>&1
 	result $? "an emulator without a lock builds"
-	AOTHIP_EMU_THREADS=2 LD_LIBRARY_PATH=planted "`dirname $surface`/.libs/`basename $surface`" >"$log" 2>&1
+	AOTHIP_EMU_THREADS=2 LD_LIBRARY_PATH=planted "`dirname $streams`/.libs/`basename $streams`" >"$log" 2>&1
 	grep -q 'ThreadSanitizer: data race' "$log"
 	result $? "its race is found"
 fi
