@@ -16,10 +16,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct options {
     const char *matrix, *gpus, *kernels, *clang, *bundler, *pack, *images, *output, *flags;
-    bool debug, list;
+    bool debug, list, warn_budgets;
 };
 
 static const char usage[] =
@@ -39,7 +40,8 @@ static const char usage[] =
     "  --gpus=LIST      only these GPUs, separated by blanks, commas or semicolons [all]\n"
     "  --images=DIR     where the images go [" FORMAT_DIRECTORY "]\n"
     "  --flags=FLAGS    further flags for clang\n"
-    "  --debug          keep symbols and line tables in the code objects\n"
+    "  --debug          keep local symbols and line tables in the code objects\n"
+    "  --warn-budgets   a kernel beyond its budgets is a warning, as for aothip-pack\n"
     "  --list           only print one line a kernel: GPU, symbol, macros\n"
     "  --help           this text\n";
 
@@ -97,41 +99,74 @@ static void free_names(struct names *list)
 static bool is_source(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot && name[0] != '.' && (!strcmp(dot, ".h") || !strcmp(dot, ".hip"));
+    return dot && (!strcmp(dot, ".h") || !strcmp(dot, ".hip"));
 }
 
-/* The kernel sources, sorted: what the signature of an image directory is computed from. */
-static int list_sources(const char *directory, struct names *list)
+/* The kernels' source tree: its rooms, for the compiler to find headers in, and all sources. */
+struct source_tree {
+    struct names files, rooms;
+};
+
+static int add_name(struct names *list, const char *directory, const char *name)
+{
+    char **more = reallocarray(list->name, (size_t)list->count + 1, sizeof(*more));
+    if (more)
+        list->name = more;
+    if (!more || asprintf(&list->name[list->count], "%s/%s", directory, name) < 0) {
+        fputs("aothip-gen: out of memory\n", stderr);
+        return -1;
+    }
+    list->count++;
+    return 0;
+}
+
+static void sort_names(struct names *list)
+{
+    if (list->count)
+        qsort(list->name, (size_t)list->count, sizeof(*list->name), compare_names);
+}
+
+/* Adds the sources of a directory and, where rooms are asked for, the directories in it. */
+static int list_directory(const char *directory, struct names *files, struct names *rooms)
 {
     DIR *d = opendir(directory);
+    int result = 0;
     if (!d) {
         fprintf(stderr, "aothip-gen: %s: %s\n", directory, strerror(errno));
         return -1;
     }
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        if (!is_source(e->d_name))
+    for (struct dirent *e = readdir(d); e && !result; e = readdir(d)) {
+        struct stat status;
+        if (e->d_name[0] == '.')
             continue;
-        char **more = reallocarray(list->name, (size_t)list->count + 1, sizeof(*more));
-        if (more)
-            list->name = more;
-        if (!more || asprintf(&list->name[list->count], "%s/%s", directory, e->d_name) < 0) {
-            fputs("aothip-gen: out of memory\n", stderr);
-            closedir(d);
-            return -1;
-        }
-        list->count++;
+        if (is_source(e->d_name))
+            result = add_name(files, directory, e->d_name);
+        else if (rooms && !fstatat(dirfd(d), e->d_name, &status, 0) && S_ISDIR(status.st_mode))
+            result = add_name(rooms, directory, e->d_name);
     }
     closedir(d);
-    if (list->count)
-        qsort(list->name, (size_t)list->count, sizeof(*list->name), compare_names);
-    return 0;
+    return result;
+}
+
+/* All of it sorted: the signature of an image directory is computed from the files in order. */
+static int list_sources(const char *directory, struct source_tree *tree)
+{
+    int result = list_directory(directory, &tree->files, &tree->rooms);
+    for (int i = 0; i < tree->rooms.count && !result; i++)
+        result = list_directory(tree->rooms.name[i], &tree->files, NULL);
+    sort_names(&tree->files);
+    sort_names(&tree->rooms);
+    return result;
 }
 
 /*
  * Nothing in a code object may depend on where or when it was built: no paths (-ffile-prefix-map),
- * no compiler identification (-Qn), no hash of the source's path (-fuse-cuid=none).
+ * no compiler identification (-Qn), no hash of the source's path (-fuse-cuid=none). Of symbols the
+ * global ones stay: without the symbol table ROCm finds no kernel (see object.h). What a kernel
+ * includes is asked of the compiler proper: the driver of clang 22 ignores -MMD -MF where only
+ * device code is made.
  */
-static void put_rules(FILE *out, const struct options *o)
+static void put_rules(FILE *out, const struct options *o, const struct names *rooms)
 {
     fputs("# Written by aothip-gen; edit images/matrix.def instead.\n"
           "ninja_required_version = 1.5\n\n",
@@ -141,16 +176,23 @@ static void put_rules(FILE *out, const struct options *o)
     put_variable(out, "pack", o->pack);
     put_variable(out, "matrix", o->matrix);
     put_variable(out, "kernels", o->kernels);
-    fprintf(out, "flags = -std=c++17 -O3 -Wall -Wextra%s%s\n", o->flags[0] ? " " : "", o->flags);
+    fputs("rooms =", out);
+    for (int i = 0; i < rooms->count; i++) {
+        fputs(" -I", out);
+        put_word(out, rooms->name[i]);
+    }
+    fprintf(out, "\nflags = -std=c++17 -O3 -Wall -Wextra%s%s\n", o->flags[0] ? " " : "", o->flags);
+    fprintf(out, "budgets =%s\n", o->warn_budgets ? " --warn-budgets" : "");
     fputs("rule object\n"
           "  command = $clang -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc "
           "-nogpulib -mcode-object-version=5 -Qn -fuse-cuid=none -ffile-prefix-map=$kernels=. "
           "$flags ",
           out);
     fputs(o->debug ? "-gline-tables-only -fdebug-compilation-dir=. "
-                   : "-Xoffload-linker --strip-all ",
+                   : "-Xoffload-linker --strip-debug -Xoffload-linker --discard-all ",
           out);
-    fputs("-I$kernels --offload-arch=$target $macros -MMD -MF $out.d -MT $out -o $out $source\n"
+    fputs("-I$kernels $rooms --offload-arch=$target $macros -Xclang -dependency-file "
+          "-Xclang $out.d -Xclang -MT -Xclang $out -o $out $source\n"
           "  depfile = $out.d\n"
           "  deps = gcc\n"
           "  description = clang $target $symbol\n"
@@ -160,7 +202,7 @@ static void put_rules(FILE *out, const struct options *o)
           "  description = bundle $gpu $symbol\n"
           "rule image\n"
           "  command = $pack image --matrix=$matrix --gpu=$gpu --objects=$objects "
-          "--output=$out\n"
+          "$budgets --output=$out\n"
           "  description = pack $gpu\n"
           "rule signature\n"
           "  command = $pack signature --gpu=$gpu --output=$out -- $matrix $sources\n"
@@ -274,20 +316,21 @@ static int choose_gpus(const struct matrix *m, const char *list, bool *chosen)
 
 static int write_ninja(const struct options *o, const struct matrix *m, const bool *chosen)
 {
-    struct names sources = {NULL, 0};
+    struct source_tree tree = {{NULL, 0}, {NULL, 0}};
     char *text = NULL;
     size_t size = 0;
-    int result = list_sources(o->kernels, &sources);
+    int result = list_sources(o->kernels, &tree);
     FILE *out = result ? NULL : open_memstream(&text, &size);
     if (out) {
-        put_rules(out, o);
+        put_rules(out, o, &tree.rooms);
         for (int g = 0; g < m->gpu_count; g++)
             if (chosen[g])
-                put_gpu(out, o, m, g, &sources);
+                put_gpu(out, o, m, g, &tree.files);
         result = fclose(out) ? -1 : gen_file_update(o->output, text, size);
     }
     free(text);
-    free_names(&sources);
+    free_names(&tree.files);
+    free_names(&tree.rooms);
     return result;
 }
 
@@ -307,7 +350,7 @@ static int list_kernels(const struct matrix *m, const bool *chosen)
     return -1;
 }
 
-enum { MATRIX = 1, GPUS, KERNELS, CLANG, BUNDLER, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, LIST, HELP };
+enum { MATRIX = 1, GPUS, KERNELS, CLANG, BUNDLER, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, WARN, LIST, HELP };
 
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, MATRIX},
@@ -320,6 +363,7 @@ static const struct option long_options[] = {
     {"output", required_argument, NULL, OUTPUT},
     {"flags", required_argument, NULL, FLAGS},
     {"debug", no_argument, NULL, DEBUG},
+    {"warn-budgets", no_argument, NULL, WARN},
     {"list", no_argument, NULL, LIST},
     {"help", no_argument, NULL, HELP},
     {NULL, 0, NULL, 0},
@@ -336,6 +380,8 @@ static int parse_options(struct options *o, int argc, char **argv)
             *slots[c] = optarg;
         else if (c == DEBUG)
             o->debug = true;
+        else if (c == WARN)
+            o->warn_budgets = true;
         else if (c == LIST)
             o->list = true;
         else if (c == HELP)

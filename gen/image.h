@@ -1,5 +1,5 @@
 /*
- * Kernels to the bytes of an image file (lib/format.h).
+ * Kernels to the bytes of an image file (lib/store/format.h).
  */
 #ifndef AOTHIP_IMAGE_H
 #define AOTHIP_IMAGE_H

@@ -18,20 +18,26 @@
 #include <string.h>
 
 const struct matrix_op matrix_ops[] = {
-    {"attn_fwd", "attn_fwd.hip", FORMAT_OP_ATTN_FWD, 1, sizeof(struct attn_fwd_args)},
-    {"attn_fwd_f32", "attn_fwd_f32.hip", FORMAT_OP_ATTN_FWD, 0, sizeof(struct attn_fwd_args)},
-    {"attn_split", "attn_split.hip", FORMAT_OP_ATTN_SPLIT, 0, sizeof(struct attn_split_args)},
-    {"attn_merge", "attn_merge.hip", FORMAT_OP_ATTN_MERGE, 0, sizeof(struct attn_split_args)},
-    {"attn_append", "attn_append.hip", FORMAT_OP_ATTN_APPEND, 0, sizeof(struct attn_append_args)},
-    {"attn_probs", "attn_probs.hip", FORMAT_OP_ATTN_PROBS, 0, sizeof(struct attn_probs_args)},
-    {"attn_bwd_delta", "attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0,
+    {"attn_fwd", "forward/attn_fwd.hip", FORMAT_OP_ATTN_FWD, 1, sizeof(struct attn_fwd_args)},
+    {"attn_fwd_f32", "forward/attn_fwd_f32.hip", FORMAT_OP_ATTN_FWD, 0,
+     sizeof(struct attn_fwd_args)},
+    {"attn_split", "decode/attn_split.hip", FORMAT_OP_ATTN_SPLIT, 0,
+     sizeof(struct attn_split_args)},
+    {"attn_merge", "decode/attn_merge.hip", FORMAT_OP_ATTN_MERGE, 0,
+     sizeof(struct attn_split_args)},
+    {"attn_append", "decode/attn_append.hip", FORMAT_OP_ATTN_APPEND, 0,
+     sizeof(struct attn_append_args)},
+    {"attn_probs", "decode/attn_probs.hip", FORMAT_OP_ATTN_PROBS, 0,
+     sizeof(struct attn_probs_args)},
+    {"attn_bwd_delta", "backward/attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dkdv", "attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0,
+    {"attn_bwd_dkdv", "backward/attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dq", "attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0, sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dbias", "attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0,
+    {"attn_bwd_dq", "backward/attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dscalar", "attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
+    {"attn_bwd_dbias", "backward/attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0,
+     sizeof(struct attn_bwd_args)},
+    {"attn_bwd_dscalar", "backward/attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
      sizeof(struct attn_bwd_args)},
     {NULL, NULL, 0, 0, 0},
 };
@@ -471,11 +477,6 @@ void matrix_free(struct matrix *m)
     free(m->gpus);
     free(m->kernels);
     memset(m, 0, sizeof(*m));
-}
-
-int matrix_threads(const struct matrix *m, const struct matrix_kernel *k)
-{
-    return k->waves * m->gpus[k->gpu].wave;
 }
 
 uint32_t matrix_features(const struct matrix_kernel *k)

@@ -6,7 +6,7 @@
 #ifndef AOTHIP_MATRIX_CHECK_H
 #define AOTHIP_MATRIX_CHECK_H
 
-#include "matrix.h"
+#include "matrix_record.h"
 
 int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *errors);
 

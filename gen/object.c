@@ -51,6 +51,8 @@ static bool read_kernel_key(struct msgpack *m, const struct msgpack_value *key,
     struct msgpack_value v;
     if (msgpack_is(key, ".name"))
         return msgpack_next(m, &v) && copy_text(info->name, sizeof(info->name), &v);
+    if (msgpack_is(key, ".symbol"))
+        return msgpack_next(m, &v) && copy_text(info->descriptor, sizeof(info->descriptor), &v);
     if (msgpack_is(key, ".uses_dynamic_stack")) {
         if (!msgpack_next(m, &v) || v.kind != MSGPACK_BOOL)
             return false;
@@ -181,6 +183,44 @@ const char *object_read(const void *elf, size_t size, struct object_info *info)
             return wrong;
     }
     return found ? NULL : "it has no AMDGPU metadata note";
+}
+
+/* Copies section header i; false if it or the bytes it speaks of lie outside the file. */
+static bool section_at(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head, uint64_t i,
+                       Elf64_Shdr *section)
+{
+    if (i >= head->e_shnum || head->e_shentsize != sizeof(*section) ||
+        !inside(head->e_shoff, (uint64_t)head->e_shnum * sizeof(*section), size))
+        return false;
+    memcpy(section, bytes + head->e_shoff + i * sizeof(*section), sizeof(*section));
+    return section->sh_type == SHT_NOBITS || inside(section->sh_offset, section->sh_size, size);
+}
+
+bool object_has_symbol(const void *elf, size_t size, const char *name, int type)
+{
+    const uint8_t *bytes = elf;
+    size_t length = strlen(name) + 1;
+    Elf64_Ehdr head;
+    Elf64_Shdr table, strings;
+    Elf64_Sym symbol;
+    if (size < sizeof(head))
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    for (uint64_t i = 0; i < head.e_shnum; i++) {
+        if (!section_at(bytes, size, &head, i, &table) || table.sh_type != SHT_SYMTAB ||
+            !section_at(bytes, size, &head, table.sh_link, &strings) ||
+            strings.sh_type != SHT_STRTAB)
+            continue;
+        for (uint64_t at = 0; table.sh_size - at >= sizeof(symbol); at += sizeof(symbol)) {
+            memcpy(&symbol, bytes + table.sh_offset + at, sizeof(symbol));
+            if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == type &&
+                ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL &&
+                inside(symbol.st_name, length, strings.sh_size) &&
+                !memcmp(bytes + strings.sh_offset + symbol.st_name, name, length))
+                return true;
+        }
+    }
+    return false;
 }
 
 static bool take_u64(const uint8_t **at, const uint8_t *end, uint64_t *number)

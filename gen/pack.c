@@ -10,6 +10,7 @@
 
 #include "kernarg.h"
 
+#include <elf.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,12 +23,16 @@
 
 struct options {
     const char *matrix, *gpu, *objects, *output;
+    bool warn_budgets;
 };
 
 static const char usage[] =
     "usage: aothip-pack image --matrix=FILE --gpu=NAME --objects=DIR --output=FILE\n"
+    "                         [--warn-budgets]\n"
     "           packs DIR/SYMBOL.bundle of every row of the matrix for that GPU; fails, and\n"
-    "           removes the output, if a kernel is not what its row says\n"
+    "           removes the output, if a kernel is not what its row says. With --warn-budgets a\n"
+    "           kernel that only needs more registers or scratch memory than its row grants is a\n"
+    "           warning: it is right, if slower, and another compiler than ours made it\n"
     "       aothip-pack compare --matrix=FILE --gpu=NAME --objects=DIR\n"
     "           prints size and time to first use of other ways to store the same kernels\n"
     "       aothip-pack signature --gpu=NAME --output=FILE -- SOURCE...\n"
@@ -41,16 +46,40 @@ struct check {
     int errors;
 };
 
+__attribute__((format(printf, 3, 0))) static void tell(const struct check *c, const char *kind,
+                                                       const char *fmt, va_list ap)
+{
+    fprintf(stderr, "%s:%d: %s%s for %s: ", c->m->file, c->k->line, kind, c->k->symbol,
+            c->m->gpus[c->k->gpu].name);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+}
+
 __attribute__((format(printf, 2, 3))) static void fail(struct check *c, const char *fmt, ...)
 {
     va_list ap;
-    fprintf(stderr, "%s:%d: %s for %s: ", c->m->file, c->k->line, c->k->symbol,
-            c->m->gpus[c->k->gpu].name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    tell(c, "", fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
     c->errors++;
+}
+
+/* A kernel beyond one of its budgets. */
+__attribute__((format(printf, 2, 3))) static void exceed(struct check *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    tell(c, c->o->warn_budgets ? "warning: " : "", fmt, ap);
+    va_end(ap);
+    c->errors += !c->o->warn_budgets;
+}
+
+/* ROCm finds a kernel by its descriptor, debuggers and profilers by its function. */
+static void check_symbol(struct check *c, const char *target, const void *elf, size_t size,
+                         const char *name, int type)
+{
+    if (!object_has_symbol(elf, size, name, type))
+        fail(c, "code object for %s: its symbol table (SHT_SYMTAB) lacks '%s'", target, name);
 }
 
 static void check_object(struct check *c, const char *target, const struct object_info *i)
@@ -73,13 +102,15 @@ static void check_object(struct check *c, const char *target, const struct objec
     if (i->max_threads != threads)
         fail(c, "is compiled for workgroups of %u threads instead of %u", i->max_threads, threads);
     if ((i->vgpr_spills || i->sgpr_spills) && !k->scratch)
-        fail(c, "spills %u vector and %u scalar registers", i->vgpr_spills, i->sgpr_spills);
-    if (i->scratch_size > (uint32_t)k->scratch || i->dynamic_stack)
-        fail(c, "uses %u bytes of scratch memory a lane%s; its budget is %d", i->scratch_size,
-             i->dynamic_stack ? " and a dynamic stack" : "", k->scratch);
+        exceed(c, "spills %u vector and %u scalar registers", i->vgpr_spills, i->sgpr_spills);
+    if (i->scratch_size > (uint32_t)k->scratch)
+        exceed(c, "uses %u bytes of scratch memory a lane; its budget is %d", i->scratch_size,
+               k->scratch);
+    if (i->dynamic_stack)
+        fail(c, "uses a dynamic stack, which has no bound");
     if (i->vgprs > (uint32_t)k->registers)
-        fail(c, "needs %u registers (%u of them accumulation); its budget is %d", i->vgprs,
-             i->agprs, k->registers);
+        exceed(c, "needs %u registers (%u of them accumulation); its budget is %d", i->vgprs,
+               i->agprs, k->registers);
     if (i->lds_size > (uint32_t)gpu->lds)
         fail(c, "needs %u bytes of LDS; a workgroup of %s has %d", i->lds_size, gpu->name,
              gpu->lds);
@@ -141,6 +172,8 @@ static void read_kernel(struct check *c, struct image_kernel *out)
             return;
         }
         check_object(c, gpu->targets[t], &info);
+        check_symbol(c, gpu->targets[t], elf, elf_size, info.name, STT_FUNC);
+        check_symbol(c, gpu->targets[t], elf, elf_size, info.descriptor, STT_OBJECT);
         info.lds_size = larger(info.lds_size, most.lds_size);
         info.vgprs = larger(info.vgprs, most.vgprs);
         info.agprs = larger(info.agprs, most.agprs);
@@ -265,21 +298,25 @@ static int signature_command(const struct options *o, char **sources, int count)
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, 0},  {"gpu", required_argument, NULL, 1},
     {"objects", required_argument, NULL, 2}, {"output", required_argument, NULL, 3},
-    {"help", no_argument, NULL, 4},          {NULL, 0, NULL, 0},
+    {"help", no_argument, NULL, 4},          {"warn-budgets", no_argument, NULL, 5},
+    {NULL, 0, NULL, 0},
 };
 
 int main(int argc, char **argv)
 {
-    struct options o = {NULL, NULL, NULL, NULL};
+    struct options o = {NULL, NULL, NULL, NULL, false};
     const char **const slots[] = {&o.matrix, &o.gpu, &o.objects, &o.output};
     const char *command = argc > 1 ? argv[1] : "";
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (c == 4)
             return fputs(usage, stdout) < 0;
-        if (c > 4)
+        if (c > 5)
             return 2;
-        *slots[c] = optarg;
+        if (c == 5)
+            o.warn_budgets = true;
+        else
+            *slots[c] = optarg;
     }
     bool image = !strcmp(command, "image"), compare = !strcmp(command, "compare");
     int result = 1;

@@ -1,6 +1,6 @@
 # The kernel images. ninja knows what depends on what, so make always asks it; with nothing to do
 # that takes some milliseconds.
-EXTRA_DIST += images/matrix.def images/FORMAT.md images/counts.txt
+EXTRA_DIST += images/matrix.def images/FORMAT.md images/counts
 
 images_store = aotriton.images
 images_verbose = $(if $(filter 1,$(V)),-v)
@@ -12,7 +12,7 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
 	    --bundler='$(OFFLOAD_BUNDLER)' --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
-	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) \
+	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) $(WARN_BUDGETS) \
 	    --output=images/build.ninja
 	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \
 	jobs=$${MAX_JOBS:-$(CONFIGURED_JOBS)}; jobs=$${jobs:-$$asked}; \
@@ -46,15 +46,19 @@ compare-images: images-all
 	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
 	        --objects=images/object/$$gpu && echo || exit 1; done
 
-# Keeps what this build needs and does as the table that tests/gen/counts.sh holds later ones against.
+# Keeps what this build needs and does as the table that tests/gen/kernel/counts.sh holds later ones
+# of the same compiler against.
+counts_table = $(srcdir)/images/counts/clang-$(firstword $(subst ., ,$(DEVICE_CLANG_VERSION))).txt
 update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	@known=`sed -n 's/^gpu  *\([^ ]*\).*/\1/p' $(srcdir)/images/matrix.def | tr '\n' ' '`; \
 	test "$$known" = '$(GPU_ARCHS) ' || { echo "update-counts needs a build for $$known"; exit 1; }
-	@{ sed -n '/^#/p' $(srcdir)/images/counts.txt | grep -v '^# clang '; \
-	  echo "# clang `'$(DEVICE_CLANG)' --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`"; \
+	@{ echo '# What each kernel needs, and the instructions of its key loop by class, as aothip-inspect'; \
+	  echo '# counts them (its manual page explains the columns). tests/gen/kernel/counts.sh fails when a'; \
+	  echo '# number of a build by this compiler gets worse; `make update-counts` writes this file.'; \
+	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
 	  for gpu in $(GPU_ARCHS); do echo images/$(images_store)/amd-$$gpu/flash/attn.zst; done | \
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
-	mv images/counts.tmp $(srcdir)/images/counts.txt
+	mv images/counts.tmp $(counts_table)
 
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean

@@ -7,21 +7,17 @@
 #include "status.h"
 #include "store.h"
 
-#define TEXT_OF(number) #number
-#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
-
-const char *aothip_version(void)
-{
-    return VERSION_TEXT(AOTHIP_VERSION_MAJOR, AOTHIP_VERSION_MINOR, AOTHIP_VERSION_PATCH);
-}
-
 enum aothip_status aothip_open(const char *directory, struct aothip_context **context)
 {
     struct status why;
     if (!context)
         return status_refuse_null("context");
     status_clear(&why);
-    module_open(directory, context, &why);
+    *context = NULL;
+    if (directory && !*directory)
+        status_set(&why, AOTHIP_E_ARGUMENT, "directory is \"\"; NULL stands for the default");
+    else
+        module_open(directory, context, &why);
     return status_publish(&why, why.code ? status_log_level() : STATUS_LOG_OFF);
 }
 
@@ -80,7 +76,7 @@ enum aothip_status aothip_warm_up(struct aothip_context *context, void *stream)
         hipFunction_t function;
         if (device->limit && !module_has_room(context, device, i))
             continue;
-        if (!module_function(context, hip, device, i, &function, &why) && device->limit)
+        if (!module_function(context, hip, device, i, 0, &function, &why) && device->limit)
             module_unpin(device, i);
     }
     return status_publish(&why, module_log(context));
@@ -122,6 +118,26 @@ enum aothip_status aothip_stream_device(struct aothip_context *context, void *st
              !module_describe(hip, number, &found, &why))
         fill_device_info(&found, number, info);
     return status_publish(&why, module_log(context));
+}
+
+void *aothip_hip_function(struct aothip_context *context, const char *name)
+{
+    const struct hip *hip;
+    struct status why;
+    void *found = NULL;
+    if (!context || !name) {
+        status_refuse_null(context ? "name" : "context");
+        return NULL;
+    }
+    status_clear(&why);
+    if (!module_hip(context, &hip, &why)) {
+        found = hip_function(hip, name);
+        if (!found)
+            status_set(&why, AOTHIP_E_NO_HIP, "the HIP runtime in %s lacks %s", hip->origin, name);
+    }
+    if (!found)
+        status_publish(&why, module_log(context));
+    return found;
 }
 
 /* Visits the entries of one GPU; *stop is what the visitor returned last. */

@@ -42,7 +42,10 @@ static inline enum aothip_status run_launch(const struct plan *plan, struct plan
                         "hipModuleLaunchKernel", error, why);
 }
 
-/* With its line in the log, and captured if that is asked for. */
+/*
+ * With its line in the log, and written down if that is asked for and the launch is made: what goes
+ * into a HIP graph is not, and waiting for its stream would spoil the graph.
+ */
 static __attribute__((cold)) enum aothip_status run_watched(const struct plan *plan,
                                                             struct plan_launch *launch,
                                                             const struct call *call,
@@ -55,6 +58,12 @@ static __attribute__((cold)) enum aothip_status run_watched(const struct plan *p
         status_print("device %d: launch %s, grid %u x %u x %u of %u threads", plan->device->number,
                      plan->device->images->entries[launch->entry].symbol, grid->x, grid->y, grid->z,
                      grid->threads);
+    if (root && module_is_captured(plan->hip, plan->stream)) {
+        if (module_log(plan->context) >= STATUS_LOG_FAILURES)
+            status_print("device %d: %s goes into a HIP graph: not written to AOTHIP_CAPTURE",
+                         plan->device->number, plan->device->images->entries[launch->entry].symbol);
+        root = NULL;
+    }
     if (root && begin_capture(root, plan, launch, call, &capture, why))
         return why->code;
     run_launch(plan, launch, why);

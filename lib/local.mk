@@ -1,4 +1,4 @@
-# libaothip.so, the C API. Each room is one .c/.h pair.
+# libaothip.so, the C API; one list a room.
 aothipincludedir = $(includedir)/aothip
 aothipinclude_HEADERS = include/aothip/aothip.h
 dist_man_MANS += lib/aothip.3
@@ -7,32 +7,34 @@ EXTRA_DIST += lib/aothip.map
 
 # The HIP table alone, for tools that manage device memory themselves.
 noinst_LTLIBRARIES += lib/libaothip_hip.la
-lib_libaothip_hip_la_SOURCES = lib/hip.c lib/hip.h lib/status_set.c lib/status.h lib/old_glibc.h
+lib_libaothip_hip_la_SOURCES = lib/runtime/hip_table.c lib/runtime/hip.h lib/runtime/hip_find.c \
+	lib/status/status_set.c \
+	lib/status/status.h lib/status/old_glibc.h
 
 # What a warm call spends its time in: gathering and storing fields, one by one. GCC would pair them
 # up in vector registers, and a pair put together from two stores, or read back by halves, waits for
 # them. Without that a plain call takes 5 to 10 ns less than 62, one with all options as much less
 # than 110; how much depends on where the linker puts the functions.
 noinst_LTLIBRARIES += lib/libaothip_hot.la
-lib_libaothip_hot_la_SOURCES = lib/args.c lib/args.h lib/validate_sound.c lib/validate.h
+lib_libaothip_hot_la_SOURCES = lib/select/args.c lib/select/args.h lib/problem/validate_sound.c \
+	lib/problem/validate.h
 lib_libaothip_hot_la_CFLAGS = $(AM_CFLAGS) -fno-tree-slp-vectorize
 
 # The whole library as objects: libaothip.so is made of it, and tests look inside through it.
 noinst_LTLIBRARIES += lib/libaothip_core.la
-lib_libaothip_core_la_SOURCES = \
-	lib/api.c \
-	lib/api_attn.c \
-	lib/args_bwd.c lib/args_decode.c gen/kernel/kernarg.h \
-	lib/bundle.c lib/bundle.h \
-	lib/capture.c lib/capture_describe.c lib/capture.h \
-	lib/plan.c lib/plan_bwd.c lib/plan.h lib/shape.h \
-	lib/module.c lib/module_limit.c lib/module.h \
-	lib/select.c lib/select.h \
-	lib/status.c lib/status.def \
-	lib/store.c lib/store.h lib/format.h \
-	lib/target.c lib/target.h lib/target.def \
-	lib/validate.c lib/validate_bwd.c lib/validate_options.c \
-	lib/validate_view.c lib/validate_view.h
+lib_libaothip_core_la_SOURCES = lib/api.c lib/api_attn.c gen/kernel/kernarg.h $(lib_status) \
+	$(lib_problem) $(lib_store) $(lib_select) $(lib_runtime) $(lib_launch)
+lib_status = lib/status/status.def lib/status/status_text.c lib/status/version.c
+lib_problem = lib/problem/shape.h lib/problem/validate_bwd.c lib/problem/validate_fwd.c \
+	lib/problem/validate_options.c lib/problem/validate_view.c lib/problem/validate_view.h
+lib_store = lib/store/bundle.c lib/store/bundle.h lib/store/format.h lib/store/store.c \
+	lib/store/store.h lib/store/target.c lib/store/target.def lib/store/target.h
+lib_select = lib/select/args_bwd.c lib/select/args_decode.c lib/select/select.c \
+	lib/select/select.h
+lib_runtime = lib/runtime/module.c lib/runtime/module.h lib/runtime/module_device.h \
+	lib/runtime/module_limit.c lib/runtime/module_limit.h lib/runtime/module_pin.c
+lib_launch = lib/launch/capture.c lib/launch/capture.h lib/launch/capture_describe.c \
+	lib/launch/capture_describe.h lib/launch/plan.c lib/launch/plan.h lib/launch/plan_bwd.c
 lib_libaothip_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 lib_libaothip_core_la_LIBADD = lib/libaothip_hot.la lib/libaothip_hip.la $(ZSTD_LIBS)
 
@@ -55,17 +57,17 @@ aotriton_headers = \
 	include/aotriton/util.h
 aotriton_v2_headers = include/aotriton/v2/flash.h
 aotriton_sources = \
-	lib/shim/shim_attn.cc \
-	lib/shim/shim_bwd.cc \
-	lib/shim/shim_device.cc \
-	lib/shim/shim_error.cc \
-	lib/shim/shim_hip.cc \
-	lib/shim/shim_numbers.cc \
-	lib/shim/shim_problem.cc \
-	lib/shim/shim_tensor.cc \
-	lib/shim/shim_v2.cc \
-	lib/shim/shim_v3.cc \
-	lib/shim/shim_varlen.cc
+	lib/shim/attn.cc \
+	lib/shim/bwd.cc \
+	lib/shim/device.cc \
+	lib/shim/error.cc \
+	lib/shim/hip.cc \
+	lib/shim/numbers.cc \
+	lib/shim/problem.cc \
+	lib/shim/tensor.cc \
+	lib/shim/v2.cc \
+	lib/shim/v3.cc \
+	lib/shim/varlen.cc
 aotriton_inputs = $(aotriton_sources) lib/shim/shim.h lib/shim/aotriton.map.in \
 	$(aotriton_headers) $(aotriton_v2_headers) include/aotriton/config.h.in \
 	include/aothip/aothip.h
@@ -95,7 +97,7 @@ include_all = for file in $(1); do echo "\#include \"$$file\""; done
 aotriton_link = $(MKDIR_P) $(3) && ns=aotriton$(AOTRITON_SUFFIX) && \
 	sed "s/@N@/$${\#ns}$$ns/" $(srcdir)/lib/shim/aotriton.map.in > $(3)/aotriton.map && \
 	$(call include_all,$(aotriton_sources:lib/%=%)) | \
-	$(CXX) -Daotriton_v2_EXPORTS -I$(2) -I$(top_srcdir)/include -I$(top_srcdir)/lib \
+	$(CXX) -Daotriton_v2_EXPORTS -I$(2) -I$(top_srcdir)/include $(lib_rooms) \
 	$(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
 	-x c++ - -o $(3)/$(aotriton_library).$(1) -Wl,--version-script=$(3)/aotriton.map \
 	-Wl,-soname,$(aotriton_library).$(1) $(NO_UNDEFINED) '-Wl,-rpath,$(4)' $(5) && \
@@ -146,13 +148,20 @@ uninstall-aotriton:
 	    rm -rf '$(DESTDIR)$(libdir)'/aotriton-abi/$$version; done
 	-rmdir '$(DESTDIR)$(libdir)/aotriton-abi' 2>/dev/null
 
+# $(call bring_zstd,DIRECTORY): libzstd.so.1 beside the library there, if it was linked to need it.
+bring_zstd = file=`ldd $(1)/$(aotriton_library) | sed -n 's/.*libzstd[^ ]* => \([^ ]*\).*/\1/p'` && \
+	{ test -z "$$file" || $(INSTALL_DATA) "$$file" $(1)/libzstd.so.1; }
+
 # Only what stands in AOTriton's place, for AOTRITON_INSTALLED_PREFIX, whose lib/ and include/ go
-# into the PyTorch wheel as they are: make install-aotriton prefix=DIRECTORY.
+# into the PyTorch wheel as they are, and so without debug information, which would name the
+# directory of the build: make install-aotriton prefix=DIRECTORY.
 install-aotriton: install-aotriton-library images-install install-aotritonincludeHEADERS \
 		install-nodist_aotritonincludeHEADERS install-aotritonv2includeHEADERS \
 		install-nodist_aotritoncmakeDATA
+	$(STRIP) --strip-unneeded '$(DESTDIR)$(libdir)/$(aotriton_library).$(AOTRITON_VERSION)'
+	$(call bring_zstd,'$(DESTDIR)$(libdir)')
 	$(MKDIR_P) '$(DESTDIR)$(docdir)'
-	$(INSTALL_DATA) $(srcdir)/LICENSE '$(DESTDIR)$(docdir)'
+	$(INSTALL_DATA) $(srcdir)/LICENSE $(srcdir)/lib/store/LICENSE.zstd '$(DESTDIR)$(docdir)'
 .PHONY: install-aotriton
 
 # CMake packages. (A name that configure knew would be replaced in this makefile.)

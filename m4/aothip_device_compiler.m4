@@ -1,9 +1,11 @@
 dnl AOTHIP_PROG_DEVICE_COMPILER: a clang with the amdgcn target, its linker and its offload bundler.
-dnl --with-clang=PATH takes that one (for instance ROCm's amdclang) and no other.
+dnl --with-clang=PATH takes that one (for instance ROCm's amdclang) and no other. LLVM's clang 22 is
+dnl the reference: what its kernels need is held to the budgets of images/matrix.def, while with any
+dnl other compiler a kernel beyond its budget is a warning.
 AC_DEFUN([AOTHIP_PROG_DEVICE_COMPILER], [
 AC_ARG_WITH([clang],
     [AS_HELP_STRING([--with-clang=PATH],
-        [clang with the amdgcn target for the kernels @<:@clang-19, amdclang or clang@:>@])],
+        [clang with the amdgcn target for the kernels @<:@clang-22, clang-19, amdclang or clang@:>@])],
     [], [with_clang=])
 AS_CASE([$with_clang],
     [yes|no], [AC_MSG_ERROR([--with-clang needs the path of a clang, not '$with_clang'])])
@@ -11,7 +13,7 @@ aothip_path="$PATH:${ROCM_PATH:-/opt/rocm}/bin:${ROCM_PATH:-/opt/rocm}/llvm/bin"
 AS_IF([test -n "$with_clang"],
     [AS_CASE([$with_clang], [/*], [DEVICE_CLANG=$with_clang],
         [AC_PATH_PROG([DEVICE_CLANG], [$with_clang], [])])],
-    [AC_PATH_PROGS([DEVICE_CLANG], [clang-19 amdclang clang-20 clang-21 clang], [], [$aothip_path])])
+    [AC_PATH_PROGS([DEVICE_CLANG], [clang-22 clang-19 amdclang clang-21 clang-20 clang], [], [$aothip_path])])
 DEVICE_CLANG_VERSION=
 aothip_clang_good=no
 AS_IF([test -n "$DEVICE_CLANG"], [
@@ -28,9 +30,16 @@ AS_IF([test -n "$DEVICE_CLANG"], [
     rm -rf conftest.d
     AC_MSG_RESULT([$aothip_clang_good])
     DEVICE_CLANG_VERSION=`"$DEVICE_CLANG" --version 2>/dev/null | sed -n '1s/.*version \(@<:@^ @:>@*\).*/\1/p'`])
+dnl A release, unlike AMD's 22.0.0git, which is made from another state of LLVM.
+AS_CASE([$DEVICE_CLANG_VERSION],
+    [22.@<:@1-9@:>@.@<:@0-9@:>@ | 22.@<:@1-9@:>@.@<:@0-9@:>@@<:@0-9@:>@],
+        [WARN_BUDGETS=; aothip_budgets=enforced],
+    [WARN_BUDGETS=--warn-budgets; aothip_budgets='warnings, since this is not clang 22'])
+AC_SUBST([WARN_BUDGETS])
+AC_SUBST([DEVICE_CLANG_VERSION])
 AS_IF([test "$aothip_clang_good" = no],
     [aothip_missing="$aothip_missing    clang >= 19 with the amdgcn target${DEVICE_CLANG:+ ($DEVICE_CLANG is not one)}
-        Debian: apt-get install clang-19; ROCm: --with-clang=/opt/rocm/llvm/bin/amdclang
+        Debian: apt-get install clang-22 or clang-19; ROCm: --with-clang=/opt/rocm/llvm/bin/amdclang
 "])
 AC_MSG_CHECKING([for the linker of $DEVICE_CLANG])
 DEVICE_LLD=
@@ -42,18 +51,19 @@ done
 AC_MSG_RESULT([${DEVICE_LLD:-no}])
 AS_IF([test -z "$DEVICE_LLD"],
     [aothip_missing="$aothip_missing    lld of the same version as clang
-        Debian: apt-get install lld-19
+        Debian: apt-get install lld-22 or lld-19
 "])
 AC_MSG_CHECKING([for clang-offload-bundler])
 OFFLOAD_BUNDLER=
 AS_IF([test -n "$DEVICE_CLANG"], [
     OFFLOAD_BUNDLER=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler 2>/dev/null`
     AS_IF([test -x "$OFFLOAD_BUNDLER"], [],
-        [OFFLOAD_BUNDLER=`command -v clang-offload-bundler-19 || command -v clang-offload-bundler`])])
+        [OFFLOAD_BUNDLER=`command -v "clang-offload-bundler-${DEVICE_CLANG_VERSION%%.*}" ||
+            command -v clang-offload-bundler`])])
 AC_MSG_RESULT([${OFFLOAD_BUNDLER:-no}])
 AS_IF([test -z "$OFFLOAD_BUNDLER"],
     [aothip_missing="$aothip_missing    clang-offload-bundler of the same version as clang
-        Debian: apt-get install clang-tools-19
+        Debian: apt-get install clang-tools-22 or clang-tools-19
 "])
 AC_ARG_VAR([DEVICE_FLAGS], [further flags for the compilation of kernels])
 AC_ARG_ENABLE([kernel-debug],

@@ -28,6 +28,19 @@
 #define TAP_SANITIZED 0
 #endif
 
+/* Whether whoever runs the tests is changing something and waits: tools/test --quick. */
+__attribute__((unused)) static int tap_quick(void)
+{
+    const char *asked = getenv("AOTHIP_TEST_QUICK");
+    return asked && *asked;
+}
+
+/* Of what a test tries much of on the emulator: one in so many. */
+__attribute__((unused)) static int tap_one_in(int sanitized, int quick)
+{
+    return tap_quick() ? quick : TAP_SANITIZED ? sanitized : 1;
+}
+
 static int tap_count, tap_failed;
 
 __attribute__((format(printf, 4, 5), unused)) static int tap_result(int good, const char *file,

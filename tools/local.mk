@@ -1,71 +1,72 @@
 # The reference, for the tools and for every test that needs an arbiter.
 noinst_LTLIBRARIES += tools/libref.la
-tools_libref_la_SOURCES = tools/ref.c tools/ref.h tools/ref_bwd.c tools/ref_dtype.c tools/ref_head.c \
-	tools/ref_judge.c tools/ref_problem.c tools/ref_problem.h tools/half.h
-tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_libref_la_SOURCES = tools/ref/ref_fwd.c tools/ref/ref.h tools/ref/ref_bwd.c tools/ref/ref_dtype.c tools/ref/ref_head.c \
+	tools/ref/ref_judge.c tools/ref/ref_problem.c tools/ref/ref_problem.h tools/ref/half.h
+tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libref_la_LIBADD = -lm
 
 noinst_LTLIBRARIES += tools/libnpy.la
-tools_libnpy_la_SOURCES = tools/npy.c tools/npy.h tools/npy_write.c
-tools_libnpy_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_libnpy_la_SOURCES = tools/common/npy.c tools/common/npy.h tools/common/npy_write.c
+tools_libnpy_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 
 # What the programs share: options, a device, attention on host tensors.
 noinst_LTLIBRARIES += tools/libprogram.la
-tools_libprogram_la_SOURCES = tools/attn.c tools/attn.h tools/cli.c tools/cli.h \
-	tools/device.c tools/device.h
-tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_libprogram_la_SOURCES = tools/common/attn.c tools/common/attn.h tools/common/cli.c tools/common/cli.h \
+	tools/common/device.c tools/common/device.h
+tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
 
 bin_PROGRAMS += tools/aothip-check tools/aothip-run
-dist_man_MANS += tools/aothip-check.1 tools/aothip-run.1
+dist_man_MANS += tools/check/aothip-check.1 tools/run/aothip-run.1
 
-tools_aothip_check_SOURCES = tools/check.c tools/check_cases.c tools/check_cases.h \
-	tools/check_env.c tools/check_env.h tools/check_variables.def tools/check_torch.c tools/check_live.c \
-	tools/elf_names.c tools/elf_names.h tools/check_print.c tools/check_report.h
-tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_aothip_check_SOURCES = tools/check/check.c tools/check/cases.c tools/check/cases.h \
+	tools/check/environment.c tools/check/environment.h tools/check/variables.def tools/check/torch.c tools/check/torch.h tools/check/live.c tools/check/live.h \
+	tools/check/findings.c tools/check/findings.h \
+	tools/common/elf_names.c tools/common/elf_names.h tools/check/print.c tools/check/result.h
+tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_aothip_check_LDFLAGS = $(program_ldflags)
 tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
 
-tools_aothip_run_SOURCES = tools/run.c tools/run.h tools/run_extra.c tools/run_files.c
-tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tools_aothip_run_SOURCES = tools/run/run.c tools/run/run_job.h tools/run/run_outputs.c tools/run/run_files.c
+tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_aothip_run_LDFLAGS = $(program_ldflags)
 tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm
 
 bin_PROGRAMS += tools/aothip-replay
-dist_man_MANS += tools/aothip-replay.1
+dist_man_MANS += tools/replay/aothip-replay.1
 
-tools_aothip_replay_SOURCES = tools/replay.c tools/replay_read.c tools/replay_read.h
-tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
+tools_aothip_replay_SOURCES = tools/replay/replay.c tools/replay/recording.c tools/replay/recording.h
+tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(JANSSON_CFLAGS)
 tools_aothip_replay_LDFLAGS = $(program_ldflags)
 tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += tools/aothip-bench
-dist_man_MANS += tools/aothip-bench.1
+dist_man_MANS += tools/bench/aothip-bench.1
 
-tools_aothip_bench_SOURCES = tools/bench.c tools/bench_report.c tools/bench_report.h \
-	tools/bench_shape.c tools/bench_shape.h
-tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools $(JANSSON_CFLAGS)
+tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/report.c tools/bench/report.h \
+	tools/bench/workload.c tools/bench/workload.h
+tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
 tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += tools/aothip-inspect
-dist_man_MANS += tools/aothip-inspect.1
+dist_man_MANS += tools/inspect/aothip-inspect.1
 
-tools_aothip_inspect_SOURCES = tools/inspect.c tools/inspect_count.c tools/inspect_count.h \
-	tools/inspect_file.c tools/inspect_file.h tools/cli.c tools/cli.h
-tools_aothip_inspect_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tools/emu
+tools_aothip_inspect_SOURCES = tools/inspect/inspect.c tools/inspect/key_loop.c tools/inspect/key_loop.h \
+	tools/inspect/inspect_file.c tools/inspect/inspect_file.h tools/common/cli.c tools/common/cli.h
+tools_aothip_inspect_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(emu_rooms)
 tools_aothip_inspect_LDADD = tools/emu/libemu.la lib/libaothip_core.la -lm -lpthread
 
 bin_PROGRAMS += tools/aothip-images
-dist_man_MANS += tools/aothip-images.1
-tools_aothip_images_SOURCES = tools/images.c tools/images_tree.c tools/images_tree.h \
-	tools/cli.c tools/cli.h gen/gen_file.c gen/gen_file.h
-tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir) $(JANSSON_CFLAGS)
+dist_man_MANS += tools/images/aothip-images.1
+tools_aothip_images_SOURCES = tools/images/images.c tools/images/tree.c tools/images/tree.h \
+	tools/common/cli.c tools/common/cli.h gen/gen_file.c gen/gen_file.h
+tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(emu_rooms) -I$(top_srcdir)/gen $(JANSSON_CFLAGS)
 tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_LIBS) -lm -lpthread
 
 # Archives and wheel; ROCM is the release whose headers were used, unless it is given.
 EXTRA_DIST += tools/package lib/python/wheel.py lib/therock/README.md lib/therock/CMakeLists.txt \
-	lib/therock/BUILD_TOPOLOGY.toml lib/therock/artifact-aothip.toml lib/therock/package.json
+	lib/therock/BUILD_TOPOLOGY.toml lib/therock/artifact-aothip.toml lib/therock/package.json lib/therock/artifact_subprojects.json
 packages: all
 	ROCM='$(ROCM)'; test -n "$$ROCM" || ROCM=`printf '#include <hip/hip_version.h>\nHIP_VERSION_MAJOR.HIP_VERSION_MINOR\n' | \
 	    $(CPP) $(HIP_CPPFLAGS) -P - | tr -d ' \n'`; export ROCM; \
@@ -77,8 +78,8 @@ packages: all
 # The static checks of .clang-tidy over all C and C++ of the host; some minutes. Exits 0 when they
 # find nothing.
 CLANG_TIDY = clang-tidy-19
-tidy_flags = -D_GNU_SOURCE -Iinclude -I$(abs_builddir)/include -Ilib -I. -Igen/kernel -Igen -Itools \
-	-Itools/emu -DPACKAGE_VERSION='"0"' $(HIP_CPPFLAGS) $(JANSSON_CFLAGS) $(ZSTD_CFLAGS)
+tidy_flags = -D_GNU_SOURCE -Iinclude -I$(abs_builddir)/include -Igen/kernel -Igen \
+	`find lib tools -type d | sed 's/^/-I/'` -DPACKAGE_VERSION='"0"' $(HIP_CPPFLAGS) $(JANSSON_CFLAGS) $(ZSTD_CFLAGS)
 tidy: include/aotriton/config.h
 	@command -v $(CLANG_TIDY) >/dev/null || { echo 'make tidy: there is no $(CLANG_TIDY); it is in' \
 	    'the package clang-tidy-19; or name another with CLANG_TIDY=' >&2; exit 1; }

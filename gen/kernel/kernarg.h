@@ -1,6 +1,6 @@
 /*
  * The kernel arguments, byte for byte as the GPU reads them: one description, compiled into the
- * kernels (HIP) and into the library that fills them (lib/args.c, C11).
+ * kernels (HIP) and into the library that fills them (lib/select/args.c, C11).
  *
  * Raise FORMAT_KERNARG_VERSION with any change: the loader refuses images of another version.
  */
@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 2
+#define FORMAT_KERNARG_VERSION 3
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -149,10 +149,16 @@ struct attn_problem {
      * Kernels with FORMAT_FEATURE_PAGED only. block_table, i32: row r of k and v of sequence b is
      * row r % page of entry block_table[b * block_table_stride + r / page] along the batch
      * dimension of k and v. batch_index, i32: sequence b has the keys and values of batch entry
-     * batch_index[b]. Negative or absurd entries are the caller's; at most one of the two is given.
+     * batch_index[b]. At most one of the two is given. Entries that are not below `pages`, or
+     * negative, name pages that do not exist: nothing is read or written there, and their keys are
+     * not seen; a sequence of such a batch entry has no keys.
      */
     kernarg_u64 block_table, batch_index;
     kernarg_i64 block_table_stride;
+    kernarg_i32 pages; /* entries of k and v along the batch dimension */
+
+    /* A score feature: keys that bias and keep have room for. Lengths of k are cut to it. */
+    kernarg_i32 keys_most;
 };
 
 /*
@@ -161,7 +167,7 @@ struct attn_problem {
  * Grid: x = tiles_q * heads_q, y * z >= batch, with tiles_q = ceil(seq_q / tile_q). A workgroup
  * (x, y, z) handles head x % heads_q, query tile tiles_q - 1 - x / heads_q (long causal rows start
  * first) and sequence z * gridDim.y + y; it returns at once where that is >= batch or the tile is
- * beyond the sequence's rows.
+ * beyond the sequence's rows. On gfx942 the heads of a tile are in another order, that of deal.h.
  */
 struct attn_fwd_args {
     struct attn_problem problem;
@@ -177,17 +183,19 @@ struct attn_fwd_args {
  *
  * attn_split grid: x = tiles * heads_k * splits, y * z >= batch. A tile holds tile_q of the
  * group * seq_q rows (m, head in group) that share a key head, m slowest. Workgroup x handles
- * split x % splits, key head x / splits % heads_k, tile x / splits / heads_k.
+ * split x % splits, key head x / splits % heads_k, tile x / splits / heads_k; on gfx942 as deal.h
+ * says.
  * partial_o, f32: (batch, heads_q, seq_q, splits, dim_v) contiguous, normalised within its split.
- * partial_lse, f32: (batch, heads_q, seq_q, splits), natural, without sink; -infinity where the
- * split has no visible key.
+ * partial_sums, f32: (batch, heads_q, seq_q, splits, 2), a score t and the sum of exp(s - t) over
+ * the split's scores, without sink; a sum of 0 where it has no visible key. One number, their
+ * log-sum-exp, would not tell apart sums beside scores of millions.
  *
  * attn_merge grid: x = heads_q * seq_q, y * z >= batch: one workgroup a row; adds the sink, writes
  * o and lse.
  */
 struct attn_split_args {
     struct attn_fwd_args fwd;
-    kernarg_u64 partial_o, partial_lse;
+    kernarg_u64 partial_o, partial_sums;
     kernarg_i32 splits;
     kernarg_i32 padding;
 };
@@ -237,8 +245,10 @@ struct attn_probs_args {
  * delta[m] = sum over channels of do * o. attn_bwd_delta writes it, the others read it.
  *
  *     grid of attn_bwd_delta, attn_bwd_dq    as attn_fwd
- *     grid of attn_bwd_dkdv                  x = ceil(seq_k / tile_k) * heads_k, y, z as attn_fwd;
- *                                            sums over the heads of a group in a fixed order
+ *     grid of attn_bwd_dkdv                  x = ceil(seq_k / tile_k) * heads_k, y, z as attn_fwd:
+ *                                            key head x % heads_k (gfx942: deal.h), key tile
+ *                                            x / heads_k; sums over the heads of a group in a
+ *                                            fixed order
  *     grid of attn_bwd_dbias                 x = ceil(dbias_rows / tile_q) *
  *                                            ceil(dbias_keys / tile_k) * dbias_heads,
  *                                            y * z >= dbias_batch: sums over what is broadcast in
@@ -266,7 +276,7 @@ struct attn_bwd_args {
 KERNARG_ASSERT(sizeof(struct kernarg_strides) == 24, "kernarg layout");
 KERNARG_ASSERT(sizeof(struct kernarg_tensor) == 40, "kernarg layout");
 KERNARG_ASSERT(sizeof(struct kernarg_seqs) == 40, "kernarg layout");
-KERNARG_ASSERT(sizeof(struct attn_problem) == 24 + 72 + 56 + 80 + 40 + 80 + 16 + 16 + 48 + 24,
+KERNARG_ASSERT(sizeof(struct attn_problem) == 24 + 72 + 56 + 80 + 40 + 80 + 16 + 16 + 48 + 32,
                "kernarg layout");
 KERNARG_ASSERT(sizeof(struct attn_fwd_args) == sizeof(struct attn_problem) + 56, "kernarg layout");
 

@@ -24,7 +24,8 @@
  *   2 (failures, image loading and every launch); it goes to stderr.
  * - For bug reports, AOTHIP_CAPTURE=DIR writes every launch of contexts opened since into DIR, with
  *   its tensors, for aothip-replay(1). It waits for the stream around each launch, and a call that
- *   cannot write the capture's end fails although it has launched.
+ *   cannot write the capture's end fails although it has launched. Launches that go into a HIP
+ *   graph are not written; others make void what is captured on other streams meanwhile.
  */
 #ifndef AOTHIP_H
 #define AOTHIP_H
@@ -46,7 +47,7 @@
 extern "C" {
 #endif
 
-/* Values are frozen; new ones are appended. The texts stand in lib/status.def. */
+/* Values are frozen; new ones are appended. The texts stand in lib/status/status.def. */
 enum aothip_status {
     AOTHIP_OK = 0,
     AOTHIP_E_ARGUMENT = 1,    /* an argument breaks a rule stated in this header */
@@ -133,7 +134,9 @@ struct aothip_tensor {
  *     strided (seqused_k)                packed = 1, starts and lengths (or cumulative for lengths)
  *
  * What a sequence has beyond the end of the tensor does not exist: nothing outside the tensor is
- * accessed, whatever the arrays hold. Rows that belong to no sequence are not touched.
+ * accessed, whatever the arrays hold. Nor does what a sequence of k has beyond the keys that bias
+ * or keep has room for (a size of 1 has for all): its length is theirs. Rows that belong to no
+ * sequence are not touched.
  */
 struct aothip_seqs {
     const void *cumulative; /* (sequences + 1) or NULL */
@@ -176,6 +179,12 @@ struct aothip_seqs {
  * (ALiBi: Press et al. 2022; soft-cap: Gemma 2, 2024.) A row that sees no key, or whose scores are
  * all -infinity, gets o = 0 and lse = +infinity (with a sink: lse = the sink).
  * scale is used as it is: 0 and negative values work; NaN and infinities are refused.
+ *
+ * Sums and scores are F32: as long as q . k and each step's s stay within its range, the result is
+ * finite, however large they are. NaN or infinity in q, k, v or bias reaches those rows of o and
+ * lse alone that see it: not those from which it is masked, by mask, keep or a bias of -infinity;
+ * in v, only its channel of o. A row that sees NaN becomes NaN; what a row that sees an infinity
+ * becomes is not defined.
  */
 struct aothip_attn_fwd_params {
     size_t struct_size;
@@ -208,10 +217,12 @@ struct aothip_attn_fwd_params {
 
     /*
      * Dropout: keeps each element of P with probability 1 - dropout_p and multiplies what it keeps
-     * by 1 / (1 - dropout_p). Element (b, h, m, n) of the mask is a word of Philox4x32-10 (Salmon
-     * et al. 2011) with key = seed and counter = offset + ((b * heads_q + h) * M + m) * W + n / 4,
-     * where M = max_seq_q, W = ceil(max_seq_k / 4); with packed sequences and k_seqs.max = 0,
-     * W = 2^28, so that forward and backward agree without knowing max_seq_k.
+     * by 1 / (1 - dropout_p). Element (b, h, m, n) of the mask is kept if a word of Philox4x32-10
+     * (Salmon et al. 2011), as a signed number, is greater than (dropout_p - 0.5) 2^32: of the four
+     * with key = seed and counter = offset + ((b * heads_q + h) * M + m) * W + n / 4 (64 bits; the
+     * upper ones are 0) number 0, 2, 1 or 3 for n % 4 = 0, 1, 2 or 3. Here M = max_seq_q and W =
+     * ceil(max_seq_k / 4); where k_seqs is packed and its max 0, W = 2^28, so that forward and
+     * backward agree without knowing max_seq_k.
      * seed and offset are the sum of the value and what the device pointer, if any, points at.
      * With dropout_p = 0 nothing of all this is read or written.
      */
@@ -236,13 +247,18 @@ struct aothip_attn_fwd_params {
      * Keys and values in pages: k and v are (pages, heads_k, page_size, dim), and row r of
      * sequence b is row r % page_size of page block_table[b * block_table_stride + r / page_size].
      * page_size is a power of two from 16 to 4096. seq_k is then k_seqs.max, or
-     * block_table_columns * page_size where that is 0; k_seqs.lengths gives the lengths.
+     * block_table_columns * page_size where that is 0; k_seqs.lengths gives the lengths. Keys in
+     * pages that do not exist, of an entry that is negative or not below k.size[0], are masked;
+     * what would be appended there is dropped.
      */
     const int32_t *block_table; /* device, (sequences, block_table_columns); or NULL */
     int64_t block_table_stride;
     int32_t block_table_columns;
     int32_t rotary_interleaved; /* pairs are channels (2i, 2i+1), else (i, i + rotary_dim / 2) */
-    /* Sequence b reads batch entry batch_index[b] of k and v; device, (sequences); or NULL. */
+    /*
+     * Sequence b reads batch entry batch_index[b] of k and v; device, (sequences); or NULL. One
+     * whose entry does not exist has no keys.
+     */
     const int32_t *batch_index;
 
     /*
@@ -288,10 +304,24 @@ struct aothip_attn_fwd_params {
  *   dsinks     (heads_q) F32, dalibi shape of alibi_slopes; may be NULL
  *   delta      F32, as many elements as lse, in its layout: scratch; NULL: taken from workspace
  *
- * Results do not depend on the order in which workgroups run: no atomics.
+ * Results do not depend on the order in which workgroups run: no atomic sums.
  *
  * P is exp(S - lse), as in every backward pass that is given lse: rounded to F32 it is off by up to
- * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show.
+ * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show. P is
+ * never more than 1: large scores give finite gradients.
+ *
+ * NaN and infinity in the inputs: where a sequence and key head have any, all gradients of that
+ * sequence and its query heads may become NaN, also of rows that do not see it, and so may what
+ * sums over them: dbias, dsinks, dalibi. Gradients of other sequences and key heads are what they
+ * are without, to the bit.
+ *
+ * The matrix unit of gfx90a takes F16 subnormals, below 2^-14, for 0. There d_o, P and dS are lifted
+ * by powers of two before they enter it, and the gradients, in F32, brought back: without loss
+ * scaling, at d_o of 2^-16 and less, they are as exact as on other GPUs, without a detour by
+ * bfloat16. What remains: elements of q, k and v below 2^-14 count as 0, in the forward pass, too
+ * (whose P are lifted: only those below 2^-22 of their row's largest are lost); so do elements of
+ * d_o below 2^-14 that are also below 2^-12 of the largest one, in dq of their row, in dk and dv of
+ * all rows; and dS must stay below 2^9 times that largest one, or 2^16 if that is less.
  */
 struct aothip_attn_bwd_params {
     size_t struct_size;
@@ -311,7 +341,8 @@ struct aothip_context;
  * variable AOTHIP_IMAGES, or, if that is unset or empty, in "aotriton.images" beside this library.
  * Only the directory is looked at; image files are opened on the first use of a GPU, and
  * no HIP function is called. *context is NULL after a failure; else the caller owns it.
- * Errors: ARGUMENT (context NULL, or AOTHIP_CODE_LIMIT is no number of bytes), NO_IMAGES, MEMORY.
+ * Errors: ARGUMENT (context NULL, directory "", or AOTHIP_CODE_LIMIT is no number of bytes),
+ * NO_IMAGES, MEMORY.
  */
 AOTHIP_API enum aothip_status aothip_open(const char *directory, struct aothip_context **context);
 
@@ -402,6 +433,15 @@ struct aothip_device_info {
  */
 AOTHIP_API enum aothip_status aothip_stream_device(struct aothip_context *context, void *stream,
                                                    struct aothip_device_info *info);
+
+/*
+ * The function `name` ("hipMalloc") of the HIP runtime that this context calls; NULL, with the
+ * thread's last error set, if there is no runtime or it lacks the function. For programs that do
+ * not link HIP: what another runtime allocates or creates means nothing to this library. One that
+ * is in the process on the context's first use of HIP is taken, whatever its file is called; so
+ * load yours before. Errors: ARGUMENT, NO_HIP, MEMORY.
+ */
+AOTHIP_API void *aothip_hip_function(struct aothip_context *context, const char *name);
 
 /* One kernel in the images, as aothip_list() shows it. Strings live during the callback only. */
 struct aothip_entry {

@@ -209,6 +209,14 @@ template <> class AOTRITON_API TensorView<0>
     {
         return i == 0 ? 1 : 0;
     }
+    std::array<std::uint64_t, 0> sizes() const
+    {
+        return {};
+    }
+    std::array<std::uint64_t, 0> strides() const
+    {
+        return {};
+    }
 #if AOTRITON_VERSION_MINOR >= 11
     void *data_ptr() const
 #else

@@ -230,18 +230,40 @@ static void free_capture(struct capture *capture)
     free(capture);
 }
 
-/* The next unused "ROOT/PID-N.partial". */
+/* The name without its suffix, which the directory gets in the end. */
+static void final_name(const struct capture *capture, char name[PATH_ROOM])
+{
+    const size_t length = strlen(capture->directory) - strlen(suffix);
+    memcpy(name, capture->directory, length);
+    name[length] = '\0';
+}
+
+/*
+ * The next unused "ROOT/PID-N.partial". Processes of equal number, in containers that share ROOT or
+ * one after another, leave each other's captures alone: who makes PID-N.partial owns both names,
+ * unless PID-N was there before, as its owner may just have renamed it.
+ */
 static enum aothip_status make_directory(struct capture *capture, const char *root,
                                          struct status *why)
 {
     static atomic_uint launches;
-    const unsigned number = atomic_fetch_add(&launches, 1);
-    int length = snprintf(capture->directory, sizeof(capture->directory), "%s/%ld-%u%s", root,
-                          (long)getpid(), number, suffix);
-    if (length >= (int)sizeof(capture->directory))
-        return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: the path %s is too long", root);
-    if (mkdir(capture->directory, 0777))
-        return fail_io("create", capture->directory, why);
+    char final[PATH_ROOM];
+    int made;
+    do {
+        const unsigned number = atomic_fetch_add(&launches, 1);
+        int length = snprintf(capture->directory, sizeof(capture->directory), "%s/%ld-%u%s", root,
+                              (long)getpid(), number, suffix);
+        if (length >= (int)sizeof(capture->directory))
+            return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: the path %s is too long", root);
+        made = mkdir(capture->directory, 0777) == 0;
+        if (!made && errno != EEXIST)
+            return fail_io("create", capture->directory, why);
+        final_name(capture, final);
+        if (made && !access(final, F_OK)) {
+            rmdir(capture->directory);
+            made = 0;
+        }
+    } while (!made);
     return AOTHIP_OK;
 }
 
@@ -276,9 +298,7 @@ enum aothip_status capture_begin(const char *root, const struct hip *hip, hipStr
 enum aothip_status capture_end(struct capture *capture, struct status *why)
 {
     char final[PATH_ROOM];
-    const size_t length = strlen(capture->directory) - strlen(suffix);
-    memcpy(final, capture->directory, length);
-    final[length] = '\0';
+    final_name(capture, final);
     if (!wait_for_stream(capture, why) && !write_after(capture, why) &&
         !write_description(capture, 1, why) && rename(capture->directory, final))
         fail_io("rename", capture->directory, why);

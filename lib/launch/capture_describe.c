@@ -1,5 +1,5 @@
 /* Lists the tensors of a launch, with their places in the kernel arguments. Pure. */
-#include "capture.h"
+#include "capture_describe.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -125,8 +125,8 @@ static void add_split(const struct description *d, int merge)
         add_fwd(d);
     add_array(d, "partial_o", AOTHIP_F32, rows * splits, p->v.size[3], p->v.size[3],
               offsetof(struct attn_split_args, partial_o), merge ? IN : OUT);
-    add_array(d, "partial_lse", AOTHIP_F32, rows, splits, splits,
-              offsetof(struct attn_split_args, partial_lse), merge ? IN : OUT);
+    add_array(d, "partial_sums", AOTHIP_F32, rows, splits * 2, splits * 2,
+              offsetof(struct attn_split_args, partial_sums), merge ? IN : OUT);
 }
 
 static void add_append(const struct description *d)

@@ -24,7 +24,8 @@ struct plan {
     struct aothip_context *context;
     const struct hip *hip;
     struct module_device *device;
-    int watched; /* see module_enter() */
+    int watched;  /* see module_enter() */
+    int captured; /* see module_is_captured(); looked at with a limit only */
     hipStream_t stream;
     unsigned count;
     struct plan_launch launches[PLAN_MAX];
@@ -40,7 +41,10 @@ static inline enum aothip_status plan_begin(struct plan *plan, struct aothip_con
     plan->context = context;
     plan->stream = stream;
     plan->count = 0;
-    return module_enter(context, stream, &plan->hip, &plan->device, &plan->watched, why);
+    if (module_enter(context, stream, &plan->hip, &plan->device, &plan->watched, why))
+        return why->code;
+    plan->captured = plan->device->limit && module_is_captured(plan->hip, stream);
+    return AOTHIP_OK;
 }
 
 /*
@@ -77,8 +81,8 @@ static inline enum aothip_status plan_add(struct plan *plan, size_t args_size, s
 {
     struct plan_launch *launch = &plan->launches[plan->count];
     launch->args_size = args_size;
-    if (module_function(plan->context, plan->hip, plan->device, launch->entry, &launch->function,
-                        why))
+    if (module_function(plan->context, plan->hip, plan->device, launch->entry, plan->captured,
+                        &launch->function, why))
         return why->code;
     plan->count++;
     return AOTHIP_OK;
@@ -87,8 +91,11 @@ static inline enum aothip_status plan_add(struct plan *plan, size_t args_size, s
 /* Lets go of the kernels. */
 static inline void plan_end(struct plan *plan)
 {
-    if (plan->device && plan->device->limit)
-        for (unsigned i = 0; i < plan->count; i++)
+    if (!plan->device || !plan->device->limit)
+        return;
+    if (plan->count && !plan->captured)
+        module_note_launch(plan->context, plan->hip, plan->device, plan->stream);
+    for (unsigned i = 0; i < plan->count; i++)
             module_unpin(plan->device, plan->launches[i].entry);
 }
 

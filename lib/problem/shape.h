@@ -36,12 +36,21 @@ static inline int64_t shape_rows_k(const struct aothip_attn_fwd_params *p)
     return (int64_t)(p->block_table ? (uint64_t)p->block_table_columns * rows : rows);
 }
 
+/* Keys that bias and keep have room for. */
+static inline int64_t shape_most_keys(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t bias = p->bias.data && p->bias.size[3] != 1 ? p->bias.size[3] : INT32_MAX;
+    const int64_t keep = p->keep.data && p->keep.size[3] != 1 ? p->keep.size[3] : INT32_MAX;
+    return bias < keep ? bias : keep;
+}
+
 /* Length of the key sequences where no array gives it, without what is appended. */
 static inline int64_t shape_length_k(const struct aothip_attn_fwd_params *p)
 {
-    const int64_t rows = shape_rows_k(p), max = p->k_seqs.max;
+    const int64_t rows = shape_rows_k(p), max = p->k_seqs.max, most = shape_most_keys(p);
     const int limits = p->block_table || shape_max_is_length(&p->k_seqs);
-    return limits && max && max < rows ? max : rows;
+    const int64_t length = limits && max && max < rows ? max : rows;
+    return length < most ? length : most;
 }
 
 /* The same of query sequences. */

@@ -1,9 +1,9 @@
 """Writes the Python wheel of aothip: module, library and images in one zip file (PEP 427).
 
-usage: wheel.py --version=VERSION --tag=TAG --library=DIR --zstd=FILE --zstd-licence=FILE --output=DIR
+usage: wheel.py --version=VERSION --tag=TAG --library=DIR --output=DIR
 
---zstd is libzstd.so.1, which wheels must bring along. --library is the lib directory of an installed
-tree; VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same
+--library is the lib directory of an installed tree, with libzstd.so.1 if libaothip.so needs it (then
+wheels must bring it along); VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same
 bytes.
 """
 
@@ -34,13 +34,15 @@ Tag: py3-none-{tag}
 """
 
 
-def package_files(source, library, zstd):
+def package_files(source, library):
     """(name in the wheel, file) of module, libraries and images, sorted."""
     module = os.path.join(source, "aothip")
     found = [(f"aothip/{name}", os.path.join(module, name)) for name in os.listdir(module)
              if name.endswith(".py")]
-    found.append(("aothip/lib/libaothip.so.0", os.path.join(library, "libaothip.so.0")))
-    found.append(("aothip/lib/libzstd.so.1", zstd))
+    for name in ("libaothip.so.0", "libzstd.so.1"):
+        path = os.path.join(library, name)
+        if name == "libaothip.so.0" or os.path.exists(path):
+            found.append((f"aothip/lib/{name}", path))
     images = os.path.join(library, "aotriton.images")
     for directory, _, names in os.walk(images):
         for name in names:
@@ -83,16 +85,16 @@ def write(output, version, tag, files, licence, zstd_licence):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
-    for option in ("version", "tag", "library", "zstd", "zstd-licence", "output"):
+    for option in ("version", "tag", "library", "output"):
         parser.add_argument(f"--{option}", required=True)
     o = parser.parse_args()
     source = os.path.dirname(os.path.abspath(__file__))
     try:
         licences = []
-        for path in (os.path.join(source, "..", "..", "LICENSE"), o.zstd_licence):
-            with open(path, "rb") as f:
+        for name in ("LICENSE", "lib/store/LICENSE.zstd"):
+            with open(os.path.join(source, "..", "..", name), "rb") as f:
                 licences.append(f.read())
-        files = package_files(source, o.library, o.zstd)
+        files = package_files(source, o.library)
         print(write(o.output, o.version, o.tag, files, *licences))
     except OSError as why:
         sys.exit(f"wheel.py: {why}")

@@ -46,6 +46,12 @@ struct status;
                  (hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,       \
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,        \
                   hipStream_t stream, void **parameters, void **extra))                            \
+    /* without it no stream is taken to be captured; without both, and events, AOTHIP_CODE_LIMIT */ \
+    /* unloads nothing */                                                                          \
+    HIP_FUNCTION(MAYBE, stream_is_capturing,  "hipStreamIsCapturing",                              \
+                 (hipStream_t stream, hipStreamCaptureStatus *status))                             \
+    HIP_FUNCTION(MAYBE, exchange_capture_mode, "hipThreadExchangeStreamCaptureMode",               \
+                 (hipStreamCaptureMode *mode))                                                     \
     HIP_FUNCTION(MAYBE, runtime_get_version,  "hipRuntimeGetVersion", (int *version))              \
     HIP_FUNCTION(TOOL,  malloc_device,        "hipMalloc", (void **memory, size_t bytes))          \
     HIP_FUNCTION(TOOL,  free_device,          "hipFree", (void *memory))                           \
@@ -72,16 +78,27 @@ struct hip {
     /* hipGetErrorName, the only one that returns text; NULL where the runtime lacks it */
     const char *(*error_name)(hipError_t error);
     char origin[256]; /* where the runtime came from: a file's name, or "this process" */
+    void *handle;     /* of dlopen() */
 };
 
 /*
  * Finds a runtime and fills the table. In this order: the file named by AOTHIP_HIP_LIBRARY, if that
  * is set and not empty (and then nothing else); a runtime already in the process, since streams are
  * pointers into the runtime that made them; libamdhip64.so.7, .6, .5 from the loader's path.
+ * A second runtime is never loaded beside one that is in the process, nor one of two guessed at.
  * A runtime once opened is never closed: it has threads and exit handlers of its own.
- * Errors: NO_HIP.
+ * Errors: NO_HIP, MEMORY.
  */
 enum aothip_status hip_open(struct hip *hip, struct status *why);
+
+/* The first half of hip_open(): fills origin and handle alone. */
+enum aothip_status hip_find(struct hip *hip, struct status *why);
+
+/* The file that the runtime's functions are in; lives as long as the runtime. */
+const char *hip_file(const struct hip *hip);
+
+/* Any function of the runtime, or NULL where it lacks it. */
+void *hip_function(const struct hip *hip, const char *symbol);
 
 /* Checks that all TOOL functions are there. Errors: NO_HIP. */
 enum aothip_status hip_require_tools(const struct hip *hip, struct status *why);
@@ -99,9 +116,20 @@ enum aothip_status hip_device_properties(const struct hip *hip, int device,
                                          struct hip_device_properties *properties,
                                          struct status *why);
 
+/* Makes device `number` current and notes in *before what was. Errors: HIP. */
+enum aothip_status hip_enter_device(const struct hip *hip, int number, int *before,
+                                    struct status *why);
+
+/* Makes `before` current again. Errors: HIP. */
+enum aothip_status hip_leave_device(const struct hip *hip, int number, int before,
+                                    struct status *why);
+
+/* Records that the runtime finds no GPU: AOTHIP_E_NO_DEVICE. */
+enum aothip_status hip_fail_no_gpu(const struct hip *hip, struct status *why);
+
 /*
  * Records that HIP function `symbol` returned `error`. Returns AOTHIP_E_HIP, or AOTHIP_E_NO_DEVICE
- * where HIP says that there is no GPU.
+ * where HIP says that there is no GPU, and then the text is that of hip_fail_no_gpu().
  */
 enum aothip_status hip_fail(const struct hip *hip, const char *symbol, hipError_t error,
                             struct status *why);

@@ -1,10 +1,7 @@
-/* Finds the HIP runtime and fills the table of its functions: the only place that calls dlopen. */
+/* The table of HIP functions, and what needs knowledge of the runtime's structs. */
 #include "hip.h"
 
-#include <dlfcn.h>
-#include "old_glibc.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "status.h"
@@ -34,28 +31,13 @@ _Static_assert(offsetof(hipDeviceProp_t, gcnArchName) == 396, "properties before
 
 enum { PROPERTIES_ROOM = 8192 }; /* several times the largest layout, in case one grows */
 
-static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-enum { SONAMES = sizeof(sonames) / sizeof(sonames[0]) };
-
-static void *find_by_soname(struct hip *hip, int flags)
-{
-    for (int i = 0; i < SONAMES; i++) {
-        void *handle = dlopen(sonames[i], flags);
-        if (handle) {
-            snprintf(hip->origin, sizeof(hip->origin), "%s", sonames[i]);
-            return handle;
-        }
-    }
-    return NULL;
-}
-
-static void fill_table(struct hip *hip, void *handle)
+static void fill_table(struct hip *hip)
 {
 #define FILL(need, field, symbol, parameters)                                                      \
-    hip->field = (hipError_t(*) parameters)dlsym(handle, symbol);
+    hip->field = (hipError_t(*) parameters)hip_function(hip, symbol);
     HIP_FUNCTIONS(FILL)
 #undef FILL
-    hip->error_name = (const char *(*)(hipError_t))dlsym(handle, "hipGetErrorName");
+    hip->error_name = (const char *(*)(hipError_t))hip_function(hip, "hipGetErrorName");
 }
 
 enum need { CORE, MAYBE, TOOL };
@@ -79,40 +61,12 @@ static enum aothip_status require(const struct hip *hip, enum need wanted, struc
     return status_set(why, AOTHIP_E_NO_HIP, "the HIP runtime in %s lacks %s", hip->origin, symbol);
 }
 
-/* The runtime to use, with its origin noted, or an error. RTLD_DEFAULT is a null pointer. */
-static enum aothip_status find_runtime(struct hip *hip, void **handle, struct status *why)
-{
-    const char *file = getenv("AOTHIP_HIP_LIBRARY");
-    if (file && *file) {
-        snprintf(hip->origin, sizeof(hip->origin), "%s", file);
-        *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-        if (!*handle)
-            return status_set(why, AOTHIP_E_NO_HIP, "AOTHIP_HIP_LIBRARY: %s", dlerror());
-        return AOTHIP_OK;
-    }
-    if (dlsym(RTLD_DEFAULT, "hipModuleLaunchKernel")) {
-        snprintf(hip->origin, sizeof(hip->origin), "this process");
-        *handle = RTLD_DEFAULT;
-        return AOTHIP_OK;
-    }
-    *handle = find_by_soname(hip, RTLD_NOW | RTLD_NOLOAD);
-    if (!*handle)
-        *handle = find_by_soname(hip, RTLD_NOW | RTLD_LOCAL);
-    if (!*handle)
-        return status_set(why, AOTHIP_E_NO_HIP,
-                          "no HIP runtime is in this process, and libamdhip64.so.7, .6 or .5 "
-                          "cannot be loaded: %s",
-                          dlerror());
-    return AOTHIP_OK;
-}
-
 enum aothip_status hip_open(struct hip *hip, struct status *why)
 {
-    void *handle;
     memset(hip, 0, sizeof(*hip));
-    if (find_runtime(hip, &handle, why))
+    if (hip_find(hip, why))
         return why->code;
-    fill_table(hip, handle);
+    fill_table(hip);
     return require(hip, CORE, why);
 }
 
@@ -121,15 +75,21 @@ enum aothip_status hip_require_tools(const struct hip *hip, struct status *why)
     return require(hip, TOOL, why);
 }
 
+enum aothip_status hip_fail_no_gpu(const struct hip *hip, struct status *why)
+{
+    return status_set(why, AOTHIP_E_NO_DEVICE, "the HIP runtime %s finds no GPU", hip_file(hip));
+}
+
 static enum aothip_status record(const struct hip *hip, const char *subject, const char *colon,
                                  const char *symbol, hipError_t error, struct status *why)
 {
     const char *name = hip->error_name ? hip->error_name(error) : NULL;
     if (why->code == AOTHIP_OK)
         why->hip_error = (int)error;
-    return status_set(why, error == hipErrorNoDevice ? AOTHIP_E_NO_DEVICE : AOTHIP_E_HIP,
-                      "%s%s%s failed with %s (%d)", subject, colon, symbol, name ? name : "error",
-                      (int)error);
+    if (error == hipErrorNoDevice)
+        return hip_fail_no_gpu(hip, why);
+    return status_set(why, AOTHIP_E_HIP, "%s%s%s failed with %s (%d)", subject, colon, symbol,
+                      name ? name : "error", (int)error);
 }
 
 enum aothip_status hip_fail(const struct hip *hip, const char *symbol, hipError_t error,
@@ -185,4 +145,29 @@ enum aothip_status hip_device_properties(const struct hip *hip, int device,
         return hip_fail_for(hip, subject, layout->symbol, error, why);
     }
     return read_layout(layout, raw, device, properties, why);
+}
+
+static enum aothip_status make_current(const struct hip *hip, int number, struct status *why)
+{
+    hipError_t error = hip->set_device(number);
+    char subject[32];
+    if (error == hipSuccess)
+        return AOTHIP_OK;
+    snprintf(subject, sizeof(subject), "device %d", number);
+    return hip_fail_for(hip, subject, "hipSetDevice", error, why);
+}
+
+enum aothip_status hip_enter_device(const struct hip *hip, int number, int *before,
+                                    struct status *why)
+{
+    hipError_t error = hip->get_device(before);
+    if (error != hipSuccess)
+        return hip_fail_for(hip, "current device", "hipGetDevice", error, why);
+    return *before == number ? AOTHIP_OK : make_current(hip, number, why);
+}
+
+enum aothip_status hip_leave_device(const struct hip *hip, int number, int before,
+                                    struct status *why)
+{
+    return before == number ? AOTHIP_OK : make_current(hip, before, why);
 }

@@ -11,7 +11,7 @@
 
 enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
 
-/* One mapped image file; devices of the same GPU share it. */
+/* One image file; devices of the same GPU share it. */
 struct image {
     struct image *next;
     struct store store;
@@ -35,7 +35,7 @@ struct aothip_context {
 static enum aothip_status read_limit(size_t *limit, struct status *why)
 {
     static const char units[] = "KMG";
-    const char *text = getenv("AOTHIP_CODE_LIMIT"), *unit;
+    const char *text = secure_getenv("AOTHIP_CODE_LIMIT"), *unit;
     unsigned long long number;
     char *end;
     int shift = 0;
@@ -60,7 +60,7 @@ static enum aothip_status read_limit(size_t *limit, struct status *why)
 enum aothip_status module_open(const char *directory, struct aothip_context **context,
                                struct status *why)
 {
-    const char *capture = getenv("AOTHIP_CAPTURE");
+    const char *capture = secure_getenv("AOTHIP_CAPTURE");
     struct aothip_context *made = calloc(1, sizeof(*made));
     *context = NULL;
     if (!made)
@@ -151,6 +151,8 @@ enum aothip_status module_describe(const struct hip *hip, int number, struct mod
         return hip_fail_for(hip, "devices", "hipGetDeviceCount", error, why);
     if (count > MAX_DEVICES)
         count = MAX_DEVICES;
+    if (count < 1)
+        return hip_fail_no_gpu(hip, why);
     if (number < 0 || number >= count)
         return status_set(why, AOTHIP_E_NO_DEVICE, "device %d: HIP has %d", number, count);
     if (hip_device_properties(hip, number, &info->properties, why))
@@ -168,7 +170,7 @@ static void free_image(struct image *image)
     free(image);
 }
 
-/* Maps the images of `gpu` and sorts their entries; NULL after a failure. */
+/* Reads the images of `gpu` and sorts their entries; NULL after a failure. */
 static struct image *make_image(struct aothip_context *context, const char *gpu, struct status *why)
 {
     struct image *made = calloc(1, sizeof(*made));
@@ -192,7 +194,7 @@ static struct image *make_image(struct aothip_context *context, const char *gpu,
     return made;
 }
 
-/* The images of `gpu`, mapped on first use; NULL after a failure. Under the lock. */
+/* The images of `gpu`, read on first use; NULL after a failure. Under the lock. */
 static const struct image *find_images(struct aothip_context *context, const char *gpu,
                                        struct status *why)
 {
@@ -323,33 +325,6 @@ enum aothip_status module_enter(struct aothip_context *context, hipStream_t stre
     return *device ? AOTHIP_OK : module_device(context, &context->hip, number, device, why);
 }
 
-static enum aothip_status make_current(const struct hip *hip, int number, struct status *why)
-{
-    hipError_t error = hip->set_device(number);
-    char subject[32];
-    if (error == hipSuccess)
-        return AOTHIP_OK;
-    snprintf(subject, sizeof(subject), "device %d", number);
-    return hip_fail_for(hip, subject, "hipSetDevice", error, why);
-}
-
-/* Makes `number` current and notes in *before what was. */
-static enum aothip_status enter_device(const struct hip *hip, int number, int *before,
-                                       struct status *why)
-{
-    hipError_t error = hip->get_device(before);
-    if (error != hipSuccess)
-        return hip_fail_for(hip, "current device", "hipGetDevice", error, why);
-    return *before == number ? AOTHIP_OK : make_current(hip, number, why);
-}
-
-/* Makes `before` current again. */
-static enum aothip_status leave_device(const struct hip *hip, int number, int before,
-                                       struct status *why)
-{
-    return before == number ? AOTHIP_OK : make_current(hip, before, why);
-}
-
 /* Hands `code` to the driver of the current device; fills `kernel` but for its function. */
 static enum aothip_status load_code(const struct hip *hip, const struct bundle_code *code,
                                     const char *symbol, struct module_kernel *kernel,
@@ -385,7 +360,7 @@ static enum aothip_status load_code(const struct hip *hip, const struct bundle_c
 
 /* Under the lock. */
 static enum aothip_status load_kernel(struct aothip_context *context, const struct hip *hip,
-                                      struct module_device *device, uint32_t index,
+                                      struct module_device *device, uint32_t index, int captured,
                                       hipFunction_t *function, struct status *why)
 {
     const char *symbol = device->images->entries[index].symbol;
@@ -395,8 +370,9 @@ static enum aothip_status load_kernel(struct aothip_context *context, const stru
     int before;
     if (find_code(device, index, &bundle, &code, why))
         return why->code;
-    if (!enter_device(hip, device->number, &before, why)) {
-        const int unloaded = device->limit ? module_make_room(hip, device, code.size) : 0;
+    if (!hip_enter_device(hip, device->number, &before, why)) {
+        const int unloaded =
+            device->limit && !captured ? module_make_room(hip, device, code.size) : 0;
         if (unloaded && context->log >= STATUS_LOG_ALL)
             status_print("device %d: unloaded %d kernels, %zu bytes stay", device->number, unloaded,
                          device->loaded);
@@ -406,22 +382,40 @@ static enum aothip_status load_kernel(struct aothip_context *context, const stru
             if (context->log >= STATUS_LOG_ALL)
                 status_print("device %d: loaded %s, %zu bytes", device->number, symbol, code.size);
         }
-        leave_device(hip, device->number, before, why);
+        hip_leave_device(hip, device->number, before, why);
     }
     free(bundle);
     return why->code;
 }
 
 enum aothip_status module_load(struct aothip_context *context, const struct hip *hip,
-                               struct module_device *device, uint32_t index,
+                               struct module_device *device, uint32_t index, int captured,
                                hipFunction_t *function, struct status *why)
 {
     pthread_mutex_lock(&context->lock);
     *function = atomic_load_explicit(&device->kernels[index].function, memory_order_relaxed);
     if (!*function)
-        load_kernel(context, hip, device, index, function, why);
+        load_kernel(context, hip, device, index, captured, function, why);
     pthread_mutex_unlock(&context->lock);
     return why->code;
+}
+
+void module_note_launch(struct aothip_context *context, const struct hip *hip,
+                        struct module_device *device, hipStream_t stream)
+{
+    hipEvent_t event = NULL;
+    int found = 0;
+    for (int i = 0; i < MODULE_STREAMS && !found; i++) {
+        event = atomic_load_explicit(&device->streams[i].event, memory_order_acquire);
+        found = !event || device->streams[i].stream == stream;
+    }
+    if (!found || !event) {
+        pthread_mutex_lock(&context->lock);
+        event = module_add_stream(hip, device, stream);
+        pthread_mutex_unlock(&context->lock);
+    }
+    if (!event || hip->event_record(event, stream) != hipSuccess)
+        atomic_store(&device->unknown, 1);
 }
 
 int module_has_room(struct aothip_context *context, const struct module_device *device,
@@ -449,14 +443,16 @@ static void unload_device(struct aothip_context *context, struct module_device *
         if (!kernel->module)
             continue;
         if (!entered)
-            entered = !enter_device(hip, device->number, &before, &why);
-        error = hip->module_unload(kernel->module);
+            entered = !hip_enter_device(hip, device->number, &before, &why);
+        error = module_unload_quietly(hip, kernel->module);
         if (error != hipSuccess)
             hip_fail_for(hip, device->images->entries[i].symbol, "hipModuleUnload", error, &why);
         free(kernel->code);
     }
+    for (int i = 0; i < MODULE_STREAMS && device->streams[i].event; i++)
+        (void)hip->event_destroy(device->streams[i].event);
     if (entered)
-        leave_device(hip, device->number, before, &why);
+        hip_leave_device(hip, device->number, before, &why);
     if (why.code && context->log >= STATUS_LOG_FAILURES)
         status_print("closing device %d: %s", device->number, why.text);
     free(device);

@@ -6,7 +6,7 @@
 #include "shape.h"
 
 /* The layout that every code object in the images was compiled with. */
-_Static_assert(FORMAT_KERNARG_VERSION == 2, "args.c fills version 2");
+_Static_assert(FORMAT_KERNARG_VERSION == 3, "args.c fills version 3");
 
 enum {
     UNBOUNDED = 1 << 30,
@@ -237,9 +237,11 @@ static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, stru
     a->key_first = key_first;
     a->key_last = key_last;
     a->lse_unit = p->lse_base2 ? log2_e : 1;
-    a->lse_size = p->lse_size ? p->lse_size : shape_lse_elements(p);
+    a->lse_size = shape_lse_room(p);
     a->sinks = (uintptr_t)p->sinks;
     clear((char *)a + SCORES, sizeof(*a) - SCORES);
+    a->pages = (int32_t)p->k.size[0];
+    a->keys_most = (int32_t)shape_most_keys(p);
     if (plain) {
         fill_plain(p, a);
     } else {

@@ -86,8 +86,8 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
 
 /* Where the parts of the workspace lie, in bytes from its begin. */
 struct args_workspace {
-    uint64_t q;                      /* rotated queries */
-    uint64_t partial_o, partial_lse; /* of attn_split */
+    uint64_t q;                       /* rotated queries */
+    uint64_t partial_o, partial_sums; /* of attn_split */
     uint64_t size;
 };
 

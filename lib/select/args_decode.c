@@ -29,7 +29,7 @@ struct args_workspace args_fwd_workspace(const struct aothip_attn_fwd_params *p,
     if (splits > 1) {
         workspace.partial_o =
             add_part(&workspace, rows * (uint64_t)splits * (uint64_t)p->v.size[3], 4);
-        workspace.partial_lse = add_part(&workspace, rows * (uint64_t)splits, 4);
+        workspace.partial_sums = add_part(&workspace, rows * (uint64_t)splits, 8);
     }
     return workspace;
 }
@@ -72,7 +72,7 @@ enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
         args->fwd.offset_output = (uintptr_t)p->dropout_offset_output;
     }
     args->partial_o = base + workspace->partial_o;
-    args->partial_lse = base + workspace->partial_lse;
+    args->partial_sums = base + workspace->partial_sums;
     args->splits = splits;
     return AOTHIP_OK;
 }

@@ -1,47 +1,14 @@
 /* Functions of the HIP runtime beside those that the C library calls; memory for one call. */
 #include "shim.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
-#include <link.h>
-
-#include "../old_glibc.h"
-
 namespace shim
 {
 
-/* A runtime that was loaded out of sight of RTLD_DEFAULT: whichever object has the name. */
-struct search {
-    const char *name;
-    void *found;
-};
-
-static int look_into(dl_phdr_info *object, std::size_t, void *context)
-{
-    search *const wanted = static_cast<search *>(context);
-    void *const handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle) {
-        wanted->found = dlsym(handle, wanted->name);
-        dlclose(handle); /* only the count that RTLD_NOLOAD raised */
-    }
-    return wanted->found != nullptr;
-}
-
-/* In the order of the C library: the runtime that was asked for, then any that is there. */
 void *hip_function(const char *name)
 {
-    const char *const file = std::getenv("AOTHIP_HIP_LIBRARY");
-    search wanted = {name, nullptr};
-    if (file && *file) {
-        dl_phdr_info object = {};
-        object.dlpi_name = file;
-        look_into(&object, sizeof(object), &wanted);
-        return wanted.found;
-    }
-    wanted.found = dlsym(RTLD_DEFAULT, name);
-    if (!wanted.found)
-        dl_iterate_phdr(look_into, &wanted);
-    return wanted.found;
+    hipError_t error;
+    aothip_context *const images = context(&error);
+    return images ? aothip_hip_function(images, name) : nullptr;
 }
 
 /* The functions that scratch memory needs; those that a runtime lacks are null. */
@@ -72,6 +39,14 @@ static const memory_functions &memory()
     return found;
 }
 
+bool in_capture(hipStream_t stream)
+{
+    static const auto ask = reinterpret_cast<hipError_t (*)(hipStream_t, hipStreamCaptureStatus *)>(
+        hip_function("hipStreamIsCapturing"));
+    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+    return ask && (ask(stream, &status) != hipSuccess || status != hipStreamCaptureStatusNone);
+}
+
 scratch::scratch(hipStream_t stream) : stream_(stream)
 {
 }
@@ -89,6 +64,10 @@ hipError_t scratch::allocate(std::size_t bytes)
     if (hip.malloc_async && hip.last_error)
         (void)hip.last_error();
     data_ = nullptr;
+    if (in_capture(stream_)) {
+        aothip_set_error(AOTHIP_E_HIP, "delta: hipMallocAsync() failed, needed in a capture");
+        return hipErrorStreamCaptureUnsupported;
+    }
     if (!hip.malloc_now || !hip.free_now)
         return refuse(AOTHIP_E_NO_HIP, "delta: hipMalloc() was not found to allocate it");
     const hipError_t error = hip.malloc_now(&data_, bytes);

@@ -76,18 +76,25 @@ static const char *check(const T4 &r)
 hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset_pointer,
                            std::uint64_t seed, std::uint64_t offset, ao::Stream stream)
 {
+    if (const char *const reason = check(r))
+        return refuse(AOTHIP_E_ARGUMENT, reason);
+    hipError_t error;
+    if (!context(&error))
+        return error;
     const copy_functions hip = {
         reinterpret_cast<decltype(hip.copy)>(hip_function("hipMemcpy")),
         reinterpret_cast<decltype(hip.wait)>(hip_function("hipStreamSynchronize"))};
-    if (const char *const reason = check(r))
-        return refuse(AOTHIP_E_ARGUMENT, reason);
     if (!hip.copy || !hip.wait)
         return refuse(AOTHIP_E_NO_HIP, "r: the HIP runtime lacks hipMemcpy()");
+    if (in_capture(stream.native())) {
+        aothip_set_error(AOTHIP_E_HIP, "r: a stream in capture cannot be waited for");
+        return hipErrorStreamCaptureUnsupported;
+    }
     const std::size_t bytes = r.size(0) * r.size(1) * r.size(2) * r.size(3) * sizeof(float);
     float *const numbers = static_cast<float *>(std::malloc(bytes + 1));
     if (!numbers)
         return refuse(AOTHIP_E_MEMORY, "r: no memory for a copy on the host");
-    hipError_t error = hip.wait(stream.native());
+    error = hip.wait(stream.native());
     if (error == hipSuccess && seed_pointer)
         error = hip.copy(&seed, seed_pointer.data_ptr(), sizeof(seed), hipMemcpyDeviceToHost);
     if (error == hipSuccess && offset_pointer)
@@ -98,9 +105,7 @@ hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset
     }
     std::free(numbers);
     if (error != hipSuccess)
-        aothip_set_error(AOTHIP_E_HIP,
-                         "r: a copy, or waiting for the stream, failed; one in capture "
-                         "cannot be waited for");
+        aothip_set_error(AOTHIP_E_HIP, "r: a copy, or waiting for the stream, failed");
     return error;
 }
 

@@ -108,16 +108,16 @@ struct gradients {
 };
 hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream stream);
 
-/*
- * Functions of the HIP runtime that the C library does not call, from the runtime that is in the
- * process already; null where it has none of that name.
- */
+/* Functions of the runtime that the C library calls; null where it has none of that name. */
 void *hip_function(const char *name);
+
+/* Whether launches on `stream` go into a HIP graph; there, calls that wait spoil the graph. */
+bool in_capture(hipStream_t stream);
 
 /*
  * Device memory for the length of one call: taken from the pool of `stream` and given back behind
  * what was launched there. Where the HIP runtime has no pools (before ROCm 5.3), hipMalloc() and
- * hipFree() serve, which wait for the device and cannot be captured in a graph.
+ * hipFree() serve, which wait for the device: not for a stream in capture, which is refused.
  */
 class scratch
 {

@@ -111,7 +111,7 @@ template <typename Params> static shim::window window_of(const Params &p)
     return {true, p.window_left, p.window_right};
 }
 
-/* The release before has the same layout up to where the struct grew: see shim_tensor.cc. */
+/* The release before has the same layout up to where the struct grew: see tensor.cc. */
 constexpr std::int32_t fwd_before = AOTRITON_VERSION_MINOR >= 14 ? 3 : attn_fwd_params::kVersion;
 constexpr std::int32_t bwd_before = AOTRITON_VERSION_MINOR >= 14 ? 6 : attn_bwd_params::kVersion;
 

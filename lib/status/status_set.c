@@ -1,4 +1,4 @@
-/* Records a failure; apart from status.c so that programs of their own can use the hip room. */
+/* Records a failure; apart from status_text.c so that programs of their own can use the hip room. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -55,7 +55,7 @@ void status_print(const char *format, ...)
 
 enum status_log status_log_level(void)
 {
-    const char *text = getenv("AOTHIP_LOG");
+    const char *text = secure_getenv("AOTHIP_LOG");
     if (text && strcmp(text, "1") == 0)
         return STATUS_LOG_FAILURES;
     return text && strcmp(text, "2") == 0 ? STATUS_LOG_ALL : STATUS_LOG_OFF;

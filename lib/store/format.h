@@ -1,6 +1,6 @@
 /*
  * The image file as it lies on disk: the one description, shared by the packer (gen/pack.c) and the
- * reader (lib/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian; every
+ * reader (lib/store/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian; every
  * struct has explicit padding, which is zero.
  *
  * An image file is a legal zstd file, so stock tools can open it. Its parts, without gaps:
@@ -48,6 +48,7 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 #define FORMAT_MAX_ENTRIES 4096u
 #define FORMAT_MAX_BUNDLE (16u << 20) /* bytes a frame may inflate to */
 #define FORMAT_MAX_DICTIONARY (1u << 20)
+#define FORMAT_MAX_FILE (256u << 20) /* it is held in memory; today's are below 1 MiB */
 
 /* What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. */
 enum format_feature {

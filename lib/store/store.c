@@ -1,4 +1,4 @@
-/* Maps image files and checks every number in them before anybody uses it. */
+/* Reads image files and checks every number in them before anybody uses it. */
 #include "store.h"
 
 #include <dirent.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,7 +65,7 @@ static char *make_absolute(char *path)
 
 enum aothip_status store_find_directory(const char *argument, char **directory, struct status *why)
 {
-    const char *variable = getenv("AOTHIP_IMAGES"), *origin;
+    const char *variable = secure_getenv("AOTHIP_IMAGES"), *origin;
     struct statx info;
     int failed;
     char *path;
@@ -95,10 +94,38 @@ enum aothip_status store_find_directory(const char *argument, char **directory, 
     return AOTHIP_OK;
 }
 
-static enum aothip_status map_file(struct store *store, const char *gpu, struct status *why)
+/* All `size` bytes of an open file, in memory of our own. */
+static enum aothip_status read_bytes(struct store *store, int fd, size_t size, struct status *why)
+{
+    uint8_t *bytes = malloc(size);
+    size_t have = 0;
+    if (!bytes)
+        return status_set(why, AOTHIP_E_MEMORY, "%s: no memory for its %zu bytes", store->path,
+                          size);
+    while (have < size) {
+        const ssize_t more = read(fd, bytes + have, size - have);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more <= 0) {
+            status_set(why, AOTHIP_E_IO, "%s: cannot read beyond byte %zu of %zu: %s", store->path,
+                       have, size, more ? strerror(errno) : "the file was cut meanwhile");
+            free(bytes);
+            return why->code;
+        }
+        have += (size_t)more;
+    }
+    store->bytes = bytes;
+    store->size = size;
+    return AOTHIP_OK;
+}
+
+/*
+ * A copy and no mapping: who truncates a mapped file, or copies a new one over it in place, takes
+ * pages away under a running program, which ends with SIGBUS; and what was checked must stay so.
+ */
+static enum aothip_status read_file(struct store *store, const char *gpu, struct status *why)
 {
     struct statx info; /* which glibc has had since 2.28, while stat() got a new version in 2.33 */
-    void *bytes;
     /* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
     int fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
@@ -113,14 +140,11 @@ static enum aothip_status map_file(struct store *store, const char *gpu, struct 
         status_set(why, AOTHIP_E_IO, "%s: not a regular file", store->path);
     } else if (info.stx_size == 0) {
         status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", store->path);
+    } else if (info.stx_size > FORMAT_MAX_FILE) {
+        status_set(why, AOTHIP_E_FORMAT, "%s: the file has %llu bytes, more than %u", store->path,
+                   (unsigned long long)info.stx_size, FORMAT_MAX_FILE);
     } else {
-        bytes = mmap(NULL, (size_t)info.stx_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED)
-            status_set(why, AOTHIP_E_IO, "%s: cannot map: %s", store->path, strerror(errno));
-        else {
-            store->bytes = bytes;
-            store->size = (size_t)info.stx_size;
-        }
+        read_bytes(store, fd, (size_t)info.stx_size, why);
     }
     close(fd);
     return why->code;
@@ -349,7 +373,7 @@ enum aothip_status store_open(struct store *store, const char *directory, const 
     store->path = join(directory, strlen(directory), name);
     if (!store->path)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the name of the images of %s", gpu);
-    if (map_file(store, gpu, why) ||
+    if (read_file(store, gpu, why) ||
         store_check(store, store->path, store->bytes, store->size, gpu, why)) {
         store_close(store);
         return why->code;
@@ -359,8 +383,7 @@ enum aothip_status store_open(struct store *store, const char *directory, const 
 
 void store_close(struct store *store)
 {
-    if (store->bytes)
-        munmap((void *)(uintptr_t)store->bytes, store->size);
+    free((void *)(uintptr_t)store->bytes);
     free(store->path);
     memset(store, 0, sizeof(*store));
 }

@@ -1,5 +1,5 @@
 /*
- * The image directory: finds it, maps an image file, checks every number in it, inflates frames.
+ * The image directory: finds it, reads an image file, checks every number in it, inflates frames.
  * The only room that reads files and calls zstd.
  */
 #ifndef AOTHIP_STORE_H
@@ -11,7 +11,7 @@
 #include "format.h"
 #include "status.h"
 
-/* A mapped image file whose header and index have passed every check. Read-only; threads share it.
+/* An image file in memory whose header and index have passed every check. Read-only; threads share it.
  */
 struct store {
     char *path;
@@ -29,13 +29,13 @@ struct store {
 enum aothip_status store_find_directory(const char *argument, char **directory, struct status *why);
 
 /*
- * Maps and checks the image file of `gpu` ("gfx942") below `directory`. On failure `store` is all
+ * Reads and checks the image file of `gpu` ("gfx942") below `directory`. On failure `store` is all
  * zero. Errors: NO_IMAGES (there is none), IO, FORMAT, CHECKSUM, VERSION, TARGET, MEMORY.
  */
 enum aothip_status store_open(struct store *store, const char *directory, const char *gpu,
                               struct status *why);
 
-/* Unmaps; allowed on a store that is all zero. */
+/* Frees; allowed on a store that is all zero. */
 void store_close(struct store *store);
 
 /* The same checks on a file in memory; `path` only names it. For store_open() and for the fuzzer.

@@ -1,5 +1,5 @@
 # Attention on the emulator: all features, forward and backward.
-attn_test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/tests
+attn_test_cppflags = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
 attn_test_sources = tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c
 attn_test_libs = tools/libprogram.la lib/libaothip.la -lm
 
@@ -15,11 +15,13 @@ TESTS += $(attn_scripts)
 
 # Failures that others' users have met.
 check_PROGRAMS += tests/attn/test_attn_known
-tests_attn_test_attn_known_SOURCES = tests/attn/test_attn_known.c $(attn_test_sources)
+tests_attn_test_attn_known_SOURCES = tests/attn/test_attn_known.c tests/attn/known_cases.h \
+	$(attn_test_sources)
 tests_attn_test_attn_known_CPPFLAGS = $(attn_test_cppflags)
 tests_attn_test_attn_known_LDADD = $(attn_test_libs)
 dist_check_SCRIPTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
+SLOW_TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 
 # Offsets beyond 32 bits.
 check_PROGRAMS += tests/attn/test_attn_far
@@ -27,3 +29,4 @@ tests_attn_test_attn_far_SOURCES = tests/attn/test_attn_far.c $(attn_test_source
 tests_attn_test_attn_far_CPPFLAGS = $(attn_test_cppflags)
 tests_attn_test_attn_far_LDADD = $(attn_test_libs)
 TESTS += tests/attn/test_attn_far
+SLOW_TESTS += tests/attn/test_attn_far

@@ -119,7 +119,8 @@ static void fill_rows(struct problem *p, const struct aothip_tensor *t, char whi
             for (s = 0; s < (keys ? p->lengths_k : p->lengths_q)[b]; s++)
                 for (d = 0; d < t->size[3]; d++)
                     put(t, (int64_t[]){entry, h, start_of(p, keys, b) + s, d},
-                        which == 'g' ? normal(p) : element(p, which, s));
+                        which == 'g' ? ldexp(normal(p), p->c->d_o_exponent)
+                                     : element(p, which, s));
     }
 }
 

@@ -67,6 +67,7 @@ struct test_case {
     enum cache cache;
     int page;
     int splits;
+    int d_o_exponent; /* dO is made so many powers of two larger */
     uint64_t seed;
 };
 

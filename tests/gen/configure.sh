@@ -42,23 +42,78 @@ says() {
 refuses "an unknown GPU" \
     "unknown GPU 'gfx1234' in --with-gpu-archs; known are: gfx90a gfx942 gfx1100 gfx1151" \
     --with-gpu-archs='gfx942 gfx1234'
-refuses "an unknown GPU in the environment" "unknown GPU 'gfx900' in PYTORCH_ROCM_ARCH" \
-    PYTORCH_ROCM_ARCH='gfx900;gfx942'
+refuses "an environment of unknown GPUs alone" \
+    "PYTORCH_ROCM_ARCH names no GPU that there are kernels for; known are: gfx90a gfx942" \
+    PYTORCH_ROCM_ARCH='gfx900;gfx1030'
 refuses "no GPU at all" "names no GPU" --with-gpu-archs=' '
 refuses "--without-gpu-archs" "needs a list" --without-gpu-archs
 refuses "MAX_JOBS that is no number" "MAX_JOBS must be a positive number, not 'all'" MAX_JOBS=all
 refuses "MAX_JOBS=0" "MAX_JOBS must be a positive number, not '0'" MAX_JOBS=0
 
 says "the default is all GPUs" "GPUs              gfx90a gfx942 gfx1100 gfx1151 (default)"
+case `clang-22 --version 2>/dev/null` in
+*' 22.'[1-9]*) grep -q 'device compiler .*clang-22' log && grep -q 'kernel budgets    enforced' log ;;
+*) grep -q 'kernel budgets    warnings' log ;;
+esac
+ok "clang 22 comes first, and is held to budgets"
 says "some GPUs, named as hipcc would" "GPUs              gfx942 gfx90a (--with-gpu-archs)" \
     --with-gpu-archs='gfx942,gfx90a:xnack+,gfx90a:xnack-'
+rm config.cache
+rm config.cache
+all='gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201;gfx950'
+says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 (PYTORCH_ROCM_ARCH)" \
+    PYTORCH_ROCM_ARCH="$all"
+without='gfx900 gfx906 gfx908 gfx1030 gfx1101 gfx1200 gfx1201 gfx950'
+[ "`grep -c 'no kernels' log`" -eq 1 ] &&
+    grep -q "PYTORCH_ROCM_ARCH: no kernels, and so no images, for $without\$" log
+ok "one notice names what is left out"
 rm config.cache
 says "GPUs and jobs from the environment" "GPUs              gfx1100 (PYTORCH_ROCM_ARCH)" \
     PYTORCH_ROCM_ARCH='gfx1100;gfx1100' MAX_JOBS=3
 grep -q 'at most 3 jobs (MAX_JOBS)' log
 ok "the summary tells MAX_JOBS"
 rm config.cache
+# Every name that a PyTorch pins, and the short ones; a bad suffix ends configure there.
+stands_for() { # NAME VERSION
+    run --with-aotriton-abi=$1 --with-aotriton-suffix=%
+    grep -qx "checking which AOTriton release to stand in for... $2" log
+    ok "AOTriton $1 is $2"
+}
+while read -r name version; do
+    stands_for $name $version
+done <<END
+0.7b 0.7.0
+0.7.1b 0.7.1
+0.8b 0.8.0
+0.8.2b 0.8.2
+0.9b 0.9.0
+0.9.2b 0.9.2
+0.10b 0.10.0
+0.11b 0.11.0
+0.11.1b 0.11.1
+0.11.2b 0.11.2
+0.12b 0.12.0
+0.12.1b 0.12.1
+0.13b 0.13.0
+0.14b 0.14.0
+0.14.2b 0.14.2
+0.14.2 0.14.2
+0.14 0.14.2
+0.11 0.11.2
+END
+for name in 0.15b 0.11.9b 0.11.2c 0.11b2 b 0.b; do
+    refuses "AOTriton $name" "--with-aotriton-abi=$name is not known" --with-aotriton-abi=$name
+done
+sed -n 's/^| \([0-9.]*\|main\) |\(.*\)|\(.*\)|$/\2\3/p' "$srcdir/README.md" | grep -o '`0[0-9.]*b`' |
+    tr -d '`' | sort -u >pins
+[ "`wc -l <pins`" -ge 10 ]
+ok "README's table of pins is found"
+for name in `cat pins`; do
+    stands_for $name '0\.[0-9]*\.[0-9]*'
+done
+rm config.cache
 run
+cp config.cache whole.cache
 sed '/ac_cv_env_/d; /ac_cv_path_NINJA/d; /ac_cv_path_DEVICE_CLANG/d; /ac_cv_header_xxhash_h/d' \
     config.cache >clean.cache
 
@@ -73,8 +128,19 @@ misses "no xxHash" "apt-get install libxxhash-dev" ac_cv_header_xxhash_h=no
 misses "a clang that is not there" "clang >= 19 with the amdgcn target (/nonexistent/clang" \
     --with-clang=/nonexistent/clang
 misses "a clang that is none" "(/bin/true is not one)" --with-clang=/bin/true
-grep -qF "'tools/bootstrap' installs all" log && grep -qF "apt-get install lld-19" log
+grep -qF "'tools/bootstrap' installs all" log && grep -qF "apt-get install lld-22" log
 ok "all that is missing is told at once, with the cure"
+# AMD's clang of the same number is made from another state of LLVM.
+found=`sed -n 's/^ac_cv_path_DEVICE_CLANG=.*=\([^}]*\)}$/\1/p' whole.cache`
+cat >amdclang <<END
+#!/bin/sh
+[ "\$*" = --version ] || exec "$found" "\$@"
+echo 'AMD clang version 22.0.0git (roc-7.2)'
+END
+chmod +x amdclang
+cp clean.cache config.cache
+says "AMD's clang 22 is not the reference" "kernel budgets    warnings, since this is not clang 22" \
+    --with-clang="$work/amdclang"
 misses "--without-clang" "--with-clang needs the path of a clang" --without-clang
 misses "HIP headers that do not compile" "apt-get install libamdhip64-dev" \
     CPPFLAGS=-D__HIP_PLATFORM_NVIDIA__ ROCM_PATH=/nonexistent

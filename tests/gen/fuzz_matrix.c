@@ -10,6 +10,7 @@
 #include "object.h"
 #include "tap.h"
 
+#include <elf.h>
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,7 +62,9 @@ static void read_object(const uint8_t *bytes, size_t size)
             (const uint8_t *)elf < bytes || (const uint8_t *)elf + elf_size > bytes + size;
     wrong = object_read(bytes, size, &info);
     if (!wrong)
-        broken_promises += !memchr(info.name, '\0', sizeof(info.name));
+        broken_promises += !memchr(info.name, '\0', sizeof(info.name)) ||
+                           !memchr(info.descriptor, '\0', sizeof(info.descriptor));
+    object_has_symbol(bytes, size, "a", STT_OBJECT); /* either answer will do */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

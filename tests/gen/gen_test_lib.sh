@@ -34,8 +34,9 @@ plan() { # at the end
 # DIRECTORY: makes a source tree with the test kernel there and goes into it.
 new_tree() {
     mkdir -p "$1/src" && cd "$1" || exit 99
-    cp "$srcdir"/tests/gen/kernel/* "$srcdir/gen/kernel/kernarg.h" src || exit 99
-    cp "$srcdir/tests/gen/small.def" . || exit 99
+    mkdir src/forward && cp "$srcdir/tests/gen/small/attn_fwd.hip" src/forward &&
+        cp "$srcdir/tests/gen/small/test_step.h" "$srcdir/gen/kernel/kernarg.h" src || exit 99
+    cp "$srcdir/tests/gen/small/small.def" . || exit 99
     chmod -R u+w .
 }
 

@@ -18,7 +18,7 @@ rebuilds 0 "nothing changed"
 contains log "no work to do" "nothing is done at all"
 cp -r aotriton.images "$work/first"
 
-touch src/attn_fwd.hip
+touch src/forward/attn_fwd.hip
 rebuilds 12 "the kernel touched"
 touch src/test_step.h
 rebuilds 12 "its header touched"

@@ -44,7 +44,7 @@ static void put_pair(struct bytes *o, const char *key, int number)
     put_byte(o, number & 255);
 }
 
-/* The metadata of one kernel, `keys` of its keys (13 are all). */
+/* The metadata of one kernel, `keys` of its keys (14 are all). */
 static void put_metadata(struct bytes *o, int keys)
 {
     static const char *const names[] = {".kernarg_segment_size",
@@ -71,7 +71,11 @@ static void put_metadata(struct bytes *o, int keys)
         put_text(o, ".uses_dynamic_stack");
         put_byte(o, 0xc3);
     }
-    if (keys > 12) { /* what the reader does not know, of every kind */
+    if (keys > 12) {
+        put_text(o, ".symbol");
+        put_text(o, "a_kernel.kd");
+    }
+    if (keys > 13) { /* what the reader does not know, of every kind */
         put_text(o, ".args");
         put(o, "\x93\x81\xa1k\xc0\xd1\xff\xfe\xcb\x40\x00\x00\x00\x00\x00\x00\x00", 17);
     }
@@ -130,10 +134,11 @@ static struct bytes make_bundle(const struct bytes *elf)
 static void test_good(void)
 {
     struct object_info info;
-    struct bytes elf = make_elf(13);
+    struct bytes elf = make_elf(14);
     is_str(object_read(elf.b, elf.n, &info) ? "error" : "read", "read", "a whole code object");
     is_str(info.target, "gfx90a:xnack+", "target");
     is_str(info.name, "a_kernel_with_a_name_of_more_than_31_bytes", "name");
+    is_str(info.descriptor, "a_kernel.kd", "descriptor");
     is_int(info.kernels, 1, "kernels");
     is_int(info.kernarg_size, 300, "argument bytes");
     is_int(info.lds_size, 301, "LDS");
@@ -153,14 +158,78 @@ static void test_refused(void)
     struct object_info info;
     struct bytes elf = make_elf(9), none = {.n = 0}, bare;
     contains(object_read(elf.b, elf.n, &info), "lacks a key", "a kernel without its threads");
-    elf = make_elf(13);
+    elf = make_elf(14);
     elf.b[18] = 62; /* e_machine */
     contains(object_read(elf.b, elf.n, &info), "not a linked AMDGPU", "another machine's ELF");
     put_elf(&bare, &none);
     contains(object_read(bare.b, bare.n, &info), "damaged", "an empty note");
-    elf = make_elf(13);
+    elf = make_elf(14);
     elf.b[sizeof(Elf64_Ehdr)] = PT_LOAD;
     contains(object_read(elf.b, elf.n, &info), "no AMDGPU metadata", "no note");
+}
+
+/* A code object with sections: a string table and a table of four symbols, of the type asked. */
+static struct bytes make_symbols(Elf64_Word type)
+{
+    static const char strings[] = "\0kernel\0kernel.kd\0local\0absent";
+    const Elf64_Sym symbols[] = {
+        {.st_name = 0},
+        {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1},
+        {.st_name = 8, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_shndx = 1},
+        {.st_name = 18, .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), .st_shndx = 1},
+        {.st_name = 24, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_shndx = SHN_UNDEF},
+    };
+    struct bytes o = make_elf(14);
+    size_t at = o.n;
+    put(&o, strings, sizeof(strings));
+    put(&o, symbols, sizeof(symbols));
+    const Elf64_Shdr sections[] = {
+        {.sh_type = SHT_NULL},
+        {.sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = sizeof(strings)},
+        {.sh_type = type,
+         .sh_link = 1,
+         .sh_offset = at + sizeof(strings),
+         .sh_size = sizeof(symbols),
+         .sh_entsize = sizeof(*symbols)},
+    };
+    Elf64_Ehdr head;
+    memcpy(&head, o.b, sizeof(head));
+    head.e_shoff = o.n;
+    head.e_shnum = 3;
+    head.e_shentsize = sizeof(*sections);
+    memcpy(o.b, &head, sizeof(head));
+    put(&o, sections, sizeof(sections));
+    return o;
+}
+
+/* ROCm's loader reads SHT_SYMTAB alone; an object with a dynamic table only has no kernel there. */
+static void test_symbols(void)
+{
+    struct bytes elf = make_symbols(SHT_SYMTAB), dynamic = make_symbols(SHT_DYNSYM);
+    ok(object_has_symbol(elf.b, elf.n, "kernel", STT_FUNC), "the kernel is found");
+    ok(object_has_symbol(elf.b, elf.n, "kernel.kd", STT_OBJECT), "its descriptor is found");
+    ok(!object_has_symbol(elf.b, elf.n, "kernel", STT_OBJECT), "but not as an object");
+    ok(!object_has_symbol(elf.b, elf.n, "kern", STT_FUNC), "nor by half of its name");
+    ok(!object_has_symbol(elf.b, elf.n, "local", STT_OBJECT), "a local symbol does not count");
+    ok(!object_has_symbol(elf.b, elf.n, "absent", STT_OBJECT), "nor one without a definition");
+    ok(!object_has_symbol(dynamic.b, dynamic.n, "kernel.kd", STT_OBJECT), "nor the dynamic table");
+    int found = 0;
+    for (size_t n = 0; n < elf.n; n++) {
+        uint8_t *copy = malloc(n + !n);
+        memcpy(copy, elf.b, n);
+        found += object_has_symbol(copy, n, "kernel.kd", STT_OBJECT);
+        free(copy);
+    }
+    is_int(found, 0, "cut anywhere, it has no symbol");
+    for (size_t i = 0; i < elf.n * 8; i++) {
+        uint8_t *copy = malloc(elf.n);
+        memcpy(copy, elf.b, elf.n);
+        copy[i / 8] ^= (uint8_t)(1 << i % 8);
+        found += object_has_symbol(copy, elf.n, "kernel.kd", STT_OBJECT);
+        free(copy);
+    }
+    ok(found > 1000 && found < (int)elf.n * 8, "flipped bits are seen where they matter (%d)",
+       found);
 }
 
 /* Copies to the heap, so that the sanitizer sees any read beyond the end. */
@@ -176,7 +245,7 @@ static const char *read_copy(const uint8_t *bytes, size_t n, struct object_info 
 static void test_damaged(void)
 {
     struct object_info info;
-    struct bytes elf = make_elf(13), bundle = make_bundle(&elf);
+    struct bytes elf = make_elf(14), bundle = make_bundle(&elf);
     int cut = 0, refused = 0, found = 0;
     for (size_t n = 0; n < elf.n; n++)
         cut += read_copy(elf.b, n, &info) != NULL;
@@ -201,7 +270,7 @@ static void test_damaged(void)
 
 static void test_bundle(void)
 {
-    struct bytes elf = make_elf(13), bundle = make_bundle(&elf);
+    struct bytes elf = make_elf(14), bundle = make_bundle(&elf);
     const void *object = NULL;
     size_t size = 0;
     ok(!object_find(bundle.b, bundle.n, "gfx90a:xnack+", &object, &size), "finds the target");
@@ -226,6 +295,7 @@ int main(void)
 {
     test_good();
     test_refused();
+    test_symbols();
     test_damaged();
     test_bundle();
     test_bomb();

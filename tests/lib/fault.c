@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <zstd.h>
 
@@ -117,10 +117,9 @@ REAL(int, statx, int directory, const char *path, int flags, unsigned mask, stru
     return fails(FAULT_FILE, EIO) ? -1 : __real_statx(directory, path, flags, mask, info);
 }
 
-REAL(void *, mmap, void *address, size_t size, int protection, int flags, int fd, off_t offset)
+REAL(ssize_t, read, int fd, void *bytes, size_t size)
 {
-    return fails(FAULT_FILE, ENODEV) ? MAP_FAILED
-                                     : __real_mmap(address, size, protection, flags, fd, offset);
+    return fails(FAULT_FILE, EIO) ? -1 : __real_read(fd, bytes, size);
 }
 
 REAL(DIR *, opendir, const char *path)

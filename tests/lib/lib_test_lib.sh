@@ -31,12 +31,12 @@ skip() { # NAME REASON
 
 release_names() { # VERSION: the lines of `nm -D --defined-only` of that AOTriton, without addresses
     case $1 in
-    0.7.* | 0.8.*) cat "$srcdir/tests/lib/exports_0.8.2.txt" ;;
-    0.9.*) cat "$srcdir/tests/lib/exports_0.9.2.txt" ;;
-    0.10.*) cat "$srcdir/tests/lib/exports_0.10.0.txt" ;;
-    0.11.*) cat "$srcdir/tests/lib/exports_0.11.2.txt" ;;
-    0.12.*) cat "$srcdir/tests/lib/exports_0.12.0.txt" ;;
-    *) cat "$srcdir/tests/lib/exports_0.13.0.txt" ;;
+    0.7.* | 0.8.*) cat "$srcdir/tests/lib/shim/exports_0.8.2.txt" ;;
+    0.9.*) cat "$srcdir/tests/lib/shim/exports_0.9.2.txt" ;;
+    0.10.*) cat "$srcdir/tests/lib/shim/exports_0.10.0.txt" ;;
+    0.11.*) cat "$srcdir/tests/lib/shim/exports_0.11.2.txt" ;;
+    0.12.*) cat "$srcdir/tests/lib/shim/exports_0.12.0.txt" ;;
+    *) cat "$srcdir/tests/lib/shim/exports_0.13.0.txt" ;;
     esac
     # the one name that came with a point release
     [ "$1" != 0.12.1 ] || echo 'T _ZN8aotriton17isArchTechPreviewEP12ihipStream_t'

@@ -1,127 +1,134 @@
 # Tests of lib/: each room through the library's objects, then the API over a fake HIP runtime.
 check_LTLIBRARIES += tests/lib/libtestlib.la
-tests_lib_libtestlib_la_SOURCES = tests/lib/make_image.c tests/lib/make_image.h \
-	tests/lib/fake_problem.c tests/lib/fake_problem.h tests/lib/fault.h tests/lib/fake_hip.h
+tests_lib_libtestlib_la_SOURCES = tests/lib/store/make_image.c tests/lib/store/make_image.h \
+	tests/lib/problem/fake_problem.c tests/lib/problem/fake_problem.h tests/lib/fault.h tests/lib/runtime/fake_hip.h
 tests_lib_libtestlib_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libtestlib_la_LIBADD = lib/libaothip_core.la
 
-test_lib_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/lib $(ZSTD_CFLAGS)
+test_lib_cppflags = $(AM_CPPFLAGS) $(tests_rooms) $(ZSTD_CFLAGS)
 test_lib_programs = \
 	tests/lib/test_api \
-	tests/lib/test_args \
-	tests/lib/test_args_options \
-	tests/lib/test_bundle \
+	tests/lib/select/test_args \
+	tests/lib/select/test_args_options \
+	tests/lib/store/test_bundle \
 	tests/lib/test_fault \
-	tests/lib/test_hip \
-	tests/lib/test_limit \
-	tests/lib/test_plan \
-	tests/lib/test_select \
+	tests/lib/runtime/test_hip \
+	tests/lib/runtime/test_limit \
+	tests/lib/launch/test_plan \
+	tests/lib/select/test_select \
 	tests/lib/test_status \
-	tests/lib/test_store \
-	tests/lib/test_target \
-	tests/lib/test_validate \
-	tests/lib/test_validate_options
+	tests/lib/store/test_store \
+	tests/lib/store/test_target \
+	tests/lib/problem/test_validate \
+	tests/lib/problem/test_validate_options
 check_PROGRAMS += $(test_lib_programs)
 TESTS += $(test_lib_programs)
 
-tests_lib_test_args_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_args_LDADD = tests/lib/libtestlib.la
-tests_lib_test_args_options_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_args_options_LDADD = tests/lib/libtestlib.la -lm
-tests_lib_test_bundle_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_bundle_LDADD = tests/lib/libtestlib.la
-tests_lib_test_select_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_select_LDADD = tests/lib/libtestlib.la
+tests_lib_select_test_args_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_select_test_args_LDADD = tests/lib/libtestlib.la
+tests_lib_select_test_args_options_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_select_test_args_options_LDADD = tests/lib/libtestlib.la -lm
+tests_lib_store_test_bundle_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_test_bundle_LDADD = tests/lib/libtestlib.la
+tests_lib_select_test_select_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_select_test_select_LDADD = tests/lib/libtestlib.la
 tests_lib_test_status_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_status_LDADD = tests/lib/libtestlib.la
-tests_lib_test_store_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_store_LDADD = tests/lib/libtestlib.la
-tests_lib_test_target_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_target_LDADD = tests/lib/libtestlib.la
-tests_lib_test_validate_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_validate_LDADD = tests/lib/libtestlib.la
-tests_lib_test_validate_options_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_validate_options_LDADD = tests/lib/libtestlib.la
+tests_lib_store_test_store_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_test_store_LDADD = tests/lib/libtestlib.la
+tests_lib_store_test_target_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_test_target_LDADD = tests/lib/libtestlib.la
+tests_lib_problem_test_validate_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_problem_test_validate_LDADD = tests/lib/libtestlib.la
+tests_lib_problem_test_validate_options_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_problem_test_validate_options_LDADD = tests/lib/libtestlib.la
 
 # The API over a fake HIP runtime that the library finds in the program itself, with allocations and
 # file operations wrapped.
 test_lib_api_ldflags = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free \
 	-Wl,--wrap=ZSTD_createDCtx,--wrap=ZSTD_freeDCtx \
-	-Wl,--wrap=open,--wrap=statx,--wrap=mmap,--wrap=opendir,--wrap=readdir \
+	-Wl,--wrap=open,--wrap=statx,--wrap=read,--wrap=opendir,--wrap=readdir \
 	-Wl,--wrap=mkdir,--wrap=fopen,--wrap=fclose,--wrap=rename
-tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/fake_hip.c tests/lib/fault.c
+tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/runtime/fake_hip.c tests/lib/fault.c
 tests_lib_test_api_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_api_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_api_LDADD = tests/lib/libtestlib.la
-tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/fake_hip.c \
-	tests/lib/fake_hip_tools.c tests/lib/fault.c
+tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/runtime/fake_hip.c \
+	tests/lib/runtime/fake_hip_tools.c tests/lib/fault.c
 tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
-tests_lib_test_limit_SOURCES = tests/lib/test_limit.c tests/lib/fake_hip.c tests/lib/fault.c
-tests_lib_test_limit_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_limit_LDFLAGS = $(test_lib_api_ldflags)
-tests_lib_test_limit_LDADD = tests/lib/libtestlib.la
-tests_lib_test_plan_SOURCES = tests/lib/test_plan.c tests/lib/fake_hip.c
-tests_lib_test_plan_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_plan_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_lib_test_plan_LDADD = tests/lib/libtestlib.la
-test_lib_programs += tests/lib/test_first_call
-tests_lib_test_first_call_SOURCES = tests/lib/test_first_call.c tests/lib/fake_hip.c
-tests_lib_test_first_call_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_test_first_call_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_lib_test_first_call_LDADD = tests/lib/libtestlib.la
+tests_lib_runtime_test_limit_SOURCES = tests/lib/runtime/test_limit.c tests/lib/runtime/fake_hip.c tests/lib/fault.c
+tests_lib_runtime_test_limit_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_runtime_test_limit_LDFLAGS = $(test_lib_api_ldflags)
+tests_lib_runtime_test_limit_LDADD = tests/lib/libtestlib.la
+tests_lib_launch_test_plan_SOURCES = tests/lib/launch/test_plan.c tests/lib/runtime/fake_hip.c
+tests_lib_launch_test_plan_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_launch_test_plan_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_launch_test_plan_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/store/test_changed_file
+tests_lib_store_test_changed_file_SOURCES = tests/lib/store/test_changed_file.c tests/lib/runtime/fake_hip.c
+tests_lib_store_test_changed_file_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_test_changed_file_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_store_test_changed_file_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/runtime/test_first_call
+tests_lib_runtime_test_first_call_SOURCES = tests/lib/runtime/test_first_call.c tests/lib/runtime/fake_hip.c
+tests_lib_runtime_test_first_call_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_runtime_test_first_call_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_runtime_test_first_call_LDADD = tests/lib/libtestlib.la
 
 # Finding a runtime: three of them as shared objects.
 test_lib_fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
 check_LTLIBRARIES += tests/lib/libfakehip.la tests/lib/libfakehip_old.la \
 	tests/lib/libfakehip_lacking.la
-tests_lib_libfakehip_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_la_SOURCES = tests/lib/runtime/fake_hip.c
 tests_lib_libfakehip_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libfakehip_la_LDFLAGS = $(test_lib_fake_ldflags)
-tests_lib_libfakehip_old_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_old_la_SOURCES = tests/lib/runtime/fake_hip.c
 tests_lib_libfakehip_old_la_CPPFLAGS = $(test_lib_cppflags) -DFAKE_HIP_OLD
 tests_lib_libfakehip_old_la_LDFLAGS = $(test_lib_fake_ldflags)
-tests_lib_libfakehip_lacking_la_SOURCES = tests/lib/fake_hip.c
+tests_lib_libfakehip_lacking_la_SOURCES = tests/lib/runtime/fake_hip.c
 tests_lib_libfakehip_lacking_la_CPPFLAGS = $(test_lib_cppflags) -DFAKE_HIP_NO_LAUNCH
 tests_lib_libfakehip_lacking_la_LDFLAGS = $(test_lib_fake_ldflags)
-tests_lib_test_hip_CPPFLAGS = $(test_lib_cppflags) \
+tests_lib_runtime_test_hip_CPPFLAGS = $(test_lib_cppflags) \
 	-DFAKE_HIP_NEW='"$(abs_builddir)/tests/lib/.libs/libfakehip.so"' \
 	-DFAKE_HIP_BEFORE_5_6='"$(abs_builddir)/tests/lib/.libs/libfakehip_old.so"' \
 	-DFAKE_HIP_LACKING='"$(abs_builddir)/tests/lib/.libs/libfakehip_lacking.so"'
-tests_lib_test_hip_LDADD = lib/libaothip_core.la
+tests_lib_runtime_test_hip_LDADD = lib/libaothip_core.la
 
 # The C++ names, compiled as a consumer does and linked with the C library as a shared one, so that
 # there is one copy of the C API in the process, whose last error the test reads. (By their files:
 # a directory that libtool knew would come first at run time, with the library that has its own.)
-test_lib_programs += tests/lib/test_shim
+test_lib_programs += tests/lib/shim/test_shim
 test_lib_abi = $(aotriton_abi)/$(AOTRITON_VERSION)
-tests_lib_test_shim_SOURCES = tests/lib/test_shim.cc tests/lib/shim_world.c \
-	tests/lib/shim_world.h tests/lib/fake_hip.c
-tests_lib_test_shim_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
-tests_lib_test_shim_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
+tests_lib_shim_test_shim_SOURCES = tests/lib/shim/test_shim.cc tests/lib/shim/shim_world.c \
+	tests/lib/shim/shim_world.h tests/lib/runtime/fake_hip.c
+tests_lib_shim_test_shim_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
+tests_lib_shim_test_shim_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,-rpath,$(abs_top_builddir)/$(test_lib_abi):$(abs_top_builddir)/lib/.libs
-tests_lib_test_shim_LDADD = $(test_lib_abi)/$(aotriton_library) lib/.libs/libaothip.so \
+tests_lib_shim_test_shim_LDADD = $(test_lib_abi)/$(aotriton_library) lib/.libs/libaothip.so \
 	tests/lib/libtestlib.la
-tests_lib_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/libaothip.la \
+tests_lib_shim_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/libaothip.la \
 	tests/lib/libtestlib.la
 
 # Rules that need no program: exports, headers, folders.
-test_lib_scripts = tests/lib/cmake.sh tests/lib/relocate.sh tests/lib/generations.sh tests/lib/exports.sh tests/lib/layers.sh
-dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/headers.sh
+test_lib_scripts = tests/lib/install/cmake.sh tests/lib/install/relocate.sh tests/lib/shim/generations.sh tests/lib/install/exports.sh \
+	tests/lib/runtime/set_user_id.sh
+dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/install/headers.sh
 TESTS += $(test_lib_scripts)
+SLOW_TESTS += tests/lib/shim/generations.sh tests/lib/install/headers.sh tests/lib/test_end_to_end
 if !SANITIZE
-TESTS += tests/lib/headers.sh
+TESTS += tests/lib/install/headers.sh
 endif
-EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/exports_0.8.2.txt tests/lib/exports_0.9.2.txt \
-	tests/lib/exports_0.10.0.txt tests/lib/exports_0.11.2.txt tests/lib/exports_0.12.0.txt \
-	tests/lib/exports_0.13.0.txt
+EXTRA_DIST += tests/lib/lib_test_lib.sh tests/lib/shim/exports_0.8.2.txt tests/lib/shim/exports_0.9.2.txt \
+	tests/lib/shim/exports_0.10.0.txt tests/lib/shim/exports_0.11.2.txt tests/lib/shim/exports_0.12.0.txt \
+	tests/lib/shim/exports_0.13.0.txt
 
 # make bench: the host path, on images of its own and on the built ones.
 EXTRA_PROGRAMS += tests/lib/bench_host
 tests_lib_bench_host_SOURCES = tests/lib/bench_host.c tests/lib/bench_shim.cc \
-	tests/lib/bench_shim.h tests/lib/fake_hip.c
+	tests/lib/bench_shim.h tests/lib/runtime/fake_hip.c
 tests_lib_bench_host_CPPFLAGS = $(test_lib_cppflags) -I$(top_builddir)/include
 tests_lib_bench_host_LDFLAGS = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,-rpath,$(abs_top_builddir)/lib/.libs
@@ -139,19 +146,19 @@ CLEANFILES += tests/lib/bench_host$(EXEEXT)
 
 # What the C++ names of a release hand on: make tests/lib/abi/0.12.1/test_shim_calls. The files of
 # the library are compiled into it, over a C API that only remembers.
-shim_calls_sources = tests/lib/test_shim_calls.cc tests/lib/shim_calls_v2.cc \
-	tests/lib/shim_calls_v3.cc tests/lib/shim_calls_v3_bwd.cc
-EXTRA_DIST += $(shim_calls_sources) tests/lib/shim_calls.h tests/lib/shim_calls_v3.h \
-	tests/lib/consumer.cc tests/lib/two_builds.c
+shim_calls_sources = tests/lib/shim/test_shim_calls.cc tests/lib/shim/shim_calls_v2.cc \
+	tests/lib/shim/shim_calls_v3.cc tests/lib/shim/shim_calls_v3_bwd.cc
+EXTRA_DIST += $(shim_calls_sources) tests/lib/shim/shim_calls.h tests/lib/shim/shim_calls_v3.h \
+	tests/lib/shim/consumer.cc tests/lib/shim/members.cc tests/lib/shim/two_builds.c
 check_LTLIBRARIES += tests/lib/libfakeaothip.la
-tests_lib_libfakeaothip_la_SOURCES = tests/lib/fake_aothip.c tests/lib/fake_aothip.h
+tests_lib_libfakeaothip_la_SOURCES = tests/lib/shim/fake_aothip.c tests/lib/shim/fake_aothip.h
 tests_lib_libfakeaothip_la_CPPFLAGS = $(test_lib_cppflags)
-tests/lib/abi/%/test_shim_calls: $(shim_calls_sources) tests/lib/shim_calls.h \
-		tests/lib/shim_calls_v3.h tests/lib/libfakeaothip.la $(aotriton_inputs)
+tests/lib/abi/%/test_shim_calls: $(shim_calls_sources) tests/lib/shim/shim_calls.h \
+		tests/lib/shim/shim_calls_v3.h tests/lib/libfakeaothip.la $(aotriton_inputs)
 	$(AM_V_at)$(call aotriton_config,$*,tests/lib/abi/$*/include/aotriton/config.h)
 	$(AM_V_GEN)$(call include_all,$(aotriton_sources:lib/%=%) $(shim_calls_sources:tests/%=%)) | \
 	$(CXX) -Daotriton_v2_EXPORTS -Itests/lib/abi/$*/include -I$(top_srcdir)/include \
-	    -I$(top_srcdir)/lib -I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) \
+	    $(lib_rooms) $(tests_rooms) $(HIP_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) \
 	    $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -rdynamic -x c++ - -x none -o $@ \
 	    tests/lib/.libs/libfakeaothip.a $(LIBS)
 clean-abi-tests:
@@ -162,40 +169,47 @@ CLEAN_LOCAL += clean-abi-tests
 test_lib_programs += tests/lib/test_end_to_end
 test_lib_built = -DIMAGES='"$(abs_top_builddir)/images/aotriton.images"' \
 	-DEMULATOR='"$(abs_top_builddir)/tools/emu/.libs/libhipemu.so"'
-tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built)
+tests_lib_test_end_to_end_CPPFLAGS = $(test_lib_cppflags) $(tools_rooms) $(test_lib_built)
 tests_lib_test_end_to_end_LDADD = tools/libprogram.la lib/libaothip.la -lm
 
 # Launches with every tensor there is, written down and run again.
-test_lib_programs += tests/lib/test_capture
-tests_lib_test_capture_CPPFLAGS = $(test_lib_cppflags) -I$(top_srcdir)/tools $(test_lib_built) \
+test_lib_programs += tests/lib/launch/test_capture
+tests_lib_launch_test_capture_CPPFLAGS = $(test_lib_cppflags) $(tools_rooms) $(test_lib_built) \
 	-DREPLAY='"$(abs_top_builddir)/tools/aothip-replay"'
-tests_lib_test_capture_LDADD = tools/libprogram.la lib/libaothip.la tests/lib/libtestlib.la -lm
-tests_lib_test_capture_DEPENDENCIES = tools/libprogram.la lib/libaothip.la \
+tests_lib_launch_test_capture_LDADD = tools/libprogram.la lib/libaothip.la tests/lib/libtestlib.la -lm
+tests_lib_launch_test_capture_DEPENDENCIES = tools/libprogram.la lib/libaothip.la \
 	tests/lib/libtestlib.la tools/aothip-replay$(EXEEXT)
 
+# The library while streams are captured into graphs.
+test_lib_programs += tests/lib/runtime/test_graph
+tests_lib_runtime_test_graph_CPPFLAGS = $(test_lib_cppflags) $(tools_rooms) $(test_lib_built)
+tests_lib_runtime_test_graph_LDADD = tools/libprogram.la lib/libaothip.la tests/lib/libtestlib.la \
+	-lm -ldl
+
 # Which kernel is chosen, over the built images' indexes.
-test_lib_programs += tests/lib/test_coverage
-tests_lib_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
-tests_lib_test_coverage_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/select/test_coverage
+tests_lib_select_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
+tests_lib_select_test_coverage_LDADD = tests/lib/libtestlib.la
 
 # The readers under mutation: a fixed number of rounds as a test, and as long as one likes with
 # libFuzzer: make fuzz FUZZ_SECONDS=600.
-test_lib_programs += tests/lib/fuzz_image
-tests_lib_fuzz_image_SOURCES = tests/lib/fuzz_image.c
-tests_lib_fuzz_image_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_fuzz_image_LDADD = tests/lib/libtestlib.la
-test_lib_programs += tests/lib/fuzz_params
-tests_lib_fuzz_params_CPPFLAGS = $(test_lib_cppflags)
-tests_lib_fuzz_params_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/store/fuzz_image
+tests_lib_store_fuzz_image_SOURCES = tests/lib/store/fuzz_image.c
+tests_lib_store_fuzz_image_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_fuzz_image_LDADD = tests/lib/libtestlib.la
+test_lib_programs += tests/lib/problem/fuzz_params
+tests_lib_problem_fuzz_params_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_problem_fuzz_params_LDADD = tests/lib/libtestlib.la
 FUZZ_SECONDS = 60
-FUZZ_CC = $(DEVICE_CLANG)
-fuzz: tests/lib/fuzz_image$(EXEEXT)
+# libFuzzer of this version is what tools/bootstrap installs.
+FUZZ_CC = clang-19
+fuzz: tests/lib/store/fuzz_image$(EXEEXT)
 	$(MKDIR_P) tests/lib/fuzz_corpus
-	tests/lib/fuzz_image$(EXEEXT) --corpus tests/lib/fuzz_corpus
+	tests/lib/store/fuzz_image$(EXEEXT) --corpus tests/lib/fuzz_corpus
 	$(FUZZ_CC) -std=gnu11 -g -O1 -DFUZZ_ENGINE -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all $(test_lib_cppflags) $(srcdir)/tests/lib/fuzz_image.c \
-	    $(srcdir)/lib/store.c $(srcdir)/lib/bundle.c $(srcdir)/lib/target.c \
-	    $(srcdir)/lib/status_set.c -o tests/lib/fuzz_image_engine $(ZSTD_LIBS)
+	    -fno-sanitize-recover=all $(test_lib_cppflags) $(srcdir)/tests/lib/store/fuzz_image.c \
+	    $(srcdir)/lib/store/store.c $(srcdir)/lib/store/bundle.c $(srcdir)/lib/store/target.c \
+	    $(srcdir)/lib/status/status_set.c -o tests/lib/fuzz_image_engine $(ZSTD_LIBS)
 	tests/lib/fuzz_image_engine -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
 	    tests/lib/fuzz_corpus
 clean-fuzz:
@@ -204,29 +218,29 @@ CLEAN_LOCAL += clean-fuzz
 .PHONY: fuzz
 
 # A consumer linked with a HIP runtime, for which the emulator stands in, and the C++ names.
-test_lib_programs += tests/lib/test_drop_in
-tests_lib_test_drop_in_SOURCES = tests/lib/test_drop_in.cc tests/lib/drop_in.cc tests/lib/drop_in.h
-tests_lib_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
-	-I$(top_srcdir)/tests $(HIP_CPPFLAGS) $(test_lib_built)
-tests_lib_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
-tests_lib_test_drop_in_LDADD = -Llib/.libs -laotriton$(AOTRITON_SUFFIX)_v2 tools/emu/libhipemu.la \
+test_lib_programs += tests/lib/shim/test_drop_in
+tests_lib_shim_test_drop_in_SOURCES = tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h
+tests_lib_shim_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
+	$(tools_rooms) $(tests_rooms) $(HIP_CPPFLAGS) $(test_lib_built)
+tests_lib_shim_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_lib_shim_test_drop_in_LDADD = -Llib/.libs -laotriton$(AOTRITON_SUFFIX)_v2 tools/emu/libhipemu.la \
 	tools/libref.la -lm
-tests_lib_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/emu/libhipemu.la \
+tests_lib_shim_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/emu/libhipemu.la \
 	tools/libref.la
 
 # The same for each other release: make tests/lib/abi/0.12.1/test_drop_in.
-tests/lib/abi/%/test_drop_in: tests/lib/test_drop_in.cc tests/lib/drop_in.cc tests/lib/drop_in.h \
+tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h \
 		tools/libref.la tools/emu/libhipemu.la $(aotriton_abi)/%/$(aotriton_library)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
-	$(CXX) -I$(aotriton_abi)/$*/include -I$(top_srcdir)/include -I$(top_srcdir)/tests \
+	$(CXX) -I$(aotriton_abi)/$*/include -I$(top_srcdir)/include $(tools_rooms) $(tests_rooms) \
 	    $(HIP_CPPFLAGS) $(test_lib_built) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) \
-	    $(LDFLAGS) $(srcdir)/tests/lib/test_drop_in.cc $(srcdir)/tests/lib/drop_in.cc -o $@ \
+	    $(LDFLAGS) $(srcdir)/tests/lib/shim/test_drop_in.cc $(srcdir)/tests/lib/shim/drop_in.cc -o $@ \
 	    $(aotriton_abi)/$*/$(aotriton_library) tools/emu/.libs/libhipemu.so tools/.libs/libref.a \
 	    '-Wl,-rpath,$(abs_top_builddir)/$(aotriton_abi)/$*:$(abs_top_builddir)/tools/emu/.libs' -lm
 
 # The Python module.
-dist_check_SCRIPTS += tests/lib/python.sh
-TESTS += tests/lib/python.sh
+dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
+TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 EXTRA_DIST += tests/lib/python/test_aothip.py tests/lib/python/test_torch.py \
 	lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \

@@ -44,6 +44,10 @@ static void test_open(void)
     is_int(aothip_open("/nonexistent", &other), AOTHIP_E_NO_IMAGES, "a directory that is not");
     ok(!other, "gives no context");
     is_int(aothip_open(directory, NULL), AOTHIP_E_ARGUMENT, "context NULL");
+    other = (struct aothip_context *)&other;
+    is_int(aothip_open("", &other), AOTHIP_E_ARGUMENT, "a directory without a name");
+    contains(aothip_last_error(), "directory is \"\"", "is told");
+    ok(!other, "gives no context");
     restart();
     is_str(aothip_directory(context), directory, "the directory");
     is_int(fake_hip.calls, 0, "opening calls no HIP");

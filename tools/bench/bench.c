@@ -1,6 +1,6 @@
 /* aothip-bench: how fast attention is on the GPU of this machine. */
 #include "attn.h"
-#include "bench_report.h"
+#include "report.h"
 #include "cli.h"
 #include "ref.h"
 

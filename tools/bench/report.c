@@ -1,5 +1,5 @@
 /* Prints the results of aothip-bench: a table, JSON or CSV; reads the emulator's counters. */
-#include "bench_report.h"
+#include "report.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef AOTHIP_BENCH_REPORT_H
 #define AOTHIP_BENCH_REPORT_H
 
-#include "bench_shape.h"
+#include "workload.h"
 #include "device.h"
 
 /* Sums over the launches of one call, as the emulator counts them. */

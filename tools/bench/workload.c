@@ -1,5 +1,5 @@
 /* Shapes of aothip-bench: parsing, presets, work and traffic. */
-#include "bench_shape.h"
+#include "workload.h"
 
 #include "ref.h"
 

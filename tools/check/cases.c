@@ -1,5 +1,5 @@
 /* The table of attention problems, and one run of one of them against the reference. */
-#include "check_cases.h"
+#include "cases.h"
 
 #include <math.h>
 #include <stdlib.h>

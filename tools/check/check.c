@@ -1,6 +1,6 @@
 /* aothip-check: does attention work on the GPUs of this machine, and if not, why not? */
-#include "check_env.h"
-#include "check_report.h"
+#include "environment.h"
+#include "result.h"
 #include "cli.h"
 
 #include <limits.h>

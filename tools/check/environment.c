@@ -1,43 +1,18 @@
 /* Driver, HIP runtime and environment variables: what attention depends on outside the library. */
-#include "check_env.h"
+#include "environment.h"
 
 #include "device.h"
+#include "torch.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-void env_add(struct env_report *report, enum env_level level, const char *topic, const char *cure,
-             const char *format, ...)
-{
-    struct env_finding *f;
-    va_list ap;
-
-    if (report->count == ENV_FINDINGS_MAX)
-        return;
-    f = &report->finding[report->count++];
-    f->level = level;
-    f->topic = topic;
-    f->cure = cure;
-    va_start(ap, format);
-    vsnprintf(f->text, sizeof(f->text), format, ap);
-    va_end(ap);
-}
-
-int env_passed(const struct env_report *report)
-{
-    int i;
-    for (i = 0; i < report->count; i++)
-        if (report->finding[i].level == ENV_FAIL)
-            return 0;
-    return 1;
-}
 
 /* The first line of a small file; "" if there is none. */
 static const char *read_line(const char *root, const char *path, char *line, size_t size)
@@ -57,22 +32,59 @@ static const char *read_line(const char *root, const char *path, char *line, siz
     return line;
 }
 
-/* gfx_target_version of one node of the driver's topology, 0 for a CPU: 90402 is gfx942. */
-static int node_version(const char *root, const char *node)
+/* One node of the driver's topology. */
+struct node {
+    int version;   /* gfx_target_version: 90402 is gfx942, 0 a CPU */
+    int save_size; /* cwsr_size, bytes for the registers of interrupted waves; 0 if it is not told */
+};
+
+static struct node read_node(const char *root, const char *name)
 {
     char path[PATH_MAX], line[256];
-    int version = 0;
+    struct node node = {0, 0};
     FILE *f;
 
-    snprintf(path, sizeof(path), "%s/sys/class/kfd/kfd/topology/nodes/%s/properties", root, node);
+    snprintf(path, sizeof(path), "%s/sys/class/kfd/kfd/topology/nodes/%s/properties", root, name);
     f = fopen(path, "r");
     if (!f)
-        return 0;
+        return node;
     while (fgets(line, sizeof(line), f))
-        if (sscanf(line, "gfx_target_version %d", &version) == 1)
-            break;
+        if (sscanf(line, "gfx_target_version %d", &node.version) != 1)
+            (void)sscanf(line, "cwsr_size %d", &node.save_size);
     fclose(f);
-    return version;
+    return node;
+}
+
+/*
+ * gfx1151 has half as many registers again as other GPUs of gfx11, and a driver that does not tell
+ * the size of the area for interrupted waves (before Linux 6.18.4; its ABI is 1.19 or less) makes it
+ * a third too small: page faults, or the GPU hangs (ROCm/rocm-systems, pull requests 1988, 2200 and
+ * 2324; ROCm/TheRock, issue 2151).
+ */
+static void look_at_save_area(struct env_report *report, const struct node *node)
+{
+    if (node->version == 110501 && !node->save_size)
+        env_add(report, ENV_WARN, "driver",
+                "Use Linux 6.18.4 or later, or a driver with the change; until then start the "
+                "kernel with amdgpu.cwsr_enable=0.",
+                "it does not know how many registers gfx1151 has (no cwsr_size): page faults, "
+                "and hangs of the GPU");
+}
+
+/* AMD calls this firmware of gfx1151's scheduler broken (ROCm/ROCm, issues 5724 and 5991). */
+static void look_at_firmware(struct env_report *report, const char *root)
+{
+    char path[80], line[64];
+    int card;
+
+    for (card = 0; card < 16 && strstr(report->gpus, "gfx1151"); card++) {
+        snprintf(path, sizeof(path), "/sys/class/drm/card%d/device/fw_version/mes_fw_version",
+                 card);
+        if (strtoul(read_line(root, path, line, sizeof(line)), NULL, 16) == 0x83)
+            env_add(report, ENV_WARN, "driver",
+                    "Install your distribution's linux-firmware, and remove amdgpu-dkms-firmware.",
+                    "card%d has the MES firmware 0x83, with which gfx1151 hangs", card);
+    }
 }
 
 /* The GPUs that the driver drives. */
@@ -81,17 +93,21 @@ static void look_at_nodes(struct env_report *report, const char *root)
     size_t used = 0, size = sizeof(report->gpus);
     char path[PATH_MAX];
     struct dirent *entry;
-    int version;
+    struct node node;
     DIR *nodes;
 
     snprintf(path, sizeof(path), "%s/sys/class/kfd/kfd/topology/nodes", root);
     nodes = opendir(path);
     while (nodes && (entry = readdir(nodes)) && used < size) {
-        version = entry->d_name[0] == '.' ? 0 : node_version(root, entry->d_name);
-        if (version > 0)
-            used +=
-                (size_t)snprintf(report->gpus + used, size - used, "%sgfx%d%d%x", used ? " " : "",
-                                 version / 10000, version / 100 % 100, (unsigned)version % 100);
+        if (entry->d_name[0] == '.')
+            continue;
+        node = read_node(root, entry->d_name);
+        if (node.version <= 0)
+            continue;
+        used += (size_t)snprintf(report->gpus + used, size - used, "%sgfx%d%d%x", used ? " " : "",
+                                 node.version / 10000, node.version / 100 % 100,
+                                 (unsigned)node.version % 100);
+        look_at_save_area(report, &node);
     }
     if (nodes)
         closedir(nodes);
@@ -100,9 +116,10 @@ static void look_at_nodes(struct env_report *report, const char *root)
     else
         env_add(report, ENV_FAIL, "driver", "See what the kernel's log says about amdgpu.",
                 "it drives no GPU");
+    look_at_firmware(report, root);
 }
 
-void env_look_at_driver(struct env_report *report, const char *root)
+static void look_at_driver(struct env_report *report, const char *root)
 {
     char path[PATH_MAX], version[256];
     int fd;
@@ -163,6 +180,23 @@ static int add_gpu(const struct aothip_entry *entry, void *user)
     return 0;
 }
 
+/* Who may write images decides what runs on the GPU, in every process that uses them. */
+static void look_at_rights(struct env_report *report, const char *directory)
+{
+    char path[PATH_MAX], *slash;
+    struct stat st;
+
+    if (!realpath(directory, path))
+        return;
+    do { /* and what it is in: who may rename it may replace it; where the sticky bit is, nobody may */
+        if (!stat(path, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+            env_add(report, ENV_WARN, "images", "Take that right away with chmod o-w.",
+                    "everybody may write in %s, and so decide what runs on your GPU", path);
+        slash = strrchr(path, '/');
+        *slash = '\0';
+    } while (slash > path);
+}
+
 static void look_at_images(struct env_report *report, const char *images)
 {
     struct aothip_context *context = NULL;
@@ -178,44 +212,12 @@ static void look_at_images(struct env_report *report, const char *images)
         env_add(report, ENV_OK, "images", NULL, "aothip %s has kernels for%s in %s",
                 aothip_version(), names, aothip_directory(context));
         env_miss_gpus(report, "images", "aothip", names);
+        look_at_rights(report, aothip_directory(context));
     } else if (!failed) {
         env_add(report, ENV_FAIL, "images", "Install them, or name them in AOTHIP_IMAGES.",
                 "aothip's images are not in %s", aothip_directory(context));
     }
     aothip_close(context);
-}
-
-/* Whether `name`, a GPU or a family as in gfx11xx or gfx90a_mod0, stands for the GPU. */
-static int covers(const char *name, size_t length, const char *gpu, size_t gpu_length)
-{
-    const char *variant = memchr(name, '_', length);
-    size_t i;
-
-    if (variant)
-        length = (size_t)(variant - name);
-    for (i = 0; i < length && i < gpu_length; i++)
-        if (name[i] != gpu[i] && name[i] != 'x')
-            return 0;
-    return length == gpu_length;
-}
-
-void env_miss_gpus(struct env_report *report, const char *topic, const char *who, const char *names)
-{
-    const char *gpu = report->gpus;
-
-    while (*(gpu += strspn(gpu, " "))) {
-        size_t length = strcspn(gpu, " ");
-        const char *name = names;
-        int found = 0;
-        while (!found && *(name += strspn(name, " "))) {
-            found = covers(name, strcspn(name, " "), gpu, length);
-            name += strcspn(name, " ");
-        }
-        if (!found)
-            env_add(report, ENV_WARN, topic, "That GPU is left to slower attention.",
-                    "%s has no kernels for %.*s, which is in this machine", who, (int)length, gpu);
-        gpu += length;
-    }
 }
 
 static const struct {
@@ -224,7 +226,7 @@ static const struct {
     const char *values, *what, *cure;
 } variables[] = {
 #define VARIABLE(name, level, values, what, cure) {name, ENV_##level, values, what, cure},
-#include "check_variables.def"
+#include "variables.def"
 #undef VARIABLE
 };
 
@@ -234,7 +236,7 @@ static int value_matches(const char *rule, const char *value)
            (!*rule && (!*value || *value == '-'));
 }
 
-void env_look_at_variables(struct env_report *report)
+static void look_at_variables(struct env_report *report)
 {
     size_t i;
     for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -253,9 +255,9 @@ void env_look_at_variables(struct env_report *report)
 
 void env_look(struct env_report *report, const char *root, const char *images, const char *torch)
 {
-    env_look_at_driver(report, root);
+    look_at_driver(report, root);
     look_at_runtime(report);
     look_at_images(report, images);
     env_look_at_torch(report, torch);
-    env_look_at_variables(report);
+    look_at_variables(report);
 }

@@ -1,6 +1,6 @@
 /* What torch itself says of flash attention, and a forced flash call: asked of a python3 process.
  */
-#include "check_env.h"
+#include "live.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const struct {
  * precision on the processor.
  */
 static const char script[] =
-    "import sys, warnings\n"
+    ENV_PYTHON_PATH "import warnings\n"
     "def say(level, cure, text):\n"
     "    print(level, cure, ' '.join(str(text).split()), sep='\\t', flush=True)\n"
     "try:\n"
@@ -138,7 +138,7 @@ static FILE *start_python(const char *path, pid_t *child)
 
 void env_try_torch(struct env_report *report, const char *directory)
 {
-    char above[PATH_MAX + 4], line[2 * ENV_TEXT_MAX];
+    char above[PATH_MAX + 12], whole[PATH_MAX], line[2 * ENV_TEXT_MAX];
     int status = 0, findings = 0;
     pid_t child = -1;
     FILE *output;
@@ -150,7 +150,7 @@ void env_try_torch(struct env_report *report, const char *directory)
         return;
     }
     snprintf(above, sizeof(above), "%s/..", directory);
-    output = start_python(above, &child);
+    output = start_python(realpath(above, whole) ? whole : NULL, &child);
     while (output && fgets(line, sizeof(line), output))
         findings += add_line(report, line);
     if (output)

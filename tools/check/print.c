@@ -1,6 +1,6 @@
 /* aothip-check's report as text for people and as JSON for machines. */
-#include "check_env.h"
-#include "check_report.h"
+#include "environment.h"
+#include "result.h"
 
 #include "cli.h"
 

@@ -3,7 +3,7 @@
 #define AOTHIP_CHECK_REPORT_H
 
 #include "attn.h"
-#include "check_cases.h"
+#include "cases.h"
 
 /* The kernels of one GPU in the image directory. */
 struct check_image {

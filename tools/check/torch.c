@@ -1,7 +1,8 @@
 /* Which libaotriton, images and HIP runtime a torch package would load. */
-#include "check_env.h"
+#include "torch.h"
 
 #include "elf_names.h"
+#include "live.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -10,8 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/*
+ * `python3 -c` puts the current directory first on its path, and a torch/ there would be run. -I and
+ * -P are no way out: the one hides what the user has installed and PYTHONPATH, the other came with
+ * 3.11. So the script takes it away before it imports anything but sys, which is built in; what else
+ * Python itself imports when it starts does not come from there. Names in PYTHONPATH that stand for
+ * the current directory go too.
+ */
 static const char find_torch[] =
-    "python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
+    "python3 -c '" ENV_PYTHON_PATH "import importlib.util as u; s = u.find_spec(\"torch\"); "
     "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null";
 
 /* Asks python3 where torch is, without importing it; "" if it is nowhere. */

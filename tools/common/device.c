@@ -65,15 +65,11 @@ enum aothip_status device_open_runtime(struct device_runtime *runtime, struct st
 {
     const char *base;
     hipError_t error;
-    Dl_info info;
 
     memset(runtime, 0, sizeof(*runtime));
     if (hip_open(&runtime->hip, why))
         return why->code;
-    snprintf(runtime->file, sizeof(runtime->file), "%s",
-             dladdr((void *)(intptr_t)runtime->hip.get_device_count, &info) && info.dli_fname
-                 ? info.dli_fname
-                 : runtime->hip.origin);
+    snprintf(runtime->file, sizeof(runtime->file), "%s", hip_file(&runtime->hip));
     base = strrchr(runtime->file, '/');
     base = base ? base + 1 : runtime->file;
     runtime->emulated = !strncmp(base, EMULATOR, strlen(EMULATOR));
@@ -87,8 +83,7 @@ enum aothip_status device_open_runtime(struct device_runtime *runtime, struct st
         const char *gpus = getenv("AOTHIP_EMU_GPU");
         if (runtime->emulated && gpus)
             return status_set(why, AOTHIP_E_NO_DEVICE, "the emulator knows no GPU named %s", gpus);
-        return status_set(why, AOTHIP_E_NO_DEVICE, "the HIP runtime %s finds no GPU",
-                          runtime->file);
+        return hip_fail_no_gpu(&runtime->hip, why);
     }
     if (error != hipSuccess) {
         runtime->count = 0;

@@ -1,6 +1,6 @@
 /*
  * HIP devices as the command-line programs use them: find the runtime, take a device, move bytes.
- * It is lib/hip.c's runtime, so that the programs and the library always speak to the same one.
+ * It is lib/runtime/'s runtime, so that the programs and the library always speak to the same one.
  *
  * Functions that can fail return an aothip_status and, in *why, the line that explains it.
  */

@@ -5,13 +5,14 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* In memory; or open, and then read piece by piece: mapped, it could be cut under our feet. */
 struct file {
     const unsigned char *bytes;
     uint64_t size;
+    int fd;
 };
 
 /* Copies `length` bytes at `offset`; -1 if the file does not hold them. */
@@ -19,6 +20,8 @@ static int get(const struct file *f, uint64_t offset, void *to, uint64_t length)
 {
     if (offset > f->size || length > f->size - offset)
         return -1;
+    if (!f->bytes)
+        return pread(f->fd, to, length, (off_t)offset) == (ssize_t)length ? 0 : -1;
     memcpy(to, f->bytes + offset, length);
     return 0;
 }
@@ -44,10 +47,9 @@ static int64_t find_address(const struct file *f, const Elf64_Ehdr *header, uint
 /* Copies a terminated string, cut to the room there is. */
 static void get_string(const struct file *f, uint64_t offset, char to[ELF_NAME_MAX])
 {
-    uint64_t i;
-    for (i = 0; i + 1 < ELF_NAME_MAX && offset < f->size && f->bytes[offset]; i++, offset++)
-        to[i] = (char)f->bytes[offset];
-    to[i] = '\0';
+    const uint64_t left = offset < f->size ? f->size - offset : 0;
+    const uint64_t length = left < ELF_NAME_MAX - 1 ? left : ELF_NAME_MAX - 1;
+    to[get(f, offset, to, length) ? 0 : length] = '\0';
 }
 
 /* Walks the dynamic section twice: strings can be read only when their table is known. */
@@ -78,9 +80,8 @@ static int read_dynamic(const struct file *f, const Elf64_Ehdr *header, const El
     return 0;
 }
 
-int elf_parse_names(const void *bytes, size_t size, struct elf_names *names)
+static int parse_names(const struct file *f, struct elf_names *names)
 {
-    const struct file *f = &(struct file){bytes, size};
     Elf64_Ehdr header;
     Elf64_Phdr s;
     int i;
@@ -99,24 +100,21 @@ int elf_parse_names(const void *bytes, size_t size, struct elf_names *names)
     return -1;
 }
 
+int elf_parse_names(const void *bytes, size_t size, struct elf_names *names)
+{
+    return parse_names(&(struct file){bytes, size, -1}, names);
+}
+
 int elf_read_names(const char *path, struct elf_names *names)
 {
     struct stat st;
-    void *bytes;
-    int result, fd = open(path, O_RDONLY | O_CLOEXEC);
+    int result = -1, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     memset(names, 0, sizeof(*names));
     if (fd < 0)
         return -1;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr)) {
-        close(fd);
-        return -1;
-    }
-    bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+        result = parse_names(&(struct file){NULL, (uint64_t)st.st_size, fd}, names);
     close(fd);
-    if (bytes == MAP_FAILED)
-        return -1;
-    result = elf_parse_names(bytes, (size_t)st.st_size, names);
-    munmap(bytes, (size_t)st.st_size);
     return result;
 }

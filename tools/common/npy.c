@@ -276,24 +276,32 @@ static int find_header(const unsigned char *bytes, size_t length, struct cursor 
     return 0;
 }
 
+/* The header, with the number of elements; behind it `c` is at its end. */
+static int parse_header(const void *bytes, size_t length, struct cursor *c, struct npy_array *array,
+                        struct layout *layout)
+{
+    int i;
+
+    if (find_header(bytes, length, c) || read_header(c, array, layout))
+        return -1;
+    array->count = 1;
+    for (i = 0; i < array->dims; i++)
+        if (__builtin_mul_overflow(array->count, (size_t)array->size[i], &array->count) ||
+            array->count > PTRDIFF_MAX / types[array->type].size)
+            return fail(c->error, "its header's shape overflows");
+    return 0;
+}
+
 int npy_parse(const void *bytes, size_t length, struct npy_array *array, char error[NPY_ERROR_MAX])
 {
     struct cursor c = {.error = error};
     struct layout layout = {0};
     size_t size, given;
-    int i;
 
     memset(array, 0, sizeof(*array));
-    if (find_header(bytes, length, &c) || read_header(&c, array, &layout))
+    if (parse_header(bytes, length, &c, array, &layout))
         goto bad;
     size = types[array->type].size;
-    array->count = 1;
-    for (i = 0; i < array->dims; i++)
-        if (__builtin_mul_overflow(array->count, (size_t)array->size[i], &array->count) ||
-            array->count > PTRDIFF_MAX / size) {
-            tell(error, "its header's shape overflows");
-            goto bad;
-        }
     given = length - (size_t)(c.end - (const char *)bytes);
     if (given != array->count * size) {
         char shape[NPY_SHAPE_MAX];
@@ -313,7 +321,26 @@ bad:
     return -1;
 }
 
-/* The whole file, whatever kind it is; NULL with a line in `error`. */
+/*
+ * How many bytes a file can have that begins with these, or 0 if it is none: what never ends, such
+ * as /dev/zero or a pipe, must not be read until memory is full.
+ */
+static size_t most_bytes(const unsigned char *bytes, size_t length)
+{
+    char error[NPY_ERROR_MAX];
+    struct cursor c = {.error = error};
+    struct layout layout = {0};
+    struct npy_array array = {0};
+
+    if (length < 6 || (!memcmp(bytes, "\x93NUMPY", 6) && length < HEADER_MAX + 12 &&
+                       find_header(bytes, length, &c)))
+        return SIZE_MAX; /* too early to say */
+    if (parse_header(bytes, length, &c, &array, &layout))
+        return 0;
+    return (size_t)(c.end - (const char *)bytes) + array.count * types[array.type].size;
+}
+
+/* The whole file, whatever kind it is, or enough to see what is wrong; NULL with a line in `error`. */
 static unsigned char *read_all(const char *path, size_t *length, char error[NPY_ERROR_MAX])
 {
     size_t room = 1 << 16, used = 0, got;
@@ -334,7 +361,7 @@ static unsigned char *read_all(const char *path, size_t *length, char error[NPY_
         bytes = more;
         got = fread(bytes + used, 1, room - used, f);
         used += got;
-    } while (used == room);
+    } while (used == room && used <= most_bytes(bytes, used));
     if (ferror(f)) {
         tell(error, "%s: %s", path, strerror(errno));
         goto bad;

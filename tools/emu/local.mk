@@ -1,96 +1,68 @@
 # libhipemu.so: the HIP functions on an emulator of the instruction set. Decoder, execution core,
-# loader and HIP surface are files of one library; they share emu_insn.h and emu_wave.h.
+# loader and HIP surface are files of one library; they share insn.h and wave.h.
 noinst_LTLIBRARIES += tools/emu/libemu.la
-tools_emu_libemu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/emu
+tools_emu_libemu_la_CPPFLAGS = $(AM_CPPFLAGS) $(emu_rooms)
 # Results must not depend on what the compiler fuses, nor on errno or traps.
 tools_emu_libemu_la_CFLAGS = $(AM_CFLAGS) -pthread -ffp-contract=off -fno-math-errno \
 	-fno-trapping-math -Wno-psabi
 tools_emu_libemu_la_LIBADD = -lm -lpthread
-tools_emu_libemu_la_SOURCES = \
-	tools/emu/emu_decode.c tools/emu/emu_decode.h \
-	tools/emu/emu_decode_mem.c \
-	tools/emu/emu_decode_scalar.c \
-	tools/emu/emu_decode_trapped.c \
-	tools/emu/emu_decode_vop.c \
-	tools/emu/emu_decode_vop3.c \
-	tools/emu/emu_disasm.c tools/emu/emu_disasm.h \
-	tools/emu/emu_disasm_mem.c \
-	tools/emu/emu_disasm_scalar.c \
-	tools/emu/emu_disasm_trapped.c \
-	tools/emu/emu_disasm_vector.c \
-	tools/emu/emu_dispatch.c \
-	tools/emu/emu_elf.c tools/emu/emu_elf.h \
-	tools/emu/emu_elf_bundle.c \
-	tools/emu/emu_elf_line.c \
-	tools/emu/emu_elf_note.c \
-	tools/emu/emu_exec.h \
-	tools/emu/emu_exec_bind.c \
-	tools/emu/emu_exec_cross.c \
-	tools/emu/emu_exec_dpp.c \
-	tools/emu/emu_exec_flow.c tools/emu/emu_exec_fork.c \
-	tools/emu/emu_exec_dense.h \
-	tools/emu/emu_exec_div.h tools/emu/emu_exec_lanes.h tools/emu/emu_exec_math.h \
-	tools/emu/emu_exec_modify.h tools/emu/emu_exec_partition.h \
-	tools/emu/emu_exec_rows.h tools/emu/emu_exec_trans.h \
-	tools/emu/emu_exec_prepare.c \
-	tools/emu/emu_exec_scalar.c \
-	tools/emu/emu_exec_table.c \
-	tools/emu/emu_exec_trig.c \
-	tools/emu/emu_exec_w32.c \
-	tools/emu/emu_exec_w32_v3.c \
-	tools/emu/emu_exec_w32_v4.c \
-	tools/emu/emu_exec_w64.c \
-	tools/emu/emu_exec_w64_v3.c \
-	tools/emu/emu_exec_w64_v4.c \
-	tools/emu/emu_hip.h \
-	tools/emu/emu_hip_counters.c \
-	tools/emu/emu_hip_device.c \
-	tools/emu/emu_hip_error.c \
-	tools/emu/emu_hip_fat.c \
-	tools/emu/emu_hip_graph.c \
-	tools/emu/emu_hip_memory.c \
-	tools/emu/emu_hip_module.c \
-	tools/emu/emu_hip_newer.h \
-	tools/emu/emu_hip_state.c \
-	tools/emu/emu_hip_stream.c \
-	tools/emu/emu_insn.h tools/emu/emu_wave.h \
-	tools/emu/emu_isa.c \
-	tools/emu/emu_matrix.c tools/emu/emu_matrix.h \
-	tools/emu/emu_matrix_base.c \
-	tools/emu/emu_matrix_fused.h tools/emu/emu_matrix_level.h \
-	tools/emu/emu_matrix_rules.h tools/emu/emu_matrix_types.h \
-	tools/emu/emu_matrix_v3.c tools/emu/emu_matrix_v4.c \
-	tools/emu/emu_matrix_wmma.c \
-	tools/emu/emu_mem.c tools/emu/emu_mem.h tools/emu/emu_mem_handlers.h \
-	tools/emu/emu_mem_addr.c \
-	tools/emu/emu_mem_atomic.c \
-	tools/emu/emu_mem_buffer.c \
-	tools/emu/emu_mem_count.c \
-	tools/emu/emu_mem_data.c \
-	tools/emu/emu_mem_dense.c tools/emu/emu_mem_dense.h \
-	tools/emu/emu_mem_format.c \
-	tools/emu/emu_mem_lds.c \
-	tools/emu/emu_mem_ops.h \
-	tools/emu/emu_mem_scalar.c \
-	tools/emu/emu_mem_table.c \
-	tools/emu/emu_run.c tools/emu/emu_run_arena.c \
-	tools/emu/emu_run_fault.c \
-	tools/emu/emu_run_mode.c \
-	tools/emu/emu_run_wave.c \
-	tools/emu/emu_strict.c tools/emu/emu_strict.h \
-	tools/emu/emu_strict_build.c \
-	tools/emu/emu_strict_global.c \
-	tools/emu/emu_strict_hazard.c tools/emu/emu_strict_hazard11.c \
-	tools/emu/emu_strict_lds.c \
-	tools/emu/emu_strict_matrix.c \
-	tools/emu/emu_strict_path.c \
-	tools/emu/emu_strict_race.c \
-	tools/emu/emu_strict_step.c \
-	tools/emu/emu_strict_wait.c \
-	tools/emu/isa_memory.def tools/emu/isa_scalar.def tools/emu/isa_trapped.def \
-	tools/emu/isa_vop.def tools/emu/isa_vop3.def \
-	tools/emu/sem_matrix.def tools/emu/sem_memory.def tools/emu/sem_poison.def \
-	tools/emu/sem_scalar.def tools/emu/sem_vector.def
+# One list a room, from the ground up; tests/rooms.txt says which may use which.
+emu_isa = tools/emu/isa/decode.c tools/emu/isa/decode_mem.c tools/emu/isa/decode_parts.h \
+	tools/emu/isa/decode_read.c tools/emu/isa/decode_read.h tools/emu/isa/decode_scalar.c \
+	tools/emu/isa/decode_trapped.c tools/emu/isa/decode_vop.c tools/emu/isa/decode_vop3.c \
+	tools/emu/isa/insn.h tools/emu/isa/isa.c tools/emu/isa/isa_flags.h tools/emu/isa/isa_memory.def \
+	tools/emu/isa/isa_scalar.def tools/emu/isa/isa_trapped.def tools/emu/isa/isa_vop.def \
+	tools/emu/isa/isa_vop3.def
+emu_disasm = tools/emu/disasm/disasm.c tools/emu/disasm/disasm_parts.h \
+	tools/emu/disasm/disasm_text.c tools/emu/disasm/disasm_text.h tools/emu/disasm/text_memory.c \
+	tools/emu/disasm/text_scalar.c tools/emu/disasm/text_trapped.c tools/emu/disasm/text_vector.c
+emu_object = tools/emu/object/code_object.h tools/emu/object/elf_file.c \
+	tools/emu/object/line_table.c tools/emu/object/metadata_note.c tools/emu/object/offload_bundle.c
+emu_memory = tools/emu/memory/device_block.h tools/emu/memory/memory_copy.c \
+	tools/emu/memory/memory_map.c tools/emu/memory/memory_map.h tools/emu/memory/memory_report.c \
+	tools/emu/memory/memory_report.h
+emu_wave = tools/emu/wave/fault_report.c tools/emu/wave/host_level.c tools/emu/wave/program.h \
+	tools/emu/wave/wave.h
+emu_arith = tools/emu/arith/division.h tools/emu/arith/lane_math.h tools/emu/arith/row_math.h \
+	tools/emu/arith/screen_partition.h tools/emu/arith/transcendental.h tools/emu/arith/trig_preop.c
+emu_exec = tools/emu/exec/cross_lane.c tools/emu/exec/dpp.c tools/emu/exec/float_mode.c \
+	tools/emu/exec/flow.c tools/emu/exec/fork.c tools/emu/exec/scalar.c tools/emu/exec/sem_scalar.def
+emu_vector = tools/emu/vector/dense_lanes.h tools/emu/vector/lanes.h tools/emu/vector/modifiers.h \
+	tools/emu/vector/sem_poison.def tools/emu/vector/sem_vector.def \
+	tools/emu/vector/source_modifiers.h tools/emu/vector/w32.c tools/emu/vector/w32_v3.c \
+	tools/emu/vector/w32_v4.c tools/emu/vector/w64.c tools/emu/vector/w64_v3.c \
+	tools/emu/vector/w64_v4.c
+emu_matrix = tools/emu/matrix/cut_sum.h tools/emu/matrix/fused_sum.h \
+	tools/emu/matrix/host_vectors.h tools/emu/matrix/matrix_ops.h tools/emu/matrix/mfma.c \
+	tools/emu/matrix/product.h tools/emu/matrix/product_base.c tools/emu/matrix/product_level.c \
+	tools/emu/matrix/product_v3.c tools/emu/matrix/product_v4.c tools/emu/matrix/sem_matrix.def \
+	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/wmma.c
+emu_access = tools/emu/access/access.h tools/emu/access/access_handlers.h \
+	tools/emu/access/access_table.c tools/emu/access/atomics.c tools/emu/access/buffers.c \
+	tools/emu/access/dense_access.c tools/emu/access/dense_access.h tools/emu/access/lane_addresses.c \
+	tools/emu/access/lds_exchange.c tools/emu/access/loads_stores.c tools/emu/access/scalar_memory.c \
+	tools/emu/access/sem_memory.def tools/emu/access/texel_formats.c tools/emu/access/transactions.c
+emu_prepare = tools/emu/prepare/bind.c tools/emu/prepare/builder.c tools/emu/prepare/operands.c \
+	tools/emu/prepare/operands.h tools/emu/prepare/prepare.c tools/emu/prepare/sem_table.c
+emu_strict = tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/strict/global_races.c \
+	tools/emu/strict/global_records.c tools/emu/strict/global_records.h \
+	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
+	tools/emu/strict/lds_log.c tools/emu/strict/lds_races.c tools/emu/strict/lds_visible.c \
+	tools/emu/strict/matrix_poison.c tools/emu/strict/pending.c tools/emu/strict/poison.c \
+	tools/emu/strict/rewrites.c tools/emu/strict/strict.h tools/emu/strict/strict_step.c \
+	tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
+emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/run_launch.c \
+	tools/emu/run/wave_start.c
+emu_hip = tools/emu/hip/captures.c tools/emu/hip/counters_file.c tools/emu/hip/devices.c \
+	tools/emu/hip/dispatch.c tools/emu/hip/error_names.c tools/emu/hip/fat_binary.c \
+	tools/emu/hip/functions.c tools/emu/hip/graph_nodes.c tools/emu/hip/graph_nodes.h \
+	tools/emu/hip/graphs.c tools/emu/hip/handles.c tools/emu/hip/handles.h \
+	tools/emu/hip/memory_calls.c tools/emu/hip/modules.c tools/emu/hip/newer_calls.h \
+	tools/emu/hip/operation.h tools/emu/hip/stream_order.c tools/emu/hip/streams.c \
+	tools/emu/hip/submit.c tools/emu/hip/transfers.c
+tools_emu_libemu_la_SOURCES = $(emu_isa) $(emu_disasm) $(emu_object) $(emu_memory) $(emu_wave) \
+	$(emu_arith) $(emu_exec) $(emu_vector) $(emu_matrix) $(emu_access) \
+	$(emu_prepare) $(emu_strict) $(emu_run) $(emu_hip)
 
 lib_LTLIBRARIES += tools/emu/libhipemu.la
 tools_emu_libhipemu_la_SOURCES =

@@ -1,11 +1,11 @@
 /* aothip-images: lists, verifies, takes apart, joins and thins out image directories. */
 #include "cli.h"
-#include "images_tree.h"
+#include "tree.h"
 
-#include "emu/emu_elf.h"
-#include "gen/gen_file.h"
+#include "code_object.h"
+#include "gen_file.h"
 #include "kernarg.h"
-#include "lib/bundle.h"
+#include "bundle.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Image directories as trees of files. A GPU's directory is copied under a name that no reader
  * looks at and then renamed; it is renamed away before it is removed.
  */
-#include "images_tree.h"
+#include "tree.h"
 
 #include "cli.h"
 

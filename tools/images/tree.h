@@ -5,7 +5,7 @@
 #ifndef AOTHIP_IMAGES_TREE_H
 #define AOTHIP_IMAGES_TREE_H
 
-#include "lib/store.h"
+#include "store.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* aothip-inspect: registers, memory and instruction counts of the kernels in code objects and
  * images. */
 #include "cli.h"
-#include "inspect_count.h"
+#include "key_loop.h"
 #include "inspect_file.h"
 
 #include <stdio.h>

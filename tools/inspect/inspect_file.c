@@ -2,8 +2,8 @@
 #include "inspect_file.h"
 
 #include "cli.h"
-#include "emu/emu_elf.h"
-#include "lib/store.h"
+#include "code_object.h"
+#include "store.h"
 
 #include <errno.h>
 #include <stdio.h>

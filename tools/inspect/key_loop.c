@@ -1,7 +1,7 @@
 /*
  * Instruction counts of a kernel and of its key loop.
  */
-#include "inspect_count.h"
+#include "key_loop.h"
 
 #include <stdio.h>
 #include <string.h>

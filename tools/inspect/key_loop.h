@@ -5,8 +5,8 @@
 #ifndef AOTHIP_INSPECT_COUNT_H
 #define AOTHIP_INSPECT_COUNT_H
 
-#include "emu/emu_elf.h"
-#include "emu/emu_insn.h"
+#include "code_object.h"
+#include "insn.h"
 
 /*
  * Every instruction is in exactly one class; the last four are marks that an instruction of some

@@ -16,10 +16,8 @@
  * that the large outputs of a causal mask's first rows do not excuse errors in its last ones.
  *
  * NaN and infinity: a row of o that sees NaN in q, k, bias or v must be NaN (in that channel, for
- * v). A row that sees an infinity may be anything. A row that sees neither must be as good as ever,
- * with one exception: a channel of v may be anything where a key that the row does not see is not
- * finite there, since 0 * NaN in a matrix product is NaN. Rows of k and v that belong to no
- * sequence have no effect at all.
+ * v). A row that sees an infinity may be anything. A row that sees neither must be as good as ever:
+ * what is masked, and rows of k and v that belong to no sequence, have no effect at all.
  */
 #ifndef AOTHIP_REF_H
 #define AOTHIP_REF_H
@@ -37,7 +35,10 @@ struct ref_interval {
 struct ref_interval ref_visible(const struct aothip_attn_fwd_params *params, int64_t m,
                                 int64_t seq_q, int64_t seq_k);
 
-/* Whether the matrix unit takes f16 subnormals (below 6.1e-5) for zero, as gfx90a's does. */
+/*
+ * Whether the matrix unit takes f16 subnormals (below 6.1e-5) for zero, as gfx90a's does. Those of
+ * q, k, v and of the forward pass's P are lost then; a backward pass keeps its own.
+ */
 enum ref_subnormals { REF_SUBNORMALS_KEPT, REF_SUBNORMALS_FLUSHED };
 enum ref_subnormals ref_subnormals_of(const char *target); /* "gfx942:sramecc+:xnack-" */
 

@@ -158,7 +158,7 @@ static void make_delta(struct pass *a)
         a->delta = ref_narrow(p, a->delta + ref_narrow(p, o * a->d_o[d]));
     }
     for (d = 0; d < p->dim_v; d++)
-        a->d_o[d] = ref_problem_operand(p, a->d_o[d]);
+        a->d_o[d] = ref_problem_lifted(p, a->d_o[d]);
 }
 
 /* dP = d_o V^T over the keys. */
@@ -201,10 +201,10 @@ static void one_key(struct pass *a, int64_t n)
     if (s->value[DALIBI])
         add(a, DALIBI, (f->alibi_stride ? h->seq.b * p->heads_q : 0) + h->h, -ds * distance,
             size * distance);
-    weight = ref_problem_operand(p, weight * factor);
+    weight = ref_problem_lifted(p, weight * factor);
     if (s->value[DV])
         add_row(a, DV, key_row(a, n), weight, weight, a->d_o);
-    dx = ref_narrow(p, ref_problem_operand(p, dx) * (double)f->scale);
+    dx = ref_narrow(p, ref_problem_lifted(p, dx) * (double)f->scale);
     size *= (double)f->scale;
     if (s->value[DQ])
         add_row(a, DQ, a->row, dx, size, h->k + n * p->dim_qk);

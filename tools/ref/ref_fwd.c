@@ -52,10 +52,9 @@ static enum ref_kind channel_kind(const struct ref_problem *p, const struct ref_
 
     for (n = 0; n < h->seq.seq_k; n++) {
         double v = h->v[n * p->dim_v + d];
-        int seen = n >= h->lo && n < h->hi && h->s[n] > -INFINITY && h->kept[n];
-        if (isfinite(v))
+        if (isfinite(v) || n < h->lo || n >= h->hi || h->s[n] == -INFINITY)
             continue;
-        if (isnan(v) && seen && h->p[n] > 1e-3)
+        if (isnan(v) && h->kept[n] && h->p[n] > 1e-3)
             return REF_NAN;
         kind = REF_INFINITE;
     }

@@ -127,6 +127,12 @@ void ref_head_read(const struct ref_problem *p, const struct ref_seq *seq, int64
     h->seq = *seq;
     h->h = hq;
     for (n = 0; n < seq->seq_k; n++) {
+        if (!ref_problem_key_exists(p, seq, n)) {
+            memset(h->k + n * p->dim_qk, 0, (size_t)p->dim_qk * sizeof(*h->k));
+            memset(h->v + n * p->dim_v, 0, (size_t)p->dim_v * sizeof(*h->v));
+            h->k_kind[n] = h->v_kind[n] = REF_FINITE;
+            continue;
+        }
         ref_problem_read_k(p, seq, hk, n, h->k + n * p->dim_qk);
         ref_problem_read_v(p, seq, hk, n, h->v + n * p->dim_v);
         h->k_kind[n] = (unsigned char)kind_of(h->k + n * p->dim_qk, p->dim_qk);
@@ -192,7 +198,8 @@ static void make_scores(const struct ref_problem *p, struct ref_head *h)
         for (n = h->lo; n < h->hi; n++)
             h->s[n] = ref_narrow(p, h->s[n] + ref_narrow(p, h->q[d] * h->kt[d * keys + n]));
     for (n = h->lo; n < h->hi; n++) {
-        if (f->keep.data && at_score(&f->keep, h, n) == 0) {
+        if ((f->keep.data && at_score(&f->keep, h, n) == 0) ||
+            !ref_problem_key_exists(p, &h->seq, n)) {
             h->s[n] = -INFINITY;
             h->magnitude[n] = h->capped[n] = 0;
             continue;

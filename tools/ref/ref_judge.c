@@ -249,7 +249,9 @@ static int judge_cache(const struct ref_problem *p, const struct cache *c, struc
     for (b = 0; b < p->batch && value && allowed; b++) {
         ref_problem_seq(p, b, &seq);
         for (h = 0; h < p->heads_k; h++)
-            for (n = seq.old; n < seq.seq_k; n++) {
+            for (n = seq.old; n < seq.grown; n++) {
+                if (!ref_problem_key_exists(p, &seq, n))
+                    continue;
                 i = ref_problem_key_offset(p, &seq, c->before, h, n);
                 c->read(p, &seq, h, n, c->row);
                 for (d = 0; d < dims; d++) {

@@ -133,11 +133,31 @@ static void locate(const struct ref_problem *p, const struct aothip_seqs *s, int
         *start = index_at(p, s->starts, b);
     else if (s->packed && s->cumulative)
         *start = index_at(p, s->cumulative, b);
+    *length = *length < 0 ? 0 : *length > limit ? limit : *length;
     *length += extra;
-    if (*length > limit - *start)
-        *length = limit - *start;
-    if (*length < 0 || *start < 0)
+    if (*start < 0 || *start > limit)
         *length = 0;
+    else if (*length > limit - *start)
+        *length = limit - *start;
+}
+
+/* Keys that a bias or mask has room for. */
+static int64_t room(const struct aothip_tensor *t)
+{
+    return has(t) && t->size[3] != 1 ? t->size[3] : INT64_MAX;
+}
+
+static int entry_exists(const struct ref_problem *p, int64_t entry)
+{
+    return entry >= 0 && entry < p->params->k.size[0];
+}
+
+int ref_problem_key_exists(const struct ref_problem *p, const struct ref_seq *seq, int64_t n)
+{
+    const struct aothip_attn_fwd_params *f = p->params;
+    const int32_t *row = f->block_table + (f->block_table ? seq->b * f->block_table_stride : 0);
+
+    return entry_exists(p, f->block_table ? row[n / f->k.size[2]] : seq->k_entry);
 }
 
 void ref_problem_seq(const struct ref_problem *p, int64_t b, struct ref_seq *seq)
@@ -150,7 +170,14 @@ void ref_problem_seq(const struct ref_problem *p, int64_t b, struct ref_seq *seq
     seq->k_entry = f->batch_index ? f->batch_index[b] : f->k_seqs.packed ? 0 : b;
     locate(p, &f->q_seqs, b, f->q.size[2], f->q.size[2], 0, &seq->q_start, &seq->seq_q);
     locate(p, &f->k_seqs, b, whole, limit, 0, &seq->k_start, &seq->old);
-    locate(p, &f->k_seqs, b, whole, limit, p->seq_new, &seq->k_start, &seq->seq_k);
+    locate(p, &f->k_seqs, b, whole, limit, p->seq_new, &seq->k_start, &seq->grown);
+    seq->seq_k = seq->grown;
+    if (seq->seq_k > room(&f->bias))
+        seq->seq_k = room(&f->bias);
+    if (seq->seq_k > room(&f->keep))
+        seq->seq_k = room(&f->keep);
+    if (f->batch_index && !entry_exists(p, seq->k_entry))
+        seq->seq_k = 0;
     seq->rows = seq->seq_q < p->rows ? seq->seq_q : p->rows;
 }
 
@@ -199,14 +226,16 @@ int64_t ref_problem_key_offset(const struct ref_problem *p, const struct ref_seq
     return ref_offset(t, f->block_table[seq->b * f->block_table_stride + n / page], h, n % page, 0);
 }
 
+double ref_problem_lifted(const struct ref_problem *p, double value)
+{
+    return p->precision == REF_EXACT ? value : ref_round(value, p->params->q.dtype);
+}
+
 double ref_problem_operand(const struct ref_problem *p, double value)
 {
-    int dtype = p->params->q.dtype;
-
-    if (p->precision == REF_EXACT)
-        return value;
-    value = ref_round(value, dtype);
-    if (p->subnormals == REF_SUBNORMALS_FLUSHED && dtype == AOTHIP_F16 && fabs(value) < 0x1p-14)
+    value = ref_problem_lifted(p, value);
+    if (p->precision != REF_EXACT && p->subnormals == REF_SUBNORMALS_FLUSHED &&
+        p->params->q.dtype == AOTHIP_F16 && fabs(value) < 0x1p-14)
         return 0;
     return value;
 }

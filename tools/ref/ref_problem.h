@@ -32,9 +32,12 @@ struct ref_seq {
     int64_t rows;             /* rows that are computed: seq_q, or problem.rows if that is less */
     int64_t q_entry, q_start; /* row m is row q_start + m of this batch entry */
     int64_t k_entry, k_start; /* without block_table */
-    int64_t old;              /* rows before k_new */
+    int64_t old, grown;       /* rows of the cache before k_new, and with it */
 };
 void ref_problem_seq(const struct ref_problem *p, int64_t b, struct ref_seq *seq);
+
+/* Whether row n of k and v lies in a page, or a batch entry, that the tensors have. */
+int ref_problem_key_exists(const struct ref_problem *p, const struct ref_seq *seq, int64_t n);
 
 /* Index of row m's lse in the caller's array, or -1 where it has none. */
 int64_t ref_problem_lse_at(const struct ref_problem *p, const struct ref_seq *seq, int64_t h,
@@ -60,6 +63,8 @@ static inline double ref_narrow(const struct ref_problem *p, double value)
 
 /* An operand of a matrix product in the I/O type: rounded to it, and perhaps flushed. */
 double ref_problem_operand(const struct ref_problem *p, double value);
+/* One that a kernel lifts out of the subnormals: dO, and the P and dS of a backward pass. */
+double ref_problem_lifted(const struct ref_problem *p, double value);
 
 /* count doubles, a multiple of another count; NULL if that is no memory's size. */
 double *ref_new_doubles(int64_t a, int64_t b);

@@ -1,5 +1,5 @@
 /* Reads a captured launch: capture.json and the files it names. */
-#include "replay_read.h"
+#include "recording.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A captured launch as it lies on disk (lib/capture.h), read and checked. */
+/* A captured launch as it lies on disk (lib/launch/capture.h), read and checked. */
 #ifndef AOTHIP_REPLAY_READ_H
 #define AOTHIP_REPLAY_READ_H
 

@@ -2,7 +2,7 @@
 #include "cli.h"
 #include "device.h"
 #include "half.h"
-#include "replay_read.h"
+#include "recording.h"
 
 #include <math.h>
 #include <stdbool.h>

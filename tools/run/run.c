@@ -1,5 +1,5 @@
 /* aothip-run: attention, forward and backward, on tensors from NumPy files. */
-#include "run.h"
+#include "run_job.h"
 
 #include <errno.h>
 #include <math.h>

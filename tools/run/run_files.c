@@ -1,5 +1,5 @@
 /* The files of aothip-run: reading tensors, checking that they fit, writing outputs. */
-#include "run.h"
+#include "run_job.h"
 
 #include <math.h>
 #include <stdlib.h>

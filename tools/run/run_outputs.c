@@ -1,5 +1,5 @@
 /* What beside q, k and v goes into a problem of aothip-run: bias, slopes, sinks, sequences, lse. */
-#include "run.h"
+#include "run_job.h"
 
 #include <math.h>
 #include <stdlib.h>

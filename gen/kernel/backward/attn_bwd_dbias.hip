@@ -6,13 +6,13 @@
  * x % dbias_heads, key tile x / dbias_heads % tiles, query tile x / dbias_heads / tiles, where
  * tiles = ceil(dbias_keys / TILE_K). It adds up dS of that tile in all sequences and heads that
  * share it; where rows or keys share an element, dS of all tiles of rows or keys, and in the end
- * the rows or keys of the sum. In f32 a thread has one element after the other.
+ * the rows or keys of the sum. In f32 a thread has elements of dS, one after the other.
  */
 #if KERNEL_DTYPE == 1
-#include "attn_bwd_element.h"
+#include "gradient_element.h"
 #else
 #define SUMS_ELEMENTS 1
-#include "attn_bwd_queries.h"
+#include "query_walk.h"
 #endif
 
 /* first .. end - 1 of one dimension: all of it where dB has size 1, else number `at`. */
@@ -51,30 +51,70 @@ DEVICE void store_dbias(const struct part &part, int row, int key, float value)
 
 #if KERNEL_DTYPE == 1
 
-/* One element, counted within the part. */
+/*
+ * Threads side by side have keys side by side; what is beyond a line of keys is another row. A sum
+ * over rows or keys is shared out to the threads that would have them, LINES or TILE_K apart, and
+ * added up at the end.
+ */
+enum { LINES = THREADS / KERNEL_TILE_K, ROUNDS = KERNEL_TILE_Q / LINES };
+
+static_assert(KERNEL_TILE_K % KERNEL_WAVE == 0 && ROUNDS * LINES == KERNEL_TILE_Q,
+              "a wave has one row, a thread one key");
+
+static SHARED float partial[LINES][KERNEL_TILE_K];
+
+/* A thread's sum, for row `row` and key `key` of dB or as far as it has part in them. */
 struct sums {
-    int row, key;
+    int row, key; /* the row is uniform */
     float x;
 };
 
-DEVICE void add_place(struct sums &to, const struct part &part, const struct place &p)
+DEVICE void add_place(struct sums &to, const struct part &, const struct place &p)
 {
-    struct span rows =
-        span_of(part.tile_q * KERNEL_TILE_Q + to.row, args_here().dbias_rows, p.sequence.seq_q);
+    const bool all_rows = args_here().dbias_rows == 1, all_keys = args_here().dbias_keys == 1;
+    const int end = p.sequence.seq_q;
 #pragma unroll 1
-    for (int m = rows.first; m < rows.end; m++) {
-        struct span keys =
-            span_of(part.tile_k * KERNEL_TILE_K + to.key, args_here().dbias_keys, p.sequence.seq_k);
+    for (int m = to.row; m < end; m += LINES) {
+        const struct key_range seen = keys_of_row(p.sequence, m);
+        const int last = all_keys ? seen.last : to.key;
 #pragma unroll 1
-        for (int n = keys.first; n < keys.end; n++)
+        for (int n = all_keys ? seen.first + to.key : to.key; n <= last; n += KERNEL_TILE_K)
             to.x += weights_of<OF_TERMS>(p, m, n).d;
+        if (!all_rows)
+            break;
     }
+}
+
+/* What the threads have of the rows or keys that dB sums up, in those of its first row or key. */
+DEVICE float sum_up(float x)
+{
+    const u32 line = wave_id() * KERNEL_WAVE / KERNEL_TILE_K, key = thread_id() % KERNEL_TILE_K;
+    const bool all_rows = args_here().dbias_rows == 1, all_keys = args_here().dbias_keys == 1;
+    if (!all_rows && !all_keys)
+        return x;
+    partial[line][key] = x;
+    lds_barrier();
+    if (all_keys)
+#pragma unroll 1
+        for (u32 apart = KERNEL_TILE_K / 2; apart > 0; apart /= 2) {
+            if (key < apart)
+                partial[line][key] += partial[line][key + apart];
+            lds_barrier();
+        }
+    x = partial[line][key];
+    if (all_rows)
+#pragma unroll 1
+        for (u32 other = 1; other < LINES; other++)
+            x += partial[(line + other) % LINES][key];
+    lds_barrier();
+    return x;
 }
 
 #else
 
 static_assert(sizeof(row_tile) >= KERNEL_TILE_Q * KERNEL_TILE_K * 4, "sums fit there");
 static_assert(KERNEL_DIM > 128, "the walk unrolls blocks");
+static_assert(KERNEL_TILE_K == 32, "sums of a row have a bank each");
 
 /* dS of the wave's rows and the tile's keys. */
 struct sums {
@@ -103,10 +143,13 @@ DEVICE void add_place(struct sums &to, const struct part &part, const struct pla
     }
 }
 
-/* Where the sum of row `row` and key `key` lies in LDS: rows side by side do not meet in a bank. */
+/*
+ * Where the sum of row `row` and key `key` lies in LDS: in different banks for 32 rows side by
+ * side, and for two keys side by side of 16 rows, which is what a wave32 stores at a time.
+ */
 DEVICE float *sum_at(int row, int key)
 {
-    return (float *)row_tile[0] + row * KERNEL_TILE_K + (key ^ row % KERNEL_TILE_K);
+    return (float *)row_tile[0] + row * KERNEL_TILE_K + (key ^ (row % 16 * 2 + row / 16 % 2));
 }
 
 DEVICE void store_sums(const struct sums &from, const struct part &part)
@@ -157,25 +200,30 @@ DEVICE void add_places(struct sums &to, const struct part &part)
     }
 }
 
+#if KERNEL_DTYPE == 1
 DEVICE void compute_dbias(const struct part &part)
 {
-#if KERNEL_DTYPE == 1
-    const int rows = args_here().dbias_rows - part.tile_q * KERNEL_TILE_Q;
-    const int keys = args_here().dbias_keys - part.tile_k * KERNEL_TILE_K;
+    const int line = (int)(wave_id() * KERNEL_WAVE / KERNEL_TILE_K);
+    const int key = (int)thread_id() % KERNEL_TILE_K;
+    const int first = part.tile_q * KERNEL_TILE_Q;
+    int rounds = (args_here().dbias_rows - first + LINES - 1) / LINES;
+    rounds = rounds < ROUNDS ? rounds : ROUNDS;
 #pragma unroll 1
-    for (int at = (int)thread_id(); at < KERNEL_TILE_Q * KERNEL_TILE_K; at += THREADS) {
-        struct sums sums = {at / KERNEL_TILE_K, at % KERNEL_TILE_K, 0};
-        if (sums.row >= rows || sums.key >= keys)
-            continue;
+    for (int round = 0; round < rounds; round++) {
+        const int row = round * LINES + line;
+        struct sums sums = {first + row, part.tile_k * KERNEL_TILE_K + key, 0};
         add_places(sums, part);
-        store_dbias(part, sums.row, sums.key, sums.x);
+        store_dbias(part, row, key, sum_up(sums.x));
     }
+}
 #else
+DEVICE void compute_dbias(const struct part &part)
+{
     struct sums sums = {};
     add_places(sums, part);
     store_sums(sums, part);
-#endif
 }
+#endif
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void

@@ -4,7 +4,7 @@
  * A workgroup computes TILE_Q rows of one head. LANES lanes share a row and are summed up by
  * halving, so the order is fixed.
  */
-#include "attn_bwd_rows.h"
+#include "gradient_rows.h"
 
 enum {
     LANES = THREADS / KERNEL_TILE_Q,
@@ -73,5 +73,6 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     kernarg_i64 at = place.first + row * place.step;
     if (row < p.sequence.seq_q && thread_id() % LANES == 0 &&
         (kernarg_u64)at < (kernarg_u64)place.size)
-        ((GLOBAL float *)args.delta)[at] = sum;
+        ((GLOBAL float *)args.delta)[at] =
+            keep_delta(sum, ((const GLOBAL float *)args.lse)[at] * lse_unit_of(a, LSE_NATURAL));
 }

@@ -1,5 +1,5 @@
 /*
- * Backward attention, the gradient of Q:  dQ = scale * dS K   (attn_bwd_walk.h has the rest)
+ * Backward attention, the gradient of Q:  dQ = scale * dS K   (stream_walk.h has the rest)
  *
  *     Q (seq_q, dim_qk)   K (seq_k, dim_qk)   V (seq_k, dim_v)   dO (seq_q, dim_v)
  *
@@ -7,10 +7,23 @@
  */
 #if KERNEL_DTYPE == 1
 #define OWNS_KEYS 0
-#include "attn_bwd_f32.h"
+#include "gradient_f32.h"
 #else
 #define SUMS_ELEMENTS 0
-#include "attn_bwd_queries.h"
+#include "query_walk.h"
+
+/* Whether the wave's columns ask for the wide form: see WIDE_LSE. Then makes lse natural. */
+DEVICE bool turn_wide(struct column &column, const struct place &p)
+{
+    const float size = __builtin_fabsf(column.lse);
+    if (LSE_USUAL == LSE_NATURAL || !in_any_lane(size > WIDE_LSE && size < __builtin_inff()))
+        return false;
+    const struct attn_bwd_args &args = args_here();
+    struct vector_place vectors = vector_of(args.problem, p);
+    vectors.lse_unit = lse_unit_of(args.problem, LSE_NATURAL);
+    column.lse = lse_at(args, vectors, column.index, p.sequence.seq_q);
+    return true;
+}
 
 DEVICE void compute_dq(const struct job &job)
 {
@@ -18,18 +31,22 @@ DEVICE void compute_dq(const struct job &job)
     struct stream stream = stream_of(p);
     struct walk walk = plan_walk(p.sequence, job.first_row, job.end_row - 1);
     struct column column = column_of(job);
-    struct context context = context_of(args_here().problem, p);
-    struct owned y = owned_of(job);
+    struct owned y = owned_of(job, column);
+    const bool wide = turn_wide(column, p);
     const int wanted = KERNEL_DIM <= SLAB ? 1 : (args_here().problem.dim_qk + SLAB - 1) / SLAB;
 #pragma unroll 1
     for (int slab = 0; slab < wanted; slab++) {
         struct results r = {};
         rewind(stream, walk.begin, p.sequence.seq_k);
-        if (walk.begin < walk.end)
-            walk_stream<OF_PRODUCT>(r, y, stream, context, column, walk, slab);
+        if (walk.begin < walk.end && !wide)
+            walk_stream<OF_PRODUCT>(r, y, stream, context_of(args_here().problem, p), column, walk,
+                                    slab);
+        else if (walk.begin < walk.end)
+            walk_stream<OF_PRODUCT, LSE_NATURAL>(
+                r, y, stream, context_of(args_here().problem, p, LSE_NATURAL), column, walk, slab);
         const struct attn_bwd_args &now = args_here();
         struct rows dq = dq_rows(now, p);
-        store_result(r.r[0], now.problem.scale, dq, view_of(dq, y.first, y.end), slab);
+        store_result(r.r[0], now.problem.scale * lowered(y), dq, view_of(dq, y.first, y.end), slab);
     }
 }
 
@@ -45,9 +62,9 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
 
     if (entry >= (u32)a.batch)
         return;
-    u32 before = uniform(x / (u32)a.heads_q);
-    const struct place p = place_of(a, (int)entry, (int)(x - before * (u32)a.heads_q));
-    const int first = (int)(tiles - 1 - before) * KERNEL_TILE_Q;
+    const struct deal deal = deal_queries(&a, x);
+    const struct place p = {promised_sequence(a, (int)entry), (int)deal.part, (int)deal.kv_head};
+    const int first = (int)(tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     if (first < p.sequence.seq_q)
         compute_dq(job_of(p, first));
 }

@@ -8,10 +8,10 @@
  * slopes (stride 0), that of sequence 0 sums over all of them. The order of all sums is fixed.
  */
 #if KERNEL_DTYPE == 1
-#include "attn_bwd_element.h"
+#include "gradient_element.h"
 #else
 #define SUMS_ELEMENTS 1
-#include "attn_bwd_queries.h"
+#include "query_walk.h"
 #endif
 
 static SHARED float partial[THREADS];
@@ -35,7 +35,7 @@ DEVICE float sum_up(float x)
 
 DEVICE float dsink_of(int head)
 {
-    const float sink2 = ((const GLOBAL float *)args_here().problem.sinks)[head] * LOG2_E;
+    const float sink = ((const GLOBAL float *)args_here().problem.sinks)[head];
     const int batch = args_here().problem.batch;
     float sum = 0;
 #pragma unroll 1
@@ -45,7 +45,7 @@ DEVICE float dsink_of(int head)
         const struct vector_place vectors = vector_of(args.problem, p);
 #pragma unroll 1
         for (int m = (int)thread_id(); m < p.sequence.seq_q; m += THREADS)
-            sum -= __builtin_amdgcn_exp2f(sink2 - lse2_at(args, vectors, m, p.sequence.seq_q)) *
+            sum -= weight_of(sink, lse_at(args, vectors, m, p.sequence.seq_q)) *
                    delta_at(args, vectors, m, p.sequence.seq_q);
     }
     return sum_up(sum);

@@ -6,7 +6,8 @@
 #ifndef AOTHIP_ATTN_BWD_BLOCK_H
 #define AOTHIP_ATTN_BWD_BLOCK_H
 
-#include "attn_bwd_score.h"
+#include "gradient_lift.h"
+#include "gradient_score.h"
 #include "mma.h"
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
@@ -18,11 +19,13 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
  */
 #define OWNED_AGAIN (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM == 128 && !KERNEL_UNALIGNED)
 
+#define COMPUTED_ANEW (KERNEL_UNALIGNED || OWNED_AGAIN) /* see stay_here() */
+
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
 #define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
 
 #if OWNS_KEYS
-static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse2, delta */
+static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
 #endif
 
 /* Place of row `row` in row_vector: a lane's rows of a block one after another. */
@@ -37,7 +40,7 @@ DEVICE u32 vector_slot(u32 row)
  */
 DEVICE u32 stay_here(u32 x)
 {
-    if (KERNEL_UNALIGNED || OWNED_AGAIN)
+    if (COMPUTED_ANEW)
         asm volatile("" : "+v"(x));
     return x;
 }
@@ -105,29 +108,44 @@ struct column {
     struct row_interval full; /* rows that all columns of the wave see. Uniform */
     struct row_interval any;  /* rows that some column of the wave sees. Uniform */
 #if !OWNS_KEYS
-    float lse2, delta;
+    float lse, delta;
+#endif
+#if LIFTS
+    float raise = 0; /* is added to the exponents of P where lse is natural */
 #endif
 };
+
+DEVICE float raise_of(const struct column &column)
+{
+#if LIFTS
+    return column.raise;
+#else
+    (void)column;
+    return 0;
+#endif
+}
 
 /* Everything that turns S and dP of one head into P~ and dS. Uniform. */
 struct context {
 #if KERNEL_SCORE
     struct place place;
 #else
-    float factor; /* scale * log2(e), not 0: the smallest number does to a score what 0 would */
+    float factor; /* scale, or that * log2(e); not 0: the smallest number does what 0 would */
     float masked; /* a score that gives P = 0 */
 #endif
 };
 
-DEVICE struct context context_of(const struct attn_problem &a, const struct place &p)
+DEVICE struct context context_of(const struct attn_problem &a, const struct place &p,
+                                 enum lse_form form = LSE_USUAL)
 {
     struct context c = {};
 #if KERNEL_SCORE
     (void)a;
+    (void)form;
     c.place = p;
 #else
     (void)p;
-    c.factor = a.scale * LOG2_E;
+    c.factor = form == LSE_BASE2 ? a.scale * LOG2_E : a.scale;
     if (__builtin_fabsf(c.factor) < 0x1p-149f)
         c.factor = 0x1p-149f;
     c.masked = c.factor > 0 ? -__builtin_inff() : __builtin_inff();
@@ -210,7 +228,7 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
 
 /* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
  * `row`. */
-template <enum gradient of>
+template <enum gradient of, enum lse_form>
 DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
                                 const struct column &column, int row, int block)
 {
@@ -220,13 +238,13 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
     const int own = (int)stay_here((u32)column.index);
     const int index = own < last_column ? own : last_column;
 #if OWNS_KEYS
-    const block_acc lse2 = row_values(0, block), delta = row_values(1, block);
+    const block_acc lse = row_values(0, block), delta = row_values(1, block);
 #else
-    const block_acc lse2 = column.lse2, delta = column.delta;
+    const block_acc lse = column.lse, delta = column.delta;
     (void)block;
 #endif
     differentiate<of, ACC>(
-        s, dp, lse2, delta, context.place,
+        s, dp, lse, delta, raise_of(column), context.place,
         [&](int i) {
             int r = row + (int)acc_row(i);
             r = r < last ? r : last;
@@ -244,8 +262,17 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 
 #else
 
+/* Of natural scores and lse; see weight_of(). The scores are rounded as lse was. */
+DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 lse, float raise)
+{
+    asm("" : "+v"(scores));
+    f32x2 less = scores - lse;
+    less = f32x2{less.x > 0 ? 0 : less.x, less.y > 0 ? 0 : less.y};
+    return LIFTS ? less * LOG2_E + raise : less * LOG2_E;
+}
+
 /* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
-template <enum gradient of>
+template <enum gradient of, enum lse_form form>
 DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
                                 const struct column &column, int row, int block)
 {
@@ -255,15 +282,16 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
         for (int i = 0; i < ACC; i++)
             s[i] = sees(column, row, i) ? s[i] : context.masked;
 #if OWNS_KEYS
-    const block_acc lse2 = row_values(0, block);
+    const block_acc lse = row_values(0, block);
 #else
-    const block_acc lse2 = column.lse2;
+    const block_acc lse = column.lse;
     (void)block;
 #endif
 #pragma unroll
     for (int i = 0; i < ACC; i += 2) { /* pairs: wave64 hardware has instructions for them */
-        f32x2 x = {s[i], s[i + 1]}, y = {dp[i], dp[i + 1]}, l = {lse2[i], lse2[i + 1]};
-        x = __builtin_elementwise_fma(x, f32x2(context.factor), -l);
+        f32x2 x = {s[i], s[i + 1]}, y = {dp[i], dp[i + 1]}, l = {lse[i], lse[i + 1]};
+        x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, f32x2(context.factor), -l)
+                              : wide_exponents(x * context.factor, l, raise_of(column));
         x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
 #if !DELTA_FIRST
         y -= f32x2(column.delta);

@@ -5,8 +5,8 @@
 #ifndef AOTHIP_ATTN_BWD_ELEMENT_H
 #define AOTHIP_ATTN_BWD_ELEMENT_H
 
-#include "attn_bwd_rows.h"
-#include "attn_bwd_score.h"
+#include "gradient_rows.h"
+#include "gradient_score.h"
 
 /* The keys that row `row` sees: first .. last. */
 struct key_range {
@@ -58,15 +58,15 @@ DEVICE struct weights weights_of(const struct place &p, int row, int key)
     struct key_range keys = keys_of_row(q, row);
     if (key < keys.first || key > keys.last)
         return none;
-    one s, dp, lse2, delta;
+    one s, dp, lse, delta;
     s.x = dot_of(q_rows(args_here(), p), row, k_rows(args_here(), p), key);
     dp.x = dot_of(do_rows(args_here(), p), row, v_rows(args_here(), p), key);
     const struct attn_bwd_args &args = args_here();
     const struct vector_place vectors = vector_of(args.problem, p);
-    lse2.x = lse2_at(args, vectors, row, q.seq_q);
+    lse.x = lse_at(args, vectors, row, q.seq_q);
     delta.x = delta_at(args, vectors, row, q.seq_q);
     differentiate<of, 1>(
-        s, dp, lse2, delta, p, [&](int) { return element{row, key}; }, [](int) { return true; },
+        s, dp, lse, delta, 0, p, [&](int) { return element{row, key}; }, [](int) { return true; },
         [&](const struct dropout &d) { return kept_quad(d, row, (u32)key / 4) >> (key % 4) & 1; });
     return {s.x, dp.x};
 }

@@ -11,7 +11,7 @@
 #ifndef AOTHIP_ATTN_BWD_F32_H
 #define AOTHIP_ATTN_BWD_F32_H
 
-#include "attn_bwd_element.h"
+#include "gradient_element.h"
 
 enum {
     OWNED_ROWS = OWNS_KEYS ? KERNEL_TILE_K : KERNEL_TILE_Q,
@@ -104,15 +104,17 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     const struct attn_problem &a = args.problem;
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
-    u32 x = __builtin_amdgcn_workgroup_id_x(), heads = (u32)(OWNS_KEYS ? a.heads_k : a.heads_q);
+    u32 x = __builtin_amdgcn_workgroup_id_x();
 
     if (entry >= (u32)a.batch)
         return;
-    u32 tile = uniform(x / heads), head = x - tile * heads;
-    if (!OWNS_KEYS)
-        tile = ((u32)a.seq_q + OWNED_ROWS - 1) / OWNED_ROWS - 1 - tile;
-    const struct place p = place_of(a, (int)entry, (int)(OWNS_KEYS ? head * (u32)a.group : head));
-    int first = (int)(tile * OWNED_ROWS + wave_id() * ROWS);
+    const struct deal deal = OWNS_KEYS ? deal_keys(&a, x) : deal_queries(&a, x);
+    const u32 tiles = ((u32)a.seq_q + OWNED_ROWS - 1) / OWNED_ROWS;
+    const struct place p = {promised_sequence(a, (int)entry),
+                            (int)(OWNS_KEYS ? deal.kv_head * (u32)a.group : deal.part),
+                            (int)deal.kv_head};
+    int first =
+        (int)((OWNS_KEYS ? deal.tile : tiles - 1 - deal.tile) * OWNED_ROWS + wave_id() * ROWS);
     int end = smaller(first + ROWS, OWNS_KEYS ? p.sequence.seq_k : p.sequence.seq_q);
 #pragma unroll 1
     for (int row = first; row < end; row++)

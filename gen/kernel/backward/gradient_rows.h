@@ -9,6 +9,7 @@
 #ifndef AOTHIP_ATTN_BWD_ROWS_H
 #define AOTHIP_ATTN_BWD_ROWS_H
 
+#include "deal.h"
 #include "sequence.h"
 #include "tile.h"
 
@@ -192,8 +193,16 @@ DEVICE u32x4 load_chunk_at(__amdgpu_buffer_rsrc_t buffer, u32 offset, u32 step)
     return __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)(offset + step), 0, 0);
 }
 
-DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x, u32 row,
-                             u32 channel, u32x2 half)
+/* A chunk, or half of one. */
+DEVICE void store_chunk(const struct rows_view &view, const struct rows &x, u32 row, u32 channel,
+                        u32x4 chunk)
+{
+    __builtin_amdgcn_raw_buffer_store_b128(chunk, describe(view, x),
+                                           (int)offset_of(x, row, channel), 0, 0);
+}
+
+DEVICE void store_chunk(const struct rows_view &view, const struct rows &x, u32 row, u32 channel,
+                        u32x2 half)
 {
     __builtin_amdgcn_raw_buffer_store_b64(half, describe(view, x), (int)offset_of(x, row, channel),
                                           0, 0);
@@ -231,8 +240,9 @@ DEVICE void load_chunks(u32x4 (&to)[count], const struct rows_view &view, const 
         to[i] = load_one_chunk(view, x, row + i, channel);
 }
 
-DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x, u32 row,
-                             u32 channel, u32x2 half)
+/* A chunk, or half of one. */
+DEVICE void store_chunk(const struct rows_view &view, const struct rows &x, u32 row, u32 channel,
+                        u32x2 half)
 {
     GLOBAL char *at = (GLOBAL char *)view.first + row * x.pitch + channel * 2;
     int size = (int)row < view.count ? x.dim - (int)channel : 0;
@@ -246,6 +256,13 @@ DEVICE void store_half_chunk(const struct rows_view &view, const struct rows &x,
         ((GLOBAL u16 *)at)[i] = (u16)half.x;
         half = u32x2{__builtin_amdgcn_alignbit(half.y, half.x, 16), half.y >> 16};
     }
+}
+
+DEVICE void store_chunk(const struct rows_view &view, const struct rows &x, u32 row, u32 channel,
+                        u32x4 chunk)
+{
+    store_chunk(view, x, row, channel, chunk.lo);
+    store_chunk(view, x, row, channel + 4, chunk.hi);
 }
 
 #endif
@@ -272,10 +289,43 @@ DEVICE float element_at(const struct rows &x, int row, int channel)
 #endif
 }
 
+/*
+ * Where all scores of a row are as large as WIDE_LSE, exponents of 2 made of its scores and of its
+ * lse are rounded apart. The kernels without score features, which subtract such ones, then turn to
+ * the wide form, a walk that subtracts natural ones. They learn of it by delta, which is NaN in
+ * such rows: delta in 22 bits behind WIDE_DELTA. Those with score features always subtract natural
+ * ones.
+ */
+#define WIDE_LSE 0x1p20f
+#define WIDE_DELTA 0xffc00000u
+enum lse_form { LSE_BASE2, LSE_NATURAL };
+#define LSE_USUAL (KERNEL_SCORE ? LSE_NATURAL : LSE_BASE2)
+
+DEVICE float lse_unit_of(const struct attn_problem &a, enum lse_form form)
+{
+    float unit = (form == LSE_BASE2 ? LOG2_E : 1.0f) / a.lse_unit;
+    return __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, unit)));
+}
+
+/* delta as it is kept for a row with this natural lse, and back. */
+DEVICE float keep_delta(float delta, float lse)
+{
+    const float size = __builtin_fabsf(lse);
+    if (KERNEL_DTYPE == 1 || !(size > WIDE_LSE && size < __builtin_inff()))
+        return delta;
+    return __builtin_bit_cast(float, WIDE_DELTA | (__builtin_bit_cast(u32, delta) + 0x200) >> 10);
+}
+
+DEVICE float kept_delta(float kept)
+{
+    const u32 bits = __builtin_bit_cast(u32, kept);
+    return KERNEL_DTYPE == 1 || bits < WIDE_DELTA ? kept : __builtin_bit_cast(float, bits << 10);
+}
+
 /* Where the row vectors lse and delta of one (sequence, head) lie, in elements. Uniform. */
 struct vector_place {
     kernarg_i64 first, step, size;
-    float to_log2; /* what makes lse a logarithm to base 2 */
+    float lse_unit; /* what makes lse what it is subtracted from */
 };
 
 DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct place &p)
@@ -287,9 +337,7 @@ DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct 
     kernarg_i64 first = p.sequence.number * a.lse_stride.batch + p.head * head;
     if (a.flags & KERNARG_LSE_PACKED)
         first += p.sequence.start_q * a.lse_stride.seq;
-    float to_log2 = LOG2_E / a.lse_unit;
-    return {first, a.lse_stride.seq, a.lse_size,
-            __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, to_log2)))};
+    return {first, a.lse_stride.seq, a.lse_size, lse_unit_of(a, LSE_USUAL)};
 }
 
 /* The element of row `row`; `otherwise` where none exists in memory. */
@@ -301,19 +349,19 @@ DEVICE float vector_at(kernarg_u64 vector, const struct vector_place &place, int
                                                      : otherwise;
 }
 
-/* lse times log2(e), whatever its unit; +infinity for rows that do not exist or see nothing. */
-DEVICE float lse2_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
+/* lse in the usual form; +infinity for rows that do not exist or see nothing. */
+DEVICE float lse_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
                      int seq_q)
 {
     if (row >= seq_q)
         return __builtin_inff();
-    return vector_at(args.lse, place, row, __builtin_inff()) * place.to_log2;
+    return vector_at(args.lse, place, row, __builtin_inff()) * place.lse_unit;
 }
 
 DEVICE float delta_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
                       int seq_q)
 {
-    return row < seq_q ? vector_at(args.delta, place, row, 0) : 0;
+    return row < seq_q ? kept_delta(vector_at(args.delta, place, row, 0)) : 0;
 }
 
 /*

@@ -12,7 +12,8 @@
 #ifndef AOTHIP_ATTN_BWD_SCORE_H
 #define AOTHIP_ATTN_BWD_SCORE_H
 
-#include "attn_bwd_rows.h"
+#include "gradient_lift.h"
+#include "gradient_rows.h"
 #include "philox.h"
 #include "score.h"
 
@@ -75,13 +76,24 @@ DEVICE void add_terms(V &s, V &dp, const struct place &p, At at)
 }
 
 /*
+ * exp(score - lse), times 2^raise for a lift (gradient_lift.h). Without that it is 1 at most; but
+ * where scores are large, lse is rounded to less than them.
+ */
+DEVICE float weight_of(float score, float lse, float raise = 0)
+{
+    float less = score - lse;
+    less = less > 0 ? 0 : less; /* NaN stays NaN */
+    return __builtin_amdgcn_exp2f(LIFTS ? __builtin_fmaf(less, LOG2_E, raise) : less * LOG2_E);
+}
+
+/*
  * In place, s = q . k to P~ and dp = dO . V to the gradient; both 0 where seen(i) is not. at(i) is
  * the element, or another one that exists where it does not. Bit i of kept_of(dropout) says whether
  * dropout keeps it.
  */
 template <enum gradient of, int count, class V, class At, class Seen, class Kept>
-DEVICE void differentiate(V &s, V &dp, const V &lse2, const V &delta, const struct place &p, At at,
-                          Seen seen, Kept kept_of)
+DEVICE void differentiate(V &s, V &dp, const V &lse, const V &delta, float raise,
+                          const struct place &p, At at, Seen seen, Kept kept_of)
 {
     u32 kept = ~0u;
     float kept_scale = 1;
@@ -95,7 +107,7 @@ DEVICE void differentiate(V &s, V &dp, const V &lse2, const V &delta, const stru
     dp -= delta;
     add_terms<of, count>(s, dp, p, at);
     each_element<count>([&](int i) {
-        float weight = __builtin_amdgcn_exp2f(__builtin_fmaf(s[i], LOG2_E, -lse2[i]));
+        float weight = weight_of(s[i], lse[i], raise);
         weight = seen(i) ? weight : 0;
         dp[i] = seen(i) ? weight * dp[i] : 0;
         s[i] = kept >> i & 1 ? weight * kept_scale : 0;

@@ -5,17 +5,29 @@
  *     turned_*  transposed, a line a channel, quads of four rows in the order in which pack_p()
  *               leaves them: the A operand that contracts rows
  *
- * Eight lanes that load 16 bytes each must hit all of the eight 16-byte columns of a 128-byte line.
- * row_*, wave64: chunk c of row r lies at column c ^ r % 8; wave32: rows are padded by 16 bytes, so
- * that all addresses of a lane are one register and a constant. turned_*: lines are padded by 16
- * bytes, an odd number of columns from line to line; and lest the stores of one row's chunks meet
- * in one column, chunk c of channel d lies at c ^ d / 8, on wave32 hardware at c ^ d / 16, with
- * which its loads do not meet either. Where a line has too few chunks for that, 32 bytes are left
- * out every sixteen lines.
+ * No access of a walk meets another one in a bank: tests/gen/kernel/test_attn_bwd_cost.c. LDS has
+ * 32 banks of four bytes: the lanes that it serves at a time must hit all of the eight 16-byte
+ * columns of a 128-byte line, and all of a column. With stores these are neighbours: eight lanes of
+ * 16 bytes each, 16 of 8, 32 of 4. With loads of 16 bytes they are lanes 0 to 3 and 20 to 23, 4 to
+ * 7 and 16 to 19, 8 to 11 and 28 to 31, 12 to 15 and 24 to 27, and the same beyond 32, as measured
+ * on gfx942; where it may be eight neighbours instead, those do not meet either.
  *
- * Line i of a block of channels is row i of the A operand. Wave32 hardware leaves every other row
- * of C in a lane, so there the channel of line i is row_channel(i), and a lane ends up with eight
- * consecutive channels; wave64 hardware leaves four consecutive ones as it is.
+ * row_*, wave64: chunk c of row r lies at column c ^ r % 8; wave32: rows are padded by 16 bytes, so
+ * that all addresses of a lane are one register and a constant.
+ *
+ * turned_*: lines are padded by 16 bytes, an odd number of columns from line to line, so that eight
+ * lines differ by their bits 0 to 2. With d0, d1, .. the bits of a channel and l0, l1, .. those of
+ * its line within a block of channels, and with chunk c of the line at column c ^ f:
+ *
+ *     wave64   l = d0 d1 d3 d4 d2   f = (d4, d5)
+ *     wave32   l = d2 d0 d3 d1      f = (d4, d5); lines of two chunks: f = 0, and 16 bytes are left
+ *                                   out after each block
+ *
+ * Lanes of a load that differ in bit 4 differ in bit 2 or are alike in it, so that l4 may not move
+ * a column; all have bit 3 in common, so that l3 may. Both halves of a wave32 load the same.
+ * Stores: neighbours carry eight chunks of channels of the same rows. d3 moves them by four
+ * columns, and d4 and d5 spread them among four. The next bits of the lane are for what is left of
+ * the columns' bytes, and so are rows of their other half: see duty_of().
  */
 #ifndef AOTHIP_ATTN_BWD_LDS_H
 #define AOTHIP_ATTN_BWD_LDS_H
@@ -32,13 +44,19 @@ enum {
     LINE_CHUNKS = STREAM_ROWS / CHUNK,
     LINE_BYTES = STREAM_ROWS * 2 + CHUNK_BYTES,
     LINE_BLOCK_BYTES =
-        BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? 2 * CHUNK_BYTES : 0),
+        BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? CHUNK_BYTES : 0),
 };
 
 DEVICE u32 row_chunk_at(u32 row, u32 chunk)
 {
     u32 column = KERNEL_WAVE == 32 ? chunk : chunk / 8 * 8 + (chunk % 8 ^ row % 8);
     return row * ROW_BYTES + column * CHUNK_BYTES;
+}
+
+/* The chunk at `at` of a row that is a multiple of some power of two beyond i; the one i below. */
+DEVICE u32 row_chunk_below(u32 at, u32 i)
+{
+    return KERNEL_WAVE == 32 ? at + i * ROW_BYTES : at ^ (i * ROW_BYTES + i % 8 * CHUNK_BYTES);
 }
 
 /* Row `lane_column()` of a block, channels 16 * step .. + 15. */
@@ -55,46 +73,70 @@ DEVICE block_frag row_frag(const char *tile, int block, int step)
 #endif
 }
 
+DEVICE constexpr u32 bit_of(u32 x, int bit)
+{
+    return x >> bit & 1;
+}
+
+/* The line of channel d of a block. */
+DEVICE constexpr u32 turned_line(u32 d)
+{
+    return KERNEL_WAVE == 64
+               ? d % 4 | d / 8 << 2 | bit_of(d, 2) << 4
+               : bit_of(d, 2) | bit_of(d, 0) << 1 | bit_of(d, 3) << 2 | bit_of(d, 1) << 3;
+}
+
 /* Where quad `quad` of the rows of a channel lies. */
 DEVICE u32 turned_quad_at(u32 channel, u32 quad)
 {
 #if KERNEL_WAVE == 64
-    u32 line = channel % BLOCK, chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
-    chunk ^= channel / CHUNK % LINE_CHUNKS;
+    u32 chunk = quad / 4 * 2 + quad % 2, sub = quad / 2 % 2;
 #else
-    u32 line = channel % 8 * 2 + channel / 8 % 2, chunk = quad / 2, sub = quad % 2;
-    if (LINE_CHUNKS >= 4)
-        chunk ^= channel / BLOCK % LINE_CHUNKS;
+    u32 chunk = quad / 2, sub = quad % 2;
 #endif
-    return channel / BLOCK * LINE_BLOCK_BYTES + line * LINE_BYTES + chunk * CHUNK_BYTES + sub * 8;
+    if (LINE_CHUNKS >= 4)
+        chunk ^= channel / 16 % 4;
+    return channel / BLOCK * LINE_BLOCK_BYTES + turned_line(channel % BLOCK) * LINE_BYTES +
+           chunk * CHUNK_BYTES + sub * 8;
 }
 
-/* From the quad of one channel to that of the next, within a chunk of channels. */
-enum { TURNED_STEP = LINE_BYTES * (KERNEL_WAVE == 64 ? 1 : 2) };
+/* From the quad of a chunk's first channel to that of its channel i. */
+DEVICE constexpr int turned_step(int i)
+{
+    return (int)turned_line((u32)i) * LINE_BYTES;
+}
 
 /* Line `lane_column()` of a block, rows 16 * group .. + 15. */
 DEVICE block_frag turned_frag(const char *tile, int block, int group)
 {
     const char *line = tile + block * LINE_BLOCK_BYTES;
 #if KERNEL_WAVE == 64
-    u32 own = lane_half() ^ lane_column() / CHUNK % LINE_CHUNKS;
-    u32 chunk = own ^ (u32)(2 * group ^ block * 4 % LINE_CHUNKS);
+    u32 own = lane_half() ^ bit_of(lane_column(), 3);
+    u32 chunk = own + (u32)(2 * group ^ block % 2 * 2);
     return *(const u32x4 *)(line + (lane_column() * LINE_BYTES + chunk * CHUNK_BYTES));
 #else
     const u32x4 *at = (const u32x4 *)(line + lane_column() * LINE_BYTES);
-    const int own = LINE_CHUNKS >= 4 ? block % LINE_CHUNKS : 0;
+    const int own = LINE_CHUNKS >= 4 ? block % 4 : 0;
     return join_chunks(at[2 * group ^ own], at[(2 * group + 1) ^ own]);
 #endif
 }
 
-/*
- * Channel of element i of block `block` of a result, in lane half `half`; four in a row from every
- * fourth i on.
- */
-DEVICE u32 result_channel(int block, int i, u32 half)
+/* A lane has ACC / RESULT_RUN runs of consecutive channels of a block of a result. */
+enum { RESULT_RUN = ACC / 2 };
+
+typedef u32 result_pairs __attribute__((ext_vector_type(RESULT_RUN / 2)));
+
+/* The first channel of a run in lane half `half`. */
+DEVICE u32 result_channel(int block, int run, u32 half)
 {
-    u32 within = KERNEL_WAVE == 64 ? 8 * (i / 4) + 4 * half + i % 4 : ACC * half + i;
-    return block * BLOCK + within;
+    return block * BLOCK + (2 * run + half) * RESULT_RUN;
+}
+
+/* The element of the result that is channel i of the run. */
+DEVICE constexpr int result_element(int run, int i)
+{
+    const int part = RESULT_RUN / 2;
+    return i / part * 2 * part + run * part + i % part;
 }
 
 #endif

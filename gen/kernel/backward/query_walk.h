@@ -1,5 +1,5 @@
 /*
- * The walk of attn_bwd_walk.h for kernels that own query rows: a lane's column is a query, so lse
+ * The walk of stream_walk.h for kernels that own query rows: a lane's column is a query, so lse
  * and delta are one number each, and the keys it sees stream by.
  */
 #ifndef AOTHIP_ATTN_BWD_QUERIES_H
@@ -8,7 +8,7 @@
 #define OWNS_KEYS 0
 #define STREAM_ROWS KERNEL_TILE_K
 #define OWNED_ROWS KERNEL_TILE_Q
-#include "attn_bwd_walk.h"
+#include "stream_walk.h"
 
 /* The workgroup's rows of the sequence, of which the first one exists. Uniform. */
 struct job {
@@ -37,7 +37,7 @@ DEVICE struct column column_of(const struct job &job)
             visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
             {high.first, low.last},
             {low.first, high.last},
-            lse2_at(args, vectors, index, s.seq_q),
+            lse_at(args, vectors, index, s.seq_q),
             delta_at(args, vectors, index, s.seq_q)};
 }
 
@@ -51,7 +51,44 @@ DEVICE struct stream stream_of(const struct place &p)
     return stream;
 }
 
-DEVICE struct owned owned_of(const struct job &job)
+#if LIFTS
+/* The lift of the lane's row, and delta and lse with it. */
+DEVICE void lift_column(struct owned &y, struct column &column, const struct place &p)
+{
+    u32 largest = 0;
+    y.lift = {0, 0};
+#pragma unroll 1
+    for (int slab = 0; slab < slabs_of(args_here().problem); slab++) {
+        if (KERNEL_DIM > SLAB)
+            load_owned(y, p, 1, slab);
+#pragma unroll
+        for (int step = 0; step < SLAB_STEPS; step++)
+            largest = largest_of(largest, y.frag[1][step]);
+    }
+    largest = larger_half(largest);
+    u32 other = __builtin_bit_cast(u32, other_half(__builtin_bit_cast(float, largest)));
+    y.lift = lift_of(largest > other ? largest : other, args_here().problem);
+    if (KERNEL_DIM <= SLAB)
+        lift_owned(y);
+    column.delta *= power_of_two(y.lift.d_o);
+    column.raise = (float)(SUMS_ELEMENTS ? -y.lift.d_o : y.lift.p);
+    if (LSE_USUAL == LSE_BASE2)
+        column.lse -= column.raise;
+}
+#endif
+
+/* What undoes the lift of the lane's row. */
+DEVICE float lowered(const struct owned &y)
+{
+#if LIFTS
+    return power_of_two(-y.lift.d_o - y.lift.p);
+#else
+    (void)y;
+    return 1;
+#endif
+}
+
+DEVICE struct owned owned_of(const struct job &job, struct column &column)
 {
     struct owned y;
     y.first = job.first_row + (int)wave_id() * BLOCK;
@@ -60,6 +97,11 @@ DEVICE struct owned owned_of(const struct job &job)
         load_owned(y, job.place, 0, 0);
         load_owned(y, job.place, 1, 0);
     }
+#if LIFTS
+    lift_column(y, column, job.place);
+#else
+    (void)column;
+#endif
     return y;
 }
 
@@ -71,7 +113,7 @@ template <class R> DEVICE void add_elements(R &to, const struct job &job, struct
         return;
     struct stream stream = stream_of(job.place);
     struct column column = column_of(job);
-    struct owned y = owned_of(job);
+    struct owned y = owned_of(job, column);
     rewind(stream, walk.begin, job.place.sequence.seq_k);
     walk_stream<OF_TERMS>(to, y, stream, context_of(args_here().problem, job.place), column, walk,
                           0);

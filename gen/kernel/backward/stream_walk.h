@@ -26,8 +26,8 @@
 #ifndef AOTHIP_ATTN_BWD_WALK_H
 #define AOTHIP_ATTN_BWD_WALK_H
 
-#include "attn_bwd_block.h"
-#include "attn_bwd_lds.h"
+#include "gradient_block.h"
+#include "lds_tiles.h"
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
@@ -38,14 +38,13 @@ enum {
 
 /*
  * On wave32 hardware the owned operands do not fit into registers beside the results. Each wave
- * keeps its own in LDS. For OWNED_AGAIN see attn_bwd_block.h.
+ * keeps its own in LDS. For OWNED_AGAIN see gradient_block.h.
  */
 #define OWNED_IN_LDS (KERNEL_WAVE == 32)
 
 static_assert(KERNEL_DIM <= SLAB || KERNEL_SCORE, "slabs come with all features");
 static_assert(OWNED_ROWS == KERNEL_WAVES * BLOCK, "a wave owns one block");
-static_assert(UNIT_ROWS % 4 == 0 || (UNIT_ROWS == 2 && KERNEL_WAVE == 64),
-              "quads or pairs of rows");
+static_assert(UNIT_ROWS == 4 || UNIT_ROWS == (KERNEL_WAVE == 64 ? 2 : 8), "what duty_of() knows");
 static_assert(KERNEL_WAVES % 2 == 0, "a wave carries one tensor");
 
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
@@ -60,7 +59,11 @@ struct stream {
 #if OWNS_KEYS
     __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
     u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
-    float factor; /* for it: lse becomes a logarithm to base 2, delta maybe -delta */
+    float factor; /* for it: lse becomes as it is subtracted, delta maybe -delta */
+#if LIFTS
+    float offset; /* of lse */
+    u32 lift;     /* of dO, 1 for Q */
+#endif
 #endif
 };
 
@@ -82,10 +85,54 @@ DEVICE void advance(struct stream &x)
 #endif
 }
 
+/*
+ * What a thread carries: a chunk of UNIT_ROWS rows of the tile, in runs of up to four rows, eight
+ * rows apart. Eight neighbours carry a row's first eight chunks, or its last.
+ */
+struct duty {
+    u32 row, chunk, unit;
+};
+
+enum { RUN_ROWS = UNIT_ROWS < 4 ? UNIT_ROWS : 4, RUNS = UNIT_ROWS / RUN_ROWS, RUN_APART = 8 };
+
+/*
+ * The next bits of the unit make the next eight threads store to what is left of the columns: to
+ * the other half of a quad, if a thread has but one, and to the other half of a 16-byte column.
+ */
+DEVICE struct duty duty_of(u32 unit)
+{
+    const u32 places = STREAM_ROWS / UNIT_ROWS; /* of a chunk */
+    const u32 quads = STREAM_ROWS / 8;          /* half of those of a tile */
+    u32 place = unit / 8 % places, chunk = unit % 8 + unit / (8 * places) * 8, row = 0;
+    if (UNIT_ROWS == 2) {
+        row = place % 2 * 2;
+        place /= 2;
+    }
+    if (RUNS > 1)
+        row = place / 2 * 16 + place % 2 * 4;
+    else if (KERNEL_WAVE == 32)
+        row = place * 4;
+    else
+        row += place % quads * 8 + place / quads * 4;
+    return {row, chunk, unit};
+}
+
+/* A duty in one register. */
+DEVICE u32 pack_duty(const struct duty &x)
+{
+    return x.row | x.chunk << 8 | x.unit << 16;
+}
+
+DEVICE struct duty unpack_duty(u32 x)
+{
+    x = stay_here(x);
+    return {x % 256, x >> 8 & 255, x >> 16};
+}
+
 struct cargo {
-    u32x4 chunk[UNIT_ROWS];
+    u32x4 chunk[RUNS][RUN_ROWS];
 #if OWNS_KEYS
-    float vector; /* lse2 or delta of one row */
+    float vector; /* lse or delta of one row */
 #endif
 };
 
@@ -95,53 +142,74 @@ DEVICE u32 carrier()
 }
 
 /* Slab `slab` of the stream's tile, on its way. */
-DEVICE void load_cargo(struct cargo &to, const struct stream &x, int slab)
+DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
 {
-    u32 unit = stay_here(thread_id() % CARRIERS);
-    load_chunks<UNIT_ROWS>(to.chunk, x.view, x.mine, unit / SLAB_CHUNKS * UNIT_ROWS,
-                           (u32)slab * SLAB + unit % SLAB_CHUNKS * CHUNK);
+#pragma unroll
+    for (int run = 0; run < RUNS; run++)
+        load_chunks<RUN_ROWS>(to.chunk[run], x.view, x.mine, duty.row + run * RUN_APART,
+                              (u32)slab * SLAB + duty.chunk * CHUNK);
 #if OWNS_KEYS
-    u32 offset = unit % STREAM_ROWS * x.vector_pitch + x.vector_from;
+    u32 offset = duty.unit % STREAM_ROWS * x.vector_pitch + x.vector_from;
     to.vector = __builtin_bit_cast(
         float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
 #endif
 }
 
-/* Rows first .. of the unit, the first of which is row `row` of the tile, as columns. */
-DEVICE void turn_rows(char *tile, const struct cargo &from, int first, u32 row, u32 chunk)
+/* A run of rows, the first of which is row `row` of the tile, as columns. */
+DEVICE void turn_rows(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 chunk)
 {
-    /* A quad is (0, pair), (next, last); a unit of two rows is half of one. */
-    const int pair = VT_PAIR_STEP, last = UNIT_ROWS == 2 ? 1 : 3,
-              next = UNIT_ROWS == 2 ? 0 : 3 - pair;
-    const u32x4 *x = from.chunk + first;
+    /* A quad is (0, pair), (next, last); a run of two rows is half of one. */
+    const int pair = VT_PAIR_STEP, last = RUN_ROWS == 2 ? 1 : 3,
+              next = RUN_ROWS == 2 ? 0 : 3 - pair;
     char *to = tile + turned_quad_at(chunk * CHUNK, row / 4);
 #pragma unroll
     for (int i = 0; i < CHUNK; i++) {
         u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
         u32 low = __builtin_amdgcn_perm(x[pair][i / 2], x[0][i / 2], select);
-        if (UNIT_ROWS == 2)
-            *(u32 *)(to + i * TURNED_STEP + row % 4 * 2) = low;
+        if (RUN_ROWS == 2)
+            *(u32 *)(to + turned_step(i) + row % 4 * 2) = low;
         else
-            *(u32x2 *)(to + i * TURNED_STEP) =
+            *(u32x2 *)(to + turned_step(i)) =
                 u32x2{low, __builtin_amdgcn_perm(x[last][i / 2], x[next][i / 2], select)};
     }
 }
 
-DEVICE void store_cargo(const struct cargo &from, const struct stream &x)
+template <enum lse_form form>
+DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x)
 {
-    u32 unit = stay_here(thread_id() % CARRIERS), chunk = unit % SLAB_CHUNKS, which = carrier();
-    u32 row = unit / SLAB_CHUNKS * UNIT_ROWS;
+    const u32 which = carrier(), at = row_chunk_at(duty.row, duty.chunk);
+#if LIFTS && OWNS_KEYS
 #pragma unroll
-    for (int i = 0; i < UNIT_ROWS; i++)
-        *(u32x4 *)(row_tile[which] + row_chunk_at(row + i, chunk)) = from.chunk[i];
+    for (int run = 0; run < RUNS; run++)
+#pragma unroll
+        for (int i = 0; i < RUN_ROWS; i++)
+            from.chunk[run][i] = lift_chunk(from.chunk[run][i], x.lift);
+#endif
+#pragma unroll
+    for (u32 run = 0; run < RUNS; run++)
+#pragma unroll
+        for (u32 i = 0; i < RUN_ROWS; i++)
+            *(u32x4 *)(row_tile[which] +
+                       (COMPUTED_ANEW ? row_chunk_below(at, run * RUN_APART + i)
+                                      : row_chunk_at(duty.row + run * RUN_APART + i, duty.chunk))) =
+                from.chunk[run][i];
     if (TURNED == 2 || which < TURNED) {
 #pragma unroll
-        for (int first = 0; first < UNIT_ROWS; first += 4)
-            turn_rows(turned_tile[TURNED == 2 ? which : 0], from, first, row + first, chunk);
+        for (int run = 0; run < RUNS; run++)
+            turn_rows(turned_tile[TURNED == 2 ? which : 0], from.chunk[run],
+                      duty.row + run * RUN_APART, duty.chunk);
     }
 #if OWNS_KEYS
-    if (unit < STREAM_ROWS)
-        row_vector[which][vector_slot(unit)] = from.vector * x.factor;
+    float vector = from.vector;
+    if (form == LSE_NATURAL && which == 1)
+        vector = kept_delta(vector);
+#if LIFTS
+    vector = __builtin_fmaf(vector, x.factor, x.offset);
+#else
+    vector *= x.factor;
+#endif
+    if (duty.unit < STREAM_ROWS)
+        row_vector[which][vector_slot(duty.unit)] = vector;
 #else
     (void)x;
 #endif
@@ -151,6 +219,9 @@ DEVICE void store_cargo(const struct cargo &from, const struct stream &x)
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
     block_frag frag[2][OWNED_IN_LDS ? 1 : SLAB_STEPS];
+#if LIFTS && !OWNS_KEYS
+    struct lift lift; /* of the lane's row */
+#endif
 #if OWNED_AGAIN
     __amdgpu_buffer_rsrc_t buffer; /* of V */
     u32 pitch, again;              /* of V; where the lane's first chunk of it lies in the buffer */
@@ -164,6 +235,17 @@ DEVICE struct rows owned_rows(const struct attn_bwd_args &args, const struct pla
         return t == 0 ? k_rows(args, p) : v_rows(args, p);
     return t == 0 ? q_rows(args, p) : do_rows(args, p);
 }
+
+#if LIFTS && !OWNS_KEYS
+/* Lifts dO of the lane's row. */
+DEVICE void lift_owned(struct owned &y)
+{
+    const u32 pair = lift_pair_of(y.lift.d_o);
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++)
+        y.frag[1][step] = lift_chunk(y.frag[1][step], pair);
+}
+#endif
 
 /* Slab `slab` of the wave's columns of owned tensor t. */
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
@@ -191,6 +273,10 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
     for (int step = 0; step < SLAB_STEPS; step++)
         y.frag[t][step] = load_chunk(view, x, lane % BLOCK,
                                      (u32)slab * SLAB + 16 * step + CHUNK * (lane / BLOCK));
+#if LIFTS && !OWNS_KEYS
+    if (KERNEL_DIM > SLAB && t == 1)
+        lift_owned(y);
+#endif
 #endif
 }
 
@@ -284,13 +370,14 @@ DEVICE int slabs_of(const struct attn_problem &a)
  * One pass over the stream, of one tile at least, for one head and one slab of the results, which
  * take each block of P~ and dS.
  */
-template <enum gradient of, class R>
+template <enum gradient of, enum lse_form form = LSE_USUAL, class R>
 DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct context &context,
                         const struct column &column, struct walk walk, int slab)
 {
     struct cargo cargo;
     int next = slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
-    load_cargo(cargo, x, next);
+    const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
+    load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
 #pragma unroll 1
     do {
@@ -305,11 +392,12 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         for (int left = slabs; left > 0; left--) {
             int now = next;
             next = now + 1 < slabs ? now + 1 : 0;
+            const struct duty duty = unpack_duty(packed_duty);
             lds_barrier();
-            store_cargo(cargo, x);
+            store_cargo<form>(cargo, duty, x);
             if (left == 1)
                 advance(x);
-            load_cargo(cargo, x, next);
+            load_cargo(cargo, duty, x, next);
             load_owned(y, context.place, 0, now);
             lds_barrier();
 #pragma unroll
@@ -324,15 +412,16 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             no_further();
-            differentiate_block<of>(s[block], dp[block], context, column, row + block * BLOCK,
-                                    block);
+            differentiate_block<of, form>(s[block], dp[block], context, column, row + block * BLOCK,
+                                          block);
             take_block(to, s[block], dp[block], context, column, row + block * BLOCK, block);
         }
 #else
+        const struct duty duty = unpack_duty(packed_duty);
         lds_barrier();
-        store_cargo(cargo, x);
+        store_cargo<form>(cargo, duty, x);
         advance(x);
-        load_cargo(cargo, x, 0);
+        load_cargo(cargo, duty, x, 0);
         lds_barrier();
 #pragma unroll 1
         for (int block = 0; block < STREAM_BLOCKS; block++) {
@@ -345,7 +434,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #endif
             multiply_rows(dp, y, 1, block);
             no_further();
-            differentiate_block<of>(s, dp, context, column, row + block * BLOCK, block);
+            differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
         }
 #endif
@@ -356,17 +445,22 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 DEVICE void store_result(const block_acc (&r)[SLAB_BLOCKS], float factor, const struct rows &x,
                          struct rows_view view, int slab)
 {
-    u32 lane = stay_here(lane_id()), column = lane % BLOCK, half = lane / BLOCK;
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* or channels would be kept from load_owned() on */
+    u32 column = lane % BLOCK, half = lane / BLOCK;
     if (KERNEL_DIM > SLAB) /* or the place of each store would be counted along with the slabs */
         asm volatile("" : "+s"(slab));
 #pragma unroll
     for (int block = 0; block < SLAB_BLOCKS; block++)
 #pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
-            u32x2 four = {round_pair_even(r[block][i] * factor, r[block][i + 1] * factor),
-                          round_pair_even(r[block][i + 2] * factor, r[block][i + 3] * factor)};
-            store_half_chunk(view, x, column, (u32)slab * SLAB + result_channel(block, i, half),
-                             four);
+        for (int run = 0; run < ACC / RESULT_RUN; run++) {
+            result_pairs pairs;
+#pragma unroll
+            for (int i = 0; i < RESULT_RUN; i += 2)
+                pairs[i / 2] = round_pair_even(r[block][result_element(run, i)] * factor,
+                                               r[block][result_element(run, i + 1)] * factor);
+            store_chunk(view, x, column, (u32)slab * SLAB + result_channel(block, run, half),
+                        pairs);
         }
 }
 

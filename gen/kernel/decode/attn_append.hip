@@ -74,12 +74,20 @@ DEVICE const GLOBAL char *new_row(kernarg_u64 data, const struct kernarg_strides
     return head_of(data, stride, number, head) + r * stride.seq * ELEMENT_BYTES;
 }
 
+/* Whether row `key` of the cache lies in a page, or in a batch entry, that exists. */
+DEVICE bool row_exists(const struct attn_problem &a, const struct sequence &sequence, int key)
+{
+    if (a.block_table)
+        return page_exists(a, sequence, key);
+    return !a.batch_index || (u32)batch_entry(a, sequence.number) < (u32)a.pages;
+}
+
 DEVICE void append(const struct attn_append_args &args, const struct sequence &sequence, int old,
                    int head, int r)
 {
     const struct attn_problem &a = args.problem;
     kernarg_i64 key = (kernarg_i64)old + r;
-    if (sequence.start_k + key >= a.k_seqs.rows)
+    if (sequence.start_k + key >= a.k_seqs.rows || !row_exists(a, sequence, (int)key))
         return;
     rotate(args,
            {new_row(args.k_new, args.k_new_stride, sequence.number, head, r),
@@ -113,5 +121,5 @@ KERNEL_SYMBOL(struct attn_append_args args)
     if (is_query)
         rotate_query(args, sequence, old, (int)head, row);
     else
-        append(args, sequence, old, (int)head, row);
+        append(late_arguments<struct attn_append_args>(), sequence, old, (int)head, row);
 }

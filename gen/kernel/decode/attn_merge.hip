@@ -2,9 +2,9 @@
  * Puts the results of attn_split together, split after split, adds the sink, rounds and writes o
  * and lse. One workgroup a row:
  *
- *     o = sum of w[i] o[i] / sum of w[i],   w[i] = exp(lse[i] - max lse)
+ *     o = sum of w[i] o[i] / sum of w[i],   w[i] = sum[i] exp(top[i] - max top)
  *
- * Splits that see no key (lse -infinity) have no o. Workgroup x: row x % seq_q of head x / seq_q.
+ * Splits that see no key (sum 0) have no o. Workgroup x: row x % seq_q of head x / seq_q.
  */
 #include "element.h"
 
@@ -20,10 +20,16 @@ DEVICE float exponential(float x)
     return __builtin_amdgcn_exp2f(x * LOG2_E);
 }
 
+/* Of one split: kernarg.h. */
+struct partial_sum {
+    float top, sum;
+};
+typedef const __attribute__((address_space(4))) struct partial_sum *partial_sums;
+
 /* What the splits say of a row. */
 struct merged {
     float o[CHANNELS]; /* channels thread_id() + i * THREADS, not yet divided */
-    float largest;     /* lse */
+    float largest;     /* top */
     float sum;         /* of the weights; 0 where no key is seen */
 };
 
@@ -31,22 +37,22 @@ struct merged {
  * The loop over the splits has no branch, so that their loads are in flight together; where a split
  * has no o, one that has is read in its place, and counts nothing.
  */
-DEVICE void merge(struct merged &x, const GLOBAL float *o, const_float lse, int splits, int dim)
+DEVICE void merge(struct merged &x, const GLOBAL float *o, partial_sums part, int splits, int dim)
 {
-    const float none = -__builtin_inff();
     int any = -1;
     x = {};
-    x.largest = none;
+    x.largest = -__builtin_inff();
     for (int i = 0; i < splits; i++) {
-        x.largest = __builtin_fmaxf(x.largest, lse[i]);
-        any = lse[i] == none ? any : i;
+        const bool has = part[i].sum != 0;
+        x.largest = has ? __builtin_fmaxf(x.largest, part[i].top) : x.largest;
+        any = has ? i : any;
     }
     if (any < 0)
         return;
 #pragma unroll 4
     for (int i = 0; i < splits; i++) {
-        const bool has = lse[i] != none;
-        const float weight = has ? exponential(lse[i] - x.largest) : 0;
+        const bool has = part[i].sum != 0;
+        const float weight = has ? part[i].sum * exponential(part[i].top - x.largest) : 0;
         const GLOBAL float *row = o + (kernarg_i64)(has ? i : any) * dim;
         x.sum += weight;
 #pragma unroll
@@ -76,7 +82,7 @@ KERNEL_SYMBOL(struct attn_split_args args)
     kernarg_i64 first = (((kernarg_i64)number * a.heads_q + head) * a.seq_q + row) * args.splits;
     struct merged m;
     merge(m, (const GLOBAL float *)args.partial_o + first * a.dim_v,
-          (const_float)args.partial_lse + first, args.splits, a.dim_v);
+          (partial_sums)args.partial_sums + first, args.splits, a.dim_v);
 
     const float infinity = __builtin_inff();
     float sink = a.sinks ? ((const GLOBAL float *)a.sinks)[head] : -infinity;

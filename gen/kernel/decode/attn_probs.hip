@@ -29,11 +29,16 @@ DEVICE float probability(const struct attn_probs_args &args, const struct sequen
         sum = __builtin_fmaf(load_element(q + i * ELEMENT_BYTES),
                              load_element(k + i * ELEMENT_BYTES), sum);
     const struct attn_problem &late = late_arguments<struct attn_probs_args>().problem;
+    if (late.block_table && !page_exists(late, sequence, key))
+        return 0;
     float s = score_of(score_terms_of(late, sequence, head), a.scale * sum, row, key);
-    /* A row that sees no key has lse = +infinity; -infinity less that is no number. */
-    return s > -__builtin_inff() || s != s
-               ? __builtin_amdgcn_exp2f((s - *lse / a.lse_unit) * LOG2_E)
-               : 0;
+    float less = s - *lse / a.lse_unit;
+    /*
+     * A row that sees no key has lse = +infinity; -infinity less that is no number. Where lse is so
+     * large that it is rounded to less than a score, that has P = 1.
+     */
+    return s > -__builtin_inff() || s != s ? __builtin_amdgcn_exp2f(less > 0 ? 0 : less * LOG2_E)
+                                           : 0;
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -58,7 +63,7 @@ KERNEL_SYMBOL(struct attn_probs_args args)
         kept = kept_quad(dropout_of(a, sequence.number, head), row, (u32)key / 4) >> key % 4 & 1;
     float p = 0.5f;
     if (a.flags & KERNARG_PROBS_DROPPED)
-        p = probability(args, sequence, head, row, key) *
+        p = probability(late_arguments<struct attn_probs_args>(), sequence, head, row, key) *
             (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1);
 
     const kernarg_i64 *stride = args.probs.stride;

@@ -10,7 +10,7 @@
  */
 #define SLICE_MOST (KERNEL_WAVE == 32 && KERNEL_DTYPE == 1 ? 64 : 128) /* else it spills */
 #define TEAMS_OF_ROWS 1
-#include "attn_f32.h"
+#include "team_f32.h"
 
 static_assert(KERNEL_TILE_Q == SIDE && KERNEL_TILE_K == TEAMS * SIDE, "16 rows, 16 keys a team");
 
@@ -90,15 +90,13 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
 {
     const struct attn_split_args &args = late_arguments<struct attn_split_args>();
     const struct attn_problem &a = args.fwd.problem;
-    const float none = -__builtin_inff();
-    struct row_end end = end_row(x.shift, x.sum, none, none);
     kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + job.head) * a.seq_q + job.row;
     row = row * args.splits + split;
     if (job.slice == 0 && lane_group() == 0)
-        ((GLOBAL float *)args.partial_lse)[row] = end.lse;
-    if (end.lse != none)
+        ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift, x.sum};
+    if (x.sum != 0)
         store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job,
-                     end.factor * (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1));
+                     (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1) / x.sum);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -111,10 +109,11 @@ KERNEL_SYMBOL(struct attn_split_args args)
         return;
 
     const struct sequence sequence = sequence_of(a, (int)number);
-    u32 heads = uniform(x / (u32)args.splits), tile = uniform(heads / (u32)a.heads_k);
-    int split = (int)(x - heads * (u32)args.splits), kv_head = (int)(heads - tile * (u32)a.heads_k);
+    u32 tiles = ((u32)a.seq_q * (u32)a.group + SIDE - 1) / SIDE;
+    const struct deal deal = deal_splits(&a, x, tiles, (u32)args.splits);
+    const int split = (int)deal.part, kv_head = (int)deal.kv_head;
     int rows = (sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q) * a.group;
-    int first = (int)tile * SIDE, last = first + SIDE < rows ? first + SIDE - 1 : rows - 1;
+    int first = (int)deal.tile * SIDE, last = first + SIDE < rows ? first + SIDE - 1 : rows - 1;
     if (first > last)
         return;
 
@@ -136,8 +135,11 @@ KERNEL_SYMBOL(struct attn_split_args args)
     load_q(q, job, query_row(a.q, a.q_stride, sequence, job.head, job.row));
     struct column_state state = {};
     state.shift = SHIFT_UNSET;
-    walk_keys<struct attn_split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K,
-                                      run.count);
+    u32 team = (u32)job.team; /* as in attend() */
+    asm volatile("" : "+v"(team));
+    attend<struct attn_split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K,
+                                   run.count);
+    job.team = (int)uniform(team);
     join_teams(state, job);
     if (job.team == 0 && part >= 0)
         finish(state, job, part);

@@ -11,8 +11,8 @@
  *     P^T = exp2(S^T * factor - shift)         softmax.h
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
- * Two forms of the walk over the keys: fwd_fast.h, for aligned tensors without score terms, and
- * fwd_any.h for everything else.
+ * Two forms of the walk over the keys: fast_form.h, for aligned tensors without score terms, and
+ * general_form.h for everything else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
@@ -25,7 +25,7 @@
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
 #if KERNEL_UNALIGNED || KERNEL_SCORE || KERNEL_PAGED || KERNEL_DIM > 128
-#include "fwd_any.h"
+#include "general_form.h"
 #else
-#include "fwd_fast.h"
+#include "fast_form.h"
 #endif

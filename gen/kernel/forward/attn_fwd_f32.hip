@@ -1,11 +1,11 @@
 /*
  * Forward attention with f32 inputs, outputs and arithmetic, for every feature, alignment and dim.
- * A workgroup has TILE_Q rows of one head, each of its teams of waves 16 of them; attn_f32.h tells
+ * A workgroup has TILE_Q rows of one head, each of its teams of waves 16 of them; team_f32.h tells
  * how. Grid as attn_fwd.
  */
 #define SLICE_MOST (KERNEL_WAVE == 32 && KERNEL_DIM > 128 ? 64 : 128) /* else it spills */
 #define TEAMS_OF_ROWS TEAMS                                           /* each has its own */
-#include "attn_f32.h"
+#include "team_f32.h"
 
 static_assert(KERNEL_TILE_Q == TEAMS * SIDE && KERNEL_TILE_K == SIDE, "16 rows a team");
 
@@ -59,9 +59,9 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
 
     const struct sequence sequence = sequence_of(a, (int)number);
     u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
-    u32 before = uniform(x / (u32)a.heads_q);
-    int head = (int)(x - before * (u32)a.heads_q),
-        first = (int)(tiles - 1 - before) * KERNEL_TILE_Q;
+    const struct deal deal = deal_queries(&a, x);
+    const int head = (int)deal.part;
+    int first = (int)(tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     int end = sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q;
     if (first >= end)
         return;
@@ -69,7 +69,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
                              first + KERNEL_TILE_Q < end ? first + KERNEL_TILE_Q - 1 : end - 1};
 
     struct wave_job job;
-    begin_job(job, a, sequence, (int)uniform((u32)head / (u32)a.group));
+    begin_job(job, a, sequence, (int)deal.kv_head);
     first += job.team * SIDE;
     const bool any_row = first <= all.last;
     const struct rows team = {any_row ? first : all.last,
@@ -88,7 +88,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     struct column_state state = {};
     state.shift = SHIFT_UNSET;
     struct blocks blocks = blocks_of(sequence, SLICES > 1 ? all : team);
-    walk_keys<struct attn_fwd_args>(state, job, q, blocks.first, SIDE, blocks.count);
+    attend<struct attn_fwd_args>(state, job, q, blocks.first, SIDE, blocks.count);
     if (any_row)
         finish(state, job, team);
 }

@@ -24,8 +24,8 @@
 #else
 #include "cargo_aligned.h"
 #endif
-#include "fwd_common.h"
-#include "fwd_score.h"
+#include "query_rows.h"
+#include "score_columns.h"
 
 /* One column. Both halves agree on the maximum; -infinity before any key is seen. */
 struct running {
@@ -191,6 +191,8 @@ DEVICE void step(struct progress &x, const struct job &job, const struct sequenc
         score_tile(s, late_problem(), computed_here(sequence), job, key);
     if (!full)
         mask_scores(s, visible, key);
+    if (KERNEL_PAGED)
+        hide_pages(s, missing_pages(late_problem(), computed_here(sequence), (int)key));
     const float factor = score_unit(late_problem());
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
@@ -220,7 +222,7 @@ DEVICE void mark_all(struct progress &x, const struct job &job, const struct seq
         for (int column = 0; column < Q_BLOCKS; column++) {
             struct sight sight = sight_of(visible[column], (u32)tile * KERNEL_TILE_K);
             if (hides)
-                blind_sight(sight, a, sequence, job, column, tile * KERNEL_TILE_K);
+                blind_sight(sight, late_problem(), sequence, job, column, tile * KERNEL_TILE_K);
             mark_o(x.o[column], k_tile, sight);
         }
     }
@@ -233,7 +235,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     const struct attn_problem &a = args.problem;
     const struct slice slice =
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
-    struct tile_view view = {row_at(slice, computed_here(job.first_row)), rows_of(job)};
+    struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
     float keep = KERNEL_SCORE && a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -287,8 +289,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
             step(p, job, sequence, visible, tile, part, i <= walk.fast_count);
         lds_barrier();
         if (any_wave(p.isolated))
-            mark_all(p, job, computed_here(sequence), visible, walk, part);
-        finish(p, job, computed_here(sequence), late_arguments<struct attn_fwd_args>(), part);
+            mark_all(p, computed_here(job), computed_here(sequence), visible, walk, part);
+        finish(p, computed_here(job), computed_here(sequence), late_arguments<struct attn_fwd_args>(), part);
     }
 }
 

@@ -6,6 +6,7 @@
 #define AOTHIP_FWD_COMMON_H
 
 #include "contain.h"
+#include "deal.h"
 #include "element.h"
 
 enum {
@@ -64,13 +65,20 @@ struct job {
     int first_row, last_row; /* of Q and O, both existing */
 };
 
-DEVICE struct job job_of(const struct attn_problem &a, const struct sequence &sequence, int head,
-                         int tile)
+DEVICE struct job computed_here(struct job x)
+{
+    x.first_row = computed_here(x.first_row);
+    x.last_row = computed_here(x.last_row);
+    return x;
+}
+
+DEVICE struct job job_of(const struct attn_problem &a, const struct sequence &sequence,
+                         const struct deal &deal, int tile)
 {
     /* A caller who promised fewer rows than a sequence has gets those that it promised. */
     int rows = sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q;
     int first_row = tile * KERNEL_TILE_Q, left = rows - first_row;
-    return {head, (int)uniform((u32)head / (u32)a.group), first_row,
+    return {(int)deal.part, (int)deal.kv_head, first_row,
             left > KERNEL_TILE_Q ? first_row + KERNEL_TILE_Q - 1 : rows - 1};
 }
 
@@ -89,10 +97,9 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     if (number >= (u32)a.batch)
         return false;
     u32 tiles_q = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
-    u32 tiles_before = uniform(x / (u32)a.heads_q);
+    const struct deal deal = deal_queries(&a, x);
     sequence = sequence_of(a, (int)number);
-    job = job_of(a, sequence, (int)(x - tiles_before * (u32)a.heads_q),
-                 (int)(tiles_q - 1 - tiles_before));
+    job = job_of(a, sequence, deal, (int)(tiles_q - 1 - deal.tile));
     return job.first_row <= job.last_row;
 }
 
@@ -153,11 +160,17 @@ DEVICE void clear_scores(score_blocks &s)
             s[column][block] = zero;
 }
 
-/* S^T += K Q^T, over the channels in LDS, which are part `stage` of all */
-DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage)
+/*
+ * S^T += K Q^T, over the channels in LDS, which are part `stage` of all. Singly: with the operands
+ * of one step at a time, where on wave32 there are no registers for more.
+ */
+DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
+                        bool singly = STAGE_DIM > 64)
 {
 #pragma unroll
     for (int step = 0; step < QK_STEPS; step++) {
+        if (KERNEL_WAVE == 32 && singly)
+            __builtin_amdgcn_sched_barrier(0);
         block_frag b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
@@ -210,8 +223,8 @@ DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32
                     s[column][block][i] = -__builtin_inff();
 }
 
-/* Whether it is so in any wave of the workgroup. The waves find the same. */
-DEVICE bool any_wave(bool mine)
+/* The bits that any wave of the workgroup has. The waves find the same. */
+DEVICE u32 any_wave(u32 mine)
 {
     u32 any = 0;
     ((u32 *)k_tile)[wave_id()] = mine;
@@ -219,7 +232,7 @@ DEVICE bool any_wave(bool mine)
 #pragma unroll
     for (int i = 0; i < KERNEL_WAVES; i++)
         any |= ((u32 *)k_tile)[i];
-    return uniform(any) != 0;
+    return uniform(any);
 }
 
 /* What the sums of a column come to: the factor that makes O of it, and lse. */
@@ -231,6 +244,7 @@ struct column_end {
 /* `sum` is that of both halves, of exp(score - top). */
 DEVICE struct column_end end_column(float top, float sum, const struct attn_problem &a, int head)
 {
+    asm("" : "+v"(top)); /* rounded like any score, so that a large one is not below lse */
     float ratio = 1;
     bool blind = sum == 0;
     if (a.sinks) {

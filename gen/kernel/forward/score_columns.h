@@ -6,7 +6,7 @@
 #define AOTHIP_FWD_SCORE_H
 
 #include "contain.h"
-#include "fwd_common.h"
+#include "query_rows.h"
 #include "philox.h"
 #include "score.h"
 
@@ -22,10 +22,40 @@ DEVICE float score_unit(const struct attn_problem &a)
     return has_terms(a) ? 1 : __builtin_fabsf(a.scale);
 }
 
-/* Whether there are terms that make scores -infinity. */
+/* Whether there is what makes scores -infinity: terms, or pages that may not exist. */
 DEVICE bool hides_keys(const struct attn_problem &a)
 {
-    return KERNEL_SCORE && (a.bias.data || a.keep.data);
+    return (KERNEL_SCORE && (a.bias.data || a.keep.data)) || (KERNEL_PAGED && a.block_table);
+}
+
+/* A bit for each 16 keys of the tile that begins with `key`: those whose page does not exist. */
+DEVICE u32 missing_pages(const struct attn_problem &a, const struct sequence &sequence, int key)
+{
+    const int last = sequence.seq_k - 1;
+    u32 missing = 0;
+    if (!KERNEL_PAGED || !a.block_table)
+        return 0;
+#pragma unroll
+    for (int i = 0; i < KERNEL_TILE_K / 16; i++) {
+        int n = key + 16 * i;
+        missing |= (u32)!page_exists(a, sequence, n < last ? n : last) << i;
+    }
+    return missing;
+}
+
+/* Scores of keys in those pages become -infinity. */
+DEVICE void hide_pages(score_blocks &s, u32 missing)
+{
+    if (missing == 0)
+        return;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i++)
+                if (missing >> (block * BLOCK + i * (BLOCK / ACC)) / 16 & 1)
+                    s[column][block][i] = -__builtin_inff();
 }
 
 /* The row of this lane's column; the last one where there is none. */
@@ -113,19 +143,21 @@ DEVICE void drop_tile(score_blocks &p, const struct attn_problem &a,
             }
 }
 
-/* Takes those keys out of sight that terms hide; `key` is the tile's first one. */
+/* Takes those keys out of sight that hides_keys() is about; `key` is the tile's first one. */
 DEVICE void blind_sight(struct sight &sight, const struct attn_problem &a,
                         const struct sequence &sequence, const struct job &job, int column, int key)
 {
     const struct score_terms t = score_terms_of(a, sequence, job.head);
     const int last = sequence.seq_k - 1;
+    const u32 missing = missing_pages(a, sequence, key);
 #pragma unroll
     for (int i = 0; i < SIGHT_WORDS; i++)
 #pragma unroll 1
         for (int bit = 0; bit < 32; bit++) {
             int n = key + 32 * i + bit;
             n = n < last ? n : last;
-            if (score_of(t, 0, row_of_column(job, column), n) == -__builtin_inff())
+            if (missing >> (2 * i + bit / 16) & 1 ||
+                score_of(t, 0, row_of_column(job, column), n) == -__builtin_inff())
                 sight.word[i] &= ~(1u << bit);
         }
 }

@@ -17,11 +17,16 @@
  * by more than LIMIT. P never leaves f32. Scores are in natural units, and the shift is subtracted
  * before the factor log2(e), so that rows whose every score is near the end of f32's range (a bias
  * of -FLT_MAX on all keys) come out as they should.
+ *
+ * In blocks of keys that not all rows of the team see, V that is not finite becomes 0 before it
+ * meets P. In the rare case that there was any, mark_all() walks over these blocks once more and
+ * makes O NaN in the channels of rows that do see it.
  */
 #ifndef AOTHIP_ATTN_F32_H
 #define AOTHIP_ATTN_F32_H
 
-#include "attn_f32_load.h"
+#include "deal.h"
+#include "team_f32_load.h"
 #include "mma_f32.h"
 #include "philox.h"
 #include "score.h"
@@ -84,11 +89,17 @@ DEVICE block_acc add_parts(const block_acc &s, const struct wave_job &job, int t
     return all;
 }
 
+/* Whether all rows of the team see all keys of the block from `key` on, but for terms. */
+DEVICE bool is_full(const struct wave_job &job, int key)
+{
+    return key >= job.full_first && key + SIDE <= job.full_end;
+}
+
 /* Products to scores, in place; key 0 of the block is `key`. */
 template <class args> DEVICE void make_scores(block_acc &s, const struct wave_job &job, int key)
 {
     s *= job.scale;
-    if (key >= job.full_first && key + SIDE <= job.full_end && !needs(job, NEED_TERMS))
+    if (is_full(job, key) && !needs(job, NEED_TERMS))
         return;
     if (needs(job, NEED_TERMS)) {
         const struct attn_problem &a = late_problem<args>();
@@ -150,15 +161,14 @@ DEVICE void make_weights(block_acc &s, struct column_state &x)
 }
 
 /* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(struct column_state &x, const struct v_block &v, int group,
-                        const struct b_column &p)
+DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[ACC], const struct b_column &p)
 {
 #pragma unroll
     for (int t = 0; t < B_OF_C; t++) {
         const struct b_operand b = spread_part(p, t);
 #pragma unroll
         for (int i = 0; i < V_CHUNK; i++)
-            mma(x.o[group][i], word_element(v.chunk[group][t][i / PER_WORD], i), b);
+            mma(o[i], word_element(v[t][i / PER_WORD], i), b);
     }
 }
 
@@ -200,13 +210,14 @@ DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const s
 /*
  * The keys first, first + stride, ... below `end`, in blocks of 16. The team's waves, and with
  * SLICES > 1 those of the workgroup, must take equally many steps. What lies beyond the sequence is
- * not seen.
+ * not seen. Returns whether the wave came across V that is not finite where not all rows see it.
  */
 template <class args>
-DEVICE void walk_keys(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const struct q_block &q,
                       int first, int stride, int steps)
 {
     const int last = job.sequence.seq_k - 1, last_block = last & -SIDE;
+    bool isolated = false;
     struct k_block k;
     if (steps > 0)
         load_k<args>(k, job, first < last_block ? first : last_block, last);
@@ -228,18 +239,84 @@ DEVICE void walk_keys(struct column_state &x, const struct wave_job &job, const 
 
         s = add_parts(s, job, step);
         make_scores<args>(s, job, key);
+        const bool missing = page_is_missing<args>(job, block);
+        if (missing)
+            s = -__builtin_inff();
         make_weights(s, x);
         if (needs(job, NEED_DROPOUT))
             drop_weights<args>(s, job, key);
 
+        if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
+            isolated |= isolate_v(v);
         const struct b_column p = spread(s);
 #pragma unroll
         for (int group = 0; group < V_GROUPS - 1; group++)
-            multiply_vp(x, v, group, p);
+            multiply_vp(x.o[group], v.chunk[group], p);
         if (LATE_K && step + 1 < steps)
             load_k<args>(k, job, next_block, last);
-        multiply_vp(x, v, V_GROUPS - 1, p);
+        multiply_vp(x.o[V_GROUPS - 1], v.chunk[V_GROUPS - 1], p);
     }
+    return isolated;
+}
+
+/* This lane's rows of the block of keys from `key` on: 1 where its column sees them, else 0. */
+template <class args> DEVICE block_acc sight_of(const struct wave_job &job, int key)
+{
+    const struct attn_problem &a = late_problem<args>();
+    const struct score_terms terms = score_terms_of(a, job.sequence, job.head);
+    block_acc seen = 0;
+#pragma unroll
+    for (int i = 0; i < ACC; i++) {
+        int n = key + (int)acc_row(i);
+        if (sees(job.visible, (u32)n) && score_of(terms, 0, job.row, n) > -__builtin_inff())
+            seen[i] = 1;
+    }
+    return seen;
+}
+
+/* Another walk over the blocks whose V was isolated: a product of who sees it and where it is. */
+template <class args>
+DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int first, int stride,
+                     int steps)
+{
+    const int last = job.sequence.seq_k - 1;
+#pragma unroll
+    for (int group = 0; group < V_GROUPS; group++) {
+        block_acc marks[V_CHUNK] = {};
+#pragma unroll 1
+        for (int step = 0; step < steps; step++) {
+            const int key = first + step * stride;
+            if (key > last || page_is_missing<args>(job, key) ||
+                (is_full(job, key) && !needs(job, NEED_HIDING)))
+                continue;
+            struct v_block v;
+            load_v<args>(v, job, group, key, last);
+#pragma unroll
+            for (int t = 0; t < B_OF_C; t++)
+#pragma unroll
+                for (int i = 0; i < V_WORDS; i++)
+                    v.chunk[group][t][i] = select_nonfinite(v.chunk[group][t][i]) & WORD_ONES;
+            multiply_vp(marks, v.chunk[group], spread(sight_of<args>(job, key)));
+        }
+#pragma unroll
+        for (int i = 0; i < V_CHUNK; i++)
+#pragma unroll
+            for (int j = 0; j < ACC; j++)
+                x.o[group][i][j] = marks[i][j] > 0 ? __builtin_nanf("") : x.o[group][i][j];
+    }
+}
+
+/* Both. */
+template <class args>
+DEVICE void attend(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+                   int first, int stride, int steps)
+{
+    /* What the walk itself does not need waits in a vector register where scalar ones are short. */
+    u32 begin = (u32)first;
+    if (KERNEL_WAVE == 64)
+        asm volatile("" : "+v"(begin));
+    if (walk_keys<args>(x, job, q, first, stride, steps))
+        mark_all<args>(x, job, (int)uniform(begin), stride, steps);
 }
 
 /* All of a job but team, slice, row, head and what follows from them. */
@@ -252,6 +329,7 @@ DEVICE void begin_job(struct wave_job &job, const struct attn_problem &a,
     job.scale = a.scale;
     job.needs = uniform((a.block_table ? NEED_PAGES : 0) |
                         (a.bias.data || a.keep.data || a.alibi || a.softcap > 0 ? NEED_TERMS : 0) |
+                        (a.bias.data || a.keep.data ? NEED_HIDING : 0) |
                         (a.flags & KERNARG_DROPOUT ? NEED_DROPOUT : 0) |
                         (a.dim_qk < CHUNK_ELEMENTS ? NEED_SHORT_K : 0) |
                         (a.dim_v < V_CHUNK ? NEED_SHORT_V : 0));

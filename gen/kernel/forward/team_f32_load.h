@@ -1,5 +1,5 @@
 /*
- * How K, V and Q get to the lanes that attn_f32.h computes with: what a wave works on, where the
+ * How K, V and Q get to the lanes that team_f32.h computes with: what a wave works on, where the
  * rows of its keys lie, chunks of channels, and the loads.
  *
  * Who includes it says before:
@@ -11,6 +11,7 @@
 #define AOTHIP_ATTN_F32_LOAD_H
 
 #include "element.h"
+#include "finite.h"
 #include "mask.h"
 #include "mma_f32.h"
 
@@ -60,6 +61,7 @@ enum job_need {
     NEED_DROPOUT = 4,
     NEED_SHORT_K = 8, /* rows shorter than a chunk */
     NEED_SHORT_V = 16,
+    NEED_HIDING = 32, /* terms that make scores -infinity */
 };
 
 /* What a wave works on. Uniform, but for row and head. */
@@ -103,8 +105,7 @@ DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 dat
     kernarg_i64 page = stride.batch * ELEMENT_BYTES, pitch = stride.seq * ELEMENT_BYTES;
     const GLOBAL char *base = head_of(data, stride, 0, head);
     if (!a.block_table)
-        base += (a.batch_index ? table_entry(a.batch_index, sequence.number) : sequence.batch_k) *
-                    page +
+        base += (a.batch_index ? batch_entry(a, sequence.number) : sequence.batch_k) * page +
                 sequence.start_k * pitch;
     return {base, pitch, dim};
 }
@@ -127,8 +128,8 @@ DEVICE const GLOBAL char *block_row(const struct wave_job &job, const struct key
     if (!needs(job, NEED_PAGES))
         return x.base + key * x.pitch;
     const struct attn_problem &a = late_problem<args>();
-    int entry = table_entry(a.block_table,
-                            job.sequence.number * a.block_table_stride + (key >> a.page_shift));
+    int entry = page_of(a, job.sequence, key);
+    entry = (u32)entry < (u32)a.pages ? entry : 0; /* see key_row() */
     return x.base + entry * (a.*stride).batch * ELEMENT_BYTES +
            (key & ((1 << a.page_shift) - 1)) * x.pitch;
 }
@@ -153,6 +154,8 @@ DEVICE int chunk_channel(int channel, int i, int size, int dim)
 
 template <int words> DEVICE void load_short(u32 (&to)[words], const GLOBAL char *row, int dim)
 {
+    if (KERNEL_WAVE == 64) /* which has no registers to hold its offsets throughout the walk */
+        asm volatile("" : "+s"(dim));
 #pragma unroll
     for (int i = 0; i < words * PER_WORD; i++) {
         int c = i < dim ? i : dim - 1;
@@ -213,6 +216,35 @@ DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, in
             to.chunk[group][t] = *(v_chunk_anywhere *)(at + begin * ELEMENT_BYTES);
         }
     }
+}
+
+/* Whether the keys from `first`, a multiple of 16, on lie in a page that does not exist. */
+template <class args> DEVICE bool page_is_missing(const struct wave_job &job, int first)
+{
+    u32 missing = 0; /* in one register: a bool would take two */
+    if (needs(job, NEED_PAGES))
+        missing = uniform(!page_exists(late_problem<args>(), job.sequence, first));
+    asm("" : "+s"(missing));
+    return missing;
+}
+
+/*
+ * Makes V that is not finite 0, which a P of 0 would make NaN of; returns whether any lane had to.
+ */
+DEVICE bool isolate_v(struct v_block &v)
+{
+    u32 any = 0;
+#pragma unroll
+    for (int group = 0; group < V_GROUPS; group++)
+#pragma unroll
+        for (int t = 0; t < B_OF_C; t++)
+#pragma unroll
+            for (int i = 0; i < V_WORDS; i++) {
+                u32 mask = select_nonfinite(v.chunk[group][t][i]);
+                any |= mask;
+                v.chunk[group][t][i] &= ~mask;
+            }
+    return in_any_lane(any != 0);
 }
 
 /*

@@ -74,12 +74,16 @@ DEVICE void mark_o(block_acc (&o)[DIM_BLOCKS], const char *notes, const struct s
     for (int block = 0; block < DIM_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i++) {
-            /* One at a time: loaded ahead, they would not fit the registers. */
+            /*
+             * One at a time: loaded ahead, they would not fit the registers. The empty statement
+             * keeps what is loaded from being combined as a vector, after the last load.
+             */
             __builtin_amdgcn_sched_barrier(0);
             u32 seen = 0;
 #pragma unroll
             for (int j = 0; j < SIGHT_WORDS; j++)
                 seen |= ((const u32 *)at)[(block * BLOCK + i) * SIGHT_WORDS + j] & sight.word[j];
+            asm volatile("" : "+v"(seen));
             o[block][i] = seen ? __builtin_nanf("") : o[block][i];
         }
 }

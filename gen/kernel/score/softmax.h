@@ -20,6 +20,11 @@
  * The scale's sign has been moved into Q (see attn_fwd.hip), so factor >= 0 and the largest S has
  * the largest exponent. NaN is seen neither by the maximum nor by the limit, and passes through P
  * into O and sum of its own column only.
+ *
+ * A shift beyond SHIFT_MOST is rounded so coarsely that P would leave its range by that alone.
+ * Where scores lead there, which they hardly ever do, the walk over the keys is done once more in
+ * the wide form, which costs an instruction for every two scores more: instead of a shift it keeps
+ * the largest score, M, and P = exp2((S - M) * factor + BIAS), right for all finite scores.
  */
 #ifndef AOTHIP_SOFTMAX_H
 #define AOTHIP_SOFTMAX_H
@@ -53,6 +58,11 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
  */
 #define SHIFT_UNSET (SHIFT_OF_SCORES ? -0x1p126f : -0x1p100f)
 
+#define SHIFT_MOST 0x1p20f /* 1/16 is the last place there */
+
+/* The wide form's M before any key is seen; no finite score is below it. */
+#define WIDE_UNSET -0x1.fffffep127f
+
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
@@ -63,9 +73,11 @@ DEVICE float softmax_factor(float scale)
 {
     /*
      * Scale 0 becomes the smallest subnormal: the product with any finite score still rounds to a
-     * P of 1, but a masked score, -infinity, gives 0 and not NaN.
+     * P of 1, but a masked score, -infinity, gives 0 and not NaN. Nor may it be infinite, for
+     * differences of 0.
      */
     float factor = __builtin_fabsf(scale) * LOG2_E;
+    factor = factor < 0x1.fffffep127f ? factor : 0x1.fffffep127f;
     return factor > 0x1p-149f ? factor : 0x1p-149f;
 }
 
@@ -85,13 +97,16 @@ enum { HELD = KERNEL_WAVE == 64 ? 2 : ACC };
 
 /* One column. Both halves agree on the shift. */
 struct softmax_state {
-    float shift;
+    float shift;     /* wide: M */
     partial_sum sum; /* of this lane's rows */
 };
 
-DEVICE struct softmax_state softmax_start()
+/* What a block of S holds: scores, scores minus the shift, or scores for the wide form. */
+enum score_kind { SCORE_PLAIN, SCORE_SHIFTED, SCORE_WIDE };
+
+template <enum score_kind kind> DEVICE struct softmax_state softmax_start()
 {
-    return {SHIFT_UNSET, {}};
+    return {kind == SCORE_WIDE ? WIDE_UNSET : SHIFT_UNSET, {}};
 }
 
 /* Largest of this lane's scores of one column. */
@@ -120,27 +135,34 @@ DEVICE float shift_for(float score, float factor)
     return SOFTMAX_BIAS > 0 ? score - SOFTMAX_BIAS * __builtin_amdgcn_rcpf(factor) : score;
 }
 
-/* Moves the shift up to this tile's largest score and rescales what was summed so far. */
-DEVICE void move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
+/*
+ * Moves the shift up to this tile's largest score and rescales what was summed so far. Returns
+ * whether the score asks for the wide form.
+ */
+template <enum score_kind kind>
+DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
                        const block_acc (&s)[KEY_BLOCKS], float factor)
 {
     float largest = column_max(s);
     largest = __builtin_fmaxf(largest, other_half(largest));
 
-    float shift = __builtin_fmaxf(x.shift, shift_for(largest, factor));
-    float ratio = __builtin_amdgcn_exp2f(scaled_shift(x.shift - shift, factor));
+    float shift =
+        __builtin_fmaxf(x.shift, kind == SCORE_WIDE ? largest : shift_for(largest, factor));
+    float moved = x.shift - shift;
+    float ratio =
+        __builtin_amdgcn_exp2f(kind == SCORE_WIDE ? moved * factor : scaled_shift(moved, factor));
     x.shift = shift;
     x.sum *= ratio;
 #pragma unroll
     for (int block = 0; block < DIM_BLOCKS; block++)
         o[block] *= ratio;
+    return largest > -__builtin_inff() && __builtin_fabsf(largest) * factor > SHIFT_MOST;
 }
-
-/* What a block of S holds: scores, or scores minus the shift. */
-enum score_kind { SCORE_PLAIN, SCORE_SHIFTED };
 
 template <enum score_kind kind> DEVICE f32x2 exponents(f32x2 scores, float shift, float factor)
 {
+    if (kind == SCORE_WIDE)
+        return __builtin_elementwise_fma(scores - shift, f32x2(factor), f32x2(SOFTMAX_BIAS));
     if (kind == SCORE_SHIFTED)
         return scores * factor;
     if (SHIFT_OF_SCORES)

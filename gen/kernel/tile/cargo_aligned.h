@@ -37,9 +37,9 @@ static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad o
 DEVICE __amdgpu_buffer_rsrc_t describe(struct tile_view view, const struct slice &x, int below)
 {
     int rows = view.rows - below;
-    u32 bytes = rows > 0 ? (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
-    return __builtin_amdgcn_make_buffer_rsrc(view.first + below * x.pitch, 0, (int)bytes,
-                                             DESCRIPTOR_WORD3);
+    u32 bytes = (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * 2;
+    return __builtin_amdgcn_make_buffer_rsrc(view.first + below * x.pitch, 0,
+                                             rows > 0 ? (int)bytes : 0, DESCRIPTOR_WORD3);
 }
 
 /* Where a chunk lies in any view of the slice. */
@@ -63,9 +63,12 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
 }
 
 /*
- * The chunks at `offset` and 1, 2, ... times `step` rows below. The scalar part of an offset
- * escapes the descriptor's check, so rows may be added there only where all of them exist;
- * elsewhere each load has its own descriptor.
+ * The chunks at `offset` and 1, 2, ... times `step` rows below. Where all rows exist the step is the
+ * scalar part of the offset; elsewhere each load has its own descriptor, a few scalar instructions
+ * more in a workgroup's last tile. Hardware counts the scalar part toward the descriptor's check
+ * (CDNA: measured, ROCm/rocm-systems PR 10928), so they could share one; but for RDNA 3 it is the
+ * word of compiler writers (ROCm/rocMLIR PR 678) against the comments at LLVM's own intrinsics.
+ * This way is right whoever is.
  */
 template <enum rows_exist exist, int count>
 DEVICE void load_chunks(u32x4 (&to)[count], struct tile_view view, const struct slice &x,

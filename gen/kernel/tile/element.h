@@ -83,18 +83,33 @@ DEVICE int table_entry(kernarg_u64 table, kernarg_i64 i)
     return ((const __attribute__((address_space(4))) kernarg_i32 *)table)[i];
 }
 
-/* Row `key` of k or v of a sequence. One in pages begins with row 0 of its first page. */
+/* The page that holds row `key` of a sequence, as the block table has it. */
+DEVICE int page_of(const struct attn_problem &a, const struct sequence &sequence, int key)
+{
+    return table_entry(a.block_table,
+                       sequence.number * a.block_table_stride + (key >> a.page_shift));
+}
+
+DEVICE bool page_exists(const struct attn_problem &a, const struct sequence &sequence, int key)
+{
+    return (u32)page_of(a, sequence, key) < (u32)a.pages;
+}
+
+/*
+ * Row `key` of k or v of a sequence. One in pages begins with row 0 of its first page; in place of
+ * a page that does not exist it is one of page 0, to be loaded and not to be used.
+ */
 DEVICE GLOBAL char *key_row(const struct attn_problem &a, kernarg_u64 data,
                             const struct kernarg_strides &stride, const struct sequence &sequence,
                             int head, int key)
 {
     kernarg_i64 entry = sequence.batch_k, row = (kernarg_i64)sequence.start_k + key;
     if (a.block_table) {
-        entry = table_entry(a.block_table,
-                            sequence.number * a.block_table_stride + (key >> a.page_shift));
+        int page = page_of(a, sequence, key);
+        entry = (u32)page < (u32)a.pages ? page : 0;
         row = key & ((1 << a.page_shift) - 1);
     } else if (a.batch_index) {
-        entry = table_entry(a.batch_index, sequence.number);
+        entry = batch_entry(a, sequence.number);
     }
     return head_of(data, stride, entry, head) + row * stride.seq * ELEMENT_BYTES;
 }

@@ -31,6 +31,7 @@
 #ifndef AOTHIP_MMA_H
 #define AOTHIP_MMA_H
 
+#include "finite.h"
 #include "tile.h"
 
 #define MMA_F16 2 /* values of KERNEL_DTYPE, enum aothip_dtype */
@@ -109,29 +110,6 @@ DEVICE u32 round_pair_even(float low, float high)
 #else
 #error "KERNEL_DTYPE must be 2 (f16) or 3 (bf16)"
 #endif
-
-/* Bits of a pair of 16-bit floats: exponents, their lowest bits, and the number 1. */
-#if KERNEL_DTYPE == MMA_F16
-#define PAIR_EXPONENTS 0x7c007c00u
-#define PAIR_EXPONENT_UNITS 0x04000400u
-#define PAIR_ONES 0x3c003c00u
-#else
-#define PAIR_EXPONENTS 0x7f807f80u
-#define PAIR_EXPONENT_UNITS 0x00800080u
-#define PAIR_ONES 0x3f803f80u
-#endif
-
-/* The sign bits of the result tell which of the pair is NaN or infinite. */
-DEVICE u32 mark_nonfinite(u32 pair)
-{
-    return (pair & PAIR_EXPONENTS) + PAIR_EXPONENT_UNITS;
-}
-
-/* Ones in all bits of those halves. */
-DEVICE u32 select_nonfinite(u32 pair)
-{
-    return (mark_nonfinite(pair) >> 15 & 0x00010001u) * 0xffffu;
-}
 
 #if KERNEL_WAVE == 64
 #include "mma_mfma.h"

@@ -33,18 +33,25 @@ sequence_place(const struct kernarg_seqs &s, kernarg_u32 flags, int number)
     kernarg_i64 start = 0, length = s.max;
     if (s.cumulative) {
         start = sequence_entry(s.cumulative, flags, number);
-        length = sequence_entry(s.cumulative, flags, number + 1) - start;
+        length = (kernarg_i64)((kernarg_u64)sequence_entry(s.cumulative, flags, number + 1) -
+                               (kernarg_u64)start); /* it may overflow */
         start = s.packed ? start : 0;
     }
     if (s.lengths)
         length = sequence_entry(s.lengths, flags, number);
     if (s.starts)
         start = sequence_entry(s.starts, flags, number);
-    length += s.extra;
     if (start < 0 || start > s.rows)
         return {0, 0};
-    length = length < s.rows - start ? length : s.rows - start;
-    return {(int)start, (int)(length > 0 ? length : 0)};
+    length = length > 0 ? length : 0;
+    length = (length < s.rows ? length : s.rows) + s.extra;
+    return {(int)start, (int)(length < s.rows - start ? length : s.rows - start)};
+}
+
+static __attribute__((device)) inline __attribute__((always_inline)) kernarg_i32
+batch_entry(const struct attn_problem &a, int number)
+{
+    return ((const __attribute__((address_space(4))) kernarg_i32 *)a.batch_index)[number];
 }
 
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
@@ -52,6 +59,11 @@ sequence_of(const struct attn_problem &a, int number)
 {
     struct sequence_place q = sequence_place(a.q_seqs, a.flags, number);
     struct sequence_place k = sequence_place(a.k_seqs, a.flags, number);
+    if (KERNEL_SCORE)
+        k.length = k.length < a.keys_most ? k.length : a.keys_most;
+    if (KERNEL_PAGED && a.batch_index &&
+        (kernarg_u32)batch_entry(a, number) >= (kernarg_u32)a.pages)
+        k.length = 0;
     int from_end = k.length - q.length;
     return {
         number,

@@ -7,6 +7,7 @@ stream.
 
 import ctypes
 import os
+from ctypes import c_char_p, c_int, c_size_t, c_void_p
 
 from . import _lib
 
@@ -51,47 +52,55 @@ def _dense_strides(shape):
     return strides
 
 
-def _open_hip():
-    """The runtime that libaothip.so uses: it looks in the same order."""
-    named = os.environ.get("AOTHIP_HIP_LIBRARY")
-    if named:
-        return ctypes.CDLL(named)
-    process = ctypes.CDLL(None)
-    if hasattr(process, "hipModuleLaunchKernel"):
-        return process
-    for mode in (os.RTLD_NOW | os.RTLD_NOLOAD, os.RTLD_NOW):
-        for end in (7, 6, 5):
-            try:
-                return ctypes.CDLL(f"libamdhip64.so.{end}", mode)
-            except OSError as error:
-                why = error
-    raise why
-
-
 class _Hip:
-    """The few functions of the HIP runtime that copying needs."""
+    """The few functions that copying needs, of the runtime that libaothip.so calls."""
+
+    _functions = {
+        "hipMalloc": (c_int, c_void_p, c_size_t),
+        "hipFree": (c_int, c_void_p),
+        "hipMemcpy": (c_int, c_void_p, c_void_p, c_size_t, c_int),
+        "hipDeviceSynchronize": (c_int,),
+        "hipGetErrorName": (c_char_p, c_int),
+    }
 
     def __init__(self):
-        try:
-            self.lib = _open_hip()
-        except OSError as why:
-            raise ImportError(f"aothip: no HIP runtime: {why}") from None
-        self.lib.hipGetErrorName.restype = ctypes.c_char_p
+        _lib.device()  # without a GPU, that error says so
+        self._found = {name: ctypes.CFUNCTYPE(*types)(_lib.hip_function(name))
+                       for name, types in self._functions.items()}
 
     def __call__(self, name, *arguments):
-        error = getattr(self.lib, name)(*arguments)
+        error = self._found[name](*arguments)
         if error:
-            raise RuntimeError(f"aothip: {name}: {self.lib.hipGetErrorName(error).decode()}")
+            raise RuntimeError(f"aothip: {name}: {self._found['hipGetErrorName'](error).decode()}")
+
+    def free(self, address):
+        self._found["hipFree"](address)
 
     def allocate(self, size):
-        address = ctypes.c_void_p()
-        self("hipMalloc", ctypes.byref(address), ctypes.c_size_t(max(size, 16)))
+        address = c_void_p()
+        self("hipMalloc", ctypes.addressof(address), max(size, 16))
         return address.value
 
     def copy(self, to, source, size, kind):
         if size:
-            self("hipMemcpy", ctypes.c_void_p(to), ctypes.c_void_p(source), ctypes.c_size_t(size),
-                 kind)
+            self("hipMemcpy", to, source, size, kind)
+
+
+def _check_runtime(torch):
+    """Raises if torch's streams and addresses are not of the runtime that the library calls."""
+    mark = "hipModuleLaunchKernel"
+    names = [None]  # what the whole process sees, which torch's libraries see first too
+    names += [os.path.join(path, "lib", "libtorch_hip.so") for path in torch.__path__]
+    for name in names:
+        try:
+            found = getattr(ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_NOLOAD if name else
+                                        ctypes.DEFAULT_MODE), mark)
+        except (OSError, AttributeError):
+            continue
+        if ctypes.cast(found, c_void_p).value != _lib.hip_function(mark):
+            raise RuntimeError("aothip: torch has loaded another HIP runtime than aothip, whose "
+                               "tensors mean nothing to it: import torch before aothip is called")
+        return
 
 
 _hip = None
@@ -123,7 +132,7 @@ class _HostSide:
                         self._assign(to, packed)
         finally:
             for address in self.memory:
-                _hip.lib.hipFree(ctypes.c_void_p(address))
+                _hip.free(address)
 
     def scratch(self, size):
         self.memory.append(_hip.allocate(size))
@@ -227,6 +236,7 @@ class TorchSide(_Torch):
         if self.device.type != "cuda":  # as torch calls ROCm's GPUs too
             raise TypeError("aothip: torch tensors must be on a GPU or in host memory, not on "
                             f"{self.device}")
+        _check_runtime(self.torch)
         self.alive = []
         self.stream = self.torch.cuda.current_stream(self.device).cuda_stream
 

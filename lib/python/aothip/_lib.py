@@ -82,6 +82,7 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 _ERRORS = {1: ArgumentError, 2: UnsupportedError}
+_OF_THE_MACHINE = (3, 5)  # NO_HIP, NO_DEVICE
 
 _FUNCTIONS = {
     "aothip_open": (c_int, [c_char_p, POINTER(c_void_p)]),
@@ -93,6 +94,7 @@ _FUNCTIONS = {
                                           POINTER(c_size_t)]),
     "aothip_warm_up": (c_int, [c_void_p, c_void_p]),
     "aothip_stream_device": (c_int, [c_void_p, c_void_p, POINTER(DeviceInfo)]),
+    "aothip_hip_function": (c_void_p, [c_void_p, c_char_p]),
     "aothip_directory": (c_char_p, [c_void_p]),
     "aothip_status_name": (c_char_p, [c_int]),
     "aothip_last_error": (c_char_p, []),
@@ -121,8 +123,10 @@ lib = _load()
 def check(status):
     """Raises for any status but AOTHIP_OK."""
     if status:
-        raise _ERRORS.get(status, Error)(lib.aothip_status_name(status).decode(),
-                                         lib.aothip_last_error().decode())
+        text = lib.aothip_last_error().decode()
+        if status in _OF_THE_MACHINE:
+            text += "; aothip-check --environment looks for the reason"
+        raise _ERRORS.get(status, Error)(lib.aothip_status_name(status).decode(), text)
 
 
 _context = None
@@ -151,6 +155,14 @@ def device():
     return {"device": info.device, "name": info.name.decode(), "gpu": info.gpu.decode(),
             "target": info.target.decode(), "compute_units": info.compute_units,
             "memory_bytes": info.memory_bytes}
+
+
+def hip_function(name):
+    """Address of a function of the HIP runtime that the library calls."""
+    address = lib.aothip_hip_function(context(), name.encode())
+    if not address:
+        raise Error("AOTHIP_E_NO_HIP", lib.aothip_last_error().decode())
+    return address
 
 
 def warm_up(stream=0):

@@ -1,3 +1,3 @@
 #!/bin/sh
 # The kernels once more, where the emulator is stricter than the hardware.
-exec tests/gen/test_attn_fwd strict
+exec tests/gen/kernel/test_attn_fwd strict

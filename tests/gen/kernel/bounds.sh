@@ -1,14 +1,16 @@
 #!/bin/sh
-# What the kernels are held to, by images/counts.txt, which tests/gen/counts.sh holds builds to:
-# shares of matrix instructions, LDS traffic, spills, and how many kernels there may be.
+# What the kernels of each compiler are held to, by the tables of images/counts, which
+# tests/gen/kernel/counts.sh holds builds to: shares of matrix instructions, LDS traffic, spills, and
+# how many kernels there may be.
 : "${srcdir:=.}"
 
 # Columns by name; the second lds is the loop's. A kernel that is not there counts 0 and fails. P of
 # a lane has tile_q * tile_k / threads elements, which is 4096 / dim; two share a packed register.
-awk '
+for table in "$srcdir"/images/counts/clang-*.txt; do
+    name=${table##*/}
+    awk -v by="${name%.txt}" '
     function report(good, text) {
-        printf "%s %d - %s\n", good ? "ok" : "not ok", ++n, text
-        bad = bad || !good
+        printf "%s - %s: %s\n", good ? "ok" : "not ok", by, text
     }
     function at_least(key, percent) {
         report(count[key, "matrix"] * 100 >= percent * count[key, "total"] && count[key, "total"],
@@ -91,6 +93,10 @@ awk '
                 report(in_f16 && count[key, "valu"] <= in_f16 + 4096 / dim,
                        key ": to round P takes at most one instruction an element more than in f16")
             }
-        print "1.." n
-        exit bad
-    }' "$srcdir/images/counts.txt"
+    }' "$table" || echo "not ok - $name: read to its end"
+done | awk '
+    { sub(/^(not )?ok/, "& " NR); print; bad = bad || /^not/ }
+    END {
+        print "1.." NR
+        exit bad || !NR
+    }'

@@ -4,7 +4,7 @@
 # crash. Numbers such as "16.1 #7" are lines of the checklist for drop-in libraries.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 program=`pwd`/tests/lib/.libs/test_drop_in
-[ -x "$program" ] || program=`pwd`/tests/lib/test_drop_in
+[ -x "$program" ] || program=`pwd`/tests/lib/shim/test_drop_in
 if [ ! -d images/aotriton.images/amd-gfx942 ]; then
     echo '1..0 # SKIP there are no images'
     exit 0
@@ -79,7 +79,7 @@ grep '^not ok' "$work/out" | sed 's/^/# /'
 ln -s "$moved" "$work/link"
 run "$work/link" "$work"
 ok '16.1 #9: and through a symbolic link to its directory'
-$CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/two_builds.c" -ldl
+$CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/shim/two_builds.c" -ldl
 size=832
 case $version in
 0.[789].*) size=0 ;;

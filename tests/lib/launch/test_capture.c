@@ -148,6 +148,29 @@ static void test_probs(const struct device *device, struct aothip_context *conte
     release();
 }
 
+/* Names that a process of the same number, in another container, has taken. */
+static void test_taken_names(const struct device *device, struct aothip_context *context)
+{
+    struct aothip_attn_fwd_params p = make_fwd();
+    char command[1024];
+    struct status why;
+    status_clear(&why);
+    snprintf(command, sizeof(command),
+             "cd %s && mkdir %d-0 %d-1.partial && echo mine >%d-0/capture.json", root, getpid(),
+             getpid(), getpid());
+    is_int(system(command), 0, "two names are taken");
+    p.probs = tensor(BATCH, HEADS, ROWS, KEYS, AOTHIP_BF16);
+    ok(attn_probs(device, context, &p, &why) == AOTHIP_OK, "a capture beside them %s",
+       why.code ? why.text : aothip_last_error());
+    snprintf(command, sizeof(command),
+             "cd %s && test -s %d-2/capture.json && test \"`cat %d-0/capture.json`\" = mine && "
+             "test ! -e %d-1 && rm -r %d-0 && rmdir %d-1.partial",
+             root, getpid(), getpid(), getpid(), getpid(), getpid());
+    is_int(system(command), 0, "takes the next name, and touches neither");
+    replay("one launch is written down", 1);
+    release();
+}
+
 /* A cache that grows, with rotated queries in the workspace. */
 static void test_append(const struct device *device, struct aothip_context *context)
 {
@@ -182,6 +205,7 @@ int main(void)
     struct aothip_context *context;
     struct status why;
     struct stat info;
+    int tested = 0;
     if (stat(IMAGES, &info) || stat(EMULATOR, &info) || stat(REPLAY, &info))
         tap_skip_all("there are no images, no emulator or no aothip-replay");
     tap_diag("seed %u", seed);
@@ -203,6 +227,8 @@ int main(void)
             continue; /* built for other GPUs */
         if (!ok(!device_open(&runtime, i, &device, &why), "%s", gpus[i]))
             break;
+        if (!tested++)
+            test_taken_names(&device, context);
         test_bwd(&device, context);
         test_probs(&device, context);
         test_append(&device, context);

@@ -74,7 +74,7 @@ static void test_split(void)
     params p = decode();
     restart();
     /* 608 workgroups wanted, 4 without splits; a part has at least 256 keys */
-    is_int((intmax_t)workspace_of(&p), 4 * rows * 32 * 64 + 4 * rows * 32, "for 32 splits");
+    is_int((intmax_t)workspace_of(&p), 4 * rows * 32 * 64 + 8 * rows * 32, "for 32 splits");
     is_int(fake_hip.launches, 0, "asking launches nothing");
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "without workspace");
     LAUNCHED("one launch", "attn_fwd_f16_d64_fast");
@@ -87,15 +87,15 @@ static void test_split(void)
     is_grid(&fake_hip.log[1], 8, 2, "merge: 8 rows");
     is_int(fake_hip.log[0].args.split.splits, 32, "splits");
     is_int((intmax_t)fake_hip.log[1].args.split.partial_o, 0xa0000000, "partial o");
-    is_int((intmax_t)fake_hip.log[1].args.split.partial_lse, 0xa0000000 + 4 * rows * 32 * 64,
-           "partial lse behind it");
+    is_int((intmax_t)fake_hip.log[1].args.split.partial_sums, 0xa0000000 + 4 * rows * 32 * 64,
+           "partial sums behind it");
     is_int((intmax_t)fake_hip.log[1].args.split.fwd.o, 0x40000000, "o");
     p.workspace_size--;
     restart();
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with a byte too little");
     LAUNCHED("one launch again", "attn_fwd_f16_d64_fast");
     p.splits = 5;
-    is_int((intmax_t)workspace_of(&p), (4 * rows * 5 * 64 + 4 * rows * 5 + 255) / 256 * 256,
+    is_int((intmax_t)workspace_of(&p), (4 * rows * 5 * 64 + 8 * rows * 5 + 255) / 256 * 256,
            "for 5 splits as told");
     restart();
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "five splits");

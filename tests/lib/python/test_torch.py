@@ -6,6 +6,7 @@ the emulated runtime.
 """
 
 import ctypes
+import os
 import sys
 
 import torch
@@ -19,6 +20,7 @@ SEED = 20261121
 count = failed = 0
 where = ""
 REAL_SIDE = _arrays.side_of
+RUNTIME = ctypes.CDLL(os.environ["AOTHIP_HIP_LIBRARY"])
 
 # Largest error of an output, in units of its largest element; gradients may have four times that.
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-5}
@@ -32,20 +34,25 @@ class RegisteredSide(_arrays.TorchSide):
         _arrays._hip = _arrays._hip or _arrays._Hip()
         self.alive, self.registered, self.stream = [], set(), None
 
+    @staticmethod
+    def _call(name, *arguments):
+        error = getattr(RUNTIME, name)(*arguments)
+        assert error == 0, f"{name}: {error}"
+
     def __enter__(self):
         return self
 
     def __exit__(self, *why):
         _arrays._hip("hipDeviceSynchronize")
         for address in self.registered:
-            _arrays._hip("hipHostUnregister", ctypes.c_void_p(address))
+            self._call("hipHostUnregister", ctypes.c_void_p(address))
         self.alive.clear()
 
     def _address(self, x):
         storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
         address, size = storage.data_ptr(), storage.nbytes()
         if size and address not in self.registered:
-            _arrays._hip("hipHostRegister", ctypes.c_void_p(address), ctypes.c_size_t(size), 0)
+            self._call("hipHostRegister", ctypes.c_void_p(address), ctypes.c_size_t(size), 0)
             self.registered.add(address)
         return super()._address(x)
 

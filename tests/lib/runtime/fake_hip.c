@@ -22,11 +22,21 @@ struct module {
     const char *code;
     const char *symbol;
     int device, live;
-    int running; /* launched since the device was last waited for */
+    int running; /* launched since its stream was last waited for */
+    int in_graph;
+    hipStream_t stream; /* of the last launch */
 };
 static struct module modules[MODULES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current;
+static _Thread_local hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
+
+/* What is recorded: the stream, and nothing more, since streams here run in order. */
+enum { EVENTS = 256 };
+static struct event {
+    hipStream_t stream;
+    int live, recorded, device;
+} events[EVENTS];
 
 void fake_hip_reset(void)
 {
@@ -34,13 +44,25 @@ void fake_hip_reset(void)
     fake_hip.fail_with = hipErrorUnknown;
     fake_hip.calls = fake_hip.failed = fake_hip.queries = fake_hip.driver_calls = 0;
     fake_hip.loads = fake_hip.unloads = fake_hip.launches = fake_hip.wrong_device = 0;
-    fake_hip.synchronized = fake_hip.unloaded_running = 0;
+    fake_hip.waits = fake_hip.unloaded_running = fake_hip.spoilt = 0;
+    fake_hip.captured = NULL;
+    fake_hip.captured_blocking = 0;
     current = 0;
 }
 
 hipStream_t fake_hip_stream(int device)
 {
-    return (hipStream_t)(uintptr_t)(0x1000 + device);
+    return fake_hip_stream_of(device, 0);
+}
+
+hipStream_t fake_hip_stream_of(int device, int number)
+{
+    return (hipStream_t)(uintptr_t)(0x1000 + number * FAKE_HIP_STREAMS + device);
+}
+
+static int device_of(hipStream_t stream)
+{
+    return (uintptr_t)stream > 2 ? (int)((uintptr_t)stream - 0x1000) % FAKE_HIP_STREAMS : current;
 }
 
 int fake_hip_fails(void)
@@ -89,7 +111,7 @@ hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device)
         *device = current;
         return hipSuccess;
     }
-    *device = (int)((uintptr_t)stream - 0x1000);
+    *device = device_of(stream);
     return *device >= 0 && *device < fake_hip.devices ? hipSuccess : hipErrorInvalidHandle;
 }
 
@@ -138,7 +160,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
             made = &modules[i];
     if (made) {
         made->live = 1;
-        made->running = 0;
+        made->running = made->in_graph = 0;
         made->code = image;
         made->device = current;
     }
@@ -150,16 +172,82 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
     return hipSuccess;
 }
 
+/* As ROCm 7: whoever waits for all while a stream is captured has spoilt the capture. */
 hipError_t hipDeviceSynchronize(void)
+{
+    fake_hip.spoilt += fake_hip.captured != NULL;
+    return fake_hip_fails() ? fake_hip.fail_with : hipSuccess;
+}
+
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
 {
     if (fake_hip_fails())
         return fake_hip.fail_with;
+    if (!stream && fake_hip.captured && fake_hip.captured_blocking)
+        return hipErrorStreamCaptureImplicit;
+    *status = stream && stream == fake_hip.captured ? hipStreamCaptureStatusActive
+                                                    : hipStreamCaptureStatusNone;
+    return hipSuccess;
+}
+
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *wanted)
+{
+    const hipStreamCaptureMode before = mode;
+    if (fake_hip_fails())
+        return fake_hip.fail_with;
+    mode = *wanted;
+    *wanted = before;
+    return hipSuccess;
+}
+
+hipError_t hipEventCreate(hipEvent_t *event)
+{
+    struct event *made = NULL;
+    if (fake_hip_fails())
+        return fake_hip.fail_with;
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < MODULES; i++)
-        if (modules[i].device == current)
+    for (int i = 0; i < EVENTS && !made; i++)
+        if (!events[i].live)
+            made = &events[i];
+    if (made)
+        *made = (struct event){.live = 1, .device = current};
+    pthread_mutex_unlock(&lock);
+    *event = (hipEvent_t)made;
+    return made ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipEventDestroy(hipEvent_t event)
+{
+    struct event *given = (struct event *)event;
+    given->live = 0;
+    return fake_hip_fails() ? fake_hip.fail_with : hipSuccess;
+}
+
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
+{
+    struct event *given = (struct event *)event;
+    if (fake_hip_fails())
+        return fake_hip.fail_with;
+    pthread_mutex_lock(&lock);
+    fake_hip.wrong_device += given->device != device_of(stream) || !given->live;
+    given->stream = stream;
+    given->recorded = 1;
+    pthread_mutex_unlock(&lock);
+    return hipSuccess;
+}
+
+hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    struct event *given = (struct event *)event;
+    if (fake_hip_fails())
+        return fake_hip.fail_with;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MODULES && given->recorded; i++)
+        if (modules[i].running && modules[i].stream == given->stream &&
+            modules[i].device == given->device)
             modules[i].running = 0;
     pthread_mutex_unlock(&lock);
-    fake_hip.synchronized++;
+    fake_hip.waits++;
     return hipSuccess;
 }
 
@@ -169,7 +257,8 @@ hipError_t hipModuleUnload(hipModule_t module)
     int failing = fake_hip_fails();
     pthread_mutex_lock(&lock);
     given->live = 0;
-    fake_hip.unloaded_running += given->running;
+    fake_hip.unloaded_running += given->running || (given->in_graph && fake_hip.captured);
+    fake_hip.spoilt += fake_hip.captured && mode != hipStreamCaptureModeRelaxed;
     pthread_mutex_unlock(&lock);
     fake_hip.unloads++;
     return failing ? fake_hip.fail_with : hipSuccess;
@@ -197,7 +286,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
                                  void **kernelParams, void **extra)
 {
     struct module *given = (struct module *)f;
-    int device = (uintptr_t)stream > 2 ? (int)((uintptr_t)stream - 0x1000) : current;
+    int device = device_of(stream);
     (void)extra;
     fake_hip.driver_calls++;
     if (fake_hip_fails())
@@ -208,7 +297,9 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gridDimX, unsigned gr
     memcpy(&fake_hip.args, kernelParams[0], sizeof(fake_hip.args));
     memcpy(fake_hip.grid, (unsigned[]){gridDimX, gridDimY, gridDimZ}, sizeof(fake_hip.grid));
     memcpy(fake_hip.block, (unsigned[]){blockDimX, blockDimY, blockDimZ}, sizeof(fake_hip.block));
-    given->running = 1;
+    given->in_graph |= fake_hip.captured && stream == fake_hip.captured;
+    given->running |= !given->in_graph;
+    given->stream = stream;
     if (fake_hip.launches < FAKE_HIP_LOG) {
         struct fake_hip_launch *launch = &fake_hip.log[fake_hip.launches];
         launch->symbol = given->symbol;

@@ -11,7 +11,7 @@
 
 #include "args.h"
 
-enum { FAKE_HIP_DEVICES = 8, FAKE_HIP_LOG = 8 };
+enum { FAKE_HIP_DEVICES = 8, FAKE_HIP_LOG = 8, FAKE_HIP_STREAMS = 1024 };
 
 /* One launch as it was asked for. */
 struct fake_hip_launch {
@@ -38,8 +38,11 @@ struct fake_hip {
     const char *symbol;                       /* of the last launch's kernel */
     int device;                               /* on which the last launch's kernel was loaded */
     hipStream_t stream;                       /* of the last launch */
-    _Atomic int synchronized;                 /* hipDeviceSynchronize calls */
+    _Atomic int waits;                        /* for events behind kernels that ran */
     _Atomic int unloaded_running;             /* modules unloaded before their kernels were done */
+    hipStream_t captured;                     /* a stream that is being captured, or NULL */
+    int captured_blocking;                    /* it is one that the null stream waits for */
+    _Atomic int spoilt;                       /* calls that make the capture void */
     _Atomic int wrong_device;                 /* loads or launches on a device not right */
 };
 extern struct fake_hip fake_hip;
@@ -47,13 +50,14 @@ extern struct fake_hip fake_hip;
 /* Forgets calls and faults; devices stay. */
 void fake_hip_reset(void);
 
-/* Newer than some headers. */
+/* Newer than some headers; and what spoils a capture. */
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
 
 /* Counts a call of a function beside those of fake_hip.c; whether it is to fail. */
 int fake_hip_fails(void);
 
-/* A stream of `device`. */
+/* A stream of `device`, the first or that of `number`. */
 hipStream_t fake_hip_stream(int device);
+hipStream_t fake_hip_stream_of(int device, int number);
 
 #endif

@@ -28,13 +28,18 @@ static void restart(const char *limit)
 }
 
 /* A launch of one of four kernels, of 4096 bytes of code each. */
-static int launch(int kernel, int device)
+static int launch_on(int kernel, hipStream_t stream)
 {
     struct aothip_attn_fwd_params p = problem_make();
     p.softcap = (float)(kernel & 1);
     if (kernel & 2)
         p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = AOTHIP_BF16;
-    return aothip_attn_fwd(context, &p, fake_hip_stream(device));
+    return aothip_attn_fwd(context, &p, stream);
+}
+
+static int launch(int kernel, int device)
+{
+    return launch_on(kernel, fake_hip_stream(device));
 }
 
 static int loaded(void)
@@ -50,7 +55,7 @@ static void test_least_recent(void)
     is_int(launch(0, 0), AOTHIP_OK, "the first one again");
     is_int(launch(2, 0), AOTHIP_OK, "a third one");
     is_int(fake_hip.unloads, 1, "takes the place of one");
-    is_int(fake_hip.synchronized, 1, "once the device has come to rest");
+    is_int(fake_hip.waits, 1, "once what was launched is done");
     is_int(launch(0, 0), AOTHIP_OK, "the first one");
     is_int(fake_hip.loads, 3, "is still there, being used later than the second");
     is_int(launch(1, 0), AOTHIP_OK, "the second one");
@@ -68,7 +73,7 @@ static void test_small_limit(void)
     is_int(loaded(), 1, "keeps one at a time");
     fake_hip_reset();
     is_int(launch(2, 0), AOTHIP_OK, "the same once more");
-    is_int(fake_hip.calls, 2, "makes two HIP calls");
+    is_int(fake_hip.calls, 4, "makes four HIP calls");
     restart("0");
     is_int(launch(0, 0) | launch(1, 0) | launch(2, 0), AOTHIP_OK, "0");
     is_int(loaded(), 3, "is no limit");
@@ -97,23 +102,85 @@ static void test_one_call(void)
 
 static void test_busy_device(void)
 {
+    int busy = 0;
     /* whichever of the HIP calls before the load it is that waits */
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= 16 && !busy; n++) {
         restart("4K");
         launch(0, 0);
-        fake_hip.calls = 0;
+        fake_hip.calls = fake_hip.waits = 0;
         fake_hip.fail_at = n;
         fake_hip.fail_with = hipErrorStreamCaptureUnsupported;
-        if (launch(1, 0) == AOTHIP_OK)
-            break;
+        busy = launch(1, 0) == AOTHIP_OK && !fake_hip.waits && n > 5;
     }
-    is_int(fake_hip.failed, 1, "a device that cannot be waited for");
+    ok(busy, "a device that cannot be waited for");
     is_int(loaded(), 2, "keeps what it has");
     fake_hip.fail_at = 0;
     is_int(launch(0, 0), AOTHIP_OK, "the first kernel");
     is_int(fake_hip.loads, 2, "is still there");
     is_int(launch(2, 0), AOTHIP_OK, "later");
     is_int(loaded(), 1, "room is made");
+}
+
+static const hipStream_t *streams(void)
+{
+    static hipStream_t all[100];
+    for (int i = 0; i < 100; i++)
+        all[i] = fake_hip_stream_of(0, i);
+    return all;
+}
+
+/* What is in a graph stays, also when the capture is over; and no capture is spoilt. */
+static void test_graphs(void)
+{
+    const hipStream_t free = streams()[0], captured = streams()[1];
+    for (int blocking = 0; blocking < 2; blocking++) {
+        restart("8K");
+        is_int(launch_on(1, free), AOTHIP_OK, blocking ? "blocking stream" : "other stream");
+        fake_hip.captured = captured;
+        fake_hip.captured_blocking = blocking;
+        is_int(launch_on(0, captured) | launch_on(2, captured) | launch_on(3, captured), AOTHIP_OK,
+               "three kernels go into a graph");
+        is_int(fake_hip.unloads, 0, "for which none is unloaded");
+        is_int(launch_on(1, free), AOTHIP_OK, "elsewhere meanwhile the one that is there");
+        fake_hip.captured = NULL;
+        restart("8K");
+        fake_hip.captured = captured;
+        fake_hip.captured_blocking = blocking;
+        is_int(launch_on(0, captured), AOTHIP_OK, "one kernel goes into a graph");
+        is_int(launch_on(1, free) | launch_on(2, free) | launch_on(3, free), AOTHIP_OK,
+               "others are launched elsewhere meanwhile");
+        ok(blocking ? fake_hip.unloads == 0 : loaded() == 2, "%d are unloaded", fake_hip.unloads);
+        is_int(fake_hip.spoilt, 0, "the capture is not spoilt");
+        fake_hip.captured = NULL;
+        for (int i = 1; i < KERNELS; i++)
+            is_int(launch_on(i, free), AOTHIP_OK, "each other when it is over");
+        fake_hip.loads = fake_hip.unloads = 0;
+        is_int(launch_on(0, free), AOTHIP_OK, "the kernel of the graph");
+        is_int(fake_hip.loads, 0, "is still there");
+        fake_hip.captured = captured;
+        aothip_close(context);
+        is_int(fake_hip.spoilt, 0, "nor is one spoilt by closing a context");
+        fake_hip_reset();
+        aothip_open(directory, &context);
+    }
+    is_int(fake_hip.unloaded_running, 0, "nothing that ran was unloaded");
+}
+
+/* Launches on more streams than are remembered: then nothing is known, and all stays. */
+static void test_many_streams(void)
+{
+    restart("4K");
+    for (int i = 0; i < 60; i++)
+        launch_on(0, streams()[i]);
+    fake_hip.waits = 0;
+    is_int(launch_on(1, streams()[0]), AOTHIP_OK, "after launches on 60 streams");
+    is_int(fake_hip.waits, 60, "60 are waited for");
+    is_int(fake_hip.unloads, 1, "and the kernel goes");
+    for (int i = 0; i < 100; i++)
+        launch_on(1, streams()[i]);
+    is_int(launch_on(0, streams()[0]) | launch_on(2, streams()[0]), AOTHIP_OK, "after 100");
+    is_int(fake_hip.unloads, 1, "none does");
+    is_int(fake_hip.unloaded_running + fake_hip.wrong_device, 0, "all in order");
 }
 
 static void test_warm_up(void)
@@ -179,6 +246,8 @@ int main(void)
     test_small_limit();
     test_one_call();
     test_busy_device();
+    test_graphs();
+    test_many_streams();
     test_warm_up();
     test_bad_limits();
     test_threads();

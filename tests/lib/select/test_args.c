@@ -23,9 +23,9 @@ static void test_bytes(void)
     status_clear(&why);
     is_int(args_attn_fwd(&p, 1, &entry, &args, &grid, &why), AOTHIP_OK, "args");
     ok(!memcmp(bytes, q_address, 8), "q at 0");
-    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[456 + 3] == 0x40 &&
-           bytes[488 + 3] == 0x50,
-       "k, v, o, lse at 8, 16, 456, 488");
+    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[464 + 3] == 0x40 &&
+           bytes[496 + 3] == 0x50,
+       "k, v, o, lse at 8, 16, 464, 496");
     ok(!memcmp(bytes + 24, strides, 48), "strides of q and k at 24");
     ok(!memcmp(bytes + 96, tail, sizeof(tail)), "sizes at 96");
     ok(!memcmp(bytes + 136, scale, 4), "scale at 136");
@@ -33,7 +33,7 @@ static void test_bytes(void)
     memcpy(&last, bytes + 144, 4);
     is_int(first, -(1 << 30), "key_first at 140");
     is_int(last, 1 << 30, "key_last at 144");
-    is_int(sizeof(args), 512, "512 bytes in all");
+    is_int(sizeof(args), 520, "520 bytes in all");
     is_int(grid.x, 2 * 8, "2 query tiles of 8 heads along x");
     is_int(grid.y, 2, "batch along y");
     is_int(grid.z, 1, "one along z");

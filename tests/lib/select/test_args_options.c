@@ -149,6 +149,8 @@ static void test_lse(void)
         p.lse_base2 = 1;
         a = fill(&p);
         is_int(a.lse_size, 17, "17 elements of it");
+        p.lse_size = INT64_MAX;
+        is_int(fill(&p).lse_size, layouts[i].size, "no more than the layout takes, as of delta");
         ok(fabsf(a.lse_unit - 1.442695f) < 1e-6f, "to base 2");
     }
 }
@@ -158,6 +160,7 @@ static void test_scores(void)
     params p = problem_make();
     struct attn_problem a = fill(&p);
     ok(!a.bias.data && !a.keep.data && !a.alibi && a.softcap == 0 && !a.sinks, "none");
+    is_int(a.keys_most, INT32_MAX, "which have room for any number of keys");
     p.bias = problem_tensor(0x70000000, 1, 8, 1, 300);
     p.bias.stride[0] = p.bias.stride[2] = -7;
     p.bias.stride[3] = 2;
@@ -177,6 +180,14 @@ static void test_scores(void)
     ok(a.sinks == 0x66000000, "sinks");
     p.bias.dtype = AOTHIP_F32;
     is_int(fill(&p).flags & KERNARG_BIAS_F32, KERNARG_BIAS_F32, "bias in F32");
+    is_int(a.keys_most, 300, "room for 300 keys");
+    p.k_seqs.max = 50;
+    p.bias.size[3] = 50;
+    is_int(fill(&p).keys_most, 50, "the bias has room for 50");
+    is_int(fill(&p).k_seqs.max, 50, "more do not exist");
+    p.keep.size[3] = 1;
+    p.bias.size[3] = 1;
+    is_int(fill(&p).keys_most, INT32_MAX, "a size of 1 has room for all");
 }
 
 /* keep iff word > threshold */
@@ -230,6 +241,7 @@ static void test_pages(void)
     a = fill(&p);
     ok(a.block_table == 0x61000000 && a.block_table_stride == 6, "block table");
     is_int(a.page_shift, 6, "pages of 64 rows");
+    is_int(a.pages, 32, "32 of them");
     is_int(a.k_seqs.rows, 5 * 64, "5 pages a sequence");
     is_int(a.k_seqs.max, 5 * 64, "all of them, where no lengths are given");
     is_int(a.batch, 2, "two sequences");

@@ -20,6 +20,8 @@ using T2 = ao::TensorView<2>;
 using T1 = ao::TensorView<1>;
 using T0 = ao::TensorView<0>;
 
+int test_members(); /* members.cc */
+
 static int failures;
 
 static void expect(bool good, const char *what)
@@ -136,5 +138,5 @@ int main()
 #if AOTRITON_VERSION_MINOR >= 10
     test_v3();
 #endif
-    return failures != 0;
+    return failures + test_members() != 0;
 }

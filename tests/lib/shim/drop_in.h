@@ -14,7 +14,7 @@
 #include <vector>
 
 extern "C" {
-#include "../tools/ref.h"
+#include "ref.h"
 }
 
 namespace ao = AOTRITON_NS;

@@ -1,6 +1,7 @@
 /* The C API and HIP for test_shim_calls.cc: see fake_aothip.h. */
 #include "fake_aothip.h"
 
+#include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
 #include <stdio.h>
@@ -46,6 +47,12 @@ enum aothip_status aothip_stream_device(struct aothip_context *context, void *st
     info->compute_units = 80;
     snprintf(info->gpu, sizeof(info->gpu), "gfx942");
     return fake_aothip.status;
+}
+
+void *aothip_hip_function(struct aothip_context *context, const char *name)
+{
+    (void)context;
+    return dlsym(RTLD_DEFAULT, name);
 }
 
 enum aothip_status aothip_attn_fwd(struct aothip_context *context,
@@ -123,8 +130,16 @@ hipError_t hipFreeAsync(void *memory, hipStream_t stream)
     return hipSuccess;
 }
 
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = fake_aothip.capturing ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
+    return hipSuccess;
+}
+
 hipError_t hipMalloc(void **memory, size_t bytes)
 {
+    fake_aothip.spoilt += fake_aothip.capturing;
     fake_aothip.allocations++;
     *memory = malloc(bytes);
     return *memory ? hipSuccess : hipErrorOutOfMemory;
@@ -154,6 +169,7 @@ hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kin
 hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     (void)stream;
+    fake_aothip.spoilt += fake_aothip.capturing;
     if (fake_aothip.capturing)
         return hipErrorStreamCaptureUnsupported;
     fake_aothip.waits++;

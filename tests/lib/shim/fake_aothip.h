@@ -24,6 +24,7 @@ struct fake_aothip {
     int copies, waits;
     uint64_t *late, late_value; /* what work on the stream stores, done once it is waited for */
     int capturing;              /* a stream that cannot be waited for */
+    int spoilt;                 /* calls that make its capture void */
     int errors_taken;           /* by hipGetLastError() */
 };
 extern struct fake_aothip fake_aothip;

@@ -26,7 +26,8 @@ consumer() { # VERSION COMPILER FLAGS...
     shift
     "$@" -Wall -Wextra -Werror -Wno-missing-field-initializers -D__HIP_PLATFORM_AMD__ \
         $SANITIZE_FLAGS -I"$abi/$version/include" -I"$srcdir/include" \
-        "$srcdir/tests/lib/consumer.cc" -o "$work/consumer" \
+        "$srcdir/tests/lib/shim/consumer.cc" "$srcdir/tests/lib/shim/members.cc" \
+        -o "$work/consumer" \
         "$abi/$version/libaotriton${suffix}_v2.so" "-Wl,-rpath,$here/$abi/$version" \
         >"$work/messages" 2>&1 && "$work/consumer" >>"$work/messages" 2>&1
     ok "$version: 16.2 #14, #16: a consumer by $name"
@@ -92,7 +93,7 @@ empty "$work/foreign" '16.1 #10: all its names are in the namespace with the suf
 grep -q '^#define AOTRITON_ENABLE_SUFFIX 1$' "$suffixed/include/aotriton/config.h" &&
     grep -q '^#define AOTRITON_NAME_SUFFIX abc$' "$suffixed/include/aotriton/config.h"
 ok '16.1 #5: as config.h says'
-$CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/two_builds.c" -ldl \
+$CC $SANITIZE_FLAGS -o "$work/two_builds" "$srcdir/tests/lib/shim/two_builds.c" -ldl \
     >"$work/messages" 2>&1 &&
     "$work/two_builds" "$here/$abi/0.11.2/libaotriton${suffix}_v2.so.0.11.2" "$namespace" 768 \
         "$here/$abi/0.13.0/libaotriton${suffix}_v2.so.0.13.0" "$namespace" 832 \

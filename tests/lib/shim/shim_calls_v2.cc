@@ -185,6 +185,11 @@ static void test_fused()
     ok(fake_aothip.allocations == 1 && fake_aothip.frees == 1, "serves by hipMalloc()");
     is_int(fake_aothip.errors_taken, 1, "and HIP's last error is not left for others");
     fake_aothip_reset();
+    fake_aothip.no_pools = fake_aothip.capturing = 1;
+    is_int(fused(), hipErrorStreamCaptureUnsupported, "but not in a capture");
+    contains(aothip_last_error(), "capture", "a reason");
+    ok(!fake_aothip.spoilt && !fake_aothip.bwd_calls, "which goes on");
+    fake_aothip_reset();
     fake_aothip.status = AOTHIP_E_IO;
     is_int(fused(), hipErrorFileNotFound, "a failure");
     ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1, "leaks no scratch");
@@ -263,6 +268,7 @@ static void test_fill()
            hipErrorStreamCaptureUnsupported, "a stream in capture gives HIP's error");
     contains(aothip_last_error(), "capture", "a reason");
     ok(again[0] == -7 && !fake_aothip.copies, "and no numbers");
+    ok(!fake_aothip.spoilt, "and is captured on");
     fake_aothip_reset();
     is_int(debug_fill_dropout_rng(T4(0x1000, {2, 3, 5, 7}, {105, 35, 7, 1}, ao::kFloat16), 1, 1,
                                   nullptr),

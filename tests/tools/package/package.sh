@@ -19,12 +19,23 @@ tar -xzf "$host"
 [ "`ls`" = "`printf 'aotriton\nerr\nout\np\n'`" ]
 ok "16.1 #12: its root is aotriton/"
 [ -z "`find aotriton/lib -mindepth 1 -maxdepth 1 ! -name "libaotriton*_v2.so*" ! -name cmake \
-    ! -name "libaothip.so*"`" ]
+    ! -name "libaothip.so*" ! -name libzstd.so.1`" ]
 ok "lib holds the library and its CMake package"
 [ -f aotriton/include/aotriton/config.h ]
 ok "include holds the headers"
-cmp -s "$srcdir/LICENSE" aotriton/share/doc/aothip/LICENSE
-ok "share holds the licence"
+cmp -s "$srcdir/LICENSE" aotriton/share/doc/aothip/LICENSE &&
+    cmp -s "$srcdir/lib/store/LICENSE.zstd" aotriton/share/doc/aothip/LICENSE.zstd
+ok "share holds the licences"
+# DIRECTORY: libraries there that need one which neither every Linux has nor lies beside them
+needy() {
+    for file in "$1"/lib*.so*; do
+        LC_ALL=C readelf -d "$file" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+            grep -vE '^(lib(c|m|dl|pthread|stdc\+\+|gcc_s)|ld-linux.*)\.so' |
+            while read -r name; do [ -e "$1/$name" ] || echo "$file needs $name"; done
+    done
+}
+[ -z "`needy aotriton/lib`" ]
+ok 'what its library needs is there or on every Linux'
 for gpu; do
     tar -xzf p/aotriton-*-images-amd-$gpu.tar.gz
     diff -r "$images/amd-$gpu" aotriton/lib/aotriton.images/amd-$gpu >/dev/null
@@ -72,13 +83,27 @@ fi
 tar -xzf p/aothip-[0-9]*-manylinux*.tar.gz
 [ -x aothip/bin/aothip-check ] && [ ! -e aothip/lib/aotriton.images ]
 ok 'the archive of the host has programs and no images'
-! grep -rlE "$build|$srcdir|=/aothip|'/aothip" aothip --include='*.cmake' --include='*.pc' \
+! grep -rlE "=/aothip|'/aothip" aothip --include='*.cmake' --include='*.pc' \
     --include='*.la' --include='*.h' >found
-ok 'it names no directory of the build or of the prefix'
+ok 'it names no directory of the prefix'
 [ "$good" = ok ] || sed 's/^/#   /' found
+grep -rlF -e "$build" -e "$srcdir" aothip aotriton site >found
+[ ! -s found ]
+ok 'no file in archives or wheel, programs and libraries included, tells where it was built'
+[ "$good" = ok ] || sed 's/^/#   /' found
+[ -z "`needy aothip/lib``needy site/aothip/lib`" ]
+ok 'nor do their libraries need what is not there'
 stage=$work/stage/usr
 exits 0 'make install' ${MAKE:-make} -s -C "$build" install prefix="$stage" libdir="$stage/lib" \
     DESTDIR=
+exits 0 'make install-aotriton' ${MAKE:-make} -s -C "$build" install-aotriton \
+    prefix="$work/alone" libdir="$work/alone/lib" DESTDIR=
+grep -rlF -e "$build" -e "$srcdir" alone >found
+[ ! -s found ] && [ -z "`needy alone/lib`" ]
+ok 'its library needs no other, and tells neither'
+[ -s "`find alone -name LICENSE.zstd`" ]
+ok "zstd's licence is there"
+rm -r alone
 [ -z "`find stage -name '*.la'`" ]
 ok 'nothing of libtool is installed'
 exits 0 'make uninstall' ${MAKE:-make} -s -C "$build" uninstall prefix="$stage" \

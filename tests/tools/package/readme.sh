@@ -31,8 +31,10 @@ while IFS= read -r command; do
     ok "$command"
     [ "$good" = ok ] || tail -n 30 out | sed 's/^/#   /'
 done <commands
-grep -q '^check-real:' "$build/Makefile"
-ok 'make check-real exists'
+for target in check-real check-random; do
+    grep -q "^$target:" "$build/Makefile"
+    ok "make $target exists"
+done
 "$srcdir/configure" --help >out 2>&1
 for option in `grep -o -e '--with-[a-z-]*' "$readme" | sort -u`; do
     contains out "$option" "configure knows $option"

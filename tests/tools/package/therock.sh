@@ -55,11 +55,36 @@ for path, name in sorted(taken.items()):
 
 with open(f"{here}/BUILD_TOPOLOGY.toml", "rb") as f:
     topology = tomllib.load(f)
+topology_names = list(topology["artifacts"])
 entry = topology["artifacts"].pop("aothip")
 assert topology == {"artifacts": {}}
 assert set(entry) <= {"artifact_group", "type", "artifact_deps", "feature_name", "feature_group",
                       "platform", "disable_platforms", "python_requires", "split_databases"}
 assert entry["type"] == "target-specific" and entry["split_databases"] == ["aotriton"]
+
+# The guide: it places every file that is here, and its CMake says what the files say.
+with open(f"{here}/README.md") as f:
+    guide = f.read()
+placed = re.findall(r"^\| `([^`]+)` \|", guide, re.M)
+assert sorted(placed + ["README.md"]) == sorted(os.listdir(here)), placed
+calls = dict(re.findall(r"(\w+)\(aothip\n(.*?)\n\s*\)", guide, re.S))
+declared = calls["therock_cmake_subproject_declare"].split()
+provided = calls["therock_provide_artifact"].split()
+assert set(w for w in declared if w.isupper()) <= {
+    "USE_DIST_AMDGPU_TARGETS", "DISABLE_AMDGPU_TARGETS", "EXTERNAL_SOURCE_DIR", "BINARY_DIR",
+    "BACKGROUND_BUILD", "COMPILER_TOOLCHAIN", "RUNTIME_DEPS", "BUILD_DEPS", "CMAKE_ARGS"}
+assert provided[:2] == ["DESCRIPTOR", "artifact-aothip.toml"]
+at = provided.index("SUBPROJECT_DEPS")
+assert provided[2] == "COMPONENTS" and sorted(provided[3:at]) == sorted(DEFAULTS), provided
+assert "therock_cmake_subproject_activate(aothip)" in guide
+assert set(topology_names) == {"aothip"}
+
+# build_tools/artifact_subprojects.json: sorted, from artifacts to their sub-projects.
+with open(f"{here}/artifact_subprojects.json") as f:
+    text = f.read()
+subprojects = json.loads(text)
+assert subprojects == {"aothip": provided[at + 1:]}, subprojects
+assert text == json.dumps(subprojects, indent=2, sort_keys=True) + "\n"
 
 with open(f"{here}/package.json") as f:
     packages = json.load(f)

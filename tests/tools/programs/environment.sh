@@ -1,6 +1,7 @@
 # aothip-check --environment: each thing that can be missing or odd, in made-up trees.
 . "${srcdir:=.}/tests/tools/tool_test_lib.sh"
 unset HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL TORCH_ROCM_FA_PREFER_CK ROCR_VISIBLE_DEVICES
+unset GPU_DEVICE_ORDINAL HSA_CU_MASK ROC_GLOBAL_CU_MASK HSA_TOOLS_LIB PYTORCH_NO_HIP_MEMORY_CACHING
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD HIP_LAUNCH_BLOCKING AMD_LOG_LEVEL AMD_SERIALIZE_COPY
 export AOTHIP_HIP_LIBRARY="$fake"
 
@@ -69,7 +70,8 @@ for variable in AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_LOG AOTHI
     HSA_OVERRIDE_GFX_VERSION AMD_SERIALIZE_KERNEL AMD_SERIALIZE_COPY HIP_LAUNCH_BLOCKING \
     AMD_LOG_LEVEL HSA_XNACK TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL \
     TORCH_ROCM_AOTRITON_PREFER_DEFAULT TORCH_ROCM_FA_PREFER_CK PYTORCH_ROCM_ARCH LD_LIBRARY_PATH \
-    LD_PRELOAD
+    LD_PRELOAD GPU_DEVICE_ORDINAL HSA_CU_MASK ROC_GLOBAL_CU_MASK HSA_TOOLS_LIB \
+    PYTORCH_NO_HIP_MEMORY_CACHING
 do
     grep -qE "(^not set {9}| {16})$variable: |$variable=" out
     ok "$variable is told"
@@ -92,7 +94,11 @@ for variable in AMD_SERIALIZE_KERNEL AMD_SERIALIZE_COPY HIP_LAUNCH_BLOCKING AMD_
     bad $variable=3 'unset it outside of debugging'
     good $variable=0
 done
-for variable in HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES; do
+bad HSA_CU_MASK=0:0-3 'unset it'
+bad ROC_GLOBAL_CU_MASK=0xf 'unset it'
+bad HSA_TOOLS_LIB=librocprofiler64.so 'unset it outside of profiling'
+bad PYTORCH_NO_HIP_MEMORY_CACHING=1 'unset it outside of debugging'
+for variable in HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL; do
     bad $variable= 'unset it or name GPUs'
     bad $variable=-1 'unset it or name GPUs'
     good $variable=1
@@ -105,6 +111,47 @@ for variable in AOTHIP_LOG=1 AOTHIP_CODE_LIMIT=64M HSA_XNACK=1 PYTORCH_ROCM_ARCH
 do
     good $variable
 done
+
+# A driver that does not know how many registers gfx1151 has, and a firmware with which it hangs.
+mkdir -p $nodes/3 root/sys/class/drm/card1/device/fw_version
+printf 'gfx_target_version 110501\ncwsr_size 25206784\n' >$nodes/3/properties
+echo 0x00000080 >root/sys/class/drm/card1/device/fw_version/mes_fw_version
+look 0 'a gfx1151 with a driver that knows it'
+! grep -q 'cwsr\|MES' out
+ok 'is all right'
+echo 'gfx_target_version 110501' >$nodes/3/properties
+look 0 'one with a driver that does not'
+contains flat 'WARN it does not know how many registers gfx1151 has' 'warns'
+contains flat 'Use Linux 6.18.4 or later' 'with the cure'
+printf 'gfx_target_version 110501\ncwsr_size 25206784\n' >$nodes/3/properties
+echo 0x00000083 >root/sys/class/drm/card1/device/fw_version/mes_fw_version
+look 0 'one with broken firmware'
+contains flat 'WARN card1 has the MES firmware 0x83, with which gfx1151 hangs' 'warns'
+rm -r $nodes/3
+look 0 'the same firmware with other GPUs'
+! grep -q MES out
+ok 'says nothing of them'
+rm -r root/sys/class/drm
+
+# Images that everybody may change.
+mkdir -p open/here
+cp -R "$images" open/here/aotriton.images
+look 0 'images of our own' --images open/here/aotriton.images
+! grep -q 'everybody may write' out
+ok 'are safe'
+chmod o+w open/here/aotriton.images
+look 0 'a directory that everybody may write' --images open/here/aotriton.images
+contains flat 'everybody may write in' 'warns'
+contains flat 'open/here/aotriton.images, and so decide what runs on your GPU' 'and names it'
+chmod o-w open/here/aotriton.images
+chmod o+w open
+look 0 'one in such a directory' --images open/here/aotriton.images
+contains flat 'everybody may write in' 'warns too'
+chmod +t open
+look 0 'one where nobody may rename what is not his' --images open/here/aotriton.images
+! grep -q 'everybody may write' out
+ok 'is safe again'
+rm -r open
 
 # What is missing.
 FAKE_HIP_DEVICES=0 look 1 'a runtime without a GPU'
@@ -228,6 +275,23 @@ if command -v python3 >/dev/null; then
     try_torch 1 call 'FAIL a forced flash call fails: HIP error: no kernel image'
     try_torch 1 wrong 'FAIL a forced flash call: largest error 5.0e-01, far too much'
     try_torch 1 crash 'FAIL python3 was ended by signal 11'
+fi
+
+# A torch in the current directory is none of ours, nor are other modules there.
+mkdir -p trap/torch/lib trap/importlib
+cp fake/torch/version.py trap/torch
+for file in torch/__init__ importlib/__init__ importlib/util warnings contextlib sitecustomize; do
+    echo "open('$work/sprung', 'a').write('$file ')" >trap/$file.py
+done
+(cd trap && "$check" --environment --root ../root >out 2>err)
+[ ! -e sprung ]
+ok 'modules in the current directory are not run'
+[ ! -e sprung ] || sed 's/^/#   /' sprung
+! grep -q "trap/torch" trap/out
+ok 'nor looked at'
+PYTHONPATH=$work/fake "$check" --environment --root root >out 2>err
+if command -v python3 >/dev/null; then
+    contains out "$work/fake/torch" "but what the user's PYTHONPATH names is found"
 fi
 
 look 1 'JSON' --json

@@ -6,7 +6,7 @@ options() { # lists --names, one a line
 }
 
 for name in bench check run; do
-    page=$srcdir/tools/aothip-$name.1
+    page=$srcdir/tools/$name/aothip-$name.1
     if command -v mandoc >/dev/null; then
         mandoc -Tlint -Wwarning "$page" >lint
         ok "aothip-$name.1: mandoc finds nothing"

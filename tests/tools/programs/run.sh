@@ -61,6 +61,18 @@ refused() { # NAME TEXT ARGUMENTS...: fails with one line that holds TEXT
 refused 'a missing file' 'none.npy: No such file' q.npy none.npy v.npy
 echo hello >text.npy
 refused 'a file of another kind' 'text.npy: it is no .npy file' q.npy k.npy text.npy
+# with little memory, so that reading on shows; sanitizers need much
+limit='ulimit -v 2000000'
+! ldd "$build/lib/.libs/libaothip.so" | grep -q 'lib[atu]b*san' || limit=:
+exits 1 'an endless file' sh -c "$limit; exec timeout 60 \"\$@\"" sh \
+    "$run" q.npy /dev/zero v.npy -o o.npy
+contains err '/dev/zero: it is no .npy file' 'is refused at once'
+mkfifo endless
+cat k.npy /dev/zero >endless 2>/dev/null &
+exits 1 'an endless pipe with a header' sh -c "$limit; exec timeout 60 \"\$@\"" sh \
+    "$run" q.npy endless v.npy -o o.npy
+contains err 'endless: its shape (1, 2, 50, 48) of float16 needs' 'is refused when it is too long'
+wait
 head -c 500 k.npy >short.npy
 refused 'a truncated file' 'short.npy: its shape (1, 2, 50, 48) of float16 needs' \
     q.npy short.npy v.npy

@@ -373,7 +373,7 @@ static void test_special(void)
     is_int(ref_judge_o(&a, &o).wrong, 1, "others not");
     ref_free(&a);
     ks[1] = 0, vs[1] = NAN;
-    os[1] = 2;
+    os[0] = 1, os[1] = 2;
     ref_attn_fwd(&f, REF_SUBNORMALS_KEPT, &a);
     is_int(ref_judge_o(&a, &o).wrong, 1, "NaN in v: rows that see it must be NaN");
     ref_free(&a);

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "emu_mem.h"
-#include "emu_wave.h"
+#include "memory_map.h"
+#include "wave.h"
 
 #define EMU_DEVICE_DATA __attribute__((no_sanitize("thread")))
 
@@ -43,6 +43,8 @@ void emu_where_scratch(struct emu_wave *w, const struct emu_op *op, struct emu_w
                        unsigned bytes, enum emu_access access);
 void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                       unsigned bytes, enum emu_access access);
+/* Dwords of one lane do not lie together; scratch, although swizzled, is kept lane by lane. */
+bool emu_buffer_is_swizzled(const struct emu_wave *w, const struct emu_op *op);
 /* A buffer of formatted elements: one is in range as a whole or not at all. */
 void emu_where_formatted(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                          unsigned bytes, enum emu_access access);
@@ -108,10 +110,11 @@ static inline uint32_t emu_scalar(const struct emu_wave *w, const struct emu_op 
     return op->s[i] == EMU_NO_ROW ? 0 : w->s[op->s[i]];
 }
 
-/* Counters (emu_mem_count.c): memory transactions and LDS bank conflicts from the lane addresses.
+/* Counters (transactions.c): memory transactions and LDS bank conflicts from the lane addresses.
  */
 void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
                       enum emu_access access);
-void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes);
+void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
+                   enum emu_access access);
 
 #endif

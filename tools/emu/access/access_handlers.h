@@ -2,7 +2,7 @@
 #ifndef EMU_MEM_HANDLERS_H
 #define EMU_MEM_HANDLERS_H
 
-#include "emu_mem_ops.h"
+#include "access.h"
 
 #define EMU_DO(name) emu_do_##name
 

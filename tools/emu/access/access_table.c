@@ -1,5 +1,5 @@
 /* The table of memory instructions that the pre-decoder binds to. */
-#include "emu_mem_handlers.h"
+#include "access_handlers.h"
 
 #define ROW(name, effects, cls)                                                                    \
     {#name, {EMU_DO(name), EMU_DO(name)}, EMU_E_OWN_POISON | (effects), cls},

@@ -1,5 +1,5 @@
 /* Atomics on device memory, LDS and scratch, lane after lane in ascending order. */
-#include "emu_mem_handlers.h"
+#include "access_handlers.h"
 
 typedef uint32_t op32(uint32_t old, uint32_t a, uint32_t b);
 typedef uint64_t op64(uint64_t old, uint64_t a, uint64_t b);

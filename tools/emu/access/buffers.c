@@ -1,6 +1,6 @@
 /* Buffer descriptors: addressing, swizzle and range checks of MUBUF and MTBUF instructions. */
-#include "emu_mem_dense.h"
-#include "emu_mem_ops.h"
+#include "dense_access.h"
+#include "access.h"
 
 /*
  * Word 0, 1: base[47:0], stride[61:48], swizzle. Word 2: num_records. Word 3: index stride [22:21],
@@ -11,14 +11,20 @@ struct resource {
     uint64_t base;
     uint32_t stride, records, soffset;
     uint32_t index_stride, element;
-    bool swizzle, add_tid, idxen, gfx11;
+    bool swizzle, idxen, gfx11;
+    bool add_tid;  /* as the descriptor says */
+    bool add_lane; /* and it is done */
     bool whole;    /* an element is in range as a whole or not at all */
     unsigned rule; /* OOB_SELECT of gfx11; on gfx9 it follows from the instruction */
 };
 
 enum { RULE_STRUCTURED, RULE_INDEX, RULE_EMPTY, RULE_RAW, RULE_NONE };
 
-/* gfx9: scratch is not checked, structures by index, raw buffers by offset. */
+/*
+ * gfx9: scratch is not checked, structures by index, raw buffers by offset. The lane's number is
+ * part of the index, with a longer stride, but not where a linear buffer has an index of its own
+ * (gfx950: the PR below).
+ */
 static unsigned gfx9_rule(const struct resource *r)
 {
     if (r->add_tid && !r->idxen)
@@ -38,6 +44,7 @@ static struct resource read_resource(const struct emu_wave *w, const struct emu_
         .index_stride = 8u << (d[3] >> 21 & 3),
         .element = 4,
         .add_tid = d[3] >> 23 & 1,
+        .add_lane = d[3] >> 23 & 1,
         .idxen = op->insn->mem & EMU_M_IDXEN,
         .gfx11 = op->insn->family >= EMU_GFX11,
     };
@@ -48,9 +55,11 @@ static struct resource read_resource(const struct emu_wave *w, const struct emu_
         r.rule = d[3] >> 28 & 3;
     } else {
         r.swizzle = d[1] >> 31;
-        if (r.add_tid && !formatted)
-            r.stride |= (d[3] >> 15 & 15) << 14;
         r.rule = gfx9_rule(&r);
+        if (r.idxen && !r.swizzle)
+            r.add_lane = false;
+        if (r.add_lane && !formatted)
+            r.stride |= (d[3] >> 15 & 15) << 14;
     }
     return r;
 }
@@ -65,15 +74,24 @@ static uint64_t element_address(const struct resource *r, uint32_t index, uint32
            lane * r->element + offset % r->element;
 }
 
+/* SOFFSET counts, too; what it alone takes beyond the end leaves nothing. */
+static uint32_t raw_records(uint32_t records, uint32_t soffset)
+{
+    return soffset < records ? records - soffset : 0;
+}
+
 /*
- * How many of `bytes` are in range. Raw buffers are checked dword by dword, except by atomics and
- * formatted accesses; SOFFSET takes no part in the check. "Structured" and "raw, swizzled" also
- * keep the element inside its record.
+ * How many of `bytes` are in range. Raw buffers are checked by VGPR offset + instruction offset,
+ * which wrap at 2^32, + SOFFSET, which does not; structures by their index, and where gfx11 says so
+ * the element must end inside its record. Dwords are judged one by one, except in atomics and
+ * formatted accesses. gfx9: measured on gfx950, ROCm/rocm-systems PR 10928. gfx11: the formula of
+ * ROCm/rocMLIR PR 678 and LLVM PR 207796, and of AMD's emulator of RDNA 4 in rocm-systems, which
+ * has it for swizzled raw buffers, too: SOFFSET is subtracted from NUM_RECORDS.
  */
 static unsigned bytes_in_range(const struct resource *r, uint32_t index, uint32_t offset,
                                unsigned bytes)
 {
-    uint64_t end = (uint64_t)offset + bytes, left;
+    uint32_t end = 0, left;
 
     switch (r->rule) {
     case RULE_NONE:
@@ -83,16 +101,22 @@ static unsigned bytes_in_range(const struct resource *r, uint32_t index, uint32_
     case RULE_INDEX:
         return index < r->records ? bytes : 0;
     case RULE_STRUCTURED:
-        return index < r->records && end <= r->stride ? bytes : 0;
-    default:
+        end = index < r->records ? r->stride : 0;
         break;
+    default:
+        end = raw_records(r->records, r->soffset);
+        if (r->gfx11 && r->swizzle && r->stride)
+            end = index < end ? r->stride : 0;
     }
-    if (r->gfx11 && r->swizzle && r->stride)
-        return index < r->records && end <= r->stride ? bytes : 0;
-    if (end <= r->records)
+    left = offset < end ? end - offset : 0;
+    if (bytes <= left)
         return bytes;
-    left = offset < r->records ? r->records - offset : 0;
-    return bytes <= 4 || r->whole ? 0 : (unsigned)left & ~3u;
+    return bytes <= 4 || r->whole ? 0 : left & ~3u;
+}
+
+static bool is_scratch(const struct emu_wave *w, const struct emu_op *op)
+{
+    return op->insn->family == EMU_GFX90A && w->s[op->s[2] + 3] == EMU_SCRATCH_RSRC3;
 }
 
 static void scratch_addresses(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
@@ -108,17 +132,21 @@ static void scratch_addresses(struct emu_wave *w, const struct emu_op *op, struc
         a->addr[l] = base + (offset_row ? offset_row[l] : 0);
 }
 
-static void range_check(const struct emu_op *op, struct emu_where *a, unsigned bytes,
-                        const uint32_t *index_row, const uint32_t *offset_row,
+static void range_check(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                        unsigned bytes, const uint32_t *index_row, const uint32_t *offset_row,
                         const struct resource *resource)
 {
     const struct resource r = *resource;
     uint64_t exec = a->mask;
     EMU_EACH_LANE(l, exec)
     {
-        uint32_t index = (index_row ? index_row[l] : 0) + (r.add_tid ? l : 0);
+        uint32_t first = index_row ? index_row[l] : 0, index = first + (r.add_lane ? l : 0);
         uint32_t offset = (uint32_t)op->insn->offset + (offset_row ? offset_row[l] : 0);
-        unsigned n = bytes_in_range(&r, index, offset, bytes);
+        unsigned n = bytes_in_range(&r, r.gfx11 ? index : first, offset, bytes);
+        if (n && r.swizzle && offset % r.element + bytes > r.element)
+            emu_fault(w, UINT64_C(1) << l,
+                      "%u bytes at offset %u of a buffer that is swizzled by %u bytes", bytes,
+                      offset, r.element);
         a->addr[l] = element_address(&r, index, offset);
         a->valid[l] = (uint8_t)n;
         if (n == 0) {
@@ -145,14 +173,14 @@ static void where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu
     a->mask = emu_exec(w);
     a->zero = a->partial = 0;
     a->global = false;
-    if (op->insn->family == EMU_GFX90A && w->s[op->s[2] + 3] == EMU_SCRATCH_RSRC3) {
+    if (is_scratch(w, op)) {
         scratch_addresses(w, op, a, offset_row);
         emu_locate_scratch(w, a, a->mask, bytes, access);
         emu_idle_lanes(w, a);
         return;
     }
     r.whole = formatted || access == EMU_RMW;
-    range_check(op, a, bytes, index_row, offset_row, &r);
+    range_check(w, op, a, bytes, index_row, offset_row, &r);
     uint64_t whole = a->mask & ~a->partial;
     if (whole)
         emu_locate_global(w, a, whole, bytes, access);
@@ -161,6 +189,15 @@ static void where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu
     emu_idle_lanes(w, a);
     if (w->group->launch->count_memory)
         emu_count_global(w, a, bytes, access);
+}
+
+bool emu_buffer_is_swizzled(const struct emu_wave *w, const struct emu_op *op)
+{
+    const uint32_t *d = &w->s[op->s[2]];
+
+    if (op->insn->family >= EMU_GFX11)
+        return d[1] >> 30;
+    return d[1] >> 31 && !is_scratch(w, op);
 }
 
 void emu_where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
@@ -191,13 +228,16 @@ bool emu_dense_buffer(struct emu_wave *w, const struct emu_op *op, unsigned word
                       enum emu_access access, struct emu_dense *x)
 {
     const uint32_t *d = &w->s[op->s[2]], *v;
+    uint32_t soffset, records;
     uint64_t base;
 
     if ((op->insn->mem & (EMU_M_OFFEN | EMU_M_IDXEN)) != EMU_M_OFFEN || op->s[0] == EMU_NO_ROW ||
         !is_raw(w, d))
         return false;
     v = emu_row(w, op->s[0]);
-    base = (d[0] | (uint64_t)(d[1] & 0xffff) << 32) + emu_scalar(w, op, 3);
-    return emu_dense_device(w, base, v, (uint32_t)op->imm, d[2], words, access, x) ||
-           (access == EMU_READ && emu_dense_beyond(w, v, (uint32_t)op->imm, d[2], x));
+    soffset = emu_scalar(w, op, 3);
+    records = raw_records(d[2], soffset);
+    base = (d[0] | (uint64_t)(d[1] & 0xffff) << 32) + soffset;
+    return emu_dense_device(w, base, v, (uint32_t)op->imm, records, words, access, x) ||
+           (access == EMU_READ && emu_dense_beyond(w, v, (uint32_t)op->imm, records, x));
 }

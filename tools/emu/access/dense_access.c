@@ -1,10 +1,10 @@
 /* Memory instructions of whole waves: finds and checks the lanes' bytes all at once. */
-#include "emu_mem_dense.h"
+#include "dense_access.h"
 
 #include <string.h>
 
-#include "emu_mem.h"
-#include "emu_strict.h"
+#include "memory_map.h"
+#include "program.h"
 
 static const struct emu_dense_fns *functions(const struct emu_wave *w)
 {
@@ -40,7 +40,7 @@ bool emu_dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset,
     x->shadow = g->lds_poison;
     x->clean = 0;
     return !w->strict || (!reads_poison(w, x, words, access) &&
-                          emu_strict_lds_dense(w, access, x->at, words, span));
+                          w->group->watch->lds_dense(w, access, x->at, words, span));
 }
 
 /* Blocks stay where they are during a launch; kernels read two of them in turn, such as K and V. */
@@ -81,7 +81,7 @@ bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, u
     x->shadow = w->strict && b->init ? before(b->init, b->base - address) : NULL;
     x->clean = 0xff;
     return !w->strict || (!reads_poison(w, x, words, access) &&
-                          emu_strict_global_dense(w, access, address, x->at, words));
+                          w->group->watch->global_dense(w, access, address, x->at, words));
 }
 
 bool emu_dense_beyond(struct emu_wave *w, const uint32_t *v, uint32_t add, uint64_t limit,

@@ -1,11 +1,11 @@
 /*
  * Loads and stores of whole dwords by all lanes of a wave within one block of memory: nearly all
- * that kernels do, without the bookkeeping of each lane that emu_mem_ops.h has for the rest.
+ * that kernels do, without the bookkeeping of each lane that access.h has for the rest.
  */
 #ifndef EMU_MEM_DENSE_H
 #define EMU_MEM_DENSE_H
 
-#include "emu_wave.h"
+#include "wave.h"
 
 struct emu_dense {
     uint8_t *base;   /* host bytes */
@@ -23,7 +23,7 @@ bool emu_dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset,
 /* GLOBAL and FLAT */
 bool emu_dense_global(struct emu_wave *w, const struct emu_op *op, unsigned words,
                       enum emu_access access, struct emu_dense *x);
-/* MUBUF: a raw buffer, all in range (emu_mem_buffer.c) */
+/* MUBUF: a raw buffer, all in range (buffers.c) */
 bool emu_dense_buffer(struct emu_wave *w, const struct emu_op *op, unsigned words,
                       enum emu_access access, struct emu_dense *x);
 /* Device memory at address + v[l] + add, where v[l] + add, of 32 bits, ends before limit. */

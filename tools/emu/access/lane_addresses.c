@@ -1,5 +1,5 @@
 /* Addresses of vector memory instructions: computed, checked, and turned into host pointers. */
-#include "emu_mem_ops.h"
+#include "access.h"
 
 #include <inttypes.h>
 
@@ -40,7 +40,7 @@ static void locate(struct emu_wave *w, struct emu_where *a, unsigned l, const st
     if (w->strict) {
         a->shadow[l] = b->init ? b->init + at : NULL;
         a->invert[l] = 0xff;
-        emu_strict_access(w, EMU_SPACE_GLOBAL, access, (int)l, a->addr[l], bytes);
+        w->group->watch->access(w, EMU_SPACE_GLOBAL, access, (int)l, a->addr[l], bytes);
     }
 }
 
@@ -159,7 +159,7 @@ static void locate_lds(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
     {
         a->shadow[l] = g->lds_poison ? g->lds_poison + a->addr[l] : NULL;
         a->invert[l] = 0;
-        emu_strict_access(w, EMU_SPACE_LDS, access, (int)l, a->addr[l], bytes);
+        w->group->watch->access(w, EMU_SPACE_LDS, access, (int)l, a->addr[l], bytes);
     }
 }
 
@@ -171,7 +171,7 @@ void emu_where_lds_at(struct emu_wave *w, struct emu_where *a, unsigned bytes,
     locate_lds(w, a, a->mask, bytes, access);
     emu_idle_lanes(w, a);
     if (w->group->launch->count_memory)
-        emu_count_lds(w, a, bytes);
+        emu_count_lds(w, a, bytes, access);
 }
 
 void emu_where_lds(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
@@ -262,6 +262,6 @@ uint8_t *emu_scalar_bytes(struct emu_wave *w, uint64_t addr, unsigned bytes, enu
         check_writable(w, 0, addr, bytes, b, access);
     *init = b->init ? b->init + (addr - b->base) : NULL;
     if (w->strict)
-        emu_strict_access(w, EMU_SPACE_GLOBAL, access, -1, addr, bytes);
+        w->group->watch->access(w, EMU_SPACE_GLOBAL, access, -1, addr, bytes);
     return b->host + (addr - b->base);
 }

@@ -1,5 +1,5 @@
 /* LDS instructions that move data between lanes, and transfers between device memory and LDS. */
-#include "emu_mem_handlers.h"
+#include "access_handlers.h"
 
 /* Rows are copied first: the destination may be the source. */
 struct gather {

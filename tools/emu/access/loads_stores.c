@@ -1,7 +1,7 @@
-/* Vector loads, stores and atomics: moves the bytes that emu_mem_addr.c has located. */
-#include "emu_mem_dense.h"
-#include "emu_mem_handlers.h"
-#include "emu_strict.h"
+/* Vector loads, stores and atomics: moves the bytes that lane_addresses.c has located. */
+#include "dense_access.h"
+#include "access_handlers.h"
+#include "program.h"
 
 typedef void load_body(uint32_t *d, size_t stride, const uint8_t *p);
 typedef void store_body(uint8_t *p, const uint32_t *s, size_t stride);
@@ -150,10 +150,49 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
     }
 }
 
+/* A swizzled buffer keeps the dwords of a lane apart: each is an access by itself. */
+static void locate_part(struct emu_wave *w, const struct emu_op *op, unsigned i,
+                        struct emu_where *a, enum emu_access access)
+{
+    struct emu_insn insn = *op->insn;
+    struct emu_op part = *op;
+
+    insn.offset += 4 * (int32_t)i;
+    part.insn = &insn;
+    emu_where_buffer(w, &part, a, 4, access);
+}
+
+EMU_DEVICE_DATA static bool load_parts(struct emu_wave *w, const struct emu_op *op, unsigned words)
+{
+    struct emu_where a[4];
+    struct emu_op part = *op;
+
+    if (words < 2 || !emu_buffer_is_swizzled(w, op))
+        return false;
+    for (unsigned i = 0; i < words; i++) /* before the first is loaded, which may be the address */
+        locate_part(w, op, i, &a[i], EMU_READ);
+    for (unsigned i = 0; i < words; i++, part.d[0]++)
+        run_load(w, &part, &a[i], 4, 1, load_dword_body);
+    return true;
+}
+
+EMU_DEVICE_DATA static bool store_parts(struct emu_wave *w, const struct emu_op *op, unsigned words)
+{
+    struct emu_where a;
+
+    if (words < 2 || !emu_buffer_is_swizzled(w, op))
+        return false;
+    for (unsigned i = 0; i < words; i++) {
+        locate_part(w, op, i, &a, EMU_WRITE);
+        run_store(w, op, op->s[1] + i, &a, 4, 1, store_dword_body);
+    }
+    return true;
+}
+
 static bool dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offset, unsigned words,
                       enum emu_access access, struct emu_dense *x)
 {
-    return (w->strict && emu_strict_lds_quick(w, op, offset, words, access, x)) ||
+    return (w->strict && w->group->watch->lds_quick(w, op, offset, words, access, x)) ||
            emu_dense_lds(w, op, offset, words, access, x);
 }
 
@@ -209,6 +248,8 @@ static bool dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offs
         struct emu_where a;                                                                        \
         if (!(op->insn->mem & EMU_M_LDS))                                                          \
             TRY_LOAD(bytes, words, DENSE_buffer_(words, EMU_READ));                                \
+        if (load_parts(w, op, words))                                                              \
+            return;                                                                                \
         emu_where_buffer(w, op, &a, bytes, EMU_READ);                                              \
         if (op->insn->mem & EMU_M_LDS)                                                             \
             emu_lds_dma(w, op, &a, bytes, name##_body);                                            \
@@ -233,9 +274,18 @@ static bool dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offs
         where(w, op, &a, bytes, EMU_WRITE);                                                        \
         run_store(w, op, op->s[1], &a, bytes, words, body);                                        \
     }
+#define BUFFER_STORE_FN(name, bytes, words)                                                        \
+    EMU_DEVICE_DATA void EMU_DO(buffer_##name)(struct emu_wave * w, const struct emu_op *op)       \
+    {                                                                                              \
+        struct emu_where a;                                                                        \
+        TRY_STORE(bytes, words, DENSE_buffer_(words, EMU_WRITE));                                  \
+        if (store_parts(w, op, words))                                                             \
+            return;                                                                                \
+        emu_where_buffer(w, op, &a, bytes, EMU_WRITE);                                             \
+        run_store(w, op, op->s[1], &a, bytes, words, name##_body);                                 \
+    }
 #define STORE(name, bytes, words, ...)                                                             \
-    SPACES(STORE_FN, name, bytes, words)                                                           \
-    STORE_FN(buffer_, name, emu_where_buffer, name##_body, bytes, words)
+    SPACES(STORE_FN, name, bytes, words) BUFFER_STORE_FN(name, bytes, words)
 #define DS_STORE(name, bytes, words, ...)                                                          \
     EMU_DEVICE_DATA void EMU_DO(name)(struct emu_wave * w, const struct emu_op *op)                \
     {                                                                                              \

@@ -1,9 +1,11 @@
 /* Scalar memory: loads, stores and atomics of SGPRs, scalar buffers, scratch, and the clocks. */
-#include "emu_mem_handlers.h"
+#include "access_handlers.h"
 
-static uint32_t scalar_offset(const struct emu_wave *w, const struct emu_op *op)
+/* Into a buffer, in 64 bits: a sum beyond 2^32 is out of range and does not come back to the start
+ * (LLVM PR 68302). */
+static uint64_t scalar_offset(const struct emu_wave *w, const struct emu_op *op)
 {
-    return emu_scalar(w, op, 1) + (uint32_t)op->insn->offset;
+    return (emu_scalar(w, op, 1) + (uint64_t)(int64_t)op->insn->offset) & ~UINT64_C(3);
 }
 
 /* Dword-aligned whatever the operands: the low two bits do not exist in the hardware's adder. */
@@ -70,12 +72,12 @@ EMU_DEVICE_DATA static void buffer_load(struct emu_wave *w, const struct emu_op 
     uint32_t x[16];
     uint8_t shadow[64];
     struct scalar_buffer b = scalar_buffer(w, op);
-    uint64_t offset = scalar_offset(w, op) & ~3u;
+    uint64_t offset = scalar_offset(w, op);
     memset(shadow, 0xff, sizeof shadow);
     for (unsigned i = 0; i < n; i++) {
         uint8_t *init = NULL;
         x[i] = 0;
-        if (offset + 4 * i + 4 > b.size)
+        if (offset >= b.size || b.size - offset < 4 * i + 4)
             continue;
         memcpy(&x[i], emu_scalar_bytes(w, b.base + offset + 4 * i, 4, EMU_READ, &init), 4);
         if (init)
@@ -100,8 +102,8 @@ EMU_DEVICE_DATA static void store_at(struct emu_wave *w, const struct emu_op *op
 static void buffer_store(struct emu_wave *w, const struct emu_op *op, unsigned n)
 {
     struct scalar_buffer b = scalar_buffer(w, op);
-    uint64_t offset = scalar_offset(w, op) & ~3u;
-    if (offset + 4 * n <= b.size)
+    uint64_t offset = scalar_offset(w, op);
+    if (offset < b.size && b.size - offset >= 4 * n)
         store_at(w, op, b.base + offset, n);
 }
 
@@ -196,9 +198,9 @@ static void buffer_atomic(struct emu_wave *w, const struct emu_op *op, unsigned 
 {
     static const uint32_t nothing[2];
     struct scalar_buffer b = scalar_buffer(w, op);
-    uint64_t offset = scalar_offset(w, op) & ~3u;
+    uint64_t offset = scalar_offset(w, op);
 
-    if (offset + bytes <= b.size)
+    if (offset < b.size && b.size - offset >= bytes)
         atomic_at(w, op, b.base + offset, bytes, fn, swaps);
     else if (op->d[0] != EMU_NO_ROW)
         give_scalars(w, op, nothing, bytes / 4, NULL);

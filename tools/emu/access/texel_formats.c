@@ -2,7 +2,7 @@
  * bits. */
 #include <math.h>
 
-#include "emu_mem_handlers.h"
+#include "access_handlers.h"
 
 /* Numeric formats, as gfx9 numbers them. */
 enum { UNORM, SNORM, USCALED, SSCALED, UINT, SINT, RESERVED, FLOAT };

@@ -1,5 +1,5 @@
 /*
- * Division helpers, 8-bit floats and cube maps. Straight-line code, as in emu_exec_math.h, which
+ * Division helpers, 8-bit floats and cube maps. Straight-line code, as in lane_math.h, which
  * includes this file.
  */
 #ifndef EMU_EXEC_DIV_H

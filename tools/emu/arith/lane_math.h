@@ -405,8 +405,8 @@ EMU_INLINE int32_t sat(int64_t x, int64_t least, int64_t most)
     return (int32_t)(x < least ? least : x > most ? most : x);
 }
 
-#include "emu_exec_trans.h"
-#include "emu_exec_rows.h"
-#include "emu_exec_div.h"
+#include "transcendental.h"
+#include "row_math.h"
+#include "division.h"
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * What single rows need: ranges of integers, bytes, dot products, mantissas and exponents.
- * Straight-line code, as in emu_exec_math.h, which includes this file.
+ * Straight-line code, as in lane_math.h, which includes this file.
  */
 #ifndef EMU_EXEC_ROWS_H
 #define EMU_EXEC_ROWS_H

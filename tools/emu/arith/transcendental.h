@@ -1,6 +1,6 @@
 /*
  * Exponential, logarithm, reciprocal, roots, sine: computed in double and rounded once to f32,
- * denormals flushed as the manuals say. Straight-line code, as in emu_exec_math.h, which includes
+ * denormals flushed as the manuals say. Straight-line code, as in lane_math.h, which includes
  * this file.
  */
 #ifndef EMU_EXEC_TRANS_H

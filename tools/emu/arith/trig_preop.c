@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 /* The fraction bits of 2/pi, the first 1216 of them, most significant first. */
 static const uint64_t two_over_pi[] = {

@@ -1,7 +1,7 @@
 /*
  * Prints the operands of LDS, flat, global, scratch and buffer instructions.
  */
-#include "emu_disasm.h"
+#include "disasm_parts.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Prints the operands of scalar instructions: messages, hardware registers, counters, scalar
  * memory.
  */
-#include "emu_disasm.h"
+#include "disasm_parts.h"
 
 #include <string.h>
 

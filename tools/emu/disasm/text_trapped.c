@@ -2,7 +2,7 @@
  * Prints the operands of images, export and interpolation: from the words those that are one field,
  * since nobody executes them, and from emu_insn those that needed decoding.
  */
-#include "emu_disasm.h"
+#include "disasm_parts.h"
 
 #include <string.h>
 

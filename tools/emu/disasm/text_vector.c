@@ -1,7 +1,7 @@
 /*
  * Prints the operands and modifiers of vector instructions.
  */
-#include "emu_disasm.h"
+#include "disasm_parts.h"
 
 static const char *const sel_names[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
                                         "WORD_0", "WORD_1", "DWORD",  "?"};

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 static unsigned first_lane(const struct emu_wave *w)
 {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 enum dpp_ctrl {
     DPP_QUAD_PERM = 0x000, /* to 0x0ff */

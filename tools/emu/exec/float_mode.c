@@ -4,7 +4,7 @@
 #include <fenv.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 static int host_rounding(unsigned field)
 {

@@ -4,7 +4,7 @@
 #include <fenv.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 static uint64_t address_of(const struct emu_wave *w, const struct emu_op *op)
 {

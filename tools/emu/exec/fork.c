@@ -2,7 +2,7 @@
  * Control flow beyond branches: forks with a stack of lane masks, passes over half a wave, vector
  * instructions skipped, and what stops a wave by itself.
  */
-#include "emu_exec.h"
+#include "program.h"
 
 /* The stack of forks lies in SGPRs, four an entry; MODE[31:29] counts the entries. */
 enum { CSP_SHIFT = 29, CSP_ENTRIES = 8 };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "emu_exec.h"
-#include "emu_exec_math.h"
+#include "program.h"
+#include "lane_math.h"
 
 /* For each group of four bits that is not empty: all four (whole quad mode), or one bit of a mask.
  */

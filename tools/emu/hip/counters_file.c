@@ -1,5 +1,5 @@
 /* Writes the counters of each launch to the file that AOTHIP_EMU_COUNTERS names: one JSON list. */
-#include "emu_hip.h"
+#include "handles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
         {"lds_bytes", c->lds_bytes},         {"vmem_transactions", c->vmem_transactions},
         {"bytes_loaded", c->bytes_loaded},   {"bytes_stored", c->bytes_stored},
         {"barriers", c->barriers},           {"waves", c->waves},
-        {"workgroups", c->workgroups},
+        {"workgroups", c->workgroups},       {"missing_waits", c->missing_waits},
     };
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         fprintf(f, "%s\"%s\": %llu", i ? ", " : "", rest[i].name,

@@ -1,5 +1,5 @@
 /* HIP devices: count, choice, properties in both layouts, attributes, limits, contexts. */
-#include "emu_hip_newer.h"
+#include "newer_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,9 +310,13 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attr, int devi
     return hipSuccess;
 }
 
-static hipError_t synchronize(void)
+/* Whatever the modes of captures, of which CHECK_SUPPORTED_DURING_CAPTURE asks none. */
+static hipError_t synchronize(const char *what)
 {
     EMU_BEGIN();
+    hipError_t e = emu_capture_none(hipErrorStreamCaptureUnsupported, what);
+    if (e != hipSuccess)
+        return e;
     struct emu_device *d = emu_hip_current();
     pthread_mutex_lock(&d->order);
     pthread_mutex_unlock(&d->order);
@@ -321,12 +325,12 @@ static hipError_t synchronize(void)
 
 hipError_t hipDeviceSynchronize(void)
 {
-    return synchronize();
+    return synchronize("hipDeviceSynchronize");
 }
 
 hipError_t hipCtxSynchronize(void)
 {
-    return synchronize();
+    return synchronize("hipCtxSynchronize");
 }
 
 hipError_t hipDeviceReset(void)

@@ -1,5 +1,6 @@
 /* Launches: argument bytes, hidden arguments, dispatch packet, the run, and its report. */
-#include "emu_hip_newer.h"
+#include "newer_calls.h"
+#include "operation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,17 +8,25 @@
 
 enum {
     MAX_BLOCK = 1024,
+    /* hipModuleLaunchKernel() of clr, ROCm 5 to 7; hipDeviceProp_t's maxGridSize says the same. */
+    MAX_GRID_X = INT32_MAX,
+    MAX_GRID_YZ = 65536,
     MAX_LDS = 65536,
     PACKET_BYTES = 64,
     /* Wave-instructions of one wave after which a launch counts as endless. */
     ENDLESS = 2000000000,
 };
 
-static _Thread_local char fault_text[2048];
+static _Thread_local char fault_text[2048], warning_text[16384];
 
 const char *emu_last_fault(void)
 {
     return fault_text;
+}
+
+const char *emu_last_warnings(void)
+{
+    return warning_text;
 }
 
 static bool hidden(const struct emu_arg *a)
@@ -119,6 +128,10 @@ static hipError_t check_shape(const struct emu_packet *p)
         if (p->grid[i] == 0 || p->block[i] == 0)
             return emu_hip_fail(hipErrorInvalidConfiguration,
                                 "kernel %s: grid or block has a zero dimension", k->name);
+        if (p->grid[i] > (i == 0 ? MAX_GRID_X : MAX_GRID_YZ))
+            return emu_hip_fail(hipErrorInvalidValue,
+                                "kernel %s: grid dimension %d is %u, HIP allows %u", k->name, i,
+                                p->grid[i], (unsigned)(i == 0 ? MAX_GRID_X : MAX_GRID_YZ));
         if ((uint64_t)p->grid[i] * p->block[i] > UINT32_MAX)
             return emu_hip_fail(hipErrorInvalidConfiguration,
                                 "kernel %s: grid dimension %d has 2^32 work-items or more", k->name,
@@ -128,12 +141,20 @@ static hipError_t check_shape(const struct emu_packet *p)
                                 "kernel %s: block dimension %d is %u, compiled for %u", k->name, i,
                                 p->block[i], k->reqd_workgroup_size[i]);
     }
-    if (threads > MAX_BLOCK || threads > k->max_flat_workgroup_size)
+    if (threads > MAX_BLOCK)
         return emu_hip_fail(hipErrorInvalidConfiguration,
+                            "kernel %s: a block of %llu work-items, the device allows %d", k->name,
+                            (unsigned long long)threads, MAX_BLOCK);
+    if (threads > k->max_flat_workgroup_size)
+        return emu_hip_fail(hipErrorLaunchFailure,
                             "kernel %s: a block of %llu work-items, compiled for at most %u",
                             k->name, (unsigned long long)threads, k->max_flat_workgroup_size);
+    if (p->lds > MAX_LDS)
+        return emu_hip_fail(hipErrorInvalidValue, "kernel %s: %u bytes of LDS, a workgroup has %d",
+                            k->name, p->lds, MAX_LDS);
+    /* The queue notices this, in clr's rocvirtual.cpp, and the launch becomes an illegal state. */
     if ((uint64_t)k->group_segment + p->lds > MAX_LDS)
-        return emu_hip_fail(hipErrorLaunchOutOfResources,
+        return emu_hip_fail(hipErrorIllegalState,
                             "kernel %s: %u + %u bytes of LDS, a workgroup has %d", k->name,
                             k->group_segment, p->lds, MAX_LDS);
     return hipSuccess;
@@ -143,13 +164,14 @@ hipError_t emu_packet_make(struct ihipModuleSymbol_t *f, const uint32_t grid[3],
                            const uint32_t block[3], uint32_t lds, void **params, void **extra,
                            struct emu_packet *p)
 {
-    *p = (struct emu_packet){.function = f, .lds = lds};
+    *p = (struct emu_packet){.function = f, .serial = f->serial, .lds = lds};
     memcpy(p->grid, grid, sizeof p->grid);
     memcpy(p->block, block, sizeof p->block);
     hipError_t e = check_shape(p);
     if (e != hipSuccess)
         return e;
-    p->kernarg = calloc(1, f->meta->kernarg_size + 1);
+    p->kernarg_size = f->meta->kernarg_size;
+    p->kernarg = calloc(1, p->kernarg_size + 1);
     if (!p->kernarg)
         return emu_hip_fail(hipErrorOutOfMemory, "kernel %s: no memory for its arguments",
                             f->meta->name);
@@ -185,7 +207,7 @@ static void write_packet(const struct emu_packet *p, uint8_t *q, uint64_t kernar
 }
 
 /*
- * Strict mode: the seed says in which order waves and workgroups run: 1 to 3 as in emu_run.c, 4
+ * Strict mode: the seed says in which order waves and workgroups run: 1 to 3 as in run_launch.c, 4
  * ascending, above at random; seed 0 changes it from launch to launch: ascending, descending,
  * random.
  */
@@ -200,6 +222,14 @@ static unsigned run_order(const struct emu_settings *set)
     return atomic_fetch_add(&launches, 1) % 3;
 }
 
+static void give_warnings(const struct emu_launch *l)
+{
+    snprintf(warning_text, sizeof warning_text, "%s", l->warnings ? l->warnings : "");
+    if (l->warnings)
+        fputs(l->warnings, stderr);
+    free(l->warnings);
+}
+
 static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uint64_t packet_at)
 {
     const struct emu_settings *set = emu_hip_settings();
@@ -210,6 +240,7 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
         .kernarg = args->base,
         .dispatch_packet = args->base + packet_at,
         .strict = set->strict,
+        .warn_waits = set->warn_waits,
         .count_memory = set->counters != NULL,
         .matrix = set->matrix,
         .order = run_order(set),
@@ -223,6 +254,7 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
     if (!l.memory)
         return emu_hip_fail(hipErrorOutOfMemory, "kernel %s: out of memory", l.kernel->name);
     bool ok = emu_run(&l);
+    give_warnings(&l);
     emu_mem_unview(l.memory);
     uint64_t n = 0;
     for (int i = 0; i < EMU_CLASSES; i++)
@@ -256,22 +288,55 @@ hipError_t emu_packet_run(const struct emu_packet *p)
     return e;
 }
 
-hipError_t emu_packet_enqueue(struct ihipStream_t *s, struct emu_packet *p)
+static hipError_t run_launch(const struct emu_operation *op)
 {
-    if (s->device != p->function->module->device) {
-        free(p->kernarg);
+    return emu_packet_run(&op->launch);
+}
+
+/* A function may be gone since, and another one stand at its address. */
+static hipError_t launch_ready(const struct emu_operation *op)
+{
+    const struct ihipModuleSymbol_t *f = op->launch.function;
+    if (!emu_handle_live(f, EMU_HANDLE_FUNCTION) || f->serial != op->launch.serial)
         return emu_hip_fail(hipErrorInvalidHandle,
-                            "kernel %s: its module is loaded on device %d, the stream is on %d",
-                            p->function->meta->name, p->function->module->device->index,
-                            s->device->index);
-    }
-    if (s->graph)
-        return emu_capture_launch(s, p);
-    emu_stream_lock(s);
-    hipError_t e = emu_packet_run(p);
-    emu_stream_unlock(s);
-    free(p->kernarg);
-    return e;
+                            "graph: the module of one of its kernels was unloaded");
+    return hipSuccess;
+}
+
+static bool own_launch(struct emu_operation *copy)
+{
+    const uint8_t *kernarg = copy->launch.kernarg;
+    copy->launch.kernarg = malloc(copy->launch.kernarg_size + 1);
+    if (copy->launch.kernarg)
+        memcpy(copy->launch.kernarg, kernarg, copy->launch.kernarg_size + 1);
+    return copy->launch.kernarg != NULL;
+}
+
+static void drop_launch(struct emu_operation *op)
+{
+    free(op->launch.kernarg);
+}
+
+struct emu_operation emu_launch_operation(const struct emu_packet *p)
+{
+    static const struct emu_operation_kind kind = {.type = hipGraphNodeTypeKernel,
+                                                   .run = run_launch,
+                                                   .ready = launch_ready,
+                                                   .own = own_launch,
+                                                   .drop = drop_launch};
+    return (struct emu_operation){.kind = &kind, .launch = *p};
+}
+
+static hipError_t submit(struct ihipStream_t *s, const struct emu_packet *p)
+{
+    struct emu_operation op = emu_launch_operation(p);
+    const struct emu_module *m = p->function->module;
+    if (s->device == m->device)
+        return emu_operation_submit(s, &op);
+    emu_operation_drop(&op);
+    return emu_hip_fail(hipErrorInvalidHandle,
+                        "kernel %s: its module is loaded on device %d, the stream is on %d",
+                        p->function->meta->name, m->device->index, s->device->index);
 }
 
 static hipError_t launch(const void *function, const uint32_t grid[3], const uint32_t block[3],
@@ -288,7 +353,7 @@ static hipError_t launch(const void *function, const uint32_t grid[3], const uin
         return emu_hip_fail(hipErrorInvalidValue, "launch: both kernelParams and extra are given");
     hipError_t e =
         emu_packet_make((struct ihipModuleSymbol_t *)function, grid, block, lds, params, extra, &p);
-    return e == hipSuccess ? emu_packet_enqueue(s, &p) : e;
+    return e == hipSuccess ? submit(s, &p) : e;
 }
 
 hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz,
@@ -317,7 +382,7 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, u
         grid[i] = items[i] / block[i];
     }
     if (lds > MAX_LDS)
-        return emu_hip_fail(hipErrorLaunchOutOfResources, "launch: %zu bytes of LDS", lds);
+        return emu_hip_fail(hipErrorInvalidValue, "launch: %zu bytes of LDS", lds);
     hipError_t e = start ? hipEventRecord(start, stream) : hipSuccess;
     if (e == hipSuccess)
         e = launch(f, grid, block, (uint32_t)lds, stream, params, extra);

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
-#include "emu_hip_newer.h"
+#include "newer_calls.h"
 
 #include <dlfcn.h>
 #include <string.h>

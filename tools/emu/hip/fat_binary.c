@@ -4,7 +4,7 @@
  * becomes __hipPushCallConfiguration and a call of the handle, which calls
  * __hipPopCallConfiguration and hipLaunchKernel.
  */
-#include "emu_hip_newer.h"
+#include "newer_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +49,12 @@ static _Thread_local unsigned ncalls;
 void **__hipRegisterFatBinary(const void *data)
 {
     const struct fat_wrapper *w = data;
+    if (w->magic != WRAPPER_MAGIC || w->version != 1)
+        return NULL; /* as HIP; launches will find nothing */
     struct fat_binary *b = calloc(1, sizeof *b);
     if (!b)
         abort(); /* before main there is nobody to tell */
-    b->image = w->magic == WRAPPER_MAGIC ? w->binary : data;
+    b->image = w->binary;
     pthread_mutex_lock(&fat.lock);
     b->next = fat.binaries;
     fat.binaries = b;
@@ -62,6 +64,8 @@ void **__hipRegisterFatBinary(const void *data)
 
 static void stand_in_add(struct stand_in **list, void **modules, const void *host, const char *name)
 {
+    if (!modules)
+        return;
     struct stand_in *s = calloc(1, sizeof *s);
     if (!s || !(s->name = strdup(name)))
         abort();
@@ -160,7 +164,7 @@ static hipError_t find_symbol(const void *host, void **address, size_t *size)
     const char *name;
     pthread_mutex_lock(&fat.lock);
     hipError_t e = module_of(fat.variables, host, &m, &name);
-    const struct emu_symbol *s = e == hipSuccess ? emu_object_symbol(m->object, name) : NULL;
+    const struct emu_symbol *s = e == hipSuccess ? emu_object_variable(m->object, name) : NULL;
     if (s && address)
         *address = (void *)(uintptr_t)(m->block->base + s->value);
     if (s && size)
@@ -184,9 +188,16 @@ hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
 static hipError_t symbol_copy(const void *symbol, size_t offset, void *host, size_t n, bool to)
 {
     void *at;
-    hipError_t e = hipGetSymbolAddress(&at, symbol);
+    size_t size;
+    EMU_BEGIN();
+    hipError_t e = emu_capture_none(hipErrorStreamCaptureImplicit, "a copy of a variable");
+    if (e == hipSuccess)
+        e = find_symbol(symbol, &at, &size);
     if (e != hipSuccess)
         return e;
+    if (offset > size || n > size - offset)
+        return emu_hip_fail(hipErrorInvalidValue, "%zu bytes at %zu of a variable of %zu", n,
+                            offset, size);
     char *device = (char *)at + offset;
     return to ? hipMemcpy(device, host, n, hipMemcpyDefault)
               : hipMemcpy(host, device, n, hipMemcpyDefault);
@@ -195,7 +206,9 @@ static hipError_t symbol_copy(const void *symbol, size_t offset, void *host, siz
 hipError_t hipMemcpyToSymbol(const void *symbol, const void *src, size_t n, size_t offset,
                              hipMemcpyKind kind)
 {
-    (void)kind;
+    if (kind != hipMemcpyHostToDevice && kind != hipMemcpyDeviceToDevice)
+        return emu_hip_fail(hipErrorInvalidMemcpyDirection, "copy kind %d to a variable",
+                            (int)kind);
     return symbol_copy(symbol, offset, (void *)(uintptr_t)src, n, true);
 }
 
@@ -217,36 +230,6 @@ hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **args,
     return e != hipSuccess ? e
                            : hipModuleLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y,
                                                    block.z, (unsigned)lds, stream, args, NULL);
-}
-
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int block,
-                                                        size_t dynamic)
-{
-    struct ihipModuleSymbol_t *f;
-    EMU_BEGIN();
-    hipError_t e = emu_fat_function(host, &f);
-    return e != hipSuccess
-               ? e
-               : hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, block, dynamic);
-}
-
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host,
-                                                                 int block, size_t dynamic,
-                                                                 unsigned flags)
-{
-    (void)flags;
-    return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, block, dynamic);
-}
-
-hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *host,
-                                             size_t dynamic, int limit)
-{
-    struct ihipModuleSymbol_t *f;
-    EMU_BEGIN();
-    hipError_t e = emu_fat_function(host, &f);
-    return e != hipSuccess
-               ? e
-               : hipModuleOccupancyMaxPotentialBlockSize(grid, block, f, dynamic, limit);
 }
 
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream)

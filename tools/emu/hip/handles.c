@@ -1,5 +1,5 @@
 /* State of the HIP stand-in: devices and settings from the environment, errors, live handles. */
-#include "emu_hip.h"
+#include "handles.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static struct {
     struct handle {
         const void *pointer;
         enum emu_handle_kind kind;
-    } *handles;
+    } * handles;
     size_t nhandles, handle_room;
 } state = {.once = PTHREAD_ONCE_INIT, .handle_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -166,18 +166,21 @@ static bool read_environment(void)
     static const char *const matrix[] = {"f32", "exact", "hw", "adversarial", NULL};
     static const enum emu_matrix_mode kinds[] = {EMU_MATRIX_F32, EMU_MATRIX_EXACT, EMU_MATRIX_HW,
                                                  EMU_MATRIX_ADVERSARIAL};
+    static const char *const waits[] = {"fault", "warn", NULL};
     static const char *const hosts[] = {"avx512", "avx2", "base", NULL};
     const char *gpus = getenv("AOTHIP_EMU_GPU");
-    unsigned mode, kind, host;
+    unsigned mode, kind, wait, host;
     uint64_t threads = 0;
     struct emu_settings *s = &state.settings;
     if (!read_word("AOTHIP_EMU_MODE", modes, &mode) ||
         !read_word("AOTHIP_EMU_MATRIX", matrix, &kind) ||
+        !read_word("AOTHIP_EMU_WAITS", waits, &wait) ||
         !read_word("AOTHIP_EMU_CPU", hosts, &host) || !read_number("AOTHIP_EMU_SEED", &s->seed) ||
         !read_number("AOTHIP_EMU_THREADS", &threads))
         return false;
     emu_host_limit((enum emu_host)(EMU_HOST_AVX512 - host));
     s->strict = mode == 1;
+    s->warn_waits = wait == 1;
     s->matrix = kinds[kind];
     s->threads = threads > 256 ? 256 : (unsigned)threads;
     s->counters = getenv("AOTHIP_EMU_COUNTERS");

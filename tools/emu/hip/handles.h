@@ -16,9 +16,9 @@
 
 #include <hip/hip_runtime_api.h>
 
-#include "emu_elf.h"
-#include "emu_mem.h"
-#include "emu_wave.h"
+#include "code_object.h"
+#include "memory_map.h"
+#include "wave.h"
 
 /* Functions that the HIP 5.2 headers do not declare. */
 #define EMU_EXPORT __attribute__((visibility("default")))
@@ -40,7 +40,7 @@ struct emu_device {
 };
 
 struct emu_settings {
-    bool strict;
+    bool strict, warn_waits;
     enum emu_matrix_mode matrix;
     uint64_t seed;
     unsigned threads;
@@ -98,14 +98,19 @@ bool emu_handle_live(const void *handle, enum emu_handle_kind kind);
 /* False when it was not live: the caller that gets true owns the object. */
 bool emu_handle_drop(const void *handle, enum emu_handle_kind kind);
 
+/* Nodes of a graph under capture that what comes next has to wait for. */
+struct emu_nodes {
+    struct hipGraphNode **node;
+    size_t count;
+};
+
 struct ihipStream_t {
     struct emu_device *device;
     unsigned flags;
     int priority;
-    pthread_mutex_t own;     /* non-blocking streams have an order of their own */
-    struct ihipGraph *graph; /* while capturing */
-    bool origin;             /* capture began here, rather than by waiting for an event */
-    hipStreamCaptureMode mode;
+    pthread_mutex_t own;         /* non-blocking streams have an order of their own */
+    struct emu_capture *capture; /* that it takes part in, or NULL */
+    struct emu_nodes last;       /* captured by it */
 };
 
 /* The stream behind a handle: NULL and hipStreamPerThread included. NULL when not live. */
@@ -120,6 +125,7 @@ struct ihipModuleSymbol_t {
     struct emu_module *module;
     const struct emu_kernel_meta *meta;
     struct emu_kernel kernel;
+    uint64_t serial;     /* no two functions of a process have the same */
     int max_dynamic_lds; /* hipFuncSetAttribute */
 };
 
@@ -139,14 +145,16 @@ void emu_module_close(struct emu_module *m);
 hipError_t emu_module_function(struct emu_module *m, const char *name,
                                struct ihipModuleSymbol_t **out);
 
-/* The kernel of a compiled-in code object that a host-side handle stands for (emu_hip_fat.c). */
+/* The kernel of a compiled-in code object that a host-side handle stands for (fat_binary.c). */
 hipError_t emu_fat_function(const void *host, struct ihipModuleSymbol_t **f);
 
 /* A launch with its argument bytes, as a stream or a graph node holds it. */
 struct emu_packet {
     struct ihipModuleSymbol_t *function;
+    uint64_t serial; /* of the function */
     uint32_t grid[3], block[3], lds;
-    uint8_t *kernarg; /* function->meta->kernarg_size bytes */
+    uint8_t *kernarg; /* kernarg_size bytes */
+    size_t kernarg_size;
 };
 
 /* Checks a launch and copies its arguments. free(p->kernarg) when done. */
@@ -155,26 +163,28 @@ hipError_t emu_packet_make(struct ihipModuleSymbol_t *f, const uint32_t grid[3],
                            struct emu_packet *p);
 /* Runs it on the function's device. A fault is printed and gives hipErrorLaunchFailure. */
 hipError_t emu_packet_run(const struct emu_packet *p);
-/* Runs it, or adds it to the graph that the stream is capturing. Takes p->kernarg. */
-hipError_t emu_packet_enqueue(struct ihipStream_t *s, struct emu_packet *p);
+/*
+ * What a call may do while streams capture (captures.c). Each returns hipSuccess, or the
+ * error to return, having spoiled the captures that the call reaches: emu_capture_unsafe: calls
+ * such as hipMalloc, forbidden unless the thread's mode is relaxed. emu_capture_none: calls that
+ * wait for everything, forbidden while any stream captures. emu_capture_wait: calls that wait for
+ * one stream.
+ */
+hipError_t emu_capture_unsafe(const char *what);
+hipError_t emu_capture_none(hipError_t error, const char *what);
+hipError_t emu_capture_wait(struct ihipStream_t *s, const char *what);
 
-/* Copies and fills, likewise run at once or captured. */
-hipError_t emu_copy_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t dst_pitch, uint64_t src,
-                            uint64_t src_pitch, uint64_t width, uint64_t height);
-hipError_t emu_copy_run(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
-                        uint64_t width, uint64_t height);
-hipError_t emu_fill_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t pitch, uint32_t value,
-                            unsigned width, uint64_t count, uint64_t height);
-hipError_t emu_fill_run(uint64_t dst, uint64_t pitch, uint32_t value, unsigned width,
-                        uint64_t count, uint64_t height);
-
-/* Adds a node to the graph a stream captures (emu_hip_graph.c). */
-hipError_t emu_capture_launch(struct ihipStream_t *s, struct emu_packet *p);
-hipError_t emu_capture_copy(struct ihipStream_t *s, const uint64_t args[6]);
-hipError_t emu_capture_fill(struct ihipStream_t *s, const uint64_t args[6]);
-
+/* Captures have numbers, 0 for none; an event may outlive the one it was recorded in. */
+uint64_t emu_capture_id(const struct ihipStream_t *s);
+bool emu_capture_active(uint64_t id);
+void emu_capture_invalidate(uint64_t id);
+hipStreamCaptureStatus emu_capture_status(const struct ihipStream_t *s);
+/* The graph that the stream's operations go into; NULL if it does not capture. */
+hipError_t emu_capture_graph(const struct ihipStream_t *s, struct ihipGraph **graph);
 /* Draws a stream into a capture. */
-hipError_t emu_capture_join(struct ihipGraph *g, struct ihipStream_t *s);
+hipError_t emu_capture_join(uint64_t id, struct ihipStream_t *s);
+/* Takes a stream that goes away out of its capture, which ends with its first stream. */
+void emu_capture_leave(struct ihipStream_t *s);
 
 /* Appends one launch to the counters file. */
 void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
@@ -183,12 +193,15 @@ void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
  * Controls of the emulator itself, exported for tests and tools.
  * emu_last_text: what the last failing call of this thread had to say; never NULL.
  * emu_last_fault: the report of the last faulting launch of this thread; empty if none.
+ * emu_last_warnings: what the last launch of this thread that ended said of missing wait states,
+ * where AOTHIP_EMU_WAITS makes them warnings; empty if nothing, or nothing new.
  * emu_instructions: wave-instructions executed by this process.
  * emu_set_strict: whether the launches from now on run in strict mode, in a process that began in
  * it; no launch may be under way. What a plain launch writes stays poison to a later strict one.
  */
 EMU_EXPORT const char *emu_last_text(void);
 EMU_EXPORT const char *emu_last_fault(void);
+EMU_EXPORT const char *emu_last_warnings(void);
 EMU_EXPORT uint64_t emu_instructions(void);
 EMU_EXPORT void emu_set_strict(bool on);
 

@@ -1,5 +1,5 @@
-/* HIP memory: allocation, copies, fills, pointer queries. */
-#include "emu_hip.h"
+/* HIP memory: allocation and pointer queries. */
+#include "handles.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,6 @@ static uint64_t addr(const void *p)
 
 static hipError_t allocate(void **ptr, enum emu_block_kind kind, size_t size, unsigned flags)
 {
-    EMU_BEGIN();
     if (!ptr)
         return emu_hip_fail(hipErrorInvalidValue, "allocation: result pointer is null");
     *ptr = NULL;
@@ -31,35 +30,52 @@ static hipError_t allocate(void **ptr, enum emu_block_kind kind, size_t size, un
     return hipSuccess;
 }
 
-static hipError_t release(void *ptr, unsigned kinds)
+/* The same where HIP forbids it while a stream captures (CHECK_STREAM_CAPTURE_SUPPORTED). */
+static hipError_t allocate_unsafe(const char *what, void **ptr, enum emu_block_kind kind,
+                                  size_t size, unsigned flags)
 {
     EMU_BEGIN();
+    hipError_t e = emu_capture_unsafe(what);
+    return e == hipSuccess ? allocate(ptr, kind, size, flags) : e;
+}
+
+static hipError_t release(void *ptr, unsigned kinds)
+{
     if (ptr && !emu_mem_free(addr(ptr), kinds))
         return emu_hip_fail(hipErrorInvalidValue, "free: %p is not the start of a live allocation",
                             ptr);
     return hipSuccess;
 }
 
-hipError_t hipMalloc(void **ptr, size_t size)
+static hipError_t release_unsafe(const char *what, void *ptr, unsigned kinds)
 {
-    return allocate(ptr, EMU_BLOCK_DEVICE, size, 0);
+    EMU_BEGIN();
+    hipError_t e = emu_capture_unsafe(what);
+    return e == hipSuccess ? release(ptr, kinds) : e;
 }
 
+hipError_t hipMalloc(void **ptr, size_t size)
+{
+    return allocate_unsafe("hipMalloc", ptr, EMU_BLOCK_DEVICE, size, 0);
+}
+
+/* Here HIP does not ask for captures. */
 hipError_t hipExtMallocWithFlags(void **ptr, size_t size, unsigned flags)
 {
+    EMU_BEGIN();
     return allocate(ptr, EMU_BLOCK_DEVICE, size, flags);
 }
 
 hipError_t hipFree(void *ptr)
 {
-    return release(ptr, KINDS_DEVICE);
+    return release_unsafe("hipFree", ptr, KINDS_DEVICE);
 }
 
 hipError_t hipMallocAsync(void **ptr, size_t size, hipStream_t stream)
 {
     EMU_BEGIN();
     struct ihipStream_t *s = emu_stream_get(stream);
-    if (!s || s->graph)
+    if (!s || s->capture)
         return emu_hip_fail(s ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle,
                             "hipMallocAsync: the stream is not live or is capturing");
     return allocate(ptr, EMU_BLOCK_DEVICE, size, 0);
@@ -69,7 +85,7 @@ hipError_t hipFreeAsync(void *ptr, hipStream_t stream)
 {
     EMU_BEGIN();
     struct ihipStream_t *s = emu_stream_get(stream);
-    if (!s || s->graph)
+    if (!s || s->capture)
         return emu_hip_fail(s ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle,
                             "hipFreeAsync: the stream is not live or is capturing");
     return release(ptr, KINDS_DEVICE);
@@ -77,37 +93,37 @@ hipError_t hipFreeAsync(void *ptr, hipStream_t stream)
 
 hipError_t hipHostMalloc(void **ptr, size_t size, unsigned flags)
 {
-    return allocate(ptr, EMU_BLOCK_HOST, size, flags);
+    return allocate_unsafe("hipHostMalloc", ptr, EMU_BLOCK_HOST, size, flags);
 }
 
 hipError_t hipHostAlloc(void **ptr, size_t size, unsigned flags)
 {
-    return allocate(ptr, EMU_BLOCK_HOST, size, flags);
+    return allocate_unsafe("hipHostAlloc", ptr, EMU_BLOCK_HOST, size, flags);
 }
 
 hipError_t hipMallocHost(void **ptr, size_t size)
 {
-    return allocate(ptr, EMU_BLOCK_HOST, size, 0);
+    return allocate_unsafe("hipMallocHost", ptr, EMU_BLOCK_HOST, size, 0);
 }
 
 hipError_t hipMemAllocHost(void **ptr, size_t size)
 {
-    return allocate(ptr, EMU_BLOCK_HOST, size, 0);
+    return allocate_unsafe("hipMemAllocHost", ptr, EMU_BLOCK_HOST, size, 0);
 }
 
 hipError_t hipHostFree(void *ptr)
 {
-    return release(ptr, KINDS_HOST);
+    return release_unsafe("hipHostFree", ptr, KINDS_HOST);
 }
 
 hipError_t hipFreeHost(void *ptr)
 {
-    return release(ptr, KINDS_HOST);
+    return release_unsafe("hipFreeHost", ptr, KINDS_HOST);
 }
 
 hipError_t hipMallocManaged(void **ptr, size_t size, unsigned flags)
 {
-    return allocate(ptr, EMU_BLOCK_MANAGED, size, flags);
+    return allocate_unsafe("hipMallocManaged", ptr, EMU_BLOCK_MANAGED, size, flags);
 }
 
 hipError_t hipMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height)
@@ -117,12 +133,15 @@ hipError_t hipMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
     if (height && *pitch > SIZE_MAX / height)
         return emu_hip_fail(hipErrorOutOfMemory, "hipMallocPitch: %zu x %zu", width, height);
-    return allocate(ptr, EMU_BLOCK_DEVICE, *pitch * height, 0);
+    return allocate_unsafe("hipMallocPitch", ptr, EMU_BLOCK_DEVICE, *pitch * height, 0);
 }
 
 hipError_t hipHostRegister(void *ptr, size_t size, unsigned flags)
 {
     EMU_BEGIN();
+    hipError_t e = emu_capture_unsafe("hipHostRegister");
+    if (e != hipSuccess)
+        return e;
     if (!ptr || !size)
         return emu_hip_fail(hipErrorInvalidValue, "hipHostRegister: %p, %zu bytes", ptr, size);
     if (!emu_mem_register(ptr, size, flags))
@@ -134,6 +153,9 @@ hipError_t hipHostRegister(void *ptr, size_t size, unsigned flags)
 hipError_t hipHostUnregister(void *ptr)
 {
     EMU_BEGIN();
+    hipError_t e = emu_capture_unsafe("hipHostUnregister");
+    if (e != hipSuccess)
+        return e;
     if (!ptr || !emu_mem_free(addr(ptr), 1u << EMU_BLOCK_REGISTERED))
         return emu_hip_fail(hipErrorHostMemoryNotRegistered, "hipHostUnregister: %p", ptr);
     return hipSuccess;
@@ -270,212 +292,4 @@ hipError_t hipMemAdvise(const void *ptr, size_t n, hipMemoryAdvise advice, int d
 {
     (void)advice;
     return hipMemPrefetchAsync(ptr, n, device, NULL);
-}
-
-hipError_t emu_copy_run(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
-                        uint64_t width, uint64_t height)
-{
-    char err[512];
-    for (uint64_t y = 0; y < height; y++)
-        if (!emu_mem_copy(dst + y * dst_pitch, src + y * src_pitch, width, err, sizeof err))
-            return emu_hip_fail(hipErrorInvalidValue, "copy: %s", err);
-    return hipSuccess;
-}
-
-hipError_t emu_copy_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t dst_pitch, uint64_t src,
-                            uint64_t src_pitch, uint64_t width, uint64_t height)
-{
-    const uint64_t args[6] = {dst, dst_pitch, src, src_pitch, width, height};
-    if (!s)
-        return emu_hip_fail(hipErrorInvalidHandle, "copy: not a live stream");
-    if (width == 0 || height == 0)
-        return hipSuccess;
-    if (s->graph)
-        return emu_capture_copy(s, args);
-    emu_stream_lock(s);
-    hipError_t e = emu_copy_run(dst, dst_pitch, src, src_pitch, width, height);
-    emu_stream_unlock(s);
-    return e;
-}
-
-static hipError_t copy(void *dst, const void *src, size_t n, hipMemcpyKind kind, hipStream_t stream)
-{
-    EMU_BEGIN();
-    if (n && (!dst || !src))
-        return emu_hip_fail(hipErrorInvalidValue, "copy of %zu bytes: a pointer is null", n);
-    if ((unsigned)kind > hipMemcpyDefault)
-        return emu_hip_fail(hipErrorInvalidMemcpyDirection, "copy kind %d", (int)kind);
-    return emu_copy_enqueue(emu_stream_get(stream), addr(dst), 0, addr(src), 0, n, 1);
-}
-
-hipError_t hipMemcpy(void *dst, const void *src, size_t n, hipMemcpyKind kind)
-{
-    return copy(dst, src, n, kind, NULL);
-}
-
-hipError_t hipMemcpyAsync(void *dst, const void *src, size_t n, hipMemcpyKind kind,
-                          hipStream_t stream)
-{
-    return copy(dst, src, n, kind, stream);
-}
-
-hipError_t hipMemcpyWithStream(void *dst, const void *src, size_t n, hipMemcpyKind kind,
-                               hipStream_t stream)
-{
-    return copy(dst, src, n, kind, stream);
-}
-
-hipError_t hipMemcpyHtoD(hipDeviceptr_t dst, void *src, size_t n)
-{
-    return copy(dst, src, n, hipMemcpyHostToDevice, NULL);
-}
-
-hipError_t hipMemcpyDtoH(void *dst, hipDeviceptr_t src, size_t n)
-{
-    return copy(dst, src, n, hipMemcpyDeviceToHost, NULL);
-}
-
-hipError_t hipMemcpyDtoD(hipDeviceptr_t dst, hipDeviceptr_t src, size_t n)
-{
-    return copy(dst, src, n, hipMemcpyDeviceToDevice, NULL);
-}
-
-hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t dst, void *src, size_t n, hipStream_t stream)
-{
-    return copy(dst, src, n, hipMemcpyHostToDevice, stream);
-}
-
-hipError_t hipMemcpyDtoHAsync(void *dst, hipDeviceptr_t src, size_t n, hipStream_t stream)
-{
-    return copy(dst, src, n, hipMemcpyDeviceToHost, stream);
-}
-
-hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t dst, hipDeviceptr_t src, size_t n, hipStream_t stream)
-{
-    return copy(dst, src, n, hipMemcpyDeviceToDevice, stream);
-}
-
-hipError_t hipMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t n)
-{
-    (void)dst_device, (void)src_device;
-    return copy(dst, src, n, hipMemcpyDeviceToDevice, NULL);
-}
-
-hipError_t hipMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t n,
-                              hipStream_t stream)
-{
-    (void)dst_device, (void)src_device;
-    return copy(dst, src, n, hipMemcpyDeviceToDevice, stream);
-}
-
-hipError_t hipMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
-                            size_t width, size_t height, hipMemcpyKind kind, hipStream_t stream)
-{
-    EMU_BEGIN();
-    if (width > dst_pitch || width > src_pitch)
-        return emu_hip_fail(hipErrorInvalidPitchValue, "2D copy: rows of %zu bytes, pitch %zu, %zu",
-                            width, dst_pitch, src_pitch);
-    if ((unsigned)kind > hipMemcpyDefault)
-        return emu_hip_fail(hipErrorInvalidMemcpyDirection, "copy kind %d", (int)kind);
-    if (!dst || !src)
-        return emu_hip_fail(hipErrorInvalidValue, "2D copy: a pointer is null");
-    return emu_copy_enqueue(emu_stream_get(stream), addr(dst), dst_pitch, addr(src), src_pitch,
-                            width, height);
-}
-
-hipError_t hipMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
-                       size_t height, hipMemcpyKind kind)
-{
-    return hipMemcpy2DAsync(dst, dst_pitch, src, src_pitch, width, height, kind, NULL);
-}
-
-hipError_t emu_fill_run(uint64_t dst, uint64_t pitch, uint32_t value, unsigned width,
-                        uint64_t count, uint64_t height)
-{
-    char err[512];
-    for (uint64_t y = 0; y < height; y++)
-        if (!emu_mem_fill(dst + y * pitch, value, width, count, err, sizeof err))
-            return emu_hip_fail(hipErrorInvalidValue, "fill: %s", err);
-    return hipSuccess;
-}
-
-hipError_t emu_fill_enqueue(struct ihipStream_t *s, uint64_t dst, uint64_t pitch, uint32_t value,
-                            unsigned width, uint64_t count, uint64_t height)
-{
-    const uint64_t args[6] = {dst, pitch, value, width, count, height};
-    if (!s)
-        return emu_hip_fail(hipErrorInvalidHandle, "fill: not a live stream");
-    if (count == 0 || height == 0)
-        return hipSuccess;
-    if (count > UINT64_MAX / 4)
-        return emu_hip_fail(hipErrorInvalidValue, "fill of %llu elements",
-                            (unsigned long long)count);
-    if (s->graph)
-        return emu_capture_fill(s, args);
-    emu_stream_lock(s);
-    hipError_t e = emu_fill_run(dst, pitch, value, width, count, height);
-    emu_stream_unlock(s);
-    return e;
-}
-
-static hipError_t fill(void *dst, size_t pitch, uint32_t value, unsigned width, size_t count,
-                       size_t height, hipStream_t stream)
-{
-    struct emu_block b;
-    EMU_BEGIN();
-    /* A fill runs on the device: ordinary host memory is out of its reach. */
-    if (count && height && !emu_mem_query(addr(dst), &b))
-        return emu_hip_fail(hipErrorInvalidValue, "fill: %p is not in a live allocation", dst);
-    return emu_fill_enqueue(emu_stream_get(stream), addr(dst), pitch, value, width, count, height);
-}
-
-hipError_t hipMemset(void *dst, int value, size_t n)
-{
-    return fill(dst, 0, (uint32_t)value & 0xff, 1, n, 1, NULL);
-}
-
-hipError_t hipMemsetAsync(void *dst, int value, size_t n, hipStream_t stream)
-{
-    return fill(dst, 0, (uint32_t)value & 0xff, 1, n, 1, stream);
-}
-
-hipError_t hipMemsetD8(hipDeviceptr_t dst, unsigned char value, size_t n)
-{
-    return fill(dst, 0, value, 1, n, 1, NULL);
-}
-
-hipError_t hipMemsetD8Async(hipDeviceptr_t dst, unsigned char value, size_t n, hipStream_t stream)
-{
-    return fill(dst, 0, value, 1, n, 1, stream);
-}
-
-hipError_t hipMemsetD16(hipDeviceptr_t dst, unsigned short value, size_t n)
-{
-    return fill(dst, 0, value, 2, n, 1, NULL);
-}
-
-hipError_t hipMemsetD16Async(hipDeviceptr_t dst, unsigned short value, size_t n, hipStream_t stream)
-{
-    return fill(dst, 0, value, 2, n, 1, stream);
-}
-
-hipError_t hipMemsetD32(hipDeviceptr_t dst, int value, size_t n)
-{
-    return fill(dst, 0, (uint32_t)value, 4, n, 1, NULL);
-}
-
-hipError_t hipMemsetD32Async(hipDeviceptr_t dst, int value, size_t n, hipStream_t stream)
-{
-    return fill(dst, 0, (uint32_t)value, 4, n, 1, stream);
-}
-
-hipError_t hipMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
-{
-    return fill(dst, pitch, (uint32_t)value & 0xff, 1, width, height, NULL);
-}
-
-hipError_t hipMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height,
-                            hipStream_t stream)
-{
-    return fill(dst, pitch, (uint32_t)value & 0xff, 1, width, height, stream);
 }

@@ -1,5 +1,10 @@
-/* HIP modules and functions: loading code objects, finding kernels and globals, occupancy. */
-#include "emu_hip.h"
+/*
+ * HIP modules and functions: loading code objects, finding kernels and globals. Which
+ * error stands for what is taken from clr's hip_fatbin.cpp and hip_module.cpp: hipErrorInvalidImage
+ * if there is no code object for this device in what is given, hipErrorNoBinaryForGpu if there is
+ * one that the loader refuses.
+ */
+#include "handles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +15,6 @@
 enum {
     R_AMDGPU_ABS64 = 3,
     R_AMDGPU_RELATIVE64 = 13,
-    WAVES_PER_SIMD = 8, /* gfx90a, gfx942 */
-    LDS_BYTES = 65536,
 };
 
 static hipError_t relocate(struct emu_module *m)
@@ -21,16 +24,16 @@ static hipError_t relocate(struct emu_module *m)
         const struct emu_reloc *r = &o->relocs[i];
         uint64_t value = m->block->base + (uint64_t)r->addend;
         if (r->type == R_AMDGPU_ABS64) {
-            const struct emu_symbol *s = &o->symbols[r->symbol];
+            const struct emu_symbol *s = &o->dynamic.symbol[r->symbol];
             if (!s->defined)
-                return emu_hip_fail(hipErrorSharedObjectSymbolNotFound,
-                                    "code object: undefined symbol %s", s->name);
+                return emu_hip_fail(hipErrorNoBinaryForGpu, "code object: undefined symbol %s",
+                                    s->name);
             value += s->value;
         } else if (r->type != R_AMDGPU_RELATIVE64) {
-            return emu_hip_fail(hipErrorInvalidImage, "code object: relocation type %u", r->type);
+            return emu_hip_fail(hipErrorNoBinaryForGpu, "code object: relocation type %u", r->type);
         }
         if (r->offset > m->block->size - 8)
-            return emu_hip_fail(hipErrorInvalidImage,
+            return emu_hip_fail(hipErrorNoBinaryForGpu,
                                 "code object: relocation %zu lies outside the image", i);
         memcpy(m->block->host + r->offset, &value, sizeof value);
     }
@@ -66,7 +69,7 @@ hipError_t emu_module_load(const void *image, size_t size, struct emu_module **o
     if (!image)
         return emu_hip_fail(hipErrorInvalidValue, "module image is null");
     if (!emu_code_select(image, size, &d->target, &elf, &elf_size, err, sizeof err))
-        return emu_hip_fail(hipErrorNoBinaryForGpu, "%s", err);
+        return emu_hip_fail(hipErrorInvalidImage, "%s", err);
     struct emu_module *m = calloc(1, sizeof *m);
     if (!m)
         return emu_hip_fail(hipErrorOutOfMemory, "out of memory");
@@ -75,7 +78,7 @@ hipError_t emu_module_load(const void *image, size_t size, struct emu_module **o
     m->object = emu_object_open(elf, elf_size, err, sizeof err);
     hipError_t e = hipSuccess;
     if (!m->object) {
-        e = emu_hip_fail(hipErrorInvalidImage, "%s", err);
+        e = emu_hip_fail(hipErrorNoBinaryForGpu, "%s", err);
     } else if (!emu_target_fits(&m->object->target, &d->target)) {
         char have[64];
         emu_target_print(&m->object->target, have);
@@ -188,8 +191,10 @@ hipError_t emu_module_function(struct emu_module *m, const char *name,
             free(f);
             e = emu_hip_fail(hipErrorOutOfMemory, "out of memory");
         } else {
+            static atomic_uint_fast64_t serial;
             f->module = m;
             f->meta = meta;
+            f->serial = atomic_fetch_add(&serial, 1) + 1;
             fill_kernel(m, meta, &f->kernel);
             if (!emu_kernel_prepare(&f->kernel, err, sizeof err)) {
                 e = emu_hip_fail(hipErrorInvalidImage, "kernel %s: %s", name, err);
@@ -271,6 +276,9 @@ hipError_t hipModuleLoad(hipModule_t *module, const char *name)
 hipError_t hipModuleUnload(hipModule_t module)
 {
     EMU_BEGIN();
+    hipError_t e = emu_capture_unsafe("hipModuleUnload");
+    if (e != hipSuccess)
+        return e;
     if (!emu_handle_drop(module, EMU_HANDLE_MODULE))
         return emu_hip_fail(hipErrorInvalidHandle, "not a loaded module");
     emu_module_close((struct emu_module *)module);
@@ -280,8 +288,8 @@ hipError_t hipModuleUnload(hipModule_t module)
 hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *kname)
 {
     EMU_BEGIN();
-    if (!function || !kname)
-        return emu_hip_fail(hipErrorInvalidValue, "function or name is null");
+    if (!function || !kname || !*kname)
+        return emu_hip_fail(hipErrorInvalidValue, "function or name is null, or name empty");
     *function = NULL;
     if (!emu_handle_live(module, EMU_HANDLE_MODULE))
         return emu_hip_fail(hipErrorInvalidHandle, "not a loaded module");
@@ -292,182 +300,17 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *dptr, size_t *bytes, hipModule_t h
                               const char *name)
 {
     EMU_BEGIN();
-    if (!name || (!dptr && !bytes))
-        return emu_hip_fail(hipErrorInvalidValue, "name or both results are null");
+    if (!name || !*name || (!dptr && !bytes))
+        return emu_hip_fail(hipErrorInvalidValue, "name or both results are null, or name empty");
     if (!emu_handle_live(hmod, EMU_HANDLE_MODULE))
         return emu_hip_fail(hipErrorInvalidHandle, "not a loaded module");
     struct emu_module *m = (struct emu_module *)hmod;
-    const struct emu_symbol *s = emu_object_symbol(m->object, name);
-    if (!s || s->type != 1 || s->value > m->object->span || s->size > m->object->span - s->value)
+    const struct emu_symbol *s = emu_object_variable(m->object, name);
+    if (!s || s->value > m->object->span || s->size > m->object->span - s->value)
         return emu_hip_fail(hipErrorNotFound, "no global '%s' in this module", name);
     if (dptr)
         *dptr = (void *)(uintptr_t)(m->block->base + s->value);
     if (bytes)
         *bytes = s->size;
     return hipSuccess;
-}
-
-/* A function of a module, or the host-side handle of a compiled-in kernel. */
-static struct ihipModuleSymbol_t *live_function(const void *f)
-{
-    struct ihipModuleSymbol_t *symbol;
-    if (emu_handle_live(f, EMU_HANDLE_FUNCTION))
-        return (struct ihipModuleSymbol_t *)f;
-    return f && emu_fat_function(f, &symbol) == hipSuccess ? symbol : NULL;
-}
-
-hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attrib, hipFunction_t hfunc)
-{
-    EMU_BEGIN();
-    struct ihipModuleSymbol_t *f = live_function(hfunc);
-    if (!f || !value)
-        return emu_hip_fail(hipErrorInvalidValue, "function or value is not valid");
-    switch (attrib) {
-    case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = (int)f->meta->max_flat_workgroup_size;
-        break;
-    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = (int)f->meta->group_segment;
-        break;
-    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-        *value = 0;
-        break;
-    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)f->meta->private_segment;
-        break;
-    case HIP_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = (int)(f->meta->vgpr_count + f->meta->agpr_count);
-        break;
-    case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
-    case HIP_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = 30;
-        break;
-    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-        *value = 0;
-        break;
-    case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = LDS_BYTES - (int)f->meta->group_segment;
-        break;
-    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = 0;
-        break;
-    default:
-        return emu_hip_fail(hipErrorInvalidValue, "function attribute %d", (int)attrib);
-    }
-    return hipSuccess;
-}
-
-hipError_t hipFuncGetAttributes(struct hipFuncAttributes *attr, const void *func)
-{
-    EMU_BEGIN();
-    struct ihipModuleSymbol_t *f = live_function(func);
-    if (!f || !attr)
-        return emu_hip_fail(hipErrorInvalidDeviceFunction, "not a function of a loaded module");
-    memset(attr, 0, sizeof *attr);
-    attr->binaryVersion = attr->ptxVersion = 30;
-    attr->localSizeBytes = f->meta->private_segment;
-    attr->maxDynamicSharedSizeBytes = LDS_BYTES - (int)f->meta->group_segment;
-    attr->maxThreadsPerBlock = (int)f->meta->max_flat_workgroup_size;
-    attr->numRegs = (int)(f->meta->vgpr_count + f->meta->agpr_count);
-    attr->sharedSizeBytes = f->meta->group_segment;
-    return hipSuccess;
-}
-
-/* LDS needs no opt-in here, so the attributes are checked and otherwise have no effect. */
-hipError_t hipFuncSetAttribute(const void *func, hipFuncAttribute attr, int value)
-{
-    EMU_BEGIN();
-    struct ihipModuleSymbol_t *f = live_function(func);
-    if (!f)
-        return emu_hip_fail(hipErrorInvalidDeviceFunction, "not a function of a loaded module");
-    if (attr == hipFuncAttributeMaxDynamicSharedMemorySize) {
-        if (value < 0 || value > LDS_BYTES - (int)f->meta->group_segment)
-            return emu_hip_fail(hipErrorInvalidValue, "%d bytes of LDS", value);
-        f->max_dynamic_lds = value;
-    }
-    return hipSuccess;
-}
-
-hipError_t hipFuncSetCacheConfig(const void *func, hipFuncCache_t config)
-{
-    (void)func, (void)config;
-    EMU_BEGIN();
-    return hipSuccess;
-}
-
-hipError_t hipFuncSetSharedMemConfig(const void *func, hipSharedMemConfig config)
-{
-    (void)func, (void)config;
-    EMU_BEGIN();
-    return hipSuccess;
-}
-
-/* Workgroups that fit one compute unit: limited by wave slots, registers and LDS. */
-static int resident_groups(const struct ihipModuleSymbol_t *f, unsigned block, size_t dynamic)
-{
-    const struct emu_kernel *k = &f->kernel;
-    bool cdna = k->accum_offset != 0;
-    unsigned waves = (block + k->wave - 1) / k->wave;
-    unsigned file = cdna ? 512 : 1536 * 32 / k->wave, slots = cdna ? WAVES_PER_SIMD : 16;
-    unsigned per_simd = file / (k->vgprs ? k->vgprs : 1);
-    unsigned simds = 4;
-    if (per_simd > slots)
-        per_simd = slots;
-    unsigned groups = per_simd * simds / waves;
-    size_t lds = k->lds_static + dynamic, lds_limit = cdna ? LDS_BYTES : 2 * LDS_BYTES;
-    if (lds > LDS_BYTES)
-        return 0;
-    if (lds && lds_limit / lds < groups)
-        groups = (unsigned)(lds_limit / lds);
-    return (int)groups;
-}
-
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, hipFunction_t func,
-                                                              int block, size_t dynamic)
-{
-    EMU_BEGIN();
-    struct ihipModuleSymbol_t *f = live_function(func);
-    if (!f || !blocks || block <= 0)
-        return emu_hip_fail(hipErrorInvalidValue, "function, result or block size is not valid");
-    *blocks = resident_groups(f, (unsigned)block, dynamic);
-    return hipSuccess;
-}
-
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
-                                                                       hipFunction_t func,
-                                                                       int block, size_t dynamic,
-                                                                       unsigned flags)
-{
-    (void)flags;
-    return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, func, block, dynamic);
-}
-
-hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, hipFunction_t func,
-                                                   size_t dynamic, int limit)
-{
-    EMU_BEGIN();
-    struct ihipModuleSymbol_t *f = live_function(func);
-    if (!f || !grid || !block)
-        return emu_hip_fail(hipErrorInvalidValue, "function or result is not valid");
-    int best = 0, size = (int)f->meta->max_flat_workgroup_size;
-    if (limit > 0 && limit < size)
-        size = limit;
-    *block = size;
-    for (int n = size; n > 0; n -= (int)f->kernel.wave) {
-        int waves = resident_groups(f, (unsigned)n, dynamic) * n;
-        if (waves > best) {
-            best = waves;
-            *block = n;
-        }
-    }
-    *grid = resident_groups(f, (unsigned)*block, dynamic) * (int)f->module->device->units;
-    return hipSuccess;
-}
-
-hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
-                                                            hipFunction_t func, size_t dynamic,
-                                                            int limit, unsigned flags)
-{
-    (void)flags;
-    return hipModuleOccupancyMaxPotentialBlockSize(grid, block, func, dynamic, limit);
 }

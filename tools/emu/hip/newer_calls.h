@@ -2,7 +2,7 @@
 #ifndef EMU_HIP_NEWER_H
 #define EMU_HIP_NEWER_H
 
-#include "emu_hip.h"
+#include "handles.h"
 
 /* hipDeviceProp_tR0600: what hipGetDeviceProperties means since HIP 6. */
 struct emu_prop_r0600 {

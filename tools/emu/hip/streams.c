@@ -1,44 +1,20 @@
 /* HIP streams and events. Everything enqueued is done at once; what is left is order and capture.
  */
-#include "emu_hip_newer.h"
+#include "graph_nodes.h"
+#include "newer_calls.h"
+#include "operation.h"
 
 #include <stdlib.h>
-
-/* Value of hipStreamPerThread in HIP 5; hipStreamLegacy of HIP 6 is 1. */
-#define STREAM_LEGACY ((hipStream_t)1)
-#define STREAM_PER_THREAD ((hipStream_t)2)
 
 struct ihipEvent_t {
     unsigned flags;
     struct emu_device *device;
     bool recorded;
-    uint64_t at;             /* emulated clock of the device */
-    struct ihipGraph *graph; /* recorded in a capture */
+    uint64_t at;            /* emulated clock of the device */
+    hipStream_t stream;     /* recorded on it last; NULL for the null stream */
+    uint64_t capture;       /* recorded in it, or 0 */
+    struct emu_nodes nodes; /* the last ones there */
 };
-
-struct ihipStream_t *emu_stream_get(hipStream_t stream)
-{
-    struct emu_device *d = emu_hip_current();
-    /* Host threads need no stream of their own when every call is synchronous. */
-    if (stream == NULL || stream == STREAM_LEGACY || stream == STREAM_PER_THREAD)
-        return d->null_stream;
-    return emu_handle_live(stream, EMU_HANDLE_STREAM) ? stream : NULL;
-}
-
-static pthread_mutex_t *stream_order(struct ihipStream_t *s)
-{
-    return s->flags & hipStreamNonBlocking ? &s->own : &s->device->order;
-}
-
-void emu_stream_lock(struct ihipStream_t *s)
-{
-    pthread_mutex_lock(stream_order(s));
-}
-
-void emu_stream_unlock(struct ihipStream_t *s)
-{
-    pthread_mutex_unlock(stream_order(s));
-}
 
 hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority)
 {
@@ -73,19 +49,21 @@ hipError_t hipStreamDestroy(hipStream_t stream)
     EMU_BEGIN();
     if (!emu_handle_drop(stream, EMU_HANDLE_STREAM))
         return emu_hip_fail(hipErrorInvalidHandle, "not a live stream");
+    emu_capture_leave(stream);
     pthread_mutex_destroy(&stream->own);
     free(stream);
     return hipSuccess;
 }
 
-static hipError_t idle(hipStream_t stream)
+static hipError_t idle(hipStream_t stream, const char *what)
 {
     EMU_BEGIN();
     struct ihipStream_t *s = emu_stream_get(stream);
     if (!s)
         return emu_hip_fail(hipErrorInvalidHandle, "not a live stream");
-    if (s->graph)
-        return emu_hip_fail(hipErrorStreamCaptureUnsupported, "the stream is capturing");
+    hipError_t e = emu_capture_wait(s, what);
+    if (e != hipSuccess)
+        return e;
     /* Another host thread's operation may be under way. */
     emu_stream_lock(s);
     emu_stream_unlock(s);
@@ -94,12 +72,12 @@ static hipError_t idle(hipStream_t stream)
 
 hipError_t hipStreamSynchronize(hipStream_t stream)
 {
-    return idle(stream);
+    return idle(stream, "hipStreamSynchronize");
 }
 
 hipError_t hipStreamQuery(hipStream_t stream)
 {
-    return idle(stream);
+    return idle(stream, "hipStreamQuery");
 }
 
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
@@ -141,25 +119,35 @@ int hipGetStreamDeviceId(hipStream_t stream)
 hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void *data,
                                 unsigned flags)
 {
-    (void)flags;
-    hipError_t e = idle(stream);
+    EMU_BEGIN();
+    if (!callback || flags)
+        return emu_hip_fail(hipErrorInvalidValue, "stream callback is null, or flags %u", flags);
+    hipError_t e = idle(stream, "hipStreamAddCallback");
     if (e != hipSuccess)
         return e;
-    if (!callback)
-        return emu_hip_fail(hipErrorInvalidValue, "stream callback is null");
     callback(stream, hipSuccess, data);
     return hipSuccess;
 }
 
+/* Without the stream's order: the function may wait for other threads that use the stream. */
+static hipError_t run_host(const struct emu_operation *op)
+{
+    op->host.fn(op->host.data);
+    return hipSuccess;
+}
+
+static const struct emu_operation_kind host_call = {
+    .type = hipGraphNodeTypeHost, .run = run_host, .outside = true};
+
 hipError_t hipLaunchHostFunc(hipStream_t stream, void (*fn)(void *), void *data)
 {
-    hipError_t e = idle(stream);
-    if (e != hipSuccess)
-        return e;
-    if (!fn)
-        return emu_hip_fail(hipErrorInvalidValue, "host function is null");
-    fn(data);
-    return hipSuccess;
+    EMU_BEGIN();
+    struct ihipStream_t *s = emu_stream_get(stream);
+    if (!s || !fn)
+        return emu_hip_fail(s ? hipErrorInvalidValue : hipErrorInvalidHandle,
+                            "not a live stream, or host function is null");
+    struct emu_operation op = {.kind = &host_call, .host = {fn, data}};
+    return emu_operation_submit(s, &op);
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
@@ -188,6 +176,7 @@ hipError_t hipEventDestroy(hipEvent_t event)
     EMU_BEGIN();
     if (!emu_handle_drop(event, EMU_HANDLE_EVENT))
         return emu_hip_fail(hipErrorInvalidHandle, "not a live event");
+    free(event->nodes.node);
     free(event);
     return hipSuccess;
 }
@@ -198,7 +187,14 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
     struct ihipStream_t *s = emu_stream_get(stream);
     if (!s || !emu_handle_live(event, EMU_HANDLE_EVENT))
         return emu_hip_fail(hipErrorInvalidHandle, "not a live event or stream");
-    event->graph = s->graph;
+    event->stream = s == s->device->null_stream ? NULL : stream;
+    event->capture = 0;
+    if (emu_capture_status(s) == hipStreamCaptureStatusActive) {
+        if (!emu_nodes_copy(&event->nodes, &s->last))
+            return emu_hip_fail(hipErrorOutOfMemory, "capture: out of memory");
+        event->capture = emu_capture_id(s);
+        return hipSuccess;
+    }
     event->recorded = true;
     event->device = s->device;
     event->at = atomic_load(&s->device->instructions);
@@ -211,35 +207,49 @@ hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigne
     return hipEventRecord(event, stream);
 }
 
-static hipError_t event_done(hipEvent_t event)
+static hipError_t event_live(hipEvent_t event)
 {
     EMU_BEGIN();
     if (!emu_handle_live(event, EMU_HANDLE_EVENT))
         return emu_hip_fail(hipErrorInvalidHandle, "not a live event");
-    if (event->graph)
-        return emu_hip_fail(hipErrorCapturedEvent, "the event was recorded in a capture");
     return hipSuccess;
+}
+
+/* checkEventCaptureRestrictions() in clr's hip_event.cpp; once its capture is over the event has
+ * never been recorded, and waiting for it succeeds. */
+static hipError_t event_done(hipEvent_t event, const char *what)
+{
+    hipError_t e = event_live(event);
+    if (e != hipSuccess || !event->stream)
+        return e;
+    if (emu_capture_active(event->capture)) {
+        emu_capture_invalidate(event->capture);
+        return emu_hip_fail(hipErrorCapturedEvent, "%s: the event was recorded in a capture", what);
+    }
+    return emu_capture_unsafe(what);
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event)
 {
-    return event_done(event);
+    return event_done(event, "hipEventSynchronize");
 }
 
 hipError_t hipEventQuery(hipEvent_t event)
 {
-    return event_done(event);
+    return event_done(event, "hipEventQuery");
 }
 
 /* Emulated time: one wave-instruction counts as one nanosecond. It orders, it does not measure. */
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 {
-    hipError_t e = event_done(start);
+    hipError_t e = event_live(start);
     if (e == hipSuccess)
-        e = event_done(stop);
+        e = event_live(stop);
     if (e != hipSuccess)
         return e;
-    if (!ms || (start->flags | stop->flags) & hipEventDisableTiming || !start->recorded ||
+    if (!ms)
+        return emu_hip_fail(hipErrorInvalidValue, "elapsed time: result is null");
+    if ((start->flags | stop->flags) & hipEventDisableTiming || !start->recorded ||
         !stop->recorded || start->device != stop->device)
         return emu_hip_fail(hipErrorInvalidHandle,
                             "elapsed time needs two recorded timing events of one device");
@@ -255,9 +265,15 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
     struct ihipStream_t *s = emu_stream_get(stream);
     if (!s || !emu_handle_live(event, EMU_HANDLE_EVENT))
         return emu_hip_fail(hipErrorInvalidHandle, "not a live event or stream");
-    if (event->graph && s->graph && event->graph != s->graph)
-        return emu_hip_fail(hipErrorStreamCaptureMerge, "event and stream belong to two captures");
-    if (event->graph && !s->graph && emu_handle_live(event->graph, EMU_HANDLE_GRAPH))
-        return emu_capture_join(event->graph, s);
+    if (emu_capture_active(event->capture)) {
+        hipError_t e = emu_capture_join(event->capture, s);
+        if (e == hipSuccess && !emu_nodes_wait(s, &event->nodes))
+            e = emu_hip_fail(hipErrorOutOfMemory, "capture: out of memory");
+        return e;
+    }
+    if (event->stream && emu_handle_live(event->stream, EMU_HANDLE_STREAM) &&
+        emu_capture_status(event->stream) == hipStreamCaptureStatusActive)
+        return emu_hip_fail(hipErrorStreamCaptureIsolation,
+                            "the event's stream captures since, and the event is not of it");
     return hipSuccess;
 }

@@ -1,7 +1,7 @@
 /*
  * Decodes DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
  */
-#include "emu_decode.h"
+#include "decode_parts.h"
 
 #include <assert.h>
 #include <string.h>

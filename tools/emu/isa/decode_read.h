@@ -1,27 +1,11 @@
 /*
- * What the parts of the decoder and the disassembler share: the flags of isa_*.def that only they
- * read, the parsed operand signature of a row, the reading state.
+ * What the parts of the decoder and the disassembler share: the parsed operand signature of a row,
+ * the reading state and what reads fields with it.
  */
-#ifndef EMU_DECODE_H
-#define EMU_DECODE_H
+#ifndef EMU_DECODE_READ_H
+#define EMU_DECODE_READ_H
 
-#include "emu_insn.h"
-
-/* Which modifier bits a vector instruction has. A bit that it has not must be zero to decode. */
-enum emu_mod {
-    EMU_D_FMODS = EMU_F_USER << 0, /* neg and abs on its sources; DPP and SDWA: on float sources */
-    EMU_D_CLAMP = EMU_F_USER << 1,
-    EMU_D_OMOD = EMU_F_USER << 2,
-    EMU_D_OPSEL = EMU_F_USER << 3, /* VOP3 op_sel; without it the four bits are ignored */
-    EMU_D_NEGX = EMU_F_USER << 4,  /* neg and abs of the used sources are ignored, not refused */
-    EMU_D_IMODS = EMU_F_USER << 5, /* an integer source has neg; its abs is ignored */
-    EMU_D_NO64 = EMU_F_USER << 6,  /* VOP1 or VOP2 without a VOP3 form */
-    /* Encodings with cross-lane or sub-dword sources. */
-    EMU_D_DPP9 = EMU_F_USER << 7,   /* gfx9: DPP */
-    EMU_D_SDWA = EMU_F_USER << 8,   /* gfx9: SDWA */
-    EMU_D_DPP11 = EMU_F_USER << 9,  /* gfx11: DPP16 and DPP8 on the 32-bit form */
-    EMU_D_DPP64 = EMU_F_USER << 10, /* gfx11: DPP16 and DPP8 on the VOP3 or VOP3P form */
-};
+#include "isa_flags.h"
 
 /* What a place of the signature accepts. */
 enum emu_slot_kind {
@@ -120,16 +104,6 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
 bool emu_read_literal(struct emu_reader *r, struct emu_slot slot, struct emu_operand *o);
 void emu_set_sreg(struct emu_reader *r, struct emu_operand *o, unsigned reg, bool mask);
 
-/* Decoders of the families of encodings; size, word[], row and enc are set by the caller. */
-bool emu_decode_scalar(struct emu_reader *r);
-bool emu_decode_vop(struct emu_reader *r);   /* VOP1, VOP2, VOPC with DPP and SDWA */
-bool emu_decode_vop3(struct emu_reader *r);  /* VOP3 and the VOP3 forms of the others */
-bool emu_decode_vop3p(struct emu_reader *r); /* VOP3P and MAI */
-bool emu_decode_vopd(struct emu_reader *r);
-bool emu_decode_memory(struct emu_reader *r);
-bool emu_decode_trapped(struct emu_reader *r);
-/* DPP16 or DPP8 control word w, shared by VOP and VOP3; false when it must not decode. */
-bool emu_decode_dpp(struct emu_reader *r, uint32_t w, bool dpp8);
 /* Implicit operands that follow from the row (accumulators, VCC, EXEC), appended after the rest. */
 void emu_add_implicit(struct emu_reader *r);
 

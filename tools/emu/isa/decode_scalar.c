@@ -1,7 +1,7 @@
 /*
  * Decodes SOP1, SOP2, SOPC, SOPK, SOPP and SMEM.
  */
-#include "emu_decode.h"
+#include "decode_parts.h"
 
 #include <assert.h>
 #include <string.h>

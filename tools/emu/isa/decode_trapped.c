@@ -7,7 +7,7 @@
  * src[1], sampler or NONE in src[2]; with separate address registers offset0 counts them, and
  * src[0] is the last one, or the range that follows the first four. VINTERP has src[0..2].
  */
-#include "emu_decode.h"
+#include "decode_parts.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * Decodes VOP1, VOP2 and VOPC in their 32-bit form, with DPP and SDWA, and the VOPD pairs.
  */
-#include "emu_decode.h"
+#include "decode_parts.h"
 
 /* gfx11's 32-bit forms write only v0..v127 with a 16-bit result: bit 7 would choose the half. */
 static bool half_limit(const struct emu_reader *r, unsigned vgpr, unsigned type)

@@ -2,7 +2,7 @@
  * Decodes VOP3 (and the VOP3 forms of VOP1, VOP2, VOPC), VOP3P, matrix instructions, and their DPP
  * forms on gfx11.
  */
-#include "emu_decode.h"
+#include "decode_parts.h"
 
 static bool extended(const struct emu_reader *r, unsigned src0)
 {

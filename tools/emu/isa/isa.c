@@ -17,7 +17,7 @@
  * flags: enum emu_flag and enum emu_mod without their prefixes; FLOAT is what nearly every float
  * operation has, EXT the DPP and SDWA forms that nearly every 32-bit vector operation has.
  */
-#include "emu_decode.h"
+#include "isa_flags.h"
 
 #define NO (-1)
 #define LOAD EMU_F_LOAD

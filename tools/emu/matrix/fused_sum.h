@@ -1,6 +1,6 @@
 /*
  * f32 mode: D = A B + C as a chain of fused multiply-adds over k, and the conversion of 16-bit
- * operands. A part of emu_matrix_level.h, which sets the host level.
+ * operands. A part of product.h, which sets the host level.
  *
  * All levels give the same bits: the level with AVX2 and the one with AVX-512 have the fused
  * instruction; without it the sum is formed in double and rounded to float, which is the same

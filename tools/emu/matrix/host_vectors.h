@@ -1,5 +1,5 @@
 /*
- * Vectors and elements of the matrix arithmetic. A part of emu_matrix_level.h, which sets the host
+ * Vectors and elements of the matrix arithmetic. A part of product.h, which sets the host
  * level.
  */
 enum {

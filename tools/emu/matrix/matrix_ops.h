@@ -4,12 +4,12 @@
  * An MFMA of shape M x N x K with B blocks multiplies B independent pairs of matrices. Its operands
  * are gathered from the registers into plain row-major arrays, every block is one small product,
  * and the result goes back. This code is compiled for several levels of the host's vectors
- * (emu_matrix_level.h); the handlers pick the best level the host has.
+ * (product.h); the handlers pick the best level the host has.
  */
 #ifndef EMU_MATRIX_H
 #define EMU_MATRIX_H
 
-#include "emu_wave.h"
+#include "wave.h"
 
 enum emu_elem {
     EMU_EL_F16,
@@ -24,10 +24,11 @@ enum emu_elem {
 
 /* How the accelerator adds: the rule of "hw" mode. */
 enum emu_rule {
-    EMU_RULE_ONCE,    /* exact sum, rounded once */
-    EMU_RULE_CHAIN,   /* fused multiply-add over k, in order */
-    EMU_RULE_PAIRS,   /* gfx90a: groups as a binary tree of f32 additions, denormals flushed */
-    EMU_RULE_TRUNCATE /* gfx942: products aligned to the largest and cut, one rounding */
+    EMU_RULE_ONCE,      /* exact sum, rounded once */
+    EMU_RULE_CHAIN,     /* fused multiply-add over k, in order */
+    EMU_RULE_PAIRS,     /* gfx90a: groups as a binary tree of f32 additions, denormals flushed */
+    EMU_RULE_CUT,       /* gfx942: products aligned to the largest and cut, one rounding */
+    EMU_RULE_CUT_HALVES /* the same, with the even and the odd k of a group apart: fp8 */
 };
 
 struct emu_shape {
@@ -43,7 +44,7 @@ struct emu_dot {
     enum emu_rule rule;
     unsigned group; /* products that are added before the accumulator takes part */
     enum emu_matrix_mode mode;
-    float least;     /* EMU_RULE_PAIRS: smallest normal number of the input type */
+    int lowest[2];   /* exponents of the smallest normal numbers of A's and B's types */
     uint64_t random; /* adversarial mode */
 };
 
@@ -77,11 +78,11 @@ float emu_fp8_to_f32(uint8_t x); /* e4m3, bias 8: no infinity, 0x80 is NaN */
 float emu_bf8_to_f32(uint8_t x); /* e5m2, bias 16: no infinity, 0x80 is NaN */
 uint16_t emu_f32_to_bf16(float f);
 
-/* Other paths of MFMA: f64 and i8 (emu_matrix.c). */
+/* Other paths of MFMA: f64 and i8 (mfma.c). */
 void emu_mfma_f64(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
 void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
 
-/* WMMA handlers (emu_matrix_wmma.c). */
+/* WMMA handlers (wmma.c). */
 emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
 
 /* Lane whose B register lane l reads under BLGP (every type but f64). */

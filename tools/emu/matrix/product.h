@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "emu_matrix.h"
+#include "matrix_ops.h"
 #ifdef EMU_TARGET
 #include <immintrin.h>
 #endif
@@ -28,13 +28,20 @@ EMU_GCC_TARGET(EMU_TARGET)
 #endif
 #endif
 
-#include "emu_matrix_types.h"
-#include "emu_matrix_fused.h"
-#include "emu_matrix_rules.h"
+#include "host_vectors.h"
+#include "fused_sum.h"
+#include "cut_sum.h"
+#include "sum_rules.h"
 
 FORCE unsigned elem_bits(enum emu_elem e)
 {
     return e == EMU_EL_F16 || e == EMU_EL_BF16 ? 16 : e == EMU_EL_F32 || e == EMU_EL_XF32 ? 32 : 8;
+}
+
+/* Of normal numbers. */
+FORCE int lowest_exponent(enum emu_elem e)
+{
+    return e == EMU_EL_F16 ? -14 : e == EMU_EL_FP8 ? -7 : e == EMU_EL_BF8 ? -15 : -126;
 }
 
 FORCE float element(uint32_t x, enum emu_elem type)
@@ -145,10 +152,11 @@ static struct emu_dot rule_for(struct emu_wave *w, const struct emu_op *op,
         unsigned per = s->k * s->m * s->blocks / 64;
         d.rule = EMU_RULE_PAIRS;
         d.group = per > 4 ? 4 : per;
-        d.least = s->a == EMU_EL_F16 ? 0x1p-14f : 0x1p-126f;
     } else {
-        d.rule = EMU_RULE_TRUNCATE;
+        d.rule = elem_bits(s->a) == 8 ? EMU_RULE_CUT_HALVES : EMU_RULE_CUT;
     }
+    d.lowest[0] = lowest_exponent(s->a);
+    d.lowest[1] = lowest_exponent(s->b);
     if (d.mode == EMU_MATRIX_ADVERSARIAL)
         d.random = emu_random(w);
     return d;
@@ -290,7 +298,10 @@ static void f32_to_f16(uint16_t *to, const float *from, unsigned n)
     }
 }
 
-#define DIRECT_PAIR(shape) {shape##_add, shape##_begin}
+#define DIRECT_PAIR(shape)                                                                         \
+    {                                                                                              \
+        shape##_add, shape##_begin                                                                 \
+    }
 const struct emu_matrix_level EMU_LEVEL = {
     .dot = dot,
     .mfma = mfma,

@@ -3,5 +3,5 @@
 #define EMU_LEVEL emu_matrix_v3
 #define EMU_TARGET "avx2,fma,f16c"
 #define EMU_AVX2 1
-#include "emu_matrix_level.h"
+#include "product.h"
 #endif

@@ -3,5 +3,5 @@
 #define EMU_LEVEL emu_matrix_v4
 #define EMU_TARGET "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"
 #define EMU_AVX512 1
-#include "emu_matrix_level.h"
+#include "product.h"
 #endif

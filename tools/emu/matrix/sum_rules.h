@@ -1,5 +1,5 @@
 /*
- * The arithmetic of one product in each mode. A part of emu_matrix_level.h, which sets the host
+ * The arithmetic of one product in each mode. A part of product.h, which sets the host
  * level.
  *
  * f32: the accumulator plus one product after the other, in the order of k, each step fused and
@@ -16,6 +16,13 @@ FORCE wide flush_v(wide x)
 {
     wide_bits u = (wide_bits)x, magnitude = u & 0x7fffffff;
     return (wide)(u & ((wide_bits)(magnitude >= 0x00800000) | 0x80000000));
+}
+
+/* Denormals and -0 to +0, as gfx90a reads its operands. */
+FORCE wide drop_v(wide x)
+{
+    wide_bits u = (wide_bits)x;
+    return (wide)(u & (wide_bits)((u & 0x7fffffff) >= 0x00800000));
 }
 
 /*
@@ -61,7 +68,8 @@ static void chain(const struct emu_dot *d, const float *a, const float *b, float
 
 /*
  * gfx90a: (p0 + p1) + (p2 + p3) with every step rounded to f32 and flushed, then added to the
- * accumulator. Products of 16-bit floats are exact in f32 unless denormal.
+ * accumulator, which was flushed when it was read. Products of 16-bit floats are exact in f32
+ * unless denormal. Source: MMA-Sim 2.1.1 (arXiv 2511.10909, FTZ-AddMul).
  */
 FORCE void pairs(unsigned m, unsigned n, unsigned k, unsigned g, const float *a, const float *b,
                  float *c)
@@ -69,7 +77,7 @@ FORCE void pairs(unsigned m, unsigned n, unsigned k, unsigned g, const float *a,
     const unsigned width = n < F ? n : F;
     for (unsigned i = 0; i < m; i++)
         for (unsigned j = 0; j < n; j += F) {
-            wide acc = flush_v(load_wide(c + i * n + j, width));
+            wide acc = drop_v(load_wide(c + i * n + j, width));
             for (unsigned p = 0; p < k; p += g) {
                 wide x[4] = {{0}};
                 for (unsigned q = 0; q < g; q++)
@@ -81,71 +89,6 @@ FORCE void pairs(unsigned m, unsigned n, unsigned k, unsigned g, const float *a,
                 acc = flush_v(acc + x[0]);
             }
             memcpy(c + i * n + j, &acc, width * sizeof *c);
-        }
-}
-
-/* Exponent e with 2^e <= |x| < 2^(e+1); for 0 a number below that of every product of floats. */
-enum { LOWEST = -900 };
-
-FORCE vl larger(vl x, vl y)
-{
-    vl m = x > y;
-    return (x & m) | (y & ~m);
-}
-
-FORCE vl exponent(vd x)
-{
-    vl e = ((vl)x >> 52 & 0x7ff) - 1023;
-    return larger(e, LOWEST - (vl){0});
-}
-
-FORCE vd pow2(vl e)
-{
-    return (vd)((e + 1023) << 52);
-}
-
-/* Toward minus infinity, for |x| < 2^51: round to an integer by adding a large number, correct. */
-FORCE vd floor_v(vd x)
-{
-    const vd large = splat(0x1.8p52);
-    vd r = x + large - large;
-    return r - (vd)((vl)(r > x) & (vl)splat(1.0));
-}
-
-/*
- * gfx942: exact products, aligned to the largest of the group and cut (toward minus infinity) to 24
- * fractional bits, summed; then that sum cut to 31 bits and the accumulator to 24 bits below the
- * larger of the two, added, and rounded once. For finite operands.
- */
-FORCE vd truncated_step(const float *x, unsigned m, const float *y, unsigned n, unsigned width,
-                        unsigned g, vd acc)
-{
-    vd p[16], sum = splat(0);
-    vl top = LOWEST - (vl){0};
-    for (unsigned q = 0; q < g; q++) {
-        p[q] = splat(x[q * m]) * load_v(y + q * n, width);
-        top = larger(exponent(p[q]), top);
-    }
-    vd scale = pow2(24 - top), back = pow2(top - 24);
-    for (unsigned q = 0; q < g; q++)
-        sum += floor_v(p[q] * scale) * back;
-    vl e = larger(exponent(acc), top);
-    return floor_v(sum * pow2(31 - e)) * pow2(e - 31) + floor_v(acc * pow2(24 - e)) * pow2(e - 24);
-}
-
-FORCE void truncate_rule(unsigned m, unsigned n, unsigned k, unsigned g, const float *a,
-                         const float *b, float *c)
-{
-    const unsigned width = n < V ? n : V;
-    for (unsigned i = 0; i < m; i++)
-        for (unsigned j = 0; j < n; j += V) {
-            vd acc = load_v(c + i * n + j, width);
-            for (unsigned p = 0; p < k; p += g) {
-                acc = truncated_step(a + p * m + i, m, b + p * n + j, n, width, g, acc);
-                /* one rounding per group */
-                acc = __builtin_convertvector(__builtin_convertvector(acc, vf), vd);
-            }
-            store_v(c + i * n + j, acc, width);
         }
 }
 
@@ -190,22 +133,12 @@ static void adversarial(const struct emu_dot *d, const float *a, const float *b,
         }
 }
 
-/* gfx90a drops denormal 16-bit inputs before it multiplies. */
-static void flush_inputs(float *to, const float *from, unsigned n, float least)
+/* gfx90a: denormal 16-bit operands and -0 become +0 before they are multiplied. */
+static void flush_inputs(float *to, const float *from, unsigned n, int lowest)
 {
+    const float least = ldexpf(1, lowest);
     for (unsigned i = 0; i < n; i++)
         to[i] = fabsf(from[i]) < least ? 0 : from[i];
-}
-
-static bool all_finite(const float *x, unsigned n)
-{
-    uint32_t bad = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t u;
-        memcpy(&u, &x[i], 4);
-        bad |= (u & 0x7f800000) == 0x7f800000;
-    }
-    return !bad;
 }
 
 static void fused_shape(const struct emu_dot *d, const float *a, const float *b, float *c)
@@ -243,15 +176,8 @@ static void dot_hw(const struct emu_dot *d, const float *a, const float *b, floa
         pairs(16, 16, 16, 4, a, b, c);
     else if (d->rule == EMU_RULE_PAIRS)
         pairs(d->m, d->n, d->k, d->group, a, b, c);
-    else if (!all_finite(a, d->m * d->k) || !all_finite(b, d->k * d->n) ||
-             !all_finite(c, d->m * d->n))
-        exact_shape(d, a, b, c); /* infinities and NaN go the ordinary way */
-    else if (big && d->group == 8)
-        truncate_rule(32, 32, 8, 8, a, b, c);
-    else if (small && d->group == 8)
-        truncate_rule(16, 16, 16, 8, a, b, c);
     else
-        truncate_rule(d->m, d->n, d->k, d->group, a, b, c);
+        cut_shape(d, a, b, c);
 }
 
 static void dot(const struct emu_dot *d, const float *a, const float *b, float *c)
@@ -269,8 +195,8 @@ static void dot(const struct emu_dot *d, const float *a, const float *b, float *
         return;
     }
     if (d->rule == EMU_RULE_PAIRS) {
-        flush_inputs(fa, a, d->m * d->k, d->least);
-        flush_inputs(fb, b, d->k * d->n, d->least);
+        flush_inputs(fa, a, d->m * d->k, d->lowest[0]);
+        flush_inputs(fb, b, d->k * d->n, d->lowest[1]);
         a = fa;
         b = fb;
     }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "emu_matrix.h"
+#include "matrix_ops.h"
 
 enum { N = 16 };
 

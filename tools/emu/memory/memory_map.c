@@ -1,5 +1,6 @@
 /* Keeps the map of device memory: allocation, snapshots, lookup, and what a bad address is near. */
-#include "emu_mem.h"
+#include "memory_map.h"
+#include "memory_report.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -41,10 +42,6 @@ static struct {
 
 static atomic_uint_fast64_t view_serial = 1;
 _Thread_local struct emu_mem_cache emu_mem_cached;
-
-static const char *const kind_names[EMU_BLOCK_KINDS] = {
-    "device", "code", "kernarg", "pinned host", "managed", "registered host",
-};
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
@@ -384,19 +381,7 @@ const struct emu_block *emu_mem_lookup(const struct emu_memory *m, uint64_t addr
     return b;
 }
 
-static void print_block(char *buf, size_t len, const char *lead, uint64_t bytes, const char *how,
-                        const struct emu_block *b)
-{
-    char owner[32] = "";
-    if (b->device >= 0)
-        snprintf(owner, sizeof owner, " of device %d", b->device);
-    snprintf(buf, len,
-             "%s%" PRIu64 " bytes %s allocation #%" PRIu64 " (%s memory%s, 0x%" PRIx64 ", %" PRIu64
-             " bytes)",
-             lead, bytes, how, b->serial, kind_names[b->kind], owner, b->base, b->size);
-}
-
-static bool explain_freed(uint64_t addr, char *buf, size_t len)
+bool emu_mem_explain_freed(uint64_t addr, char *buf, size_t len)
 {
     bool found = false;
     pthread_mutex_lock(&map.lock);
@@ -423,91 +408,18 @@ void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char
             snprintf(buf, len, "inside allocation #%" PRIu64 " of device %d, and this is device %d",
                      below->serial, below->device, m->device);
         else
-            print_block(buf, len, "ends ", addr + n - below->base - below->size, "past the end of",
-                        below);
+            emu_mem_print_block(buf, len, "ends ", addr + n - below->base - below->size,
+                                "past the end of", below);
         return;
     }
-    if (explain_freed(addr, buf, len))
+    if (emu_mem_explain_freed(addr, buf, len))
         return;
     uint64_t after = below ? addr - below->base - below->size : UINT64_MAX;
     uint64_t before = next ? next->base - addr : UINT64_MAX;
     if (after <= before && after < 1u << 20)
-        print_block(buf, len, "begins ", after, "past the end of", below);
+        emu_mem_print_block(buf, len, "begins ", after, "past the end of", below);
     else if (before < 1u << 20)
-        print_block(buf, len, "begins ", before, "before", next);
+        emu_mem_print_block(buf, len, "begins ", before, "before", next);
     else
         snprintf(buf, len, "not near any allocation");
-}
-
-/* Where the bytes of a range lie; *init too when they are tracked. False when it leaves its block.
- */
-static bool resolve(const struct emu_memory *m, uint64_t addr, uint64_t n, uint8_t **host,
-                    uint8_t **init, const char *what, char *err, size_t errlen)
-{
-    size_t i = m->count ? above(m->bases, m->count, addr) : 0;
-    const struct emu_block *b = i ? m->blocks[i - 1] : NULL;
-    *init = NULL;
-    if (b && addr - b->base < b->size) {
-        uint64_t at = addr - b->base;
-        if (n > b->size - at) {
-            char why[256];
-            print_block(why, sizeof why, "", at + n - b->size, "past the end of", b);
-            snprintf(err, errlen, "%s of %" PRIu64 " bytes at 0x%" PRIx64 " reaches %s", what, n,
-                     addr, why);
-            return false;
-        }
-        *host = b->host + at;
-        *init = b->init ? b->init + at : NULL;
-        return true;
-    }
-    char why[256];
-    if (addr == 0 || explain_freed(addr, why, sizeof why)) {
-        snprintf(err, errlen, "%s at 0x%" PRIx64 ": %s", what, addr, addr ? why : "null pointer");
-        return false;
-    }
-    *host = (uint8_t *)(uintptr_t)addr;
-    return true;
-}
-
-bool emu_mem_copy(uint64_t dst, uint64_t src, uint64_t n, char *err, size_t errlen)
-{
-    uint8_t *to, *from, *to_init, *from_init;
-    struct emu_memory *m = emu_mem_view(0, ~0u);
-    if (!m) {
-        snprintf(err, errlen, "out of memory");
-        return false;
-    }
-    bool ok = resolve(m, dst, n, &to, &to_init, "destination", err, errlen) &&
-              resolve(m, src, n, &from, &from_init, "source", err, errlen);
-    if (ok) {
-        memmove(to, from, n);
-        if (to_init && from_init)
-            memmove(to_init, from_init, n);
-        else if (to_init)
-            memset(to_init, 0xff, n);
-    }
-    emu_mem_unview(m);
-    return ok;
-}
-
-bool emu_mem_fill(uint64_t dst, uint32_t value, unsigned width, uint64_t n, char *err,
-                  size_t errlen)
-{
-    uint8_t *to, *init;
-    struct emu_memory *m = emu_mem_view(0, ~0u);
-    if (!m) {
-        snprintf(err, errlen, "out of memory");
-        return false;
-    }
-    bool ok = resolve(m, dst, n * width, &to, &init, "destination", err, errlen);
-    if (ok) {
-        if (width == 1)
-            memset(to, (int)(value & 0xff), n);
-        for (uint64_t i = 0; width != 1 && i < n; i++)
-            memcpy(to + i * width, &value, width);
-        if (init)
-            memset(init, 0xff, n * width);
-    }
-    emu_mem_unview(m);
-    return ok;
 }

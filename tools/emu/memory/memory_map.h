@@ -18,31 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum emu_block_kind {
-    EMU_BLOCK_DEVICE,     /* hipMalloc */
-    EMU_BLOCK_CODE,       /* a loaded module */
-    EMU_BLOCK_KERNARG,    /* arguments of one launch; read only for the device */
-    EMU_BLOCK_HOST,       /* hipHostMalloc */
-    EMU_BLOCK_MANAGED,    /* hipMallocManaged */
-    EMU_BLOCK_REGISTERED, /* hipHostRegister */
-    EMU_BLOCK_KINDS
-};
-
-enum { EMU_ANY_DEVICE = -1, EMU_MAX_DEVICES = 16 };
-
-struct emu_block {
-    uint64_t base, size; /* device addresses */
-    uint8_t *host;       /* the bytes; == base for host-accessible kinds */
-    uint8_t *init; /* one byte per byte, 0xff where written, 0 where poison; NULL: untracked */
-    int device;    /* owner, or EMU_ANY_DEVICE */
-    enum emu_block_kind kind;
-    unsigned flags;  /* the caller's, for hipPointerGetAttributes and hipHostGetFlags */
-    uint64_t serial; /* 1, 2, ... in order of creation, for reports */
-    uint64_t writable, writable_end; /* EMU_BLOCK_CODE: offsets of the module's writable data */
-    void *mapping;                   /* what to unmap, and its size; NULL for registered memory */
-    size_t mapping_size;
-    atomic_uint refs;
-};
+#include "device_block.h"
 
 struct emu_snapshot;
 
@@ -105,6 +81,9 @@ static inline const struct emu_block *emu_mem_find(const struct emu_memory *m, u
 
 /* Says why [addr, addr + n) cannot be touched: near which block, freed, or whose. */
 void emu_mem_explain(const struct emu_memory *m, uint64_t addr, uint64_t n, char *buf, size_t len);
+
+/* Says which freed block contained addr; false when none of late did. */
+bool emu_mem_explain_freed(uint64_t addr, char *buf, size_t len);
 
 /*
  * Host side copies, for hipMemcpy and friends: any range is either wholly inside one block or

@@ -88,7 +88,12 @@ struct emu_symbol {
     const char *name; /* inside the image */
     uint64_t value, size;
     uint8_t type; /* STT_OBJECT 1, STT_FUNC 2 */
-    bool defined;
+    bool defined, global;
+};
+
+struct emu_symbols {
+    struct emu_symbol *symbol;
+    size_t count;
 };
 
 struct emu_reloc {
@@ -108,9 +113,10 @@ struct emu_object {
     uint32_t version[2]; /* amdhsa.version */
     struct emu_segment *segments;
     size_t nsegments;
-    uint64_t span; /* end of the highest PT_LOAD */
-    struct emu_symbol *symbols;
-    size_t nsymbols;
+    uint64_t span;              /* end of the highest PT_LOAD */
+    struct emu_symbols symbols; /* of the section SHT_SYMTAB: descriptors and variables */
+    struct emu_symbols
+        dynamic; /* of SHT_DYNSYM: what relocations name, and what can be asked for */
     struct emu_kernel_meta *kernels;
     size_t nkernels;
     struct emu_reloc *relocs;
@@ -125,7 +131,9 @@ struct emu_object {
 struct emu_object *emu_object_open(const void *data, size_t size, char *err, size_t errlen);
 void emu_object_close(struct emu_object *o);
 
-const struct emu_symbol *emu_object_symbol(const struct emu_object *o, const char *name);
+/* A variable by its name. */
+const struct emu_symbol *emu_object_variable(const struct emu_object *o, const char *name);
+/* A kernel by the name of its function, which must be in the dynamic table. */
 const struct emu_kernel_meta *emu_object_kernel(const struct emu_object *o, const char *name);
 /* Copies [vaddr, vaddr+size) out of the loadable contents; false outside every segment. Bytes past
  * filesz read 0. */
@@ -133,11 +141,11 @@ bool emu_object_read(const struct emu_object *o, uint64_t vaddr, void *out, size
 /* File offset of a virtual address range that must be wholly backed by the file. */
 bool emu_object_offset(const struct emu_object *o, uint64_t vaddr, uint64_t size, uint64_t *off);
 
-/* Kernel metadata from the msgpack note (emu_elf_note.c); internal to emu_object_open. */
+/* Kernel metadata from the msgpack note (metadata_note.c); internal to emu_object_open. */
 bool emu_note_read(struct emu_object *o, const uint8_t *p, size_t n, char *err, size_t errlen);
 void emu_note_free(struct emu_object *o);
 
-/* Line tables (emu_elf_line.c). Missing or odd tables give NULL or false, never an error: source
+/* Line tables (line_table.c). Missing or odd tables give NULL or false, never an error: source
  * lines are a courtesy of the fault report. */
 struct emu_line_table *emu_line_open(const uint8_t *image, size_t size);
 void emu_line_close(struct emu_line_table *t);
@@ -145,7 +153,7 @@ void emu_line_close(struct emu_line_table *t);
 bool emu_line_find(const struct emu_line_table *t, uint64_t vaddr, const char **file,
                    unsigned *line);
 
-/* Bundles (emu_elf_bundle.c). */
+/* Bundles (offload_bundle.c). */
 
 /* One entry of a clang offload bundle. */
 struct emu_bundle_entry {
@@ -161,8 +169,8 @@ bool emu_bundle_entry(const void *data, size_t size, uint64_t i, struct emu_bund
 /*
  * Finds the ELF for a device in an ELF, a bundle or a fat-binary wrapper's contents. `size` is
  * SIZE_MAX when the caller knows only a pointer, as hipModuleLoadData does: then the extent is what
- * the headers say. The most specific fitting entry wins. False and a text that lists the targets
- * present when none fits.
+ * the headers say. The first entry for the device's own processor that fits wins, else the first
+ * for its generic one. False and a text that lists the targets present when none fits.
  */
 bool emu_code_select(const void *data, size_t size, const struct emu_target *device,
                      const void **elf, size_t *elf_size, char *err, size_t errlen);

@@ -1,5 +1,12 @@
-/* Reads an AMDGPU ELF: header, segments, dynamic symbols, relocations, kernel descriptors. */
-#include "emu_elf.h"
+/*
+ * Reads an AMDGPU ELF: header, segments, symbols, relocations, kernel descriptors.
+ *
+ * Symbols and relocations are taken from the sections that AMD's loader takes them from (ROCr of
+ * ROCm 5.6 to 7.2, libamdhsacode/amd_elf_image.cpp, amd_hsa_code.cpp, loader/executable.cpp),
+ * though the dynamic segment would say the same: an object that its rules cannot load must not load
+ * here.
+ */
+#include "code_object.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -69,23 +76,33 @@ bool emu_object_read(const struct emu_object *o, uint64_t vaddr, void *out, size
     return false;
 }
 
-const struct emu_symbol *emu_object_symbol(const struct emu_object *o, const char *name)
+/* ExecutableImpl::LoadCodeObject() passes over local symbols. */
+static const struct emu_symbol *find_symbol(const struct emu_symbols *table, const char *name,
+                                            unsigned type)
 {
-    for (size_t i = 0; i < o->nsymbols; i++)
-        if (o->symbols[i].defined && strcmp(o->symbols[i].name, name) == 0)
-            return &o->symbols[i];
+    for (size_t i = 0; i < table->count; i++) {
+        const struct emu_symbol *s = &table->symbol[i];
+        if (s->defined && s->global && s->type == type && strcmp(s->name, name) == 0)
+            return s;
+    }
     return NULL;
+}
+
+/*
+ * The names of variables come from comgr, which looks into the dynamic table (comgr-symbol.cpp,
+ * SymbolHelper::iterateTable), their addresses from ROCr and the other table.
+ */
+const struct emu_symbol *emu_object_variable(const struct emu_object *o, const char *name)
+{
+    return find_symbol(&o->dynamic, name, STT_OBJECT) ? find_symbol(&o->symbols, name, STT_OBJECT)
+                                                      : NULL;
 }
 
 const struct emu_kernel_meta *emu_object_kernel(const struct emu_object *o, const char *name)
 {
     for (size_t i = 0; i < o->nkernels; i++)
         if (strcmp(o->kernels[i].name, name) == 0)
-            return &o->kernels[i];
-    /* The descriptor's own name, as some callers pass it. */
-    for (size_t i = 0; i < o->nkernels; i++)
-        if (strcmp(o->kernels[i].symbol, name) == 0)
-            return &o->kernels[i];
+            return find_symbol(&o->dynamic, name, STT_FUNC) ? &o->kernels[i] : NULL;
     return NULL;
 }
 
@@ -116,6 +133,9 @@ static bool read_header(struct emu_object *o, Elf64_Ehdr *h, char *err, size_t e
     if (h->e_phnum == 0 || h->e_phnum > MAX_SEGMENTS ||
         !inside(h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr), o->size))
         return fail(err, errlen, "code object: program headers lie outside the file");
+    if (h->e_shnum == 0 || h->e_shentsize != sizeof(Elf64_Shdr) ||
+        !inside(h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr), o->size))
+        return fail(err, errlen, "code object: section headers are missing or outside the file");
     return true;
 }
 
@@ -130,11 +150,15 @@ static bool read_target(struct emu_object *o, uint32_t flags, char *err, size_t 
     o->target.mach = p->mach;
     o->target.xnack = (enum emu_feature)(flags >> 8 & 3);
     o->target.sramecc = (enum emu_feature)(flags >> 10 & 3);
+    /* Isa::IsCompatible() in ROCr's isa.cpp: version 1 of each generic processor, or later; only
+     * version 6 of code objects states it. */
+    if (strstr(p->name, "-generic") && (o->abi_version < 4 || flags >> 24 == 0))
+        return fail(err, errlen, "code object: code for %s states no version of it", p->name);
     return true;
 }
 
-static bool read_segments(struct emu_object *o, const Elf64_Ehdr *h, Elf64_Phdr *dynamic,
-                          Elf64_Phdr *notes, size_t *nnotes, char *err, size_t errlen)
+static bool read_segments(struct emu_object *o, const Elf64_Ehdr *h, Elf64_Phdr *notes,
+                          size_t *nnotes, char *err, size_t errlen)
 {
     o->segments = calloc(h->e_phnum, sizeof *o->segments);
     if (!o->segments)
@@ -142,13 +166,11 @@ static bool read_segments(struct emu_object *o, const Elf64_Ehdr *h, Elf64_Phdr 
     for (unsigned i = 0; i < h->e_phnum; i++) {
         Elf64_Phdr p;
         memcpy(&p, o->image + h->e_phoff + i * sizeof p, sizeof p);
-        if (p.p_type != PT_LOAD && p.p_type != PT_DYNAMIC && p.p_type != PT_NOTE)
+        if (p.p_type != PT_LOAD && p.p_type != PT_NOTE)
             continue;
         if (!inside(p.p_offset, p.p_filesz, o->size))
             return fail(err, errlen, "code object: segment %u lies outside the file", i);
-        if (p.p_type == PT_DYNAMIC)
-            *dynamic = p;
-        else if (p.p_type == PT_NOTE)
+        if (p.p_type == PT_NOTE)
             notes[(*nnotes)++] = p;
         if (p.p_type != PT_LOAD)
             continue;
@@ -165,143 +187,104 @@ static bool read_segments(struct emu_object *o, const Elf64_Ehdr *h, Elf64_Phdr 
     return true;
 }
 
-struct dynamic_info {
-    uint64_t symtab, strtab, strsz, hash, gnu_hash, rela, relasz;
-    bool has_symtab, has_strtab, has_hash, has_gnu_hash, has_rela;
-};
-
-static void read_dynamic(const struct emu_object *o, const Elf64_Phdr *dyn, struct dynamic_info *d)
+/* Section header i, whose contents lie in the file. */
+static bool section_at(const struct emu_object *o, const Elf64_Ehdr *h, unsigned i, Elf64_Shdr *s,
+                       char *err, size_t errlen)
 {
-    memset(d, 0, sizeof *d);
-    for (uint64_t at = 0; dyn->p_filesz - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
-        Elf64_Dyn e;
-        memcpy(&e, o->image + dyn->p_offset + at, sizeof e);
-        switch (e.d_tag) {
-        case DT_NULL:
-            return;
-        case DT_SYMTAB:
-            d->symtab = e.d_un.d_ptr, d->has_symtab = true;
-            break;
-        case DT_STRTAB:
-            d->strtab = e.d_un.d_ptr, d->has_strtab = true;
-            break;
-        case DT_STRSZ:
-            d->strsz = e.d_un.d_val;
-            break;
-        case DT_HASH:
-            d->hash = e.d_un.d_ptr, d->has_hash = true;
-            break;
-        case DT_GNU_HASH:
-            d->gnu_hash = e.d_un.d_ptr, d->has_gnu_hash = true;
-            break;
-        case DT_RELA:
-            d->rela = e.d_un.d_ptr, d->has_rela = true;
-            break;
-        case DT_RELASZ:
-            d->relasz = e.d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-}
-
-static bool read_u32(const struct emu_object *o, uint64_t vaddr, uint32_t *out)
-{
-    uint64_t off;
-    if (!emu_object_offset(o, vaddr, 4, &off))
-        return false;
-    memcpy(out, o->image + off, 4);
+    if (i >= h->e_shnum)
+        return fail(err, errlen, "code object: there is no section %u", i);
+    memcpy(s, o->image + h->e_shoff + i * sizeof *s, sizeof *s);
+    if (s->sh_type != SHT_NOBITS && !inside(s->sh_offset, s->sh_size, o->size))
+        return fail(err, errlen, "code object: section %u lies outside the file", i);
     return true;
 }
 
-/* Number of symbols from the hash tables: the dynamic table itself does not state its length. */
-static bool count_symbols(const struct emu_object *o, const struct dynamic_info *d, uint64_t *count)
+static bool read_symbols(const struct emu_object *o, const Elf64_Ehdr *h, const Elf64_Shdr *table,
+                         struct emu_symbols *out, char *err, size_t errlen)
 {
-    uint32_t n;
-    if (d->has_hash) {
-        if (!read_u32(o, d->hash + 4, &n))
-            return false;
-        *count = n;
-        return true;
-    }
-    uint32_t nbuckets, base, bloom;
-    if (!d->has_gnu_hash || !read_u32(o, d->gnu_hash, &nbuckets) ||
-        !read_u32(o, d->gnu_hash + 4, &base) || !read_u32(o, d->gnu_hash + 8, &bloom) ||
-        nbuckets > MAX_SYMBOLS || bloom > MAX_SYMBOLS || base > MAX_SYMBOLS)
+    Elf64_Shdr names;
+    uint64_t n = table->sh_size / sizeof(Elf64_Sym);
+    if (!section_at(o, h, table->sh_link, &names, err, errlen))
         return false;
-    uint64_t buckets = d->gnu_hash + 16 + 8ull * bloom, chains = buckets + 4ull * nbuckets;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < nbuckets; i++) {
-        if (!read_u32(o, buckets + 4ull * i, &n))
-            return false;
-        last = n > last ? n : last;
-    }
-    if (last < base) {
-        *count = base;
-        return true;
-    }
-    do {
-        if (!read_u32(o, chains + 4ull * (last - base), &n) || last == MAX_SYMBOLS)
-            return false;
-        last++;
-    } while (!(n & 1));
-    *count = last;
-    return true;
-}
-
-static bool read_symbols(struct emu_object *o, const struct dynamic_info *d, char *err,
-                         size_t errlen)
-{
-    uint64_t n, symoff, stroff;
-    if (!d->has_symtab || !d->has_strtab)
-        return fail(err, errlen, "code object: no dynamic symbol table");
-    if (!count_symbols(o, d, &n) || n > MAX_SYMBOLS)
-        return fail(err, errlen, "code object: the symbol hash table is malformed");
-    if (!emu_object_offset(o, d->symtab, n * sizeof(Elf64_Sym), &symoff))
-        return fail(err, errlen, "code object: the dynamic symbol table lies outside the file");
-    if (!emu_object_offset(o, d->strtab, d->strsz, &stroff) || d->strsz == 0 ||
-        o->image[stroff + d->strsz - 1] != 0)
-        return fail(err, errlen, "code object: the dynamic string table is malformed");
-    o->symbols = calloc(n ? n : 1, sizeof *o->symbols);
-    if (!o->symbols)
+    if (names.sh_type != SHT_STRTAB || names.sh_size == 0 ||
+        o->image[names.sh_offset + names.sh_size - 1] != 0 || n > MAX_SYMBOLS)
+        return fail(err, errlen, "code object: a symbol table or its names are malformed");
+    out->symbol = calloc(n ? n : 1, sizeof *out->symbol);
+    if (!out->symbol)
         return fail(err, errlen, "code object: out of memory");
     for (uint64_t i = 0; i < n; i++) {
         Elf64_Sym s;
-        memcpy(&s, o->image + symoff + i * sizeof s, sizeof s);
-        if (s.st_name >= d->strsz)
+        memcpy(&s, o->image + table->sh_offset + i * sizeof s, sizeof s);
+        if (s.st_name >= names.sh_size)
             return fail(err, errlen, "code object: symbol %" PRIu64 " has no name", i);
-        o->symbols[o->nsymbols++] = (struct emu_symbol){
-            .name = (const char *)o->image + stroff + s.st_name,
+        out->symbol[out->count++] = (struct emu_symbol){
+            .name = (const char *)o->image + names.sh_offset + s.st_name,
             .value = s.st_value,
             .size = s.st_size,
             .type = ELF64_ST_TYPE(s.st_info),
             .defined = s.st_shndx != SHN_UNDEF,
+            .global = ELF64_ST_BIND(s.st_info) != STB_LOCAL,
         };
     }
     return true;
 }
 
-static bool read_relocs(struct emu_object *o, const struct dynamic_info *d, char *err,
-                        size_t errlen)
+/* Those of a section without a target are left to the loader; the linker has applied the others. */
+static bool read_relocs(struct emu_object *o, const Elf64_Shdr *table, char *err, size_t errlen)
 {
-    if (!d->has_rela || d->relasz == 0)
-        return true;
-    uint64_t off, n = d->relasz / sizeof(Elf64_Rela);
-    if (n > MAX_RELOCS || !emu_object_offset(o, d->rela, d->relasz, &off))
-        return fail(err, errlen, "code object: the relocation table lies outside the file");
-    o->relocs = calloc(n, sizeof *o->relocs);
-    if (!o->relocs)
+    uint64_t n = table->sh_size / sizeof(Elf64_Rela);
+    if (n > MAX_RELOCS - o->nrelocs)
+        return fail(err, errlen, "code object: too many relocations");
+    struct emu_reloc *more = reallocarray(o->relocs, o->nrelocs + n + 1, sizeof *more);
+    if (!more)
         return fail(err, errlen, "code object: out of memory");
+    o->relocs = more;
     for (uint64_t i = 0; i < n; i++) {
         Elf64_Rela r;
-        memcpy(&r, o->image + off + i * sizeof r, sizeof r);
+        memcpy(&r, o->image + table->sh_offset + i * sizeof r, sizeof r);
         uint64_t sym = ELF64_R_SYM(r.r_info);
-        if (sym >= o->nsymbols)
+        if (sym && sym >= o->dynamic.count)
             return fail(err, errlen, "code object: relocation %" PRIu64 " names symbol %" PRIu64, i,
                         sym);
         o->relocs[o->nrelocs++] = (struct emu_reloc){
             r.r_offset, r.r_addend, (uint32_t)ELF64_R_TYPE(r.r_info), (uint32_t)sym};
+    }
+    return true;
+}
+
+/*
+ * The two symbol tables, of each kind the last as in GElfImage::pullElf(), and then the
+ * relocations, which name symbols of the dynamic one. GElfImage::getSymbolTable() would take the
+ * dynamic table for both if LOADER_USE_DYNSYM were set; who wants to run on ROCm as it comes cannot
+ * rely on that.
+ */
+static bool read_sections(struct emu_object *o, const Elf64_Ehdr *h, char *err, size_t errlen)
+{
+    Elf64_Shdr s, symbols = {0}, dynamic = {0};
+    unsigned dynamic_at = 0;
+    for (unsigned i = 0; i < h->e_shnum; i++) {
+        if (!section_at(o, h, i, &s, err, errlen))
+            return false;
+        if (s.sh_type == SHT_SYMTAB)
+            symbols = s;
+        if (s.sh_type == SHT_DYNSYM)
+            dynamic = s, dynamic_at = i;
+    }
+    if (!symbols.sh_type)
+        return fail(err, errlen,
+                    "code object: no symbol table (section of type SHT_SYMTAB), where ROCm's "
+                    "loader looks for kernels; was it stripped?");
+    if (!read_symbols(o, h, &symbols, &o->symbols, err, errlen) ||
+        (dynamic.sh_type && !read_symbols(o, h, &dynamic, &o->dynamic, err, errlen)))
+        return false;
+    for (unsigned i = 0; i < h->e_shnum; i++) {
+        section_at(o, h, i, &s, err, errlen);
+        if (s.sh_type != SHT_RELA || s.sh_info)
+            continue;
+        if (!dynamic.sh_type || s.sh_link != dynamic_at)
+            return fail(err, errlen, "code object: relocations of other symbols than dynamic ones");
+        if (!read_relocs(o, &s, err, errlen))
+            return false;
     }
     return true;
 }
@@ -333,10 +316,11 @@ static bool read_notes(struct emu_object *o, const Elf64_Phdr *notes, size_t nno
 static bool read_descriptor(struct emu_object *o, struct emu_kernel_meta *k, char *err,
                             size_t errlen)
 {
-    const struct emu_symbol *s = emu_object_symbol(o, k->symbol);
+    const struct emu_symbol *s = find_symbol(&o->symbols, k->symbol, STT_OBJECT);
     uint8_t raw[KD_SIZE];
     if (!s)
-        return fail(err, errlen, "code object: kernel %s: no symbol %s", k->name, k->symbol);
+        return fail(err, errlen, "code object: kernel %s: its symbol table (SHT_SYMTAB) lacks %s",
+                    k->name, k->symbol);
     if (s->size != KD_SIZE || !emu_object_read(o, s->value, raw, sizeof raw))
         return fail(err, errlen, "code object: kernel %s: the descriptor is not 64 mapped bytes",
                     k->name);
@@ -367,25 +351,19 @@ static bool read_descriptor(struct emu_object *o, struct emu_kernel_meta *k, cha
                     "code object: kernel %s: the entry point 0x%" PRIx64
                     " is not in an executable segment",
                     k->name, k->entry);
-    for (size_t i = 0; i < o->nsymbols; i++)
-        if (o->symbols[i].type == STT_FUNC && o->symbols[i].value == k->entry)
-            k->code_size = o->symbols[i].size;
+    for (size_t i = 0; i < o->symbols.count; i++)
+        if (o->symbols.symbol[i].type == STT_FUNC && o->symbols.symbol[i].value == k->entry)
+            k->code_size = o->symbols.symbol[i].size;
     return true;
 }
 
 static bool read_object(struct emu_object *o, char *err, size_t errlen)
 {
     Elf64_Ehdr h;
-    Elf64_Phdr dynamic = {0}, notes[MAX_SEGMENTS];
+    Elf64_Phdr notes[MAX_SEGMENTS];
     size_t nnotes = 0;
-    struct dynamic_info d;
     if (!read_header(o, &h, err, errlen) || !read_target(o, h.e_flags, err, errlen) ||
-        !read_segments(o, &h, &dynamic, notes, &nnotes, err, errlen))
-        return false;
-    if (dynamic.p_type != PT_DYNAMIC)
-        return fail(err, errlen, "code object: no dynamic segment");
-    read_dynamic(o, &dynamic, &d);
-    if (!read_symbols(o, &d, err, errlen) || !read_relocs(o, &d, err, errlen) ||
+        !read_segments(o, &h, notes, &nnotes, err, errlen) || !read_sections(o, &h, err, errlen) ||
         !read_notes(o, notes, nnotes, err, errlen))
         return false;
     for (size_t i = 0; i < o->nkernels; i++)
@@ -420,7 +398,8 @@ void emu_object_close(struct emu_object *o)
     emu_note_free(o);
     emu_line_close(o->lines);
     free(o->relocs);
-    free(o->symbols);
+    free(o->symbols.symbol);
+    free(o->dynamic.symbol);
     free(o->segments);
     free(o->image);
     free(o);

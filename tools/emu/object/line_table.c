@@ -4,7 +4,7 @@
  * A table that does not parse is dropped as a whole: reports then have no source lines. Nothing in
  * it is trusted; every read is checked against the end of its section.
  */
-#include "emu_elf.h"
+#include "code_object.h"
 
 #include <elf.h>
 #include <stdio.h>

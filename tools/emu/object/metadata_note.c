@@ -1,5 +1,5 @@
 /* Reads the msgpack metadata note of a code object into kernel records. */
-#include "emu_elf.h"
+#include "code_object.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Target IDs and the choice of one code object out of a clang offload bundle. */
-#include "emu_elf.h"
+#include "code_object.h"
 
 #include <elf.h>
 #include <stdarg.h>
@@ -141,13 +141,6 @@ bool emu_target_fits(const struct emu_target *code, const struct emu_target *dev
     return feature_fits(code->xnack, device->xnack) && feature_fits(code->sramecc, device->sramecc);
 }
 
-/* Higher is more specific: own processor before generic, stated features before unstated. */
-static int specificity(const struct emu_target *code, const struct emu_target *device)
-{
-    return (strcmp(code->processor, device->processor) == 0 ? 4 : 0) +
-           (code->xnack >= EMU_FEATURE_OFF) + (code->sramecc >= EMU_FEATURE_OFF);
-}
-
 bool emu_bundle_is(const void *data, size_t size)
 {
     return size >= BUNDLE_MAGIC && memcmp(data, bundle_magic, BUNDLE_MAGIC) == 0;
@@ -190,7 +183,7 @@ bool emu_bundle_entry(const void *data, size_t size, uint64_t i, struct emu_bund
  */
 static const char *entry_target(const struct emu_bundle_entry *e, size_t *len)
 {
-    static const char *const kinds[] = {"hip-", "hipv4-", "openmp-", "linker-"};
+    static const char *const kinds[] = {"hip-", "hipv4-", "hcc-"}; /* as comgr, see below */
     static const char triple[] = "amdgcn-amd-amdhsa-";
     size_t skip = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !skip; i++)
@@ -207,7 +200,10 @@ static const char *entry_target(const struct emu_bundle_entry *e, size_t *len)
     return e->id + skip;
 }
 
-/* End of an ELF whose size nobody told us: its headers' word, as the HIP runtime itself does. */
+/*
+ * End of an ELF whose size nobody told us: its headers' word, as ElfSize() of ROCr has it in
+ * amd_elf_image.cpp; what the program headers speak of is added to the sections.
+ */
 static size_t elf_extent(const void *data)
 {
     Elf64_Ehdr h;
@@ -215,6 +211,14 @@ static size_t elf_extent(const void *data)
     uint64_t end = sizeof h, sections = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
     if (sections > end && h.e_shoff < 1ull << 40)
         end = sections;
+    unsigned count = h.e_shentsize == sizeof(Elf64_Shdr) && end == sections ? h.e_shnum : 0;
+    for (unsigned i = 0; i < count; i++) {
+        Elf64_Shdr s;
+        memcpy(&s, (const uint8_t *)data + h.e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_type != SHT_NOBITS && s.sh_offset < 1ull << 40 && s.sh_size < 1ull << 40 &&
+            s.sh_offset + s.sh_size > end)
+            end = s.sh_offset + s.sh_size;
+    }
     if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > 1u << 20)
         return (size_t)end;
     for (unsigned i = 0; i < h.e_phnum; i++) {
@@ -226,12 +230,17 @@ static size_t elf_extent(const void *data)
     return (size_t)end;
 }
 
+/*
+ * comgr takes the first entry of kind hip, hipv4 or hcc that fits, passing over empty ones
+ * (lookUpCodeObject() in comgr-metadata.cpp), HIP one for the generic processor only where there is
+ * none for the device's own (FatBinaryInfo::ExtractFatBinaryUsingCOMGR() in hip_fatbin.cpp).
+ */
 static bool select_entry(const void *data, size_t size, const struct emu_target *device,
                          const void **elf, size_t *elf_size, char *err, size_t errlen)
 {
     struct emu_bundle_entry e;
     char present[256] = "", wanted[64];
-    int best = -1;
+    bool found = false, own = false;
     uint64_t i;
     for (i = 0; emu_bundle_entry(data, size, i, &e, err, errlen); i++) {
         size_t len;
@@ -241,16 +250,20 @@ static bool select_entry(const void *data, size_t size, const struct emu_target 
             continue;
         size_t used = strlen(present);
         snprintf(present + used, sizeof present - used, " %.*s", (int)len, text);
-        if (!emu_target_parse(text, len, &t, NULL, 0) || !emu_target_fits(&t, device) ||
-            specificity(&t, device) <= best)
+        if (e.size == 0 || !emu_target_parse(text, len, &t, NULL, 0) ||
+            !emu_target_fits(&t, device))
             continue;
-        best = specificity(&t, device);
+        bool this_own = strcmp(t.processor, device->processor) == 0;
+        if (found && (own || !this_own))
+            continue;
+        found = true;
+        own = this_own;
         *elf = (const uint8_t *)data + e.offset;
         *elf_size = (size_t)e.size;
     }
     if (err && errlen && *err)
         return false;
-    if (best >= 0)
+    if (found)
         return true;
     emu_target_print(device, wanted);
     return fail(err, errlen, "offload bundle: nothing for %s; present:%s", wanted,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "operands.h"
 
 /* ---- instructions that cannot run ---- */
 
@@ -53,106 +53,6 @@ void emu_with_specials(struct emu_wave *w, const struct emu_op *op)
         emu_run_mode(w, inner);
     else
         inner->fn(w, inner);
-}
-
-/* ---- operands ---- */
-
-static bool is_vector(const struct emu_operand *o)
-{
-    return o->kind == EMU_OPK_VGPR || o->kind == EMU_OPK_AGPR;
-}
-
-/* Row of a vector register; false when the kernel does not have it. */
-static bool row_of(const struct emu_kernel *k, const struct emu_operand *o, uint16_t *row)
-{
-    unsigned first = o->reg, end = first + o->dwords;
-
-    if (o->kind == EMU_OPK_AGPR) {
-        *row = (uint16_t)(k->accum_offset + first);
-        return k->accum_offset && k->accum_offset + end <= k->vgprs;
-    }
-    *row = (uint16_t)first;
-    return end <= (k->accum_offset ? k->accum_offset : k->vgprs);
-}
-
-static uint64_t special_value(unsigned special)
-{
-    switch (special) {
-    case EMU_SP_SHARED_BASE:
-        return EMU_SHARED_APERTURE;
-    case EMU_SP_SHARED_LIMIT:
-        return EMU_SHARED_APERTURE | 0xffffffff;
-    case EMU_SP_PRIVATE_BASE:
-        return EMU_PRIVATE_APERTURE;
-    case EMU_SP_PRIVATE_LIMIT:
-        return EMU_PRIVATE_APERTURE | 0xffffffff;
-    default:
-        return 0;
-    }
-}
-
-static unsigned dynamic_special(const struct emu_operand *o)
-{
-    if (o->kind != EMU_OPK_SPECIAL)
-        return 0;
-    return o->reg == EMU_SP_SCC     ? EMU_S_SCC
-           : o->reg == EMU_SP_VCCZ  ? EMU_S_VCCZ
-           : o->reg == EMU_SP_EXECZ ? EMU_S_EXECZ
-                                    : 0;
-}
-
-/* The two dwords of a constant; an aperture read as 32 bits is its high dword. */
-static void constant_words(const struct emu_operand *o, uint32_t x[2])
-{
-    uint64_t v = o->kind == EMU_OPK_SPECIAL ? special_value(o->reg) : o->value;
-
-    if (o->kind == EMU_OPK_SPECIAL && o->dwords == 1)
-        v >>= 32;
-    x[0] = (uint32_t)v;
-    x[1] = o->type == EMU_T_PK_F32 || o->type == EMU_T_PK_B32 ? x[0] : (uint32_t)(v >> 32);
-}
-
-static uint16_t scalar_index(struct emu_builder *b, const struct emu_operand *o, bool destination)
-{
-    uint32_t x[2];
-
-    switch (o->kind) {
-    case EMU_OPK_SGPR:
-        return o->reg == EMU_S_NULL && destination ? EMU_S_TRASH : o->reg;
-    case EMU_OPK_CONST:
-    case EMU_OPK_LITERAL:
-    case EMU_OPK_SPECIAL:
-        if (dynamic_special(o))
-            return (uint16_t)dynamic_special(o);
-        constant_words(o, x);
-        return (uint16_t)(EMU_S_CONST + emu_add_sconst(b, x, 2));
-    default:
-        return EMU_NO_ROW;
-    }
-}
-
-static uint16_t constant_row(struct emu_builder *b, const struct emu_operand *o)
-{
-    uint32_t x[2];
-
-    constant_words(o, x);
-    return (uint16_t)(b->program->row_const + emu_add_vconst(b, x, o->dwords >= 2 ? 2 : 1));
-}
-
-/* Gives a scalar source of a vector instruction its splat rows. */
-static bool splat_source(struct emu_builder *b, struct emu_op *op, unsigned i)
-{
-    const struct emu_operand *o = &op->insn->src[i];
-    uint16_t from = scalar_index(b, o, false);
-    unsigned n = o->type == EMU_T_MASK ? 1 : o->dwords;
-
-    if (op->nsplat + n > EMU_SPLATS)
-        return false;
-    op->s[i] = (uint16_t)(b->program->row_splat + op->nsplat);
-    for (unsigned j = 0; j < n; j++)
-        op->sgpr[op->nsplat++] =
-            (uint16_t)(o->type == EMU_T_MASK ? from | EMU_SPLAT_MASK : from + j);
-    return true;
 }
 
 /* ---- vector rows ---- */
@@ -303,16 +203,16 @@ static emu_fn *bind_sources(struct emu_builder *b, struct emu_op *op)
         op->s[i] = none;
         if (i >= insn->nsrc || o->kind == EMU_OPK_NONE)
             continue;
-        if (is_vector(o)) {
-            if (!row_of(b->kernel, o, &op->s[i]))
+        if (emu_is_vector(o)) {
+            if (!emu_row_of(b->kernel, o, &op->s[i]))
                 return fault_registers;
-        } else if (o->kind == EMU_OPK_SGPR || dynamic_special(o)) {
-            if (!splat_source(b, op, i))
+        } else if (o->kind == EMU_OPK_SGPR || emu_dynamic_special(o)) {
+            if (!emu_splat_source(b, op, i))
                 return fault_operands;
         } else if (o->kind == EMU_OPK_SPECIAL && o->reg == EMU_SP_LDS_DIRECT) {
             return fault_trapped;
         } else {
-            op->s[i] = constant_row(b, o);
+            op->s[i] = emu_constant_row(b, o);
         }
     }
     return NULL;
@@ -324,11 +224,11 @@ static emu_fn *bind_destinations(struct emu_builder *b, struct emu_op *op)
     for (unsigned i = 0; i < op->insn->ndst; i++) {
         const struct emu_operand *o = &op->insn->dst[i];
 
-        if (is_vector(o)) {
-            if (!row_of(b->kernel, o, &op->d[i]))
+        if (emu_is_vector(o)) {
+            if (!emu_row_of(b->kernel, o, &op->d[i]))
                 return fault_registers;
         } else {
-            op->d[i] = scalar_index(b, o, true);
+            op->d[i] = emu_scalar_index(b, o, true);
         }
     }
     return NULL;
@@ -485,13 +385,13 @@ static emu_fn *bind_sem(struct emu_builder *b, struct emu_op *op, const struct e
         op->s[i] = EMU_NO_ROW;
         if (i >= insn->nsrc || o->kind == EMU_OPK_NONE)
             continue;
-        if (is_vector(o)) {
-            if (!row_of(b->kernel, o, &op->s[i]))
+        if (emu_is_vector(o)) {
+            if (!emu_row_of(b->kernel, o, &op->s[i]))
                 return fault_registers;
         } else if (matrix && o->kind != EMU_OPK_SGPR) {
-            op->s[i] = constant_row(b, o);
+            op->s[i] = emu_constant_row(b, o);
         } else {
-            op->s[i] = scalar_index(b, o, false);
+            op->s[i] = emu_scalar_index(b, o, false);
         }
     }
     op->cls = sem->cls;
@@ -520,7 +420,7 @@ static void wrap_specials(struct emu_builder *b, struct emu_op *op)
     bool any = false;
 
     for (unsigned i = 0; i < op->insn->nsrc; i++)
-        any |= dynamic_special(&op->insn->src[i]) != 0;
+        any |= emu_dynamic_special(&op->insn->src[i]) != 0;
     if (any)
         put_in_front(b, op, emu_with_specials);
 }

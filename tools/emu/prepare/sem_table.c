@@ -1,52 +1,16 @@
 /*
- * From semantic names to handlers: the sorted table of all rows, and the choice of the host level.
+ * From semantic names to handlers: the sorted table of all rows, in the lanes of the host level.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 extern const struct emu_lanes emu_lanes_32_base, emu_lanes_64_base;
 #if defined(__x86_64__)
 extern const struct emu_lanes emu_lanes_32_v3, emu_lanes_64_v3, emu_lanes_32_v4, emu_lanes_64_v4;
 #endif
-
-static enum emu_host host_limit = EMU_HOST_AVX512;
-static atomic_int known_host = -1; /* matrix instructions ask every time */
-
-void emu_host_limit(enum emu_host most)
-{
-    host_limit = most;
-    atomic_store(&known_host, -1);
-}
-
-static enum emu_host find_host(void)
-{
-#if defined(__x86_64__)
-    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-
-    if (v3 && host_limit >= EMU_HOST_AVX512 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return EMU_HOST_AVX512;
-    if (v3 && host_limit >= EMU_HOST_AVX2)
-        return EMU_HOST_AVX2;
-#endif
-    return EMU_HOST_BASE;
-}
-
-enum emu_host emu_host(void)
-{
-    int host = atomic_load_explicit(&known_host, memory_order_relaxed);
-
-    if (host < 0) {
-        host = (int)find_host();
-        atomic_store(&known_host, host);
-    }
-    return (enum emu_host)host;
-}
 
 const struct emu_lanes *emu_lanes_for(unsigned wave)
 {

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "emu_exec.h"
+#include "arena.h"
 
 enum { KEPT = 8 };
 #define KEPT_SIZE ((size_t)16 << 20) /* larger ones go back at once */

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu_strict.h"
+#include "arena.h"
+#include "strict.h"
 
 enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
 
@@ -155,6 +156,7 @@ static bool make_worker(struct worker *t, struct run *r)
         t->strict.reads = carve(&at, s.lds_reads);
         t->strict.global = r->global;
         t->group.strict = &t->strict;
+        t->group.watch = &emu_strict_watch;
     }
     return true;
 }
@@ -439,7 +441,7 @@ static bool prepare_strict(struct run *r)
     if (!r->launch->strict)
         return true;
     r->global = emu_strict_global_new(r->groups * r->waves, thread_count(r) == 1);
-    return r->global && emu_strict_prepare(r->launch->kernel);
+    return r->global && emu_strict_prepare(r->launch->kernel, r->launch->warn_waits);
 }
 
 bool emu_run(struct emu_launch *l)
@@ -462,10 +464,7 @@ bool emu_run(struct emu_launch *l)
         r.stride++;
     ok = prepare_strict(&r) ? run_workers(&r) : refuse(l, "out of memory");
     emu_strict_global_free(r.global);
+    if (ok && l->strict && l->warn_waits)
+        l->warnings = emu_strict_warnings(l->kernel->program->strict);
     return ok && !l->fault.text[0];
-}
-
-void emu_write_sgprs(struct emu_wave *w, unsigned i, const uint32_t *x, unsigned n)
-{
-    memcpy(w->s + i, x, n * sizeof *x);
 }

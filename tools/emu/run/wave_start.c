@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "emu_exec.h"
-#include "emu_mem.h"
+#include "program.h"
+#include "memory_map.h"
 
 /* kernel_code_properties and rsrc2, as the code object's kernel descriptor has them. */
 enum {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 static bool is_row(const struct emu_operand *o)
 {
@@ -436,7 +436,7 @@ static void make_gate(struct emu_strict_gate *gate, const struct emu_strict_prog
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-bool emu_strict_prepare(const struct emu_kernel *k)
+bool emu_strict_prepare(const struct emu_kernel *k, bool warn_waits)
 {
     struct emu_program *p = k->program;
     struct emu_strict_program *s;
@@ -444,6 +444,7 @@ bool emu_strict_prepare(const struct emu_kernel *k)
 
     pthread_mutex_lock(&lock);
     if (!p->strict) {
+        p->strict_release = emu_strict_release;
         s = calloc(1, sizeof *s);
         if (s) {
             s->ops = calloc(p->nops, sizeof *s->ops);
@@ -464,6 +465,7 @@ bool emu_strict_prepare(const struct emu_kernel *k)
         else
             emu_strict_release(s);
     }
+    ok = ok && (!warn_waits || emu_strict_warn_begin(p->strict, p->nops));
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -475,5 +477,6 @@ void emu_strict_release(struct emu_strict_program *s)
     free(s->ops);
     free(s->pairs);
     free(s->gates);
+    emu_strict_warn_free(s);
     free(s);
 }

@@ -9,9 +9,10 @@
  *     shortly after: the same wait;
  *   - wave64: SALU overwrites a register that VALU has read as a mask, and reads it: sa_sdst(0)
  *     after the write.
- * Memory instructions other than scalar ones wait for VALU results like va_vdst(0).
+ * Memory instructions other than scalar ones wait for VALU results like va_vdst(0), and so do those
+ * that touch no memory, such as buffer_gl0_inv, but not lds_direct_load: LLVM goes by the encoding.
  */
-#include "emu_strict.h"
+#include "strict.h"
 
 enum { TRANS_VALUS = 5, TRANS_TRANS = 1, EXEC_VALUS = 2, AFTER_EXEC_VALUS = 4 };
 
@@ -32,11 +33,12 @@ static bool fresh(const struct emu_hazards *h, const struct emu_written *x)
     return x->valu > h->gfx11.drained;
 }
 
-static void blame(struct emu_hazards *h, const char *what, unsigned reg)
+__attribute__((format(printf, 2, 0))) static void blame(struct emu_hazards *h, const char *what,
+                                                        unsigned reg)
 {
     h->found = true;
     if (h->wave)
-        emu_fault(h->wave, emu_exec(h->wave), what, reg);
+        emu_strict_blame(h->wave, what, reg);
 }
 
 static void check_trans(struct emu_hazards *h, const struct emu_range *r)
@@ -174,6 +176,12 @@ void emu_strict_check_hazards11(struct emu_hazards *h, const struct emu_strict_o
         check_forwarding(h, so);
 }
 
+static bool waits_for_valu(const struct emu_strict_op *so, const struct emu_insn *insn)
+{
+    return (insn->enc >= EMU_DS && insn->enc <= EMU_EXP) ||
+           (so->is_depctr && !(insn->simm16 >> 12 & 15));
+}
+
 void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,
                        const struct emu_op *op)
 {
@@ -182,8 +190,7 @@ void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,
         h->gfx11.trans += so->is_trans;
         h->gfx11.wmma.n = 0;
         h->gfx11.cmpx &= so->is_empty;
-    } else if ((so->kind == EMU_K_MEMORY && op->insn->enc > EMU_SMEM) ||
-               (so->is_depctr && !(op->insn->simm16 >> 12 & 15))) {
+    } else if (waits_for_valu(so, op->insn)) {
         h->gfx11.drained = h->gfx11.valus;
     }
 }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 enum {
     VALU_SGPR_TO_VMEM = 5,
@@ -46,8 +46,8 @@ static void need(struct emu_hazards *h, uint32_t when, unsigned states, const ch
         return;
     h->found = true;
     if (h->wave)
-        emu_fault(h->wave, emu_exec(h->wave), "%s %u: %u wait states where %u are needed", what,
-                  reg, passed, states);
+        emu_strict_blame(h->wave, "%s %u: %u wait states where %u are needed", what, reg, passed,
+                         states);
 }
 
 /* ---- matrix results ---- */
@@ -202,7 +202,7 @@ static void check_zero(struct emu_hazards *h, const struct emu_strict_op *so)
  */
 static void check_shift(struct emu_hazards *h, const struct emu_strict_op *so)
 {
-    if (!so->shift_row || so->shift_row % 8 || so->shift_row < h->accum_offset)
+    if (!so->shift_row || so->shift_row % 8 || so->shift_row < h->rows)
         return;
     h->found = true;
     if (h->wave)
@@ -264,6 +264,7 @@ static void check_hwreg(struct emu_hazards *h, const struct emu_strict_op *so)
 void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op)
 {
+    h->blamed = false;
     if (h->family >= EMU_GFX11) {
         emu_strict_check_hazards11(h, so, op);
         return;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 enum {
     LONGEST_WAIT = 20, /* of matrix results */
@@ -180,7 +180,7 @@ bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_o
     walk.queue = calloc(k->program->nops, sizeof *walk.queue);
     if (walk.h && walk.seen && walk.queue) {
         walk.h->family = k->family;
-        walk.h->accum_offset = k->accum_offset;
+        walk.h->rows = k->vgprs;
         find_reachable(&walk, (unsigned)(k->start / 4));
         if (!walk.unknown)
             follow_all(&walk);

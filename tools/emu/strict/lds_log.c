@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 /* ---- accesses written down ---- */
 

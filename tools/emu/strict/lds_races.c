@@ -6,24 +6,11 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 static uint64_t lane_bit(int lane)
 {
     return lane < 0 ? 0 : UINT64_C(1) << lane;
-}
-
-bool emu_strict_lds_visible(const struct emu_wave *w, const struct emu_lds_write *x)
-{
-    const struct emu_wave *writer = &w->group->wave[x->writer - 1];
-    const uint32_t *done =
-        x->bytes & EMU_LDS_BY_DMA ? writer->strict->dma_done : writer->strict->lds_done;
-
-    if (x->epoch == (uint16_t)w->strict->epoch)
-        return false;
-    if (writer->state == EMU_ENDED)
-        return true;
-    return done[(w->strict->epoch - 1) % EMU_EPOCHS] >= x->number;
 }
 
 static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum emu_access access,
@@ -42,42 +29,6 @@ static void check_write(struct emu_wave *w, const struct emu_lds_write *x, enum 
               "LDS at 0x%llx: wave %u went to the barrier without waiting (%s) for its write",
               (unsigned long long)address, x->writer - 1u,
               x->bytes & EMU_LDS_BY_DMA ? "vmcnt" : "lgkmcnt");
-}
-
-static _Noreturn void fault_rewrite(struct emu_wave *w, const struct emu_rewrite *x)
-{
-    if (x->space == EMU_SPACE_LDS)
-        emu_fault(
-            w, lane_bit(x->lane),
-            "data race in LDS at 0x%llx: written here and by wave %llu since the last barrier",
-            (unsigned long long)x->address, (unsigned long long)x->writer);
-    emu_fault(w, lane_bit(x->lane),
-              "data race in device memory at 0x%llx: written here, written by wave %llu of "
-              "workgroup number %llu in the same launch",
-              (unsigned long long)x->address, (unsigned long long)(x->writer % w->group->waves),
-              (unsigned long long)(x->writer / w->group->waves));
-}
-
-void emu_strict_rewrite(struct emu_wave *w, enum emu_space space, int lane, uint64_t address,
-                        unsigned bytes, const uint8_t *at, uint64_t writer)
-{
-    struct emu_strict *s = w->group->strict;
-    struct emu_rewrite x = {at, address, writer, 0, (uint8_t)bytes, (int8_t)lane, (uint8_t)space};
-
-    memcpy(&x.old, at, bytes);
-    if (s->rewrites == EMU_REWRITES)
-        fault_rewrite(w, &x);
-    s->rewrite[s->rewrites++] = x;
-}
-
-void emu_strict_rewritten(struct emu_wave *w)
-{
-    struct emu_strict *s = w->group->strict;
-
-    for (unsigned i = 0; i < s->rewrites; i++)
-        if (memcmp(s->rewrite[i].at, &s->rewrite[i].old, s->rewrite[i].bytes) != 0)
-            fault_rewrite(w, &s->rewrite[i]);
-    s->rewrites = 0;
 }
 
 static void check_read(struct emu_wave *w, const struct emu_lds_read *x, int lane, uint64_t address)
@@ -195,15 +146,13 @@ static void check_dma(struct emu_wave *w, const struct emu_strict *s, uint64_t a
     }
 }
 
-void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
-                       uint64_t address, unsigned bytes)
+void emu_strict_lds_access(struct emu_wave *w, enum emu_access access, int lane, uint64_t address,
+                           unsigned bytes)
 {
     struct emu_strict *s = w->group->strict;
     uint64_t end = address + bytes;
 
-    if (space == EMU_SPACE_GLOBAL)
-        emu_strict_global_access(w, access, lane, address, bytes);
-    if (space != EMU_SPACE_LDS || end > w->group->lds_size || !bytes)
+    if (end > w->group->lds_size || !bytes)
         return;
     emu_strict_lds_touch(w, access, (uint32_t)address, (uint32_t)end - 1);
     if (w->strict->last_dma > w->strict->vm_done)

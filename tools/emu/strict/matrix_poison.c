@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 enum { MOST_ROWS = 32 };
 

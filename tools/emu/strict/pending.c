@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 static bool is_exp_pending(const struct emu_strict_wave *s, unsigned r)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu_strict.h"
+#include "strict.h"
 
 /* ---- rows ---- */
 

@@ -5,8 +5,8 @@
 #ifndef EMU_STRICT_H
 #define EMU_STRICT_H
 
-#include "emu_exec.h"
-#include "emu_mem_dense.h"
+#include "program.h"
+#include "dense_access.h"
 
 struct emu_range {
     uint16_t first, n;
@@ -39,7 +39,7 @@ static inline void emu_set_range_bits(uint64_t *bits, const struct emu_range *r)
 enum emu_strict_kind {
     EMU_K_SCALAR, /* SALU and flow */
     EMU_K_ROW,    /* a vector row with its wrapper; poison by the shadow op */
-    EMU_K_CROSS,  /* emu_exec_cross.c */
+    EMU_K_CROSS,  /* cross_lane.c */
     EMU_K_VOPD,
     EMU_K_MEMORY,
     EMU_K_MATRIX
@@ -124,13 +124,14 @@ struct emu_hazards {
     struct emu_wave *wave; /* to blame; NULL while a program is looked through */
     enum emu_family family;
     bool found;         /* too few wait states */
+    bool blamed;        /* the op at hand was reported for them */
     uint32_t states;    /* wait states since the start, modulo 2^32; 0: "never" */
     uint32_t hot_until; /* until then matrix and dot results are checked */
     uint64_t hot[8];    /* rows that have such results since then, or are C of a product */
     struct emu_written row[512];
     uint32_t valu_sgpr[EMU_S_REGS], valu_exec, salu_m0, valu_last;
     uint32_t dgemm_last, store_last, setreg[64];
-    unsigned accum_offset;
+    unsigned rows; /* that the kernel has */
     struct emu_hazards11 gfx11;
 };
 
@@ -163,6 +164,8 @@ struct emu_strict_program {
     struct emu_strict_gate *gates;
     struct emu_strict_op *pairs; /* as program->pairs */
     bool may_hazard;             /* wait states have to be counted while the kernel runs */
+    struct emu_missing *missing; /* as program->ops; NULL where they are faults */
+    unsigned nmissing;
 };
 
 #define EMU_EPOCHS 64
@@ -292,7 +295,7 @@ struct emu_strict {
 };
 
 /* Builds program->strict once. Thread-safe. False when out of memory. */
-bool emu_strict_prepare(const struct emu_kernel *k);
+bool emu_strict_prepare(const struct emu_kernel *k, bool warn_waits);
 void emu_strict_release(struct emu_strict_program *s);
 void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
                          const struct emu_program *p);
@@ -321,6 +324,15 @@ void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op 
                               const struct emu_op *op);
 void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                              const struct emu_op *op);
+/*
+ * Missing wait states: a fault, or, where the launch asks for it, counted at the op
+ * (wait_warnings.c). emu_strict_warnings gives what has not been told yet, malloc'ed, or NULL.
+ */
+void emu_strict_blame(struct emu_wave *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+bool emu_strict_warn_begin(struct emu_strict_program *s, unsigned nops);
+void emu_strict_warn_free(struct emu_strict_program *s);
+char *emu_strict_warnings(struct emu_strict_program *s);
 /* The same on gfx11. */
 void emu_strict_check_hazards11(struct emu_hazards *h, const struct emu_strict_op *so,
                                 const struct emu_op *op);
@@ -344,18 +356,13 @@ void emu_strict_global_free(struct emu_strict_global *g);
 void emu_strict_global_access(struct emu_wave *w, enum emu_access access, int lane,
                               uint64_t address, unsigned bytes);
 
-/*
- * Locates dwords of LDS as emu_dense_lds does, when all lanes are active, nothing that they touch
- * may be poison and no other wave has touched it. False: not known.
- */
+void emu_strict_lds_access(struct emu_wave *w, enum emu_access access, int lane, uint64_t address,
+                           unsigned bytes);
+
+/* As in struct emu_watch. */
+extern const struct emu_watch emu_strict_watch;
 bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned offset,
                           unsigned words, enum emu_access access, struct emu_dense *x);
-/*
- * The checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
- * address), poison aside. False when they find something, which is then reported lane by lane, or
- * when the access is none of these: dwords, no atomics, and in device memory reads, and writes of
- * 16 bytes that no other wave has touched. span: the smallest and the largest of at[].
- */
 bool emu_strict_lds_dense(struct emu_wave *w, enum emu_access access, const uint32_t *at,
                           unsigned words, const uint32_t span[2]);
 bool emu_strict_global_dense(struct emu_wave *w, enum emu_access access, uint64_t address,

@@ -4,22 +4,7 @@
  */
 #include <string.h>
 
-#include "emu_strict.h"
-
-void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate)
-{
-    struct emu_strict_wave *s = w->strict;
-
-    for (unsigned half = 0; half < 2; half++)
-        for (uint64_t rest = gate->scalars[half]; rest; rest &= rest - 1) {
-            unsigned r = 64 * half + (unsigned)__builtin_ctzll(rest);
-            uint64_t bit = rest & -rest;
-            bool busy = r == EMU_S_NULL ? w->scc_poison : w->sp[r] || s->spending[half] & bit;
-
-            s->busy_scalars[half] =
-                busy ? s->busy_scalars[half] | bit : s->busy_scalars[half] & ~bit;
-        }
-}
+#include "strict.h"
 
 typedef uint64_t two __attribute__((vector_size(16)));
 
@@ -128,7 +113,7 @@ void emu_strict_init_wave(struct emu_wave *w)
     memset(w->strict, 0, sizeof *w->strict);
     w->strict->hazards.wave = w;
     w->strict->hazards.family = k->family;
-    w->strict->hazards.accum_offset = k->accum_offset;
+    w->strict->hazards.rows = k->vgprs;
     if (w->index == 0)
         emu_strict_lds_init(w->group);
     memset(&everything, 0xff, sizeof everything);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "emu_exec.h"
-#include "emu_exec_partition.h"
+#include "program.h"
+#include "screen_partition.h"
 
 #if defined(EMU_V3)
 #define EMU_TARGET "avx2,fma,f16c,bmi,bmi2,popcnt,lzcnt"
@@ -39,9 +39,9 @@ EMU_GCC_TARGET(EMU_TARGET ",prefer-vector-width=512")
 #define EMU_AVX2 1
 #endif
 
-#include "emu_exec_math.h"
+#include "lane_math.h"
 
-#define EMU_NO_TSAN __attribute__((no_sanitize("thread"))) /* see emu_mem_ops.h */
+#define EMU_NO_TSAN __attribute__((no_sanitize("thread"))) /* see access.h */
 #define W EMU_W
 #define FULL (~UINT64_C(0) >> (64 - W))
 #define FOR_LANES EMU_LOOP for (unsigned l = 0; l < W; l++)
@@ -184,9 +184,10 @@ static void plain_carry(struct emu_wave *w, const struct emu_op *op)
     set_mask_operand(w, op->d[1], pack(t) & m);
 }
 
-#include "emu_exec_modify.h"
+#include "source_modifiers.h"
+#include "modifiers.h"
 
-#include "emu_exec_dense.h"
+#include "dense_lanes.h"
 
 /* ---- the rows ---- */
 

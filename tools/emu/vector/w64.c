@@ -1,4 +1,4 @@
 /* Vector instructions, wave64, the compiler's default target. */
 #define EMU_W 64
 #define EMU_LEVEL base
-#include "emu_exec_lanes.h"
+#include "lanes.h"

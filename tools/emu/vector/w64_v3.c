@@ -3,5 +3,5 @@
 #define EMU_W 64
 #define EMU_LEVEL v3
 #define EMU_V3 1
-#include "emu_exec_lanes.h"
+#include "lanes.h"
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu_exec.h"
+#include "program.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -69,6 +69,28 @@ static void say_instruction(struct text *t, const struct emu_kernel *k, uint64_t
         say(t, "\n  source: %s", line);
 }
 
+static void say_all(struct text *t, const struct emu_wave *w, uint64_t lanes, const char *what)
+{
+    const struct emu_group *g = w->group;
+
+    say(t, "%s\n  kernel %s, workgroup (%u, %u, %u), wave %u", what, g->kernel->name, g->id[0],
+        g->id[1], g->id[2], w->index);
+    if (lanes) {
+        say(t, ", lanes ");
+        say_lanes(t, lanes);
+    }
+    say_instruction(t, g->kernel, (uint64_t)(w->op - g->kernel->program->ops) * 4);
+}
+
+void emu_describe(const struct emu_wave *w, uint64_t lanes, const char *what, char *buf,
+                  size_t size)
+{
+    struct text t = {buf, size, 0};
+
+    buf[0] = 0;
+    say_all(&t, w, lanes, what);
+}
+
 _Noreturn void emu_fault(struct emu_wave *w, uint64_t lanes, const char *fmt, ...)
 {
     const struct emu_group *g = w->group;
@@ -86,13 +108,7 @@ _Noreturn void emu_fault(struct emu_wave *w, uint64_t lanes, const char *fmt, ..
         memcpy(f->workgroup, g->id, sizeof f->workgroup);
         f->wave = w->index;
         f->lanes = lanes;
-        say(&t, "%s\n  kernel %s, workgroup (%u, %u, %u), wave %u", what, g->kernel->name, g->id[0],
-            g->id[1], g->id[2], w->index);
-        if (lanes) {
-            say(&t, ", lanes ");
-            say_lanes(&t, lanes);
-        }
-        say_instruction(&t, g->kernel, f->pc);
+        say_all(&t, w, lanes, what);
     }
     pthread_mutex_unlock(&lock);
     longjmp(*w->escape, 1);

@@ -5,7 +5,7 @@
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
 
-#include "emu_wave.h"
+#include "wave.h"
 
 /* One lane of a 32-bit or 64-bit operand, in the words of AMD's manuals. */
 union emu_r1 {
@@ -40,7 +40,7 @@ enum emu_shape {
     EMU_SHAPES
 };
 
-/* Memory of whole waves (emu_exec_dense.h): lane l's dwords lie at byte at[l] behind a base. */
+/* Memory of whole waves (dense_lanes.h): lane l's dwords lie at byte at[l] behind a base. */
 struct emu_dense_fns {
     void (*offsets)(uint32_t *at, const uint32_t *v, uint32_t add, uint32_t span[2]);
     void (*read)(uint32_t *d, const uint8_t *base, const uint32_t *at, unsigned words);
@@ -117,6 +117,7 @@ struct emu_program {
     uint32_t *sconst; /* values of w->s[EMU_S_CONST...] */
     const struct emu_lanes *lanes;
     struct emu_strict_program *strict; /* NULL until the first strict launch */
+    void (*strict_release)(struct emu_strict_program *strict); /* with it */
     unsigned nops, ninsns, npairs, npermutes, vconsts, sconsts;
     unsigned rows; /* of w->v: registers, constants, splats, temporaries */
     unsigned row_const, row_splat, row_temp;
@@ -151,7 +152,7 @@ unsigned emu_add_permute(struct emu_builder *b, const struct emu_permute *p);
 unsigned emu_add_vconst(struct emu_builder *b, const uint32_t *x, unsigned n);
 unsigned emu_add_sconst(struct emu_builder *b, const uint32_t *x, unsigned n);
 
-/* emu_exec_vopd.c, emu_exec_dpp.c */
+/* emu_exec_vopd.c, dpp.c */
 void emu_resolve_dpp(struct emu_permute *p, const struct emu_insn *insn);
 void emu_vopd(struct emu_wave *w, const struct emu_op *op);
 void emu_with_specials(struct emu_wave *w, const struct emu_op *op);
@@ -168,8 +169,8 @@ unsigned emu_relative_kind(const char *sem);
 void emu_relative_rows(struct emu_wave *w, unsigned kind, struct emu_op *op);
 void emu_relative(struct emu_wave *w, const struct emu_op *op);
 
-/* Scalar and cross-lane handlers: emu_exec_scalar.c, emu_exec_flow.c, emu_exec_fork.c,
- * emu_exec_cross.c. */
+/* Scalar and cross-lane handlers: scalar.c, flow.c, fork.c,
+ * cross_lane.c. */
 extern const struct emu_sem emu_sem_scalar[];
 extern const struct emu_sem emu_sem_flow[];
 extern const struct emu_sem emu_sem_fork[];
@@ -188,17 +189,6 @@ static inline uint64_t emu_next_offset(const struct emu_wave *w)
 
 /* Piece (53 bits) of 2/pi for an argument with the bits s0. */
 double emu_trig_preop(uint64_t s0, unsigned piece);
-
-/*
- * Storage of a worker, 64-byte aligned and not cleared: at least `size` bytes (a multiple of 64), or
- * no bytes when memory is out. Give it back, also the one without bytes. Thread-safe.
- */
-struct emu_arena {
-    uint8_t *bytes;
-    size_t size;
-};
-struct emu_arena emu_arena_take(size_t size);
-void emu_arena_give(struct emu_arena arena);
 
 /* Runs one op with EMU_A_MODE: rounding as MODE says, denormals flushed. */
 void emu_run_mode(struct emu_wave *w, const struct emu_op *op);

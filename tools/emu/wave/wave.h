@@ -16,13 +16,14 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "emu_insn.h"
+#include "insn.h"
 
 struct emu_wave;
 struct emu_op;
 struct emu_strict;
-struct emu_memory; /* device memory map, owned by emu_mem.c */
+struct emu_memory; /* device memory map, owned by memory_map.c */
 struct emu_block;
 
 typedef void emu_fn(struct emu_wave *w, const struct emu_op *op);
@@ -172,6 +173,7 @@ struct emu_counters {
     uint64_t lds_bytes;
     uint64_t barriers;
     uint64_t waves, workgroups;
+    uint64_t missing_waits; /* instructions that ran too early, where that is a warning */
 };
 
 /* A fault stops the launch; the first one wins. */
@@ -192,15 +194,17 @@ struct emu_launch {
                                    not ask for it */
     struct emu_memory *memory;
     bool strict;
+    bool warn_waits;   /* strict mode: missing wait states are no fault */
     bool count_memory; /* count transactions and bank conflicts, which costs time */
     enum emu_matrix_mode matrix;
-    unsigned order;   /* 0: waves and workgroups ascending; others: see emu_run.c */
+    unsigned order;   /* 0: waves and workgroups ascending; others: see run_launch.c */
     uint64_t seed;    /* adversarial mode, random orders */
     unsigned threads; /* 0: one per core */
     uint64_t limit;   /* wave-instructions per wave before "endless loop" is reported; 0: none */
     /* results */
     struct emu_counters counters;
     struct emu_fault_info fault;
+    char *warnings; /* malloc'ed; NULL: none */
 };
 
 struct emu_group {
@@ -214,8 +218,9 @@ struct emu_group {
     bool unwatched;                /* neither strict mode nor counters ask for each lane's access */
     struct emu_wave *wave;         /* [waves] */
     struct emu_strict *strict;     /* NULL in plain mode */
+    const struct emu_watch *watch; /* of strict mode; likewise */
     struct emu_counters *counters; /* of this worker */
-    const struct emu_block *block[2]; /* last ones found (emu_mem_dense.c) */
+    const struct emu_block *block[2]; /* last ones found (dense_access.c) */
     unsigned older;                   /* index of the one found before the other */
 };
 
@@ -292,11 +297,15 @@ static inline uint32_t *emu_row(const struct emu_wave *w, unsigned row)
     return w->v + (size_t)row * w->lanes;
 }
 
-/*
- * Writes one scalar destination of n dwords (loads, readlane): honours NULL and tells the core when
- * EXEC changed.
- */
-void emu_write_sgprs(struct emu_wave *w, unsigned i, const uint32_t *x, unsigned n);
+/* Writes one scalar destination of n dwords (loads, readlane); NULL is a place like others. */
+static inline void emu_write_sgprs(struct emu_wave *w, unsigned i, const uint32_t *x, unsigned n)
+{
+    memcpy(w->s + i, x, n * sizeof *x);
+}
+
+/* The report of something about the op being executed: what, whose, where, the instruction. */
+void emu_describe(const struct emu_wave *w, uint64_t lanes, const char *what, char *buf,
+                  size_t size);
 
 /*
  * Reports a fault of the op being executed (w->op) and stops the launch; does not return. lanes:
@@ -331,9 +340,32 @@ static inline uint64_t emu_clock(struct emu_wave *w)
 enum emu_space { EMU_SPACE_LDS, EMU_SPACE_GLOBAL, EMU_SPACE_SCRATCH };
 enum emu_access { EMU_READ, EMU_WRITE, EMU_RMW };
 
-/* One lane's access, for the race detector. lane -1: scalar load. */
-void emu_strict_access(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
-                       uint64_t address, unsigned bytes);
+/*
+ * Who watches the accesses of a workgroup: strict mode hands these to the handlers, which do not
+ * know it.
+ */
+struct emu_dense;
+struct emu_watch {
+    /* One lane's access, for the race detector. lane -1: scalar load. */
+    void (*access)(struct emu_wave *w, enum emu_space space, enum emu_access access, int lane,
+                   uint64_t address, unsigned bytes);
+    /*
+     * Locates dwords of LDS as emu_dense_lds does, when all lanes are active, nothing that they
+     * touch may be poison and no other wave has touched it. False: not known.
+     */
+    bool (*lds_quick)(struct emu_wave *w, const struct emu_op *op, unsigned offset, unsigned words,
+                      enum emu_access access, struct emu_dense *x);
+    /*
+     * The checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
+     * address), poison aside. False when they find something, which is then reported lane by lane,
+     * or when the access is none of these: dwords, no atomics, and in device memory reads, and
+     * writes of 16 bytes that no other wave has touched. span: the smallest and the largest of at[].
+     */
+    bool (*lds_dense)(struct emu_wave *w, enum emu_access access, const uint32_t *at,
+                      unsigned words, const uint32_t span[2]);
+    bool (*global_dense)(struct emu_wave *w, enum emu_access access, uint64_t address,
+                         const uint32_t *at, unsigned words);
+};
 
 /*
  * Poison of one lane of a destination row. Before a load's handler runs, the core has already

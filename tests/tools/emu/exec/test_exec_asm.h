@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tap.h"
 
 enum { ASM_WORDS = 1024 }; /* of out; it starts with word i = i */
 

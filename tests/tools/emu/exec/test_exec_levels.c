@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_exec.h"
-#include "tests/tap.h"
+#include "program.h"
+#include "tap.h"
 
 enum { ROUNDS = 24, LANES = 64 };
 

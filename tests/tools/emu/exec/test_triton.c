@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tap.h"
 
 const char *emu_last_fault(void);
 
@@ -324,7 +324,7 @@ static void compile(const char *directory)
     int status;
 
     snprintf(command, sizeof command,
-             "%s %s/tests/tools/emu/triton_kernels.py %s >%s/log 2>&1 || "
+             "%s %s/tests/tools/emu/exec/triton_kernels.py %s >%s/log 2>&1 || "
              "{ s=$?; sed 's/^/# /' %s/log; exit $s; }",
              python && *python ? python : "python3", source ? source : ".", directory, directory,
              directory);

@@ -139,3 +139,17 @@ KERNEL void big_args(long a, short b, struct odd d, long *out)
     out[1] = b;
     out[2] = d.c[22];
 }
+
+// No more than one wave, as launches must respect.
+KERNEL __attribute__((amdgpu_flat_work_group_size(64, 64))) void bounded(int *data)
+{
+    data[lane()] = 1;
+}
+
+// An address that the loader has to put in.
+DEVICE int *points_to_scale = &scale_by;
+
+KERNEL void pointed(int *data)
+{
+    data[lane()] = *points_to_scale;
+}

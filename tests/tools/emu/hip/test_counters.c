@@ -105,6 +105,60 @@ static void wide(void)
     check("gfx942", want);
 }
 
+/*
+ * Which lanes of an LDS access are served together. 16 bytes a lane have one of eight places side
+ * by side in the banks. Loads of gfx9 take lanes 0-3 with 20-23, 4-7 with 16-19, 8-11 with 28-31,
+ * 12-15 with 24-27, and so on; all others eight that follow each other.
+ *   neighbours: lane l at 16 l. Free of conflicts in both.
+ *   crossed: bit 2 of that place turned over in lanes with bit 4. Consecutive lanes still have
+ *     eight different places; quads 0 and 5 have the same four, and so on: a cycle more for each of
+ *     the eight passes.
+ *   paired: quads 0 to 3 have places 0 to 3, quads 4 to 7 the others: the other way round.
+ * 8 bytes: 16 lanes that follow each other; at 16 l each pass has every other place twice.
+ */
+#define NEIGHBOURS "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 4, v6\n"
+#define CROSSED                                                                                    \
+    "v_bfe_u32 v7, v0, 4, 1\nv_lshlrev_b32 v7, 2, v7\nv_and_b32 v6, 63, v0\n"                      \
+    "v_xor_b32 v6, v6, v7\nv_lshlrev_b32 v6, 4, v6\n"
+#define PAIRED                                                                                     \
+    "v_and_b32 v6, 0x23, v0\nv_bfe_u32 v7, v0, 4, 1\nv_lshlrev_b32 v7, 2, v7\n"                    \
+    "v_or_b32 v6, v6, v7\nv_bfe_u32 v7, v0, 2, 2\nv_lshlrev_b32 v7, 3, v7\n"                       \
+    "v_or_b32 v6, v6, v7\nv_lshlrev_b32 v6, 4, v6\n"
+
+static void passes(void)
+{
+    static const struct {
+        const char *name, *at, *access;
+        unsigned gfx9, gfx11; /* conflicts of 64 lanes; of 32 */
+    } cases[] = {
+        {"a load of 16 bytes, neighbours", NEIGHBOURS, "ds_read_b128 v[8:11], v6", 0, 0},
+        {"a store of 16 bytes, neighbours", NEIGHBOURS, "ds_write_b128 v6, v[8:11]", 0, 0},
+        {"a load of 16 bytes, crossed", CROSSED, "ds_read_b128 v[8:11], v6", 8, 0},
+        {"a store of 16 bytes, crossed", CROSSED, "ds_write_b128 v6, v[8:11]", 0, 0},
+        {"a load of 16 bytes, paired", PAIRED, "ds_read_b128 v[8:11], v6", 0, 4},
+        {"a store of 16 bytes, paired", PAIRED, "ds_write_b128 v6, v[8:11]", 8, 4},
+        {"a load of 8 bytes of every 16", NEIGHBOURS, "ds_read_b64 v[8:9], v6", 4, 2},
+        {"a store of 8 bytes, crossed", CROSSED, "ds_write_b64 v6, v[8:9]", 4, 2},
+        {"a load of 4 bytes of every 16", NEIGHBOURS, "ds_read_b32 v8, v6", 6, 3},
+        {"two loads of 8 bytes", PAIRED, "ds_read2_b64 v[8:11], v6 offset1:1", 24, 12},
+    };
+    struct asm_result r;
+
+    for (unsigned g = 0; g < 4; g++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            bool wide64 = asm_is_wide(asm_gpus[g]);
+            char body[1024], what[96];
+
+            snprintf(body, sizeof body, "%sv_mov_b32 v8, 0\nv_mov_b32 v9, 0\n%s\n%s\n", cases[i].at,
+                     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0", cases[i].access);
+            snprintf(what, sizeof what, "%s: %s", asm_gpus[g], cases[i].name);
+            if (!asm_run(asm_gpus[g], body, wide64 ? 64 : 32, &r) || !r.ran)
+                ok(0, "%s", what);
+            else
+                is_int(count("lds_conflict_cycles"), wide64 ? cases[i].gfx9 : cases[i].gfx11, what);
+        }
+}
+
 /* Three waves of 32: a loop of five turns, dual issue, a matrix product of 8 passes. */
 static void narrow(void)
 {
@@ -195,6 +249,7 @@ int main(void)
     full_disk();
     wide();
     narrow();
+    passes();
     form();
     unlink(path);
     return tap_done();

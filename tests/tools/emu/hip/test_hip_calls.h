@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tap.h"
 
 const char *emu_last_text(void);
 const char *emu_last_fault(void);
 
-static const char *objects = "tests/tools/emu";
+static const char *objects = "tests/tools/emu/hip";
 static const char *gpu;
 
 static inline int is_hip(hipError_t got, hipError_t want, const char *what)

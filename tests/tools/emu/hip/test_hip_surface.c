@@ -1,9 +1,11 @@
 /*
  * The HIP functions of libhipemu.so, used as a program uses them: devices, modules, launches,
  * faults, kernels that are compiled in, and the errors of each. Copies, streams, graphs, several
- * devices and threads are in test_hip_streams.c.
+ * devices and threads are in test_hip_streams.c, captures in test_hip_capture.c.
  */
-#include "test_hip.h"
+#include <elf.h>
+
+#include "test_hip_calls.h"
 
 uint64_t emu_instructions(void);
 hipError_t hipGetDevicePropertiesR0600(void *p, int device);
@@ -60,8 +62,24 @@ static void launches(hipModule_t m)
     is_hip(hipModuleLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL),
            hipErrorInvalidConfiguration, "a block of 2048");
     is_hip(hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 70000, NULL, params, NULL),
-           hipErrorLaunchOutOfResources, "70000 bytes of LDS");
+           hipErrorInvalidValue, "70000 bytes of LDS");
+    is_hip(launch(m, "generic", 1, 64, 65536, NULL, &params[2]), hipErrorIllegalState,
+           "65536 bytes of LDS beside what the kernel has");
+    /* HIP up to ROCm 7.0 refuses grids that only later versions launch */
+    is_hip(hipModuleLaunchKernel(f, 1, 65537, 1, 64, 1, 1, 0, NULL, params, NULL),
+           hipErrorInvalidValue, "a grid of 65537 along y");
+    is_hip(hipModuleLaunchKernel(f, 1, 1, 65537, 64, 1, 1, 0, NULL, params, NULL),
+           hipErrorInvalidValue, "a grid of 65537 along z");
+    is_hip(hipModuleLaunchKernel(f, 1u << 31, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+           hipErrorInvalidValue, "a grid of 2^31 along x");
+    is_hip(hipModuleLaunchKernel(f, 1u << 30, 1, 1, 64, 1, 1, 0, NULL, params, NULL),
+           hipErrorInvalidConfiguration, "2^36 work-items");
     is_hip(hipModuleGetFunction(&f, m, "absent"), hipErrorNotFound, "an unknown kernel");
+    is_hip(hipModuleGetFunction(&f, m, "add.kd"), hipErrorNotFound, "a descriptor's name");
+    is_hip(hipModuleGetFunction(&f, m, ""), hipErrorInvalidValue, "no name");
+    is_hip(launch(m, "bounded", 1, 65, 0, NULL, &params[2]), hipErrorLaunchFailure,
+           "a block beyond the launch bounds");
+    is_hip(launch(m, "bounded", 1, 64, 0, NULL, &params[2]), hipSuccess, "and one within");
 
     unsigned out[60] = {0};
     void *dout = device_bytes(sizeof out, out);
@@ -157,6 +175,46 @@ static void memories(hipModule_t m)
     is_int(three, 5, "written by the kernel");
     is_hip(hipModuleGetGlobal(&global, &bytes, m, "nothing"), hipErrorNotFound,
            "an unknown global");
+    is_hip(launch(m, "pointed", 1, 64, 0, NULL, one), hipSuccess,
+           "a kernel reads through a pointer that the loader puts in");
+    fetch(back, d, sizeof back);
+    is_int(back[63], 5, "it points to the global");
+}
+
+/* What HIP says of a kernel, odd as some of it is (hip_module.cpp). */
+static void attributes(hipModule_t m, const char *target)
+{
+    static const struct {
+        const char *processor;
+        int version;
+    } versions[] = {{"gfx90a", 90}, {"gfx942", 94}, {"gfx1100", 110}, {"gfx1151", 115}};
+    struct hipFuncAttributes all;
+    hipFunction_t f;
+    int value = 0, most = 0;
+    is_hip(hipModuleGetFunction(&f, m, "bounded"), hipSuccess, "get function");
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_BINARY_VERSION, f), hipSuccess,
+           "the code's version");
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (!strcmp(versions[i].processor, target))
+            is_int(value, versions[i].version, "is the processor's");
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_NUM_REGS, f), hipSuccess, "registers");
+    ok(value > 0 && value <= 16, "are few, each counted once: %d", value);
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f), hipSuccess,
+           "threads");
+    is_int(value, 64, "as bounded");
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, f), hipSuccess,
+           "constants");
+    is_int(value, -1, "are one less than none");
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f), hipSuccess, "LDS");
+    is_hip(hipFuncGetAttribute(&most, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f),
+           hipSuccess, "more LDS");
+    is_int(value + most, 65536, "together are what there is");
+    is_hip(hipFuncGetAttribute(NULL, HIP_FUNC_ATTRIBUTE_NUM_REGS, f), hipErrorInvalidValue,
+           "nowhere to put it");
+    is_hip(hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_NUM_REGS, (hipFunction_t)&value),
+           hipErrorInvalidHandle, "not a function");
+    is_hip(hipFuncGetAttributes(&all, f), hipErrorInvalidDeviceFunction,
+           "all attributes are for compiled-in kernels");
 }
 
 static void faults(hipModule_t m)
@@ -255,6 +313,17 @@ static void compiled_in(const char *target)
     is_hip(hipMemcpyFromSymbol(&value, &stands_for_scale, 4, 0, hipMemcpyDeviceToHost), hipSuccess,
            "is read again");
     is_int(value, 7, "as it was written");
+    is_hip(hipMemcpyToSymbol(&stands_for_scale, &seven, 4, 1, hipMemcpyHostToDevice),
+           hipErrorInvalidValue, "beyond its end it is not");
+    is_hip(hipMemcpyFromSymbol(&value, &stands_for_scale, 5, 0, hipMemcpyDeviceToHost),
+           hipErrorInvalidValue, "nor read there");
+    is_hip(hipMemcpyToSymbol(&stands_for_scale, &seven, 4, 0, hipMemcpyDeviceToHost),
+           hipErrorInvalidMemcpyDirection, "nor written backwards");
+    struct hipFuncAttributes all;
+    is_hip(hipFuncGetAttributes(&all, &stands_for_add), hipSuccess, "attributes of a kernel");
+    ok(all.numRegs > 0 && all.maxThreadsPerBlock == 1024, "are its own");
+    wrapper.version = 2;
+    ok(!__hipRegisterFatBinary(&wrapper), "a wrapper of another version is not registered");
     is_hip(hipGetSymbolSize(&size, &stands_for_add), hipErrorInvalidSymbol, "a kernel is none");
     is_hip(hipLaunchKernel(&stands_for_scale, g, b, params, 0, NULL), hipErrorInvalidDeviceFunction,
            "and a variable is no kernel");
@@ -300,6 +369,7 @@ static void one_gpu(const char *target)
     hipModule_t m = load(processor);
     launches(m);
     memories(m);
+    attributes(m, processor);
     faults(m);
     is_hip(hipModuleUnload(m), hipSuccess, "unload");
     is_hip(hipModuleUnload(m), hipErrorInvalidHandle, "unload twice");
@@ -314,8 +384,20 @@ static void refusals(const char *target)
     is_hip(hipModuleLoad(&m, path), hipErrorNoBinaryForGpu, "a code object for another GPU");
     contains(emu_last_text(), "gfx942", "the text names the target");
     is_hip(hipModuleLoad(&m, "/nonexistent"), hipErrorFileNotFound, "a missing file");
-    is_hip(hipModuleLoadData(&m, junk), hipErrorNoBinaryForGpu, "junk");
+    is_hip(hipModuleLoadData(&m, junk), hipErrorInvalidImage, "junk");
     is_hip(hipModuleLoadData(&m, NULL), hipErrorInvalidValue, "null");
+
+    /* one for this GPU, but stripped of the table in which AMD's loader looks for kernels */
+    snprintf(path, sizeof path, "%s/emu_kernels.gfx1100.co", objects);
+    char *object = whole_file(path);
+    Elf64_Ehdr *h = (Elf64_Ehdr *)object;
+    Elf64_Shdr *s = (Elf64_Shdr *)(object + h->e_shoff);
+    for (int i = 0; i < h->e_shnum; i++)
+        if (s[i].sh_type == SHT_SYMTAB)
+            s[i].sh_type = SHT_PROGBITS;
+    is_hip(hipModuleLoadData(&m, object), hipErrorNoBinaryForGpu, "a stripped code object");
+    contains(emu_last_text(), "SHT_SYMTAB", "the text says what it lacks");
+    free(object);
 }
 
 static void unknown_gpu(const char *target)

@@ -10,8 +10,8 @@ srcdir=`cd "${srcdir:-.}" && pwd`
 top=`pwd`
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
-streams=tests/tools/emu/test_hip_streams
-programs="tests/tools/emu/test_hip_surface $streams tests/lib/test_api tests/lib/test_end_to_end"
+streams=tests/tools/emu/hip/test_hip_streams
+programs="tests/tools/emu/hip/test_hip_surface $streams tests/lib/test_api tests/lib/test_end_to_end"
 log=$top/threads/log
 
 count=0 failed=0
@@ -30,19 +30,19 @@ build() {
 	[ -f Makefile ] || "$srcdir/configure" -q --disable-maintainer-mode --enable-sanitize=thread \
 		--with-clang="${DEVICE_CLANG:-clang-19}" CC="$CC" || return
 	$MAKE tools/emu/libhipemu.la $programs || return
-	$MAKE -s tests/tools/emu/emu_kernels.gfx90a.co tests/tools/emu/emu_kernels.gfx942.co \
-		tests/tools/emu/emu_kernels.gfx1100.co tests/tools/emu/emu_kernels.gfx1151.co
+	$MAKE -s tests/tools/emu/hip/emu_kernels.gfx90a.co tests/tools/emu/hip/emu_kernels.gfx942.co \
+		tests/tools/emu/hip/emu_kernels.gfx1100.co tests/tools/emu/hip/emu_kernels.gfx1151.co
 }
 
 # The emulator without the lock around the counters of a launch, in planted/.
 plant() {
-	rm -rf planted && mkdir planted && cp "$srcdir"/tools/emu/*.[ch] "$srcdir"/tools/emu/*.def planted/ || return
-	sed '/pthread_mutex_.*lock(&t->run->lock);/d' "$srcdir/tools/emu/emu_run.c" >planted/emu_run.c
-	! cmp -s planted/emu_run.c "$srcdir/tools/emu/emu_run.c" || return
+	rm -rf planted && mkdir planted && cp "$srcdir"/tools/emu/*/*.[ch] "$srcdir"/tools/emu/*/*.def planted/ || return
+	sed '/pthread_mutex_.*lock(&t->run->lock);/d' "$srcdir/tools/emu/run/run_launch.c" >planted/run_launch.c
+	! cmp -s planted/run_launch.c "$srcdir/tools/emu/run/run_launch.c" || return
 	# shellcheck disable=SC2086 # preprocessor options
 	$CC -std=gnu11 -O1 -g -w -fPIC -fsanitize=thread -D__HIP_PLATFORM_AMD__ ${HIP_CPPFLAGS-} -I"$srcdir/include" \
-		-I"$srcdir/lib" -c planted/emu_run.c -o planted/emu_run.o &&
-		$CC -shared -fsanitize=thread planted/emu_run.o -Wl,--allow-multiple-definition \
+		-I"$srcdir/lib/runtime" -c planted/run_launch.c -o planted/run_launch.o &&
+		$CC -shared -fsanitize=thread planted/run_launch.o -Wl,--allow-multiple-definition \
 			-Wl,--whole-archive tools/emu/.libs/libemu.a -Wl,--no-whole-archive -lm -lpthread -lzstd \
 			-Wl,--version-script="$srcdir/tools/emu/hipemu.map" -o planted/libhipemu.so
 }

@@ -7,4 +7,4 @@ if [ -d images/object ]; then
 	objects=$(find images/object -name '*.co' | sort)
 fi
 # shellcheck disable=SC2086 # object names are kernel symbols, without blanks
-exec tests/tools/emu/test_decode_llvm $objects
+exec tests/tools/emu/isa/test_decode_llvm $objects

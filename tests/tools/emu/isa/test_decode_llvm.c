@@ -9,8 +9,8 @@
  * without it) and runs in a child, for it crashes on some words that are no instructions: the
  * child's successor goes on behind the word that killed it.
  */
-#include "emu_elf.h"
-#include "emu_insn.h"
+#include "code_object.h"
+#include "insn.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -440,8 +440,8 @@ static void run_object(const char *path)
         free(data);
         return;
     }
-    for (size_t i = 0; i < o->nsymbols; i++) {
-        const struct emu_symbol *s = &o->symbols[i];
+    for (size_t i = 0; i < o->symbols.count; i++) {
+        const struct emu_symbol *s = &o->symbols.symbol[i];
         const struct target *t = NULL;
         uint64_t off;
 

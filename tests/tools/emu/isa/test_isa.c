@@ -4,8 +4,8 @@
  *
  *     test_isa [--coverage]      prints the page instead
  */
-#include "emu_exec.h"
-#include "emu_insn.h"
+#include "program.h"
+#include "insn.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
         print_coverage(stdout);
         return fflush(stdout) || ferror(stdout);
     }
-    snprintf(path, sizeof path, "%s/tools/emu/COVERAGE.md", srcdir ? srcdir : ".");
+    snprintf(path, sizeof path, "%s/tools/emu/isa/COVERAGE.md", srcdir ? srcdir : ".");
     test_overlaps();
     test_ranges();
     test_rows();

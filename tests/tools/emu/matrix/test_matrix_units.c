@@ -8,8 +8,8 @@
  */
 #include <math.h>
 
-#include "emu_matrix.h"
-#include "tests/tap.h"
+#include "matrix_ops.h"
+#include "tap.h"
 
 enum { ROW_A = 0, ROW_B = 8, ROW_C = 16, ROW_D = 64, ROW_INDEX = 14, ROWS = 112 };
 
@@ -348,15 +348,13 @@ static void arithmetic(void)
     ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, apart, with, 4, 0) == 1 + 0x1p-23f,
        "gfx90a, hw: the second pair is added first");
 
-    /* A product 2^-26 below the largest is cut toward minus infinity: -2^-26 becomes -2^-24. */
-    const double cut[2] = {1, -0x1p-13}, by[2] = {1, 0x1p-13};
-    ok(dot(mi300, EMU_GFX942, EMU_MATRIX_HW, 32, cut, by, 2, 0) == 1 - 0x1p-24f,
-       "gfx942, hw: products are cut 24 bits below the largest");
-    ok(dot(mi300, EMU_GFX942, EMU_MATRIX_EXACT, 32, cut, by, 2, 0) == 1,
-       "gfx942, exact: the small product only matters for rounding");
-    const double up[2] = {1, 0x1p-13};
-    ok(dot(mi300, EMU_GFX942, EMU_MATRIX_HW, 32, up, by, 2, 0) == 1,
-       "gfx942, hw: a positive remainder is dropped");
+    const double minus[4] = {-1, -1, -1, -1}, zeros[4] = {0};
+    ok(!signbit(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, minus, zeros, 4, -0.0f)),
+       "gfx90a, hw: -1 * +0 + -0 is +0");
+    const double denormals[4] = {-0x1p-20, -0x1p-20, -0x1p-20, -0x1p-20};
+    ok(signbit(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, minus, zeros, 4, 0)) == 0 &&
+           !signbit(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, denormals, ones, 4, -0x1p-130f)),
+       "gfx90a, hw: what is flushed when read becomes +0");
     /* 16x16x16 adds two groups of eight, so products of different groups are not aligned. */
     double far[16] = {1}, unit[16];
     for (unsigned i = 0; i < 16; i++)
@@ -364,6 +362,9 @@ static void arithmetic(void)
     far[8] = -0x1p-24;
     ok(dot(small, EMU_GFX942, EMU_MATRIX_HW, 16, far, unit, 16, 0) == 1 - 0x1p-24f,
        "gfx942, hw: the second group meets the rounded sum of the first");
+    ok(dot(mi300, EMU_GFX942, EMU_MATRIX_EXACT, 32, (double[]){1, -0x1p-13}, (double[]){1, 0x1p-13},
+           2, 0) == 1,
+       "gfx942, exact: the small product only matters for rounding");
     const double inf[2] = {INFINITY, 1};
     ok(isinf(dot(mi300, EMU_GFX942, EMU_MATRIX_HW, 32, inf, ones, 2, 0)),
        "gfx942, hw: infinity stays infinity");
@@ -513,11 +514,14 @@ static float operand(bool bf16)
 static void compare_level(const struct emu_matrix_level *level, const char *name)
 {
     static float x[2048], y[2048], want[1024], got[1024];
-    struct emu_dot d = {.rule = EMU_RULE_TRUNCATE};
+    static const enum emu_rule rules[3] = {EMU_RULE_CUT, EMU_RULE_CUT_HALVES, EMU_RULE_PAIRS};
+    struct emu_dot d = {.group = 4};
     unsigned bad = 0;
-    for (unsigned round = 0; round < 240; round++) {
+    for (unsigned round = 0; round < 480; round++) {
         unsigned shape = round % 3;
-        d.mode = round & 8 ? EMU_MATRIX_EXACT : EMU_MATRIX_F32;
+        d.mode = round & 32 ? EMU_MATRIX_HW : round & 8 ? EMU_MATRIX_EXACT : EMU_MATRIX_F32;
+        d.rule = rules[round / 64 % 3];
+        d.lowest[0] = d.lowest[1] = round & 16 ? -126 : -14;
         d.m = d.n = shape == 0 ? 32 : shape == 1 ? 16 : 4;
         d.k = shape == 0 ? 8 : shape == 1 ? 16 : 4;
         for (unsigned i = 0; i < d.m * d.k; i++) {

@@ -1,6 +1,6 @@
 /* The map of device memory: allocation, ownership, bounds, views, stale addresses, poison. */
-#include "emu_mem.h"
-#include "tests/tap.h"
+#include "memory_map.h"
+#include "tap.h"
 
 static char why[512];
 

@@ -7,12 +7,21 @@
  * H * (i / (H * M_I) + G * (block / B_I)) lane = j + N * (i / H % M_I + M_I * (block % B_I)) with
  * B_I = ceil(64 / (N * M / H)), M_I = 64 / B_I / N, G = M / (H * M_I).
  *
- * Arithmetic: f32, f64 and integers accumulate in the order of k, each step fused and rounded. On
- * gfx90a f16 and bf16 products are added four at a time, pairwise, and then to the sum, each step
- * rounded to f32. On gfx942 up to eight of them are cut to 24 bits below the largest, toward minus
- * infinity, and added; the sum is cut to 31 bits and the accumulator to 24 below the larger of the
- * two, and their sum is rounded. In f32 mode these, too, accumulate in the order of k. Elsewhere
- * the inputs of the test make every order exact.
+ * Arithmetic: f32, f64 and integers accumulate in the order of k, each step fused and rounded. In
+ * f32 mode f16 and bf16, too, accumulate so. Else, after MMA-Sim 2.1.1:
+ *
+ * gfx90a reads denormals and -0 as +0, adds f16 and bf16 products four at a time (two where a lane
+ * holds two), pairwise, and then to the sum; each step is rounded to f32 and denormal results
+ * become 0 of their sign.
+ *
+ * gfx942 works on whole numbers. The exponents of a group's products, sums of the operands'
+ * exponent fields (denormals have that of the smallest normal number), give the unit: the largest
+ * less 24. Every product loses what is below the unit. Of the unit of their sum, the larger of its
+ * and the accumulator's exponent less 32, and of the accumulator's, less 24, the numbers lose by
+ * rounding down what is below, and so does the total at its own exponent less 31 before it is
+ * rounded. fp8 sums even and odd k by themselves, and an accumulator 26 binades below is not there.
+ *
+ * Elsewhere the inputs of the test make every order exact.
  */
 #include "oracle_matrix.h"
 
@@ -54,61 +63,137 @@ static struct sf rounded(const struct sf_format *f, struct sf v)
     return sf_unpack(f, sf_pack(f, v, &exact));
 }
 
-/* floor(v / 2^unit); v is finite. */
-static sf_i128 units(struct sf v, int unit)
-{
-    int shift = v.exp - unit;
-    sf_u128 lost = 0, n = v.sig;
+/* gfx942: (-1)^.. * n * 2^unit; of a sum, exp is the exponent that the unit came from. */
+struct whole {
+    sf_i128 n;
+    int unit, exp;
+    bool something; /* not the sum of nothing but zeros, which has no exponent */
+};
 
-    if (v.cls == SF_IS_ZERO)
-        return 0;
-    if (shift >= 0) {
-        n <<= shift;
-    } else if (shift > -127) {
-        lost = n & (((sf_u128)1 << -shift) - 1);
-        n >>= -shift;
-    } else {
-        lost = n;
-        n = 0;
+/* An operand or the accumulator, finite; also 0 has an exponent. */
+static struct whole field(const struct sf_format *f, uint64_t bits)
+{
+    uint64_t e = bits >> f->frac_bits & ((1u << f->exp_bits) - 1);
+    uint64_t frac = bits & ((UINT64_C(1) << f->frac_bits) - 1);
+    int bias = (1 << (f->exp_bits - 1)) - !f->fnuz, exp = (int)(e ? e : 1) - bias;
+    sf_i128 n = (sf_i128)(e ? frac | UINT64_C(1) << f->frac_bits : frac);
+
+    if (bits >> (f->exp_bits + f->frac_bits) & 1)
+        n = -n;
+    return (struct whole){n, exp - (int)f->frac_bits, exp, n != 0};
+}
+
+/* In units of 2^unit: what lies below is lost, toward zero or down. */
+static sf_i128 on_grid(struct whole w, int unit, bool down)
+{
+    int shift = w.unit - unit;
+    sf_u128 n = (sf_u128)(w.n < 0 ? -w.n : w.n), kept;
+
+    if (shift >= 0)
+        return w.n * ((sf_i128)1 << shift);
+    kept = shift < -127 ? 0 : n >> -shift;
+    if (w.n >= 0)
+        return (sf_i128)kept;
+    return -(sf_i128)kept - (down && (shift < -127 || kept << -shift != n));
+}
+
+/* Products `first`, first + step, .. below n. */
+static struct whole cut_products(const struct oracle_product *p, const uint64_t *a,
+                                 const uint64_t *b, unsigned first, unsigned step, unsigned n)
+{
+    struct whole product[16], sum = {0, 0, 0, false};
+
+    for (unsigned i = first; i < n; i += step) {
+        struct whole x = field(format(p->a), a[i]), y = field(format(p->b), b[i]);
+
+        product[i] = (struct whole){x.n * y.n, x.unit + y.unit, x.exp + y.exp, true};
+        if (product[i].n == 0)
+            continue;
+        sum.exp = sum.something && sum.exp > product[i].exp ? sum.exp : product[i].exp;
+        sum.something = true;
     }
-    return v.sign ? -(sf_i128)n - (lost != 0) : (sf_i128)n;
+    sum.unit = sum.exp - 24;
+    for (unsigned i = first; i < n; i += step)
+        sum.n += on_grid(product[i], sum.unit, false);
+    return sum;
 }
 
-/* e with 2^e <= |v| < 2^(e+1); far below every other for zero. */
-static int magnitude(struct sf v)
+static struct whole even_and_odd(struct whole x, struct whole y)
 {
-    int e = v.exp;
+    struct whole sum = x.something && (!y.something || x.exp > y.exp) ? x : y;
 
-    if (v.cls == SF_IS_ZERO)
-        return -900;
-    for (sf_u128 n = v.sig; n > 1; n >>= 1)
-        e++;
-    return e;
+    sum.n = on_grid(x, sum.unit, true) + on_grid(y, sum.unit, true);
+    return sum;
 }
 
-static struct sf whole(sf_i128 n, int unit)
+/* Infinite and NaN products, and those of 2^128 and more: their sum with acc, if there are any. */
+static bool special(const struct oracle_product *p, const uint64_t *a, const uint64_t *b,
+                    unsigned n, struct sf *acc)
 {
-    return n == 0 ? sf_zero(false) : sf_scale(sf_from_int((int64_t)n), unit);
-}
-
-/* gfx942: one group of n products onto acc. */
-static struct sf cut_group(const struct oracle_product *p, const uint64_t *a, const uint64_t *b,
-                           unsigned n, struct sf acc)
-{
-    struct sf product[8], sum;
-    sf_i128 s = 0;
-    int top = -900, e;
+    const struct sf limit = sf_scale(sf_from_int(1), 128);
+    bool any = false;
 
     for (unsigned i = 0; i < n; i++) {
-        product[i] = sf_mul(sf_unpack(format(p->a), a[i]), sf_unpack(format(p->b), b[i]));
-        top = magnitude(product[i]) > top ? magnitude(product[i]) : top;
+        struct sf x = sf_mul(sf_unpack(format(p->a), a[i]), sf_unpack(format(p->b), b[i]));
+
+        if (x.cls == SF_IS_ZERO || (x.cls == SF_IS_FINITE && sf_compare(sf_abs(x), limit) < 0))
+            continue;
+        any = true;
+        *acc = sf_add(*acc, x.cls == SF_IS_NAN ? x : sf_inf(x.sign), SF_NEAREST);
     }
-    for (unsigned i = 0; i < n; i++)
-        s += units(product[i], top - 24);
-    sum = whole(s, top - 24);
-    e = magnitude(acc) > top ? magnitude(acc) : top;
-    return rounded(&sf_f32, sf_add(whole(units(sum, e - 31), e - 31),
-                                   whole(units(acc, e - 24), e - 24), SF_NEAREST));
+    return any || acc->cls == SF_IS_INF || acc->cls == SF_IS_NAN;
+}
+
+/* gfx942: one group of n products onto c. */
+static uint64_t cut_group(const struct oracle_product *p, const uint64_t *a, const uint64_t *b,
+                          unsigned n, uint64_t c)
+{
+    bool narrow = oracle_element_bits(p->a) == 8;
+    struct sf acc = sf_unpack(&sf_f32, c);
+    struct whole sum, own = field(&sf_f32, c), total;
+    int length = 0, top;
+
+    if (special(p, a, b, n, &acc))
+        return sf_pack(&sf_f32, acc, &exact);
+    sum = cut_products(p, a, b, 0, narrow ? 2 : 1, n);
+    if (narrow)
+        sum = even_and_odd(sum, cut_products(p, a, b, 1, 2, n));
+    top = sum.something && sum.exp > own.exp ? sum.exp : own.exp;
+    if (narrow && top - own.exp > 25)
+        own.n = 0;
+    total.n = on_grid(sum, top - 32, true) + on_grid(own, top - 24, true) * 256;
+    total.unit = top - 32;
+    for (sf_i128 x = total.n < 0 ? -total.n : total.n; x; x /= 2)
+        length++;
+    top = total.unit + length - 1 > -126 ? total.unit + length - 1 : -126;
+    if (total.n == 0)
+        return 0;
+    acc = sf_from_int((int64_t)on_grid(total, top - 31, true));
+    return sf_pack(&sf_f32, sf_scale(acc, top - 31), &exact);
+}
+
+/* gfx90a: what the matrix core reads, and what it writes. */
+static struct sf read_flushed(const struct sf_format *f, uint64_t bits)
+{
+    struct sf x = sf_unpack(f, bits);
+
+    return x.cls == SF_IS_ZERO || x.denormal ? sf_zero(false) : x;
+}
+
+static struct sf flushed(struct sf x)
+{
+    static const struct sf_env env = {SF_NEAREST, true, false};
+
+    return sf_unpack(&sf_f32, sf_pack(&sf_f32, x, &env));
+}
+
+/* gfx90a: n products, their sum by halves. */
+static struct sf tree(const struct oracle_product *p, const uint64_t *a, const uint64_t *b,
+                      unsigned n)
+{
+    if (n == 1)
+        return flushed(sf_mul(read_flushed(format(p->a), *a), read_flushed(format(p->b), *b)));
+    return flushed(sf_add(tree(p, a, b, n / 2), tree(p, a + n / 2, b + n / 2, n / 2), SF_NEAREST));
 }
 
 /* The sum of products onto c in format f. */
@@ -116,34 +201,22 @@ static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
                           const struct sf_format *f, const uint64_t *a, const uint64_t *b,
                           uint64_t c)
 {
-    struct sf acc = sf_unpack(f, c), s[4];
-    bool grouped = !p->chain && t == T_GFX90A && (p->a == M_F16 || p->a == M_BF16);
-    bool cut = !p->chain && t == T_GFX942 && (p->a == M_F16 || p->a == M_BF16);
-    unsigned kl = p->k / (64 / (p->m * p->blocks)), group = grouped ? kl < 4 ? kl : 4 : 1;
+    unsigned bits = oracle_element_bits(p->a), kl = p->k / (64 / (p->m * p->blocks));
+    unsigned group = bits == 8 ? 16 : bits == 16 ? 8 : 4;
+    bool matrix = !p->chain && (bits == 16 || (t == T_GFX942 && (bits == 8 || p->xf32)));
+    struct sf acc = matrix && t == T_GFX90A ? read_flushed(f, c) : sf_unpack(f, c);
 
-    for (unsigned k = 0; cut && k < p->k; k += 8)
-        acc = cut_group(p, a + k, b + k, p->k - k < 8 ? p->k - k : 8, acc);
-    if (cut)
-        return sf_pack(f, acc, &exact);
-
-    for (unsigned k = 0; k < p->k; k += group) {
-        unsigned n = group;
-
-        if (!grouped) {
-            acc = rounded(f, sf_fma(sf_unpack(format(p->a), a[k]), sf_unpack(format(p->b), b[k]),
-                                    acc, SF_NEAREST));
-            continue;
-        }
-        for (unsigned i = 0; i < 4; i++)
-            s[i] =
-                i < n ? sf_mul(sf_unpack(format(p->a), a[k + i]), sf_unpack(format(p->b), b[k + i]))
-                      : sf_zero(false);
-        s[0] = rounded(f, sf_add(s[0], s[1], SF_NEAREST));
-        s[2] = rounded(f, sf_add(s[2], s[3], SF_NEAREST));
-        if (n > 2)
-            s[0] = rounded(f, sf_add(s[0], s[2], SF_NEAREST));
-        acc = rounded(f, sf_add(acc, s[0], SF_NEAREST));
+    group = t == T_GFX90A ? (kl < 4 ? kl : 4) : p->k < group ? p->k : group;
+    if (matrix && t == T_GFX942) {
+        for (unsigned k = 0; k < p->k; k += group)
+            c = cut_group(p, a + k, b + k, group, c);
+        return c;
     }
+    for (unsigned k = 0; matrix && t == T_GFX90A && k < p->k; k += group)
+        acc = flushed(sf_add(acc, tree(p, a + k, b + k, group), SF_NEAREST));
+    for (unsigned k = 0; !(matrix && t == T_GFX90A) && k < p->k; k++)
+        acc = rounded(f, sf_fma(sf_unpack(format(p->a), a[k]), sf_unpack(format(p->b), b[k]), acc,
+                                SF_NEAREST));
     return sf_pack(f, acc, &exact);
 }
 
@@ -205,6 +278,10 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
 
                     row[k] = item_bits(p->a, a, la, k % kl);
                     column[k] = item_bits(p->b, b, b_lane(blgp, lb), k % kl);
+                    if (p->xf32) { /* ten bits of the fraction take part */
+                        row[k] &= ~UINT64_C(0x1fff);
+                        column[k] &= ~UINT64_C(0x1fff);
+                    }
                     if (p->d == M_F64 && p->blgp & 1)
                         row[k] ^= UINT64_C(1) << 63;
                     if (p->d == M_F64 && p->blgp & 2)

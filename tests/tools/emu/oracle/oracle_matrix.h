@@ -13,6 +13,7 @@ struct oracle_product {
     enum oracle_element a, b, d; /* a and b differ in the fp8 forms only */
     unsigned cbsz, abid, blgp;
     bool a_signed, b_signed; /* integers */
+    bool xf32;
     bool chain;              /* f32 mode: every product is added by itself on every target */
 };
 

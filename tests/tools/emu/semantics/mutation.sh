@@ -20,13 +20,14 @@ mkdir -p "$work/src/tools" "$work/obj"
 cp -R "$srcdir/tools/emu" "$work/src/tools/emu"
 
 cat >"$work/Makefile" <<END
-SRC := \$(wildcard $work/src/tools/emu/*.c)
-OBJ := \$(patsubst $work/src/tools/emu/%.c,$work/obj/%.o,\$(SRC))
+SRC := \$(wildcard $work/src/tools/emu/*/*.c)
+OBJ := \$(patsubst %.c,$work/obj/%.o,\$(notdir \$(SRC)))
+vpath %.c \$(wildcard $work/src/tools/emu/*)
 FLAGS = -std=gnu11 -O0 -w -fPIC -pthread -ffp-contract=off -fno-math-errno -fno-trapping-math -D__HIP_PLATFORM_AMD__ \\
-	-I$work/src/tools/emu -I$srcdir/include -I$srcdir/lib $(echo "${HIP_CPPFLAGS:-}") -fvisibility=hidden
+	\$(addprefix -I,\$(wildcard $work/src/tools/emu/*/)) -I$srcdir/include -I$srcdir/lib/runtime $(echo "${HIP_CPPFLAGS:-}") -fvisibility=hidden
 $work/libhipemu.so: \$(OBJ)
 	$CC -shared -o \$@ \$(OBJ) -lm -lpthread -lzstd -Wl,--version-script=$work/src/tools/emu/hipemu.map
-$work/obj/%.o: $work/src/tools/emu/%.c
+$work/obj/%.o: %.c
 	$CC \$(FLAGS) -MMD -c \$< -o \$@
 -include \$(filter-out %_v3.d %_v4.d,\$(wildcard $work/obj/*.d))
 END
@@ -37,8 +38,8 @@ build() {
 
 # Runs one test, restricted to instructions whose text has a word, on the library in $work.
 try() {
-	program=tests/tools/emu/.libs/test_semantics_$1
-	[ -x "$program" ] || program=tests/tools/emu/test_semantics_$1
+	program=tests/tools/emu/semantics/.libs/test_semantics_$1
+	[ -x "$program" ] || program=tests/tools/emu/semantics/test_semantics_$1
 	AOTHIP_EMU_CPU=base SEMANTICS_ONLY=$2 LD_LIBRARY_PATH=$work "$program" >"$work/out" 2>&1
 }
 
@@ -63,7 +64,7 @@ sound() {
 
 # mutate FILE TEST WORD SED: the test must pass before and fail after the edit.
 mutate() {
-	file=$work/src/tools/emu/$1
+	file=`echo "$work"/src/tools/emu/*/"$1"`
 	cp -p "$file" "$work/saved"
 	if ! sound "$2" "$3"; then
 		cp "$work/out" "$work/log"
@@ -122,51 +123,55 @@ sem_vector.def|vop2|v_cndmask_b32_e|/^V(v_cndmask_b32,/s/S1.u32 : S0.u32/S0.u32 
 sem_vector.def|vop3|v_mad_u32_u24 |/^V(v_mad_u32_u24,/s/+ S2/- S2/
 sem_vector.def|vop1|v_cvt_f32_ubyte2|/^V(v_cvt_f32_ubyte2,/s/, 2))*$/, 1))/
 sem_vector.def|vop2|v_add_co_u32|/^V(v_add_co_u32,/s/D.u32 < S0.u32/D.u32 <= S0.u32/
-emu_exec_math.h|vopc|v_cmp_class_f32|s/zero ? 5 : denormal ? 4 : 3/denormal ? 4 : zero ? 5 : 3/
+lane_math.h|vopc|v_cmp_class_f32|s/zero ? 5 : denormal ? 4 : 3/denormal ? 4 : zero ? 5 : 3/
 sem_scalar.def|scalar|s_addc_u32|/^S(s_addc_u32,/,/SCC = /s/ + SCC//
 sem_scalar.def|scalar|s_bfe_u32|/^S(s_bfe_u32,/,/SCC = /s/0x7f/0x1f/
-emu_exec_flow.c|scalar|s_cbranch_scc0|/^static void branch_scc0/,/^}/s/!w->scc/w->scc/
+flow.c|scalar|s_cbranch_scc0|/^static void branch_scc0/,/^}/s/!w->scc/w->scc/
 # ---- opcodes
 isa_vop.def|vop2|v_sub_f32_e|s/^I(v_sub_f32, v_sub_f32,/I(v_sub_f32, v_subrev_f32,/
 isa_scalar.def|scalar|s_add_u32|s/^I(s_add_u32, s_add_u32,/I(s_add_u32, s_sub_u32,/
 isa_vop3.def|vop3|v_min3_i32|s/^I(v_min3_i32, v_min3_i32,/I(v_min3_i32, v_med3_i32,/
 # ---- EXEC, modifiers, DPP, MODE
-emu_exec_lanes.h|vop2|v_and_b32_e64|s/FOR_LANES d\[l\] = (x\[l\] & mask\[l\]) . (d\[l\] & ~mask\[l\]);/FOR_LANES d[l] = x[l];/
-emu_exec_modify.h|vopc|v_cmp_lt_f32_e64|s/^    m &= pack(t);/    m = pack(t);/
-emu_exec_modify.h|vop2|v_add_f32_e64|s/ && !(w->mode >> 9 & 1) ? factor/ ? factor/
-emu_exec_modify.h|vop2|v_add_u32_sdwa|s/x |= d\[l\] & ~field;/x |= 0;/
-emu_exec_modify.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return false;/
-emu_exec_dpp.c|vop1|row_shr:5|s/return in >= n ? (int)(l - n) : -1;/return (int)(row | ((in - n) \& 15));/
-emu_exec_dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
-emu_exec_cross.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
+lanes.h|vop2|v_and_b32_e64|s/FOR_LANES d\[l\] = (x\[l\] & mask\[l\]) . (d\[l\] & ~mask\[l\]);/FOR_LANES d[l] = x[l];/
+modifiers.h|vopc|v_cmp_lt_f32_e64|s/^    m &= pack(t);/    m = pack(t);/
+modifiers.h|vop2|v_add_f32_e64|s/ && !(w->mode >> 9 & 1) ? factor/ ? factor/
+modifiers.h|vop2|v_add_u32_sdwa|s/x |= d\[l\] & ~field;/x |= 0;/
+modifiers.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return false;/
+dpp.c|vop1|row_shr:5|s/return in >= n ? (int)(l - n) : -1;/return (int)(row | ((in - n) \& 15));/
+dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
+cross_lane.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
 # ---- memory
 sem_memory.def|lds|ds_inc|s/^DS_ATOMIC32(inc, u32, old >= a/DS_ATOMIC32(inc, u32, old > a/
 sem_memory.def|lds|ds_read_u8_d16_hi|/^DS_LOAD(ds_read_u8_d16_hi,/s/HIGH(D(0), U8(0))/U8(0) << 16/
-emu_mem_lds.c|lds|ds_swizzle|s/(offset >> 5 & 31)) ^ (offset >> 10/(offset >> 10 \& 31)) ^ (offset >> 5/
+lds_exchange.c|lds|ds_swizzle|s/(offset >> 5 & 31)) ^ (offset >> 10/(offset >> 10 \& 31)) ^ (offset >> 5/
 sem_memory.def|memory|load_sbyte_d16_hi|/^LOAD(load_sbyte_d16_hi,/s/SEXT8(U8(0))/U8(0)/
-emu_mem_buffer.c|buffer|idxen|s/row \* r->stride + offset/row * r->stride - offset/
-emu_mem_buffer.c|buffer|idxen offset|s/return index < r->records ? bytes : 0;/return bytes;/
-emu_mem_format.c|buffer|format_xyzw|s/raw \/ (double)field_ones(width)/raw \/ (field_ones(width) + 1.0)/
-emu_mem_format.c|buffer|tbuffer_load|s/{11, 11, 10}/{10, 11, 11}/
-emu_mem_format.c|buffer|buffer_load_format_xyzw|s/word >> (3 \* i) & 7/word >> (3 * (3 - i)) \& 7/
-emu_mem_scalar.c|smem|s_scratch|s/UINT64_C(64)/UINT64_C(4)/
-emu_mem_scalar.c|smem|s_atomic_cmpswap|s/old == b ? a : old/old == a ? b : old/
-emu_exec_partition.h|vop1|v_screen_partition|s/0x[0-9a-f]*3/0x0/
+buffers.c|buffer|idxen|s/row \* r->stride + offset/row * r->stride - offset/
+buffers.c|buffer|idxen offset|s/return index < r->records ? bytes : 0;/return bytes;/
+buffers.c|range|s28 offen|s/records - soffset : 0/records : 0/
+buffers.c|range|atomic_add_x2|s/bytes <= 4 || r->whole/bytes <= 4/
+loads_stores.c|buffer|dwordx2|s/insn.offset += 4 \* (int32_t)i/insn.offset += 8 * (int32_t)i/
+scalar_memory.c|range|s_buffer_load|s/(emu_scalar(w, op, 1) + (uint64_t)(int64_t)op->insn->offset)/(uint64_t)(emu_scalar(w, op, 1) + (uint32_t)op->insn->offset)/
+texel_formats.c|buffer|format_xyzw|s/raw \/ (double)field_ones(width)/raw \/ (field_ones(width) + 1.0)/
+texel_formats.c|buffer|tbuffer_load|s/{11, 11, 10}/{10, 11, 11}/
+texel_formats.c|buffer|buffer_load_format_xyzw|s/word >> (3 \* i) & 7/word >> (3 * (3 - i)) \& 7/
+scalar_memory.c|smem|s_scratch|s/UINT64_C(64)/UINT64_C(4)/
+scalar_memory.c|smem|s_atomic_cmpswap|s/old == b ? a : old/old == a ? b : old/
+screen_partition.h|vop1|v_screen_partition|s/0x[0-9a-f]*3/0x0/
 # ---- control flow
-emu_exec_fork.c|flow|s_cbranch_fork|s/__builtin_popcountll(fail) </__builtin_popcountll(fail) <=/
-emu_exec_fork.c|flow|s_subvector|s/w->s\[op->d\[0\]\] = exec\[0\];/w->s[op->d[0]] = exec[1];/
-emu_exec.h|flow|s_setvskip|s/op->insn->enc > EMU_SMEM/op->insn->enc > EMU_DS/
+fork.c|flow|s_cbranch_fork|s/__builtin_popcountll(fail) </__builtin_popcountll(fail) <=/
+fork.c|flow|s_subvector|s/w->s\[op->d\[0\]\] = exec\[0\];/w->s[op->d[0]] = exec[1];/
+program.h|flow|s_setvskip|s/op->insn->enc > EMU_SMEM/op->insn->enc > EMU_DS/
 # ---- what is rare
-emu_mem_atomic.c|lds|ds_append|s/(w->s\[EMU_S_M0\] & 0xffff) + (uint32_t)op->insn->offset;/(w->s[EMU_S_M0] >> 16) + (uint32_t)op->insn->offset;/
-emu_mem_lds.c|rare|buffer_store_lds|s/from.addr\[l\] = base + 4 \* l/from.addr[l] = base + 4/
+atomics.c|lds|ds_append|s/(w->s\[EMU_S_M0\] & 0xffff) + (uint32_t)op->insn->offset;/(w->s[EMU_S_M0] >> 16) + (uint32_t)op->insn->offset;/
+lds_exchange.c|rare|buffer_store_lds|s/from.addr\[l\] = base + 4 \* l/from.addr[l] = base + 4/
 sem_memory.def|rare|csub|s/old < a ? 0 : old - a/old - a/
 sem_vector.def|vop2|v_min_f16_e|s/^V(v_min_f16, 1, 1, 1, 0, VALU, FX,/V(v_min_f16, 1, 1, 1, 0, VALU, F,/
 # ---- matrix layouts
-emu_matrix.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
-emu_matrix_level.h|matrix|smfmac_f32|s/set = op->insn->cbsz ? 0 : /set = /
-emu_matrix_level.h|matrix|smfmac_f32|s/4 \* (e \/ 2) + which/4 * (e \/ 2) + 3 - which/
-emu_matrix.c|matrix|smfmac_i32|s/set \* 16 + 2 \* e/set * 8 + 2 * e/
-emu_matrix.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/
+matrix_ops.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
+product.h|matrix|smfmac_f32|s/set = op->insn->cbsz ? 0 : /set = /
+product.h|matrix|smfmac_f32|s/4 \* (e \/ 2) + which/4 * (e \/ 2) + 3 - which/
+mfma.c|matrix|smfmac_i32|s/set \* 16 + 2 \* e/set * 8 + 2 * e/
+matrix_ops.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/
 END
 echo "1..$count"
 exit $failed

@@ -39,7 +39,7 @@ static void texel_state(const struct sem_case *c, struct oracle_wave *w, const s
         word3 |= (format & 15) << 15 | format >> 4 << 12;
     w->s[24] = (uint32_t)m->address;
     w->s[25] = (uint32_t)(m->address >> 32);
-    w->s[26] = SEM_MEMORY - SOFFSET;
+    w->s[26] = SEM_MEMORY;
     w->s[27] = word3;
     w->s[28] = SOFFSET;
 }
@@ -172,6 +172,8 @@ struct shape {
     unsigned rule; /* gfx11 */
 };
 
+enum { LOAD_ONE, LOAD_TWO, LOAD_FOUR, STORE_THREE, WIDTHS }; /* c->arg[0] */
+
 static void shape_state(const struct sem_case *c, struct oracle_wave *w, const struct sem_memory *m)
 {
     const struct shape *s = c->row;
@@ -180,6 +182,8 @@ static void shape_state(const struct sem_case *c, struct oracle_wave *w, const s
     for (unsigned l = 0; l < 64; l++) {
         uint32_t index = (l * 37 & 63) % (s->add_tid ? 16 : 64), offset = sem_random() % 3 * 4;
 
+        if (c->arg[0] == STORE_THREE)
+            offset = 0; /* lanes do not overlap */
         w->v[0][l] = s->idxen ? index : offset + (s->swizzle ? 0 : (l * 37 & 63) * 12);
         w->v[1][l] = offset;
     }
@@ -187,6 +191,8 @@ static void shape_state(const struct sem_case *c, struct oracle_wave *w, const s
     w->s[25] = (uint32_t)(m->address >> 32) | s->stride << 16 |
                (gfx11 ? s->swizzle << 30 : (s->swizzle ? 1u << 31 : 0));
     w->s[26] = RECORDS * (s->idxen || (gfx11 && s->rule < 2) ? 1 : 12);
+    if (gfx11 && s->rule == 3 && s->swizzle)
+        w->s[26] += SOFFSET;
     w->s[27] = s->index_stride << 21 | (s->add_tid ? 1u << 23 : 0) |
                (gfx11 ? s->rule << 28 | 22u << 12 : 4u << 15 | 7u << 12);
     /* with the thread number, gfx9 takes the data format for high bits of the stride */
@@ -195,6 +201,7 @@ static void shape_state(const struct sem_case *c, struct oracle_wave *w, const s
     w->s[28] = SOFFSET;
 }
 
+/* SOFFSET takes part where bytes are checked, not records: see test_semantics_range.c. */
 static bool in_range(const struct shape *s, bool gfx11, uint64_t index, uint64_t offset,
                      uint64_t records, unsigned bytes)
 {
@@ -205,7 +212,7 @@ static bool in_range(const struct shape *s, bool gfx11, uint64_t index, uint64_t
             return true;
         if (s->idxen && s->stride)
             return index < records;
-        return offset + bytes <= records;
+        return offset + SOFFSET + bytes <= records;
     }
     switch (s->rule) {
     case 0:
@@ -215,7 +222,8 @@ static bool in_range(const struct shape *s, bool gfx11, uint64_t index, uint64_t
     case 2:
         return records != 0;
     default:
-        return s->swizzle && s->stride ? index < records && in_record : offset + bytes <= records;
+        return s->swizzle && s->stride ? index + SOFFSET < records && in_record
+                                       : offset + SOFFSET + bytes <= records;
     }
 }
 
@@ -229,26 +237,58 @@ static uint64_t place(const struct shape *s, bool gfx11, uint64_t index, uint64_
            offset % element;
 }
 
+/* One dword of a lane, wherever its neighbours are. NULL: out of range. */
+static uint8_t *dword_at(const struct shape *s, const struct oracle_wave *w, unsigned l, unsigned i,
+                         struct sem_memory *m)
+{
+    bool gfx11 = oracle_machines[w->target].gfx11;
+    uint64_t first = s->idxen ? w->v[0][l] : 0, index = first, at;
+    uint64_t offset = 4 + 4 * i + (s->offen ? w->v[s->idxen][l] : 0);
+
+    /* gfx950: not in a linear buffer that has an index, ROCm/rocm-systems PR 10928 */
+    if (s->add_tid && (gfx11 || s->swizzle || !s->idxen))
+        index += l;
+    at = place(s, gfx11, index, offset) + SOFFSET;
+    return in_range(s, gfx11, gfx11 ? index : first, offset, w->s[26], 4) && at + 4 <= SEM_WINDOW
+               ? m->window + at
+               : NULL;
+}
+
 static void run_shape(const struct sem_case *c, const struct oracle_wave *before,
                       struct oracle_wave *after, struct sem_memory *m)
 {
-    const struct shape *s = c->row;
-    const struct oracle_machine *machine = &oracle_machines[before->target];
+    static const unsigned dwords[WIDTHS] = {1, 2, 4, 3};
 
     *after = *before;
-    for (unsigned l = 0; l < machine->lanes; l++) {
-        uint64_t index = (s->idxen ? before->v[0][l] : 0) + (s->add_tid ? l : 0);
-        uint64_t offset = 4 + (s->offen ? before->v[s->idxen][l] : 0), at;
+    for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
+        for (unsigned i = 0; before->exec >> l & 1 && i < dwords[c->arg[0]]; i++) {
+            uint8_t *at = dword_at(c->row, before, l, i, m);
 
-        if (!(before->exec >> l & 1))
-            continue;
-        at = place(s, machine->gfx11, index, offset) + SOFFSET;
-        after->v[8][l] =
-            in_range(s, machine->gfx11, index, offset, before->s[26], 4) && at + 4 <= SEM_WINDOW
-                ? (uint32_t)oracle_get(m->window + at, 4)
-                : 0;
-    }
+            if (c->arg[0] != STORE_THREE)
+                after->v[8 + i][l] = at ? (uint32_t)oracle_get(at, 4) : 0;
+            else if (at)
+                oracle_put(at, 4, before->v[4 + i][l]);
+        }
     oracle_wave_strict(after);
+}
+
+static void add_shape(struct sem_list *l, const struct shape *s, unsigned width, bool gfx11)
+{
+    static const char *const names[WIDTHS][2] = {{"load_dword v8", "load_b32 v8"},
+                                                 {"load_dwordx2 v[8:9]", "load_b64 v[8:9]"},
+                                                 {"load_dwordx4 v[8:11]", "load_b128 v[8:11]"},
+                                                 {"store_dwordx3 v[4:6]", "store_b96 v[4:6]"}};
+    const char *address = s->idxen && s->offen ? "v[0:1]" : s->idxen || s->offen ? "v0" : "off";
+    struct sem_case *c = sem_add(l);
+
+    c->group = "index, stride, swizzle";
+    c->row = s;
+    c->arg[0] = width;
+    c->run = run_shape;
+    c->prepare = shape_state;
+    c->memory = true;
+    snprintf(c->text, sizeof c->text, "buffer_%s, %s, s[24:27], s28%s%s offset:4",
+             names[width][gfx11], address, s->idxen ? " idxen" : "", s->offen ? " offen" : "");
 }
 
 static void add_shapes(struct sem_list *l, const struct oracle_machine *m)
@@ -264,20 +304,11 @@ static void add_shapes(struct sem_list *l, const struct oracle_machine *m)
         {16, 3, 1, false, true, true, 1},  {4, 1, 3, true, false, false, 2},
     };
 
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const struct shape *s = &shapes[i];
-        struct sem_case *c = sem_add(l);
-        const char *address = s->idxen && s->offen ? "v[0:1]" : s->idxen || s->offen ? "v0" : "off";
-
-        c->group = "index, stride, swizzle";
-        c->row = s;
-        c->run = run_shape;
-        c->prepare = shape_state;
-        c->memory = true;
-        snprintf(c->text, sizeof c->text, "buffer_load_%s v8, %s, s[24:27], s28%s%s offset:4",
-                 m->gfx11 ? "b32" : "dword", address, s->idxen ? " idxen" : "",
-                 s->offen ? " offen" : "");
-    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (unsigned width = 0; width < WIDTHS; width++)
+            if (width != STORE_THREE ||
+                (shapes[i].idxen && !shapes[i].add_tid && shapes[i].stride == 16))
+                add_shape(l, &shapes[i], width, m->gfx11);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test_semantics_run.h"
-#include "tests/tap.h"
+#include "tap.h"
 
 static char directory[] = "/tmp/aothip-semantics-XXXXXX";
 

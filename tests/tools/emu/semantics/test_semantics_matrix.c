@@ -6,7 +6,8 @@
  * register 256 bytes; D replaces C.
  * Most elements are small whole numbers, so that every order of summation gives the same bits and a
  * wrong layout shows; where the arithmetic is known they also run on random fractions, where the
- * order counts: f32, f16 and bf16 in the modes "hw" and "f32".
+ * order counts, and on numbers of very different size with denormals and zeros of both signs, where
+ * alignment, cuts and flushes do: all floats but f64 in the modes "hw" and "f32".
  * MATRIX_MODE is the mode of this program.
  */
 #include <stdarg.h>
@@ -97,10 +98,13 @@ static const struct row smfmacs[] = {
     {{NULL, "f32_32x32x32_fp8_fp8"}, 32, 32, 32, 1, M_FP8, M_FP8, M_F32},
 };
 
+enum numbers { WHOLE, FRACTIONS, WIDE };
+
 /* What a case needs beyond its row; lives as long as the list. */
 struct plan {
     struct oracle_product p;
-    bool wmma, sparse, fractions, hi;
+    enum numbers numbers;
+    bool wmma, sparse, hi;
     unsigned a_regs, b_regs, d_regs;
 };
 
@@ -109,7 +113,27 @@ static bool f32_mode(void)
     return strcmp(MATRIX_MODE, "f32") == 0;
 }
 
-static uint64_t element(enum oracle_element e, bool fraction)
+/*
+ * Anything that is finite. With exponents of eight bits, sums neither overflow nor leave the reach
+ * of each other: 2^-24 .. 2^23 and now and then a denormal; the accumulator's range is wider.
+ */
+static uint64_t wide(const struct sf_format *f, bool is_c)
+{
+    uint64_t one = (UINT64_C(1) << (f->exp_bits - 1)) - !f->fnuz, r = sem_random(), e;
+    uint64_t frac = sem_random() & ((UINT64_C(1) << f->frac_bits) - 1);
+    unsigned reach = is_c ? 40 : 24;
+
+    e = f->exp_bits < 8       ? (r >> 8) % (2 * one + (f->fnuz ? 0 : 1))
+        : (r >> 32) % 32 == 0 ? 0
+                              : one - reach + (r >> 8) % (2 * reach);
+    if (r % 8 == 0)
+        e = frac = 0;
+    if (f->fnuz && !e && !frac)
+        return 0;
+    return (r >> 48 & 1) << (f->exp_bits + f->frac_bits) | e << f->frac_bits | frac;
+}
+
+static uint64_t element(enum oracle_element e, enum numbers numbers, bool is_c)
 {
     static const struct sf_format *const formats[] = {&sf_f16, &sf_bf16, &sf_f32, &sf_f64, NULL,
                                                       NULL,    &sf_fp8,  &sf_bf8, NULL};
@@ -118,14 +142,16 @@ static uint64_t element(enum oracle_element e, bool fraction)
 
     if (!formats[e])
         return sem_random();
-    if (fraction)
+    if (numbers == WIDE || (numbers == FRACTIONS && formats[e]->fnuz))
+        return wide(formats[e], is_c);
+    if (numbers == FRACTIONS)
         return sem_value(e == M_F16 ? 'H' : e == M_BF16 ? 'G' : 'n', true);
     if (formats[e]->fnuz)
         return sf_pack8(formats[e], sf_from_int(n), false);
     return sf_pack(formats[e], sf_from_int(n), &env);
 }
 
-static void fill(uint8_t *at, unsigned regs, enum oracle_element e, bool fraction)
+static void fill(uint8_t *at, unsigned regs, enum oracle_element e, enum numbers numbers, bool is_c)
 {
     unsigned bits = oracle_element_bits(e);
 
@@ -134,9 +160,9 @@ static void fill(uint8_t *at, unsigned regs, enum oracle_element e, bool fractio
             uint64_t word = 0;
 
             for (unsigned b = 0; b < 64; b += bits)
-                word |=
-                    (element(e, fraction) & (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1))
-                    << b;
+                word |= (element(e, numbers, is_c) &
+                         (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1))
+                        << b;
             memcpy(at + r * 256 + l * 4, &word, 4);
             word >>= 32;
             if (bits == 64)
@@ -172,9 +198,9 @@ static void prepare(const struct sem_case *c, struct oracle_wave *w,
     const struct plan *p = c->row;
     uint8_t *window = ((struct sem_memory *)(uintptr_t)memory)->window;
 
-    fill(window + A_AT, p->a_regs, p->p.a, p->fractions);
-    fill(window + B_AT, p->b_regs, p->p.b, p->fractions);
-    fill(window + C_AT, p->d_regs, p->p.d, p->fractions);
+    fill(window + A_AT, p->a_regs, p->p.a, p->numbers, false);
+    fill(window + B_AT, p->b_regs, p->p.b, p->numbers, false);
+    fill(window + C_AT, p->d_regs, p->p.d, p->numbers, true);
     if (p->sparse)
         fill_index(window + INDEX_AT);
     if (p->wmma) {
@@ -287,7 +313,9 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
     c->row = p;
     c->long_text = out.text;
     snprintf(c->text, sizeof c->text, "%s %c%c%s%s", name, ab, cd, tail,
-             p->fractions ? " fractions" : "");
+             p->numbers == WHOLE       ? ""
+             : p->numbers == FRACTIONS ? " fractions"
+                                       : " wide");
     c->run = run;
     c->prepare = prepare;
     c->memory = c->matrix = c->full_exec = true;
@@ -297,13 +325,13 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
 {
     unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
     struct plan p = {
-        .p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false}};
+        .p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false, false}};
     char name[64], tail[64];
-    bool ordered = r->a == M_F32 || r->a == M_F16 || r->a == M_BF16;
 
     if (!r->name[g942])
         return;
     p.p.chain = f32_mode();
+    p.p.xf32 = strstr(r->name[g942], "xf32") != NULL;
     snprintf(name, sizeof name, "mfma_%s", r->name[g942]);
     p.a_regs = p.b_regs = r->m * r->k * r->blocks * bits / 64 / 32;
     p.d_regs = r->m * r->n * r->blocks / 64 * (r->d == M_F64 ? 2 : 1);
@@ -313,12 +341,11 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
         add(l, &p, name, files & 1 ? 'a' : 'v', files & 2 ? 'a' : 'v', "");
         l->c[l->count - 1].group = r->name[g942];
     }
-    if (ordered && !strstr(name, "xf32")) {
-        p.fractions = true;
+    for (p.numbers = FRACTIONS; p.numbers <= WIDE && r->d == M_F32; p.numbers++) {
         add(l, &p, name, 'v', 'v', "");
         l->c[l->count - 1].group = r->name[g942];
-        p.fractions = false;
     }
+    p.numbers = WHOLE;
     for (unsigned n = 1; n < 4 && r->blocks > 1 && r->d != M_F64; n++) {
         p.p.cbsz = r->blocks == 2 ? 1 : r->blocks == 4 ? 1 + n % 2 : 1 + n;
         p.p.abid = n % (1u << p.p.cbsz);
@@ -343,11 +370,12 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
 /* Every index set, and CBSZ, which makes ABID count for nothing. */
 static void add_smfmac(struct sem_list *l, const struct row *r)
 {
-    struct plan p = {.p = {r->m, r->n, r->k, 1, r->a, r->b, r->d, 0, 0, 0, true, true, f32_mode()},
-                     .sparse = true,
-                     .a_regs = 2,
-                     .b_regs = 4,
-                     .d_regs = r->m * r->n / 64};
+    struct plan p = {
+        .p = {r->m, r->n, r->k, 1, r->a, r->b, r->d, 0, 0, 0, true, true, false, f32_mode()},
+        .sparse = true,
+        .a_regs = 2,
+        .b_regs = 4,
+        .d_regs = r->m * r->n / 64};
     unsigned sets = oracle_element_bits(r->a) == 16 ? 4 : 2;
     char name[64], tail[64];
 
@@ -366,14 +394,15 @@ static void add_smfmac(struct sem_list *l, const struct row *r)
 static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false},
+    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false, false},
                      .wmma = true};
     char name[64], tail[64] = "";
 
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
     p.a_regs = p.b_regs = bits / 2;
     p.d_regs = m->lanes == 32 ? 8 : 4;
-    p.p.chain = p.fractions = f32_mode() && r->d == M_F32;
+    p.p.chain = f32_mode() && r->d == M_F32;
+    p.numbers = p.p.chain ? FRACTIONS : WHOLE;
     for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 ? 1u : 2u); n++) {
         if (bits < 16) {
             p.p.a_signed = n & 1;

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "softfloat.h"
-#include "tests/tap.h"
+#include "tap.h"
 
 static uint64_t seed = 0x5eed50f7;
 

@@ -324,11 +324,11 @@ static const struct plant plants[] = {
     {"gfx942", 64, "partially written register used, row 1",
      "v_mov_b32 v1, 0\nv_cvt_sr_fp8_f32 v1, v0, v0 op_sel:[0,0,1,0]\nv_mov_b32 v2, v1\n"},
     {"gfx942", 64, NULL, "v_mov_b32 v1, 0\nv_cvt_sr_fp8_f32 v1, v0, v0\nv_mov_b32 v2, v1\n"},
-    /* ... the amount of a shift in the last register, which is v31 */
-    {"gfx90a", 64, "the amount of a 64-bit shift is in v31, the last register there is",
-     FOUR "v_mov_b32 v31, 1\nv_lshlrev_b64 v[12:13], v31, v[8:9]\n"},
+    /* ... the amount of a shift in the last register, which is v63: the AGPRs are rows like it */
+    {"gfx90a", 64, "the amount of a 64-bit shift is in v63, the last register there is",
+     FOUR "v_mov_b32 v63, 1\nv_lshlrev_b64 v[12:13], v63, v[8:9]\n"},
     {"gfx90a", 64, NULL, FOUR "v_mov_b32 v23, 1\nv_lshlrev_b64 v[12:13], v23, v[8:9]\n"},
-    {"gfx942", 64, NULL, FOUR "v_mov_b32 v31, 1\nv_lshlrev_b64 v[12:13], v31, v[8:9]\n"},
+    {"gfx942", 64, NULL, FOUR "v_mov_b32 v63, 1\nv_lshlrev_b64 v[12:13], v63, v[8:9]\n"},
     /* ... of gfx11 */
     {"gfx1100", 32, "transcendental result in v1 used: missing s_waitcnt_depctr va_vdst(0)",
      "v_cvt_f32_u32 v2, v0\nv_exp_f32 v1, v2\n" MOVES_5 "v_add_f32 v1, v1, v1\n"},

@@ -1,0 +1,216 @@
+/*
+ * Backward attention, the gradients of K and V:  dK = scale * dS^T Q,  dV = P~^T dO
+ * (stream_walk.h has the rest)
+ *
+ *     Q (seq_q, dim_qk)   K (seq_k, dim_qk)   V (seq_k, dim_v)   dO (seq_q, dim_v)
+ *
+ * A workgroup owns TILE_K keys of one key head and walks over the queries that see them, for one
+ * query head of the group after the other: the sums over a group have a fixed order. A lane's
+ * column is a key; lse and delta of the rows lie in LDS.
+ */
+#define OWNS_KEYS 1
+#define SUMS_ELEMENTS 0
+
+#if KERNEL_DTYPE == 1
+#include "gradient_f32.h"
+#else
+
+#define STREAM_ROWS KERNEL_TILE_Q
+#define OWNED_ROWS KERNEL_TILE_K
+#include "stream_walk.h"
+
+/* The workgroup's keys of the sequence. Uniform. */
+struct job {
+    struct sequence sequence;
+    int kv_head;
+    int first_key, end_key;
+};
+
+DEVICE struct column column_of(const struct job &job)
+{
+    const struct sequence &s = job.sequence;
+    int last = s.seq_k - 1, first = job.first_key + (int)wave_id() * BLOCK;
+    struct row_interval low = visible_rows(s, first < last ? first : last),
+                        high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
+    int index = first + (int)lane_column();
+    struct row_interval visible = visible_rows_below(s, index, s.seq_k);
+    return {index,
+            visible,
+            visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
+            {high.first, low.last},
+            {low.first, high.last}};
+}
+
+#if LIFTS
+static SHARED u32 largest_do;
+
+/* Finds the largest |dO| of the rows in `walk`, of all heads. */
+DEVICE void find_largest(const struct job &job, struct walk walk)
+{
+    const int end = walk.end * STREAM_ROWS;
+    const u32 chunks = KERNEL_DIM / CHUNK, rows = THREADS / chunks * 4;
+    u32 largest = 0;
+    if (thread_id() == 0)
+        largest_do = 0;
+    lds_barrier();
+    struct place p = {job.sequence, 0, job.kv_head};
+#pragma unroll 1
+    for (int left = args_here().problem.group; left > 0; left--) {
+        const struct attn_bwd_args &now = args_here();
+        p.head = (job.kv_head + 1) * now.problem.group - left;
+        const struct rows d_o = do_rows(now, p);
+#pragma unroll 1
+        for (int first = walk.begin * STREAM_ROWS; first < end; first += (int)rows) {
+            u32x4 chunk[4];
+            load_chunks<4>(chunk, view_of(d_o, first, job.sequence.seq_q), d_o,
+                           thread_id() / chunks * 4, thread_id() % chunks * CHUNK);
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                largest = largest_of(largest, chunk[i]);
+        }
+    }
+    __hip_atomic_fetch_max(&largest_do, larger_half(largest), __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_WORKGROUP);
+    lds_barrier();
+}
+
+/* After find_largest(). Uniform. */
+DEVICE struct lift lift_here()
+{
+    return lift_of(uniform(largest_do), args_here().problem);
+}
+#endif
+
+/* What undoes the lift of dK and dV. Uniform. */
+DEVICE float lowered()
+{
+#if LIFTS
+    const struct lift lift = lift_here();
+    return power_of_two(-lift.d_o - lift.p);
+#else
+    return 1;
+#endif
+}
+
+/* Has the stream lift what it carries; `lower`: Q and lse. */
+template <enum lse_form form> DEVICE void lift_stream(struct stream &stream, bool lower)
+{
+#if LIFTS
+    const struct lift lift = lift_here();
+    stream.offset = lower && form == LSE_BASE2 ? -(float)lift.p : 0;
+    stream.factor *= power_of_two(lower ? 0 : lift.d_o);
+    stream.lift = lift_pair_of(lower ? 0 : lift.d_o);
+#else
+    (void)stream;
+    (void)lower;
+#endif
+}
+
+/* Adds what the rows of all heads of the group give. */
+template <enum lse_form form>
+DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y,
+                      const struct column &column, struct walk walk, int slab)
+{
+    const struct sequence &s = job.sequence;
+    const int begin = wait_apart(walk.begin);
+    struct place p = {s, 0, job.kv_head};
+    int left = wait_apart(args_here().problem.group);
+#pragma unroll 1
+    do {
+        const struct attn_bwd_args &now = args_here();
+        p.head = (job.kv_head + 1) * now.problem.group - awaited(left);
+        struct rows q = q_rows(now, p), d_o = do_rows(now, p);
+        struct vector_place vectors = vector_of(now.problem, p);
+        bool lower = carrier() == 0;
+        struct stream stream;
+        stream.mine = lower ? q : d_o;
+        stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
+        stream.vector_pitch = (u32)vectors.step * 4;
+        stream.factor = lower ? lse_unit_of(now.problem, form) : DELTA_FIRST ? -1.0f : 1.0f;
+        lift_stream<form>(stream, lower);
+        walk.begin = awaited(begin);
+        rewind(stream, walk.begin, s.seq_q);
+        walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now.problem, p, form), column, walk,
+                                      slab);
+        left = wait_apart(left - 1);
+    } while (awaited(left) > 0);
+}
+
+/* Whether the delta of some row has made dK NaN, in any wave: see WIDE_LSE. */
+DEVICE bool asks_for_wide(const struct results &r)
+{
+    const float x = r.r[0][0][0];
+    u32 *flags = (u32 *)row_tile[0], any = 0;
+    lds_barrier();
+    flags[wave_id()] = in_any_lane(x != x);
+    lds_barrier();
+#pragma unroll
+    for (int i = 0; i < KERNEL_WAVES; i++)
+        any |= flags[i];
+    return uniform(any) != 0;
+}
+
+DEVICE void compute_dkdv(const struct job &job)
+{
+    const struct sequence &s = job.sequence;
+    struct walk walk = plan_walk(s, job.first_key, job.end_key - 1);
+#if LIFTS
+    find_largest(job, walk);
+#endif
+    struct column column = column_of(job);
+#if LIFTS
+    column.raise = (float)lift_here().p;
+#endif
+    struct place p = {s, 0, job.kv_head};
+    struct owned y;
+    y.first = job.first_key + (int)wave_id() * BLOCK;
+    y.end = job.end_key;
+    if (KERNEL_DIM <= SLAB) {
+        load_owned(y, p, 0, 0);
+        load_owned(y, p, 1, 0);
+    }
+
+    const int begin = wait_apart(walk.begin);
+    int slab = wait_apart(0);
+#pragma unroll 1
+    do {
+        struct results r = {};
+        walk.begin = awaited(begin);
+        if (walk.begin < walk.end) {
+            add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
+            if (LSE_USUAL == LSE_BASE2 && asks_for_wide(r)) {
+                r = {};
+                add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
+            }
+        }
+        const struct attn_bwd_args &now = args_here();
+        struct rows dk = dk_rows(now, p), dv = dv_rows(now, p);
+        if (now.dk)
+            store_result(r.r[0], now.problem.scale * lowered(), dk, view_of(dk, y.first, y.end),
+                         awaited(slab));
+        if (now.dv)
+            store_result(r.r[1], lowered(), dv, view_of(dv, y.first, y.end), awaited(slab));
+        slab = wait_apart(slab + 1);
+    } while (awaited(slab) < slabs_of(args_here().problem));
+}
+
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+KERNEL_SYMBOL(struct attn_bwd_args args)
+{
+    const struct attn_problem &a = args.problem;
+    u32 entry =
+        __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
+    u32 x = __builtin_amdgcn_workgroup_id_x();
+
+    if (entry >= (u32)a.batch)
+        return;
+    const struct deal deal = deal_keys(&a, x);
+    struct job job = {promised_sequence(a, (int)entry), (int)deal.kv_head,
+                      (int)deal.tile * KERNEL_TILE_K, 0};
+    int left = job.sequence.seq_k - job.first_key;
+    job.end_key = job.first_key + (left < KERNEL_TILE_K ? left : KERNEL_TILE_K);
+    if (left > 0)
+        compute_dkdv(job);
+}
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Which part of a launch a workgroup has: the order of the workgroups along x, compiled into the
+ * kernels (HIP) and into its test (C11).
+ *
+ * gfx942 has eight XCDs, each with a level-2 cache of its own, to which the workgroups of a launch
+ * are dealt in turn: number i goes to XCD i % 8 (AMD's Composable Kernel remaps its tiles for that
+ * reason, and IREE's guide to these GPUs says the same). The query heads of a key head, which read
+ * the same keys, are therefore numbered such that they meet in as few XCDs as may be, while those
+ * of one tile of queries are spread evenly: with a causal mask it is the tiles that differ in work.
+ *
+ *     All but heads_k % 8 of the key heads are on one XCD each, number head % 8 of the order,
+ *     whatever the tile: the tile's heads_q workgroups are taken eight at a time.
+ *     The others, that is all where there are fewer than eight, follow with the key head as the
+ *     fastest index, and so are on 8 / gcd(heads_k, 8) XCDs.
+ *
+ * In the order of the heads, 64 query heads of 8 key heads, or 28 of 4, would have every key head
+ * on all XCDs. Workgroups of attn_split that read the same keys, but other rows, meet likewise.
+ * Other GPUs have one level-2 cache, and the heads in their order.
+ */
+#ifndef AOTHIP_DEAL_H
+#define AOTHIP_DEAL_H
+
+#include "kernarg.h"
+
+#ifdef __HIP__
+#define DEALT static __attribute__((device)) inline __attribute__((always_inline))
+#define DEAL_UNIFORM(x) __builtin_amdgcn_readfirstlane(x)
+#else
+#define DEALT static inline
+#define DEAL_UNIFORM(x) (x)
+#endif
+
+#if defined(__gfx942__) || !defined(__HIP__)
+#define DEAL_TO_XCDS 1
+#else
+#define DEAL_TO_XCDS 0
+#endif
+
+enum { DEAL_XCDS = 8 };
+
+/* One of those that share keys, and of which ones. */
+struct deal_member {
+    kernarg_u32 unit, member;
+};
+
+/* Workgroup x, number `at` of units * members that begin anywhere. */
+DEALT struct deal_member deal_member(kernarg_u32 x, kernarg_u32 at, kernarg_u32 units,
+                                     kernarg_u32 members)
+{
+    const kernarg_u32 whole = units / DEAL_XCDS * DEAL_XCDS, end = whole * members;
+    const int early = at < end;
+    const kernarg_u32 number = early ? at / DEAL_XCDS : at - end;
+    const kernarg_u32 width = early ? members : units - whole;
+    const kernarg_u32 row = DEAL_UNIFORM(number / width), rest = number - row * width;
+    struct deal_member to;
+    to.unit = early ? row * DEAL_XCDS + x % DEAL_XCDS : whole + rest;
+    to.member = early ? rest : row;
+    return to;
+}
+
+/* What a workgroup has: a tile, counted in the order in which they start, and heads. */
+struct deal {
+    kernarg_u32 tile, kv_head;
+    kernarg_u32 part; /* the query head, or the number of the split */
+};
+
+/* attn_fwd, attn_bwd_dq */
+DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x)
+{
+    const kernarg_u32 heads_q = (kernarg_u32)a->heads_q, group = (kernarg_u32)a->group;
+    struct deal to;
+    to.tile = DEAL_UNIFORM(x / heads_q);
+    to.part = x - to.tile * heads_q;
+#if DEAL_TO_XCDS
+    const struct deal_member head = deal_member(x, to.part, (kernarg_u32)a->heads_k, group);
+    to.kv_head = head.unit;
+    to.part = head.unit * group + head.member;
+#else
+    to.kv_head = DEAL_UNIFORM(to.part / group);
+#endif
+    return to;
+}
+
+/* attn_bwd_dkdv: the same for groups of one. */
+DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x)
+{
+    const kernarg_u32 heads_k = (kernarg_u32)a->heads_k;
+    struct deal to;
+    to.tile = DEAL_UNIFORM(x / heads_k);
+    to.kv_head = x - to.tile * heads_k;
+    to.part = 0;
+#if DEAL_TO_XCDS
+    const kernarg_u32 first = to.kv_head / DEAL_XCDS * DEAL_XCDS;
+    if (first + DEAL_XCDS <= heads_k)
+        to.kv_head = first + x % DEAL_XCDS;
+#endif
+    return to;
+}
+
+/* attn_split, whose keys are those of a key head and a split. */
+DEALT struct deal deal_splits(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 tiles,
+                              kernarg_u32 splits)
+{
+    const kernarg_u32 heads_k = (kernarg_u32)a->heads_k;
+    struct deal to;
+#if DEAL_TO_XCDS
+    const struct deal_member tile = deal_member(x, x, heads_k * splits, tiles);
+    to.tile = tile.member;
+    to.kv_head = DEAL_UNIFORM(tile.unit / splits);
+    to.part = tile.unit - to.kv_head * splits;
+#else
+    const kernarg_u32 heads = DEAL_UNIFORM(x / splits);
+    to.tile = DEAL_UNIFORM(heads / heads_k);
+    to.kv_head = heads - to.tile * heads_k;
+    to.part = x - heads * splits;
+    (void)tiles;
+#endif
+    return to;
+}
+
+#endif

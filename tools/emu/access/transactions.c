@@ -1,0 +1,86 @@
+/* Counts memory transactions and LDS bank conflicts from the real lane addresses. */
+#include "access.h"
+
+enum {
+    LINE = 64, /* bytes of one memory transaction */
+    BANKS = 32,
+    BANK_BYTES = 4,
+};
+
+void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
+                      enum emu_access access)
+{
+    struct emu_counters *c = w->group->counters;
+    uint64_t seen[128];
+    unsigned n = 0, lanes = (unsigned)__builtin_popcountll(a->mask);
+    if (access != EMU_WRITE)
+        c->bytes_loaded += (uint64_t)lanes * bytes;
+    if (access != EMU_READ)
+        c->bytes_stored += (uint64_t)lanes * bytes;
+    /* Distinct lines, up to two per lane; neighbours usually share one, so search backwards. */
+    EMU_EACH_LANE(l, a->mask)
+    for (uint64_t line = a->addr[l] / LINE; line <= (a->addr[l] + bytes - 1) / LINE; line++) {
+        unsigned i = n;
+        while (i > 0 && seen[i - 1] != line)
+            i--;
+        if (i == 0 && n < sizeof seen / sizeof *seen)
+            seen[n++] = line;
+    }
+    c->vmem_transactions += n;
+}
+
+/*
+ * The lanes that an LDS access serves in its pass number p: 32 of a dword, 16 of two, 8 of more.
+ * They are consecutive, but loads of 16 bytes take two quads of lanes from the two halves of 32
+ * lanes: {0-3, 20-23}, {4-7, 16-19}, {8-11, 28-31}, {12-15, 24-27}, and the same + 32.
+ *
+ * gfx942: measured, and in the documentation of Composable Kernel (lds_bank_conflicts: stores of 16
+ * bytes eight consecutive lanes, loads as above); 8 bytes, 16 consecutive lanes. gfx90a: taken to
+ * be the same, for want of a measurement. gfx11: nothing is published; consecutive lanes in all
+ * cases. 12 bytes: as 16.
+ */
+static uint64_t lanes_of_pass(enum emu_family family, unsigned dwords, enum emu_access access,
+                              unsigned p)
+{
+    const unsigned lanes = dwords > 2 ? 8 : BANKS / dwords, half = p / 4 * 32, quad = p % 4;
+
+    if (lanes > 8 || access != EMU_READ || family >= EMU_GFX11)
+        return ((UINT64_C(1) << lanes) - 1) << (lanes * p);
+    return (UINT64_C(15) << (4 * quad) | UINT64_C(15) << (4 * (quad ^ 5))) << half;
+}
+
+/* A pass takes as many cycles as its busiest bank has distinct dwords; those beyond the first are
+ * conflicts. */
+static unsigned cycles_of_pass(const struct emu_where *a, uint64_t lanes, unsigned dwords)
+{
+    uint32_t word[BANKS][BANKS];
+    uint8_t depth[BANKS] = {0}, worst = 0;
+
+    EMU_EACH_LANE(l, lanes)
+    for (unsigned i = 0; i < dwords; i++) {
+        uint32_t at = (uint32_t)(a->addr[l] / BANK_BYTES) + i;
+        unsigned bank = at % BANKS, k = 0;
+        while (k < depth[bank] && word[bank][k] != at)
+            k++;
+        if (k == depth[bank] && k < BANKS)
+            word[bank][depth[bank]++] = at;
+        worst = depth[bank] > worst ? depth[bank] : worst;
+    }
+    return worst;
+}
+
+void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
+                   enum emu_access access)
+{
+    struct emu_counters *c = w->group->counters;
+    const unsigned dwords = (bytes + BANK_BYTES - 1) / BANK_BYTES;
+    const unsigned lanes = dwords > 2 ? 8 : BANKS / dwords;
+
+    c->lds_bytes += (uint64_t)__builtin_popcountll(a->mask) * bytes;
+    for (unsigned p = 0; p < w->lanes / lanes; p++) {
+        uint64_t served = lanes_of_pass(w->group->kernel->family, dwords, access, p);
+        unsigned cycles = cycles_of_pass(a, a->mask & served, dwords);
+
+        c->lds_conflict_cycles += cycles > 1 ? cycles - 1 : 0;
+    }
+}
