@@ -182,9 +182,9 @@ struct aothip_seqs {
  *
  * Sums and scores are F32: as long as q . k and each step's s stay within its range, the result is
  * finite, however large they are. NaN or infinity in q, k, v or bias reaches those rows of o and
- * lse alone that see it: not those from which it is masked, by mask, keep or a bias of -infinity;
- * in v, only its channel of o. A row that sees NaN becomes NaN; what a row that sees an infinity
- * becomes is not defined.
+ * lse alone that see it: not those from which mask or keep hides it, nor, if it is in v, a bias of
+ * -infinity; in v, only its channel of o. A row that sees NaN becomes NaN; what a row becomes that
+ * sees an infinity is not defined, nor one in which NaN or infinity of q or k meets such a bias.
  */
 struct aothip_attn_fwd_params {
     size_t struct_size;
