@@ -241,7 +241,10 @@ tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
-EXTRA_DIST += tests/lib/python/test_aothip.py tests/lib/python/test_torch.py \
+EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/test_aothip.py \
+	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
+	tests/lib/python/test_torch_operators.py \
 	lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
+	lib/python/aothip/_torch.py \
 	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

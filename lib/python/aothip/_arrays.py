@@ -19,15 +19,32 @@ except ImportError:  # torch does without it
 _DTYPES = {"float32": _lib.F32, "float16": _lib.F16, "bfloat16": _lib.BF16, "bool": _lib.BOOL}
 
 
-def side_of(*arrays):
-    """The side that all of these (None is allowed) live on. Errors: TypeError."""
+def library_of(*arrays):
+    """Whose all of these (None is allowed) are: "numpy" or "torch". Errors: TypeError."""
     given = [x for x in arrays if x is not None]
     if numpy and all(isinstance(x, numpy.ndarray) for x in given):
-        return NumpySide()
+        return "numpy"
     if all(hasattr(x, "data_ptr") for x in given):
-        return TorchHostSide(given[0]) if given[0].device.type == "cpu" else TorchSide(given[0])
+        return "torch"
     raise TypeError("aothip: arguments must be all NumPy arrays or all torch tensors, not " +
                     ", ".join(sorted({type(x).__name__ for x in given})))
+
+
+def side_of(*arrays):
+    """The side that all of these (None is allowed) live on. Errors: TypeError."""
+    if library_of(*arrays) == "numpy":
+        return NumpySide()
+    first = next(x for x in arrays if x is not None)
+    return TorchHostSide(first) if first.device.type == "cpu" else TorchSide(first)
+
+
+def int32_like(first, x):
+    """x as an array of int32, of the library and on the device of `first`."""
+    if library_of(first) == "numpy":
+        return numpy.asarray(x, numpy.int32)
+    import torch
+
+    return torch.as_tensor(x, dtype=torch.int32, device=first.device)
 
 
 def _dtype(name, what):
@@ -138,11 +155,12 @@ class _HostSide:
         self.memory.append(_hip.allocate(size))
         return self.memory[-1]
 
-    def _upload(self, packed, to, written):
+    def _upload(self, packed, to, what, written):
         host, size = self._memory(packed)
         address = self.scratch(size)
         _hip.copy(address, host, size, _TO_DEVICE)
         if written:
+            self._check_writable(to, what)
             self.results.append((address, packed, to))
         return address
 
@@ -152,13 +170,14 @@ class _HostSide:
         dtype = _dtype(self._name(x, what), what)
         packed = self._pack(x)
         shape = tuple(packed.shape)
-        return _fill(self._upload(packed, x, written), shape, _dense_strides(shape), dtype, axes)
+        address = self._upload(packed, x, what, written)
+        return _fill(address, shape, _dense_strides(shape), dtype, axes)
 
     def vector(self, x, dtype, what, written=False):
-        """Address of x as a packed array of `dtype` ("float32", "int32")."""
+        """Address of x as a packed array of `dtype` ("float32", "int32", "int64")."""
         if x is None:
             return None
-        return self._upload(self._pack(self.like(x, dtype)), x, written)
+        return self._upload(self._pack(self.like(x, dtype)), x, what, written)
 
 
 class NumpySide(_HostSide):
@@ -179,15 +198,21 @@ class NumpySide(_HostSide):
     def _assign(self, to, packed):
         to[...] = packed
 
+    def _check_writable(self, to, what):
+        if not to.flags.writeable:
+            raise ValueError(f"aothip: {what} is written, but this array is read-only")
+
     def zeros(self, shape, like, dtype=None):
         return numpy.zeros(shape, dtype or like.dtype)
+
+    def empty(self, shape, like, dtype=None):
+        return numpy.empty(shape, dtype or like.dtype)
 
     def like(self, x, dtype):
         return numpy.asarray(x, dtype)
 
     def random(self):
-        words = numpy.random.randint(0, 2**31, 2)  # numpy.random.seed() decides
-        return int(words[0]) << 31 | int(words[1]), 0
+        return numpy.random.randint(0, 2**63, 2, numpy.int64)  # numpy.random.seed() decides
 
 
 class _Torch:
@@ -211,12 +236,16 @@ class _Torch:
         kind = getattr(self.torch, dtype) if dtype else like.dtype
         return self.torch.zeros(shape, dtype=kind, device=self.device)
 
+    def empty(self, shape, like, dtype=None):
+        kind = getattr(self.torch, dtype) if dtype else like.dtype
+        return self.torch.empty(shape, dtype=kind, device=self.device)
+
     def like(self, x, dtype):
         return self.torch.as_tensor(x, device=self.device).to(getattr(self.torch, dtype))
 
     def random(self):
-        words = self.torch.randint(0, 2**31, (2,))  # torch.manual_seed() decides
-        return int(words[0]) << 31 | int(words[1]), 0
+        # torch.manual_seed() decides. On their device, so that a captured graph draws each time.
+        return self.torch.randint(0, 2**63 - 1, (2,), device=self.device)
 
 
 class TorchHostSide(_Torch, _HostSide):
@@ -228,6 +257,9 @@ class TorchHostSide(_Torch, _HostSide):
 
     def _assign(self, to, packed):
         to.detach().copy_(packed)
+
+    def _check_writable(self, to, what):
+        pass
 
 
 class TorchSide(_Torch):

@@ -1,33 +1,86 @@
-"""Problems as differentiable torch functions. Imported only when a tensor asks for gradients."""
+"""Problems as differentiable torch functions. Imported only for torch tensors."""
 
 import dataclasses
 
 import torch
 from torch.autograd.function import once_differentiable
 
-INPUTS = ("q", "k", "v", "bias", "sinks", "alibi_slopes")
+DIFFERENTIABLE = ("q", "k", "v", "bias", "sinks", "alibi_slopes")
+_MOST_CHANNELS = 512
+
+
+def _widened(x, channels):
+    """x with more channels, of zeros: as many as keep its rows aligned."""
+    more = -(-channels // 8) * 8
+    return torch.cat([x, x.new_zeros((*x.shape[:-1], more))], -1)
+
+
+def _with_lse_gradient(problem, d_o, o, d_lse):
+    """
+    The problem, d_o and o for which backward() gives the gradients of sum(o * d_o) + sum(lse *
+    d_lse). Of o it uses rowsum(o * d_o) alone, from which d_lse is to be subtracted, and of v the
+    products with d_o: so channels of v that are 0, of o that hold -d_lse, and of d_o that are 1,
+    are all it takes. Here they are 2, the second for what rounding takes from the first.
+    """
+    width = o.shape[-1]
+    if width + 8 > _MOST_CHANNELS:
+        raise NotImplementedError("aothip: lse carries gradients for values of at most "
+                                  f"{_MOST_CHANNELS - 8} channels, these have {width}")
+    d_lse = d_lse.float()
+    if problem.order != "bhsd":  # (..., heads, rows) as in o: (..., rows, heads)
+        d_lse = d_lse.transpose(-1, -2)
+    d_lse = torch.nan_to_num(d_lse, posinf=0.0, neginf=0.0)
+    # The factor keeps both sides of the product within the range of f16.
+    largest = torch.stack([x.abs().amax().float() if x.numel() else x.new_zeros(()).float()
+                           for x in (d_o, d_lse)]).amax()
+    kind = torch.finfo(d_o.dtype)
+    unit = largest.clamp(kind.tiny, kind.max).to(d_o.dtype)
+    rest = -d_lse / unit.float()
+    o, d_o = _widened(o, 2), _widened(d_o, 2)
+    o[..., width] = rest.to(o.dtype)
+    o[..., width + 1] = (rest - o[..., width].float()).to(o.dtype)
+    d_o[..., width:width + 2] = unit
+    return dataclasses.replace(problem, v=_widened(problem.v, 2)), d_o, o
+
+
+def gradients(problem, d_o, d_lse, o, lse, wanted):
+    """{"dq": ...} of what `wanted` names; d_o or d_lse may be None."""
+    if d_o is None:
+        d_o = torch.zeros_like(o)
+    width = o.shape[-1]
+    if d_lse is not None:
+        problem, d_o, o = _with_lse_gradient(problem, d_o, o, d_lse)
+    found = problem.backward(d_o, o, lse, wanted)
+    found["dv"] = found["dv"][..., :width]
+    return found
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, problem, with_probs, *inputs):
         detached = {name: x.detach() if isinstance(x, torch.Tensor) else x
-                    for name, x in zip(INPUTS, inputs)}
+                    for name, x in zip(DIFFERENTIABLE, inputs)}
         ctx.problem = dataclasses.replace(problem, **detached)
         results = ctx.problem.forward(with_probs)
         # Saved inputs are checked: changing one in place before backward() is an error.
         ctx.save_for_backward(*(x for x in inputs if isinstance(x, torch.Tensor)), *results[:2])
-        ctx.mark_non_differentiable(*results[1:])
+        ctx.mark_non_differentiable(*results[2:])
+        ctx.set_materialize_grads(False)
         return results
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, d_o, *_):
+    def backward(ctx, d_o, d_lse, *_):
         o, lse = ctx.saved_tensors[-2:]
-        wanted = [name for name, needed in zip(INPUTS, ctx.needs_input_grad[2:]) if needed]
-        d = ctx.problem.backward(d_o, o, lse, wanted)
-        return (None, None) + tuple(d["d" + name] if name in wanted else None for name in INPUTS)
+        wanted = [name for name, needed in zip(DIFFERENTIABLE, ctx.needs_input_grad[2:]) if needed]
+        d = gradients(ctx.problem, d_o, d_lse, o, lse, wanted)
+        return (None, None) + tuple(d["d" + name] if name in wanted else None
+                                    for name in DIFFERENTIABLE)
 
 
 def run_with_gradients(problem, with_probs):
-    return _Attention.apply(problem, with_probs, *(getattr(problem, name) for name in INPUTS))
+    """problem.forward(), recorded for backward() if a tensor asks for gradients."""
+    inputs = [getattr(problem, name) for name in DIFFERENTIABLE]
+    if not any(getattr(x, "requires_grad", False) for x in inputs):
+        return problem.forward(with_probs)
+    return _Attention.apply(problem, with_probs, *inputs)

@@ -32,21 +32,28 @@ def _window(params, causal, window, top_left):
     params.window_right = right if right >= 0 else _lib.WINDOW_UNBOUNDED
 
 
-def _shape(x):
+def shape_of(x):
     """The shape of an array, or of what an array can be made of."""
     if hasattr(x, "shape"):
         return tuple(x.shape)
-    return (len(x),) + (_shape(x[0]) if len(x) else ()) if isinstance(x, (list, tuple)) else ()
+    return (len(x),) + (shape_of(x[0]) if len(x) else ()) if isinstance(x, (list, tuple)) else ()
 
 
 def _check_shape(name, x, *allowed):
     """The library gets an address only: what is too short would be read beyond its end."""
-    if x is not None and _shape(x) not in allowed:
-        raise ValueError(f"aothip: {name} has shape {_shape(x)}, not " +
+    if x is not None and shape_of(x) not in allowed:
+        raise ValueError(f"aothip: {name} has shape {shape_of(x)}, not " +
                          " or ".join(str(shape) for shape in allowed))
 
 
-def _check_number(name, x, kind):
+def _check_dims(name, x, dims):
+    if not hasattr(x, "ndim"):
+        raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+    if x.ndim != dims:
+        raise ValueError(f"aothip: {name} has {x.ndim} dimensions instead of {dims}")
+
+
+def check_number(name, x, kind):
     try:
         return kind(x)
     except (TypeError, ValueError):
@@ -58,12 +65,16 @@ class Problem:
     """
     q, k, v         arrays in axis order `order`; k and v may have fewer heads (GQA)
     scale           None: 1 / sqrt(head dim)
-    causal, window  as in flash-attention; aligned at the bottom right, or top left if top_left
+    causal, window  as in flash-attention; aligned at the bottom right, or top left if top_left;
+                    -1 or None: unbounded
     softcap, alibi_slopes ((heads) or (batch, heads) float32), sinks ((heads) float32)
     bias            float (batch, heads, seq_q, seq_k), any of them 1, added to the scaled scores
     keep            bool of the same shape, True where a key takes part
-    dropout_p, seed (seed, offset), None: drawn from NumPy's or torch's generator
+    dropout_p, seed (seed, offset): two integers, or an array of two int64, which is read on the
+                    device; None: drawn from NumPy's or torch's generator
     cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_k   order "shd" only
+    leftpad_k       int32 (batch), order "shd" only: how many rows of each sequence of k and v,
+                    seqused_k included, come before its first
     lengths, starts int32 (batch): rows that count of k and v, and from which row on
     block_table     int32 (batch, pages of a sequence): k and v are (pages, page rows, heads, dim)
     batch_index     int32 (batch): which batch entry of k and v
@@ -73,6 +84,9 @@ class Problem:
 
     Errors: TypeError and ValueError, of arguments that do not fit each other; ArgumentError (a
     ValueError) and UnsupportedError of aothip.h.
+
+    Calling a problem gives (o, lse), and for torch tensors both carry gradients to q, k, v, bias,
+    sinks and alibi_slopes.
     """
 
     q: object
@@ -95,6 +109,7 @@ class Problem:
     max_seqlen_q: int = 0
     max_seqlen_k: int = 0
     seqused_k: object = None
+    leftpad_k: object = None
     lengths: object = None
     starts: object = None
     block_table: object = None
@@ -105,41 +120,55 @@ class Problem:
     splits: int = 0
 
     def __post_init__(self):
+        if self.order not in _AXES:
+            raise ValueError(f"aothip: order is {self.order!r}, not one of " + ", ".join(_AXES))
         dims = len(self.order)
         cache_dims = 4 if self.block_table is not None else dims
         wanted = {"q": dims, "k": cache_dims, "v": cache_dims}
-        if self.k_new is not None:
-            wanted.update(k_new=dims, v_new=dims)
+        if self.k_new is not None or self.v_new is not None:
+            wanted.update(k_new=4, v_new=4)
+        wanted.update({name: 4 for name in ("bias", "keep") if getattr(self, name) is not None})
         for name, n in wanted.items():
-            x = getattr(self, name)
-            if not hasattr(x, "ndim"):
-                raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
-            if x.ndim != n:
-                raise ValueError(f"aothip: {name} has {x.ndim} dimensions instead of {n}")
+            _check_dims(name, getattr(self, name), n)
         side = side_of(self.q, self.k, self.v)
-        self._check_numbers()
+        self.check_numbers()
         self._check_arrays()
-        if self.dropout_p > 0 and self.seed is None:
-            self.seed = side.random()
+        if self.rotary is not None:
+            self._check_rotary()
+        if self.dropout_p > 0:
+            self._check_seed(side)
 
-    def _check_numbers(self):
+    def check_numbers(self):
         if self.scale is None:
             self.scale = float(max(self.q.shape[-1], 1)) ** -0.5
+        self.softcap = 0.0 if self.softcap is None else self.softcap
         for name, kind in (("scale", float), ("softcap", float), ("dropout_p", float),
                            ("max_seqlen_q", int), ("max_seqlen_k", int), ("splits", int)):
-            setattr(self, name, _check_number(name, getattr(self, name), kind))
-        if not isinstance(self.window, (tuple, list)) or len(self.window) != 2:
-            raise TypeError(f"aothip: window is {self.window!r}, not (left, right)")
-        self.window = tuple(_check_number("window", n, int) for n in self.window)
+            setattr(self, name, check_number(name, getattr(self, name), kind))
+        window = (-1, -1) if self.window is None else self.window
+        if not isinstance(window, (tuple, list)) or len(window) != 2:
+            raise TypeError(f"aothip: window is {window!r}, not (left, right)")
+        self.window = tuple(-1 if n is None else check_number("window", n, int) for n in window)
+
+    def _check_seed(self, side):
+        if self.seed is None:
+            self.seed = side.random()
+        if isinstance(self.seed, tuple):
+            if len(self.seed) != 2:
+                raise ValueError(f"aothip: seed has {len(self.seed)} numbers, not (seed, offset)")
+            self.seed = tuple(check_number("seed", n, int) for n in self.seed)
+        else:
+            _check_shape("seed", self.seed, (2,))
 
     def _check_arrays(self):
         heads, batch = self.q.shape[2 if self.order == "bshd" else 1], self.q.shape[0]
         if self.order == "shd":
             if self.cu_seqlens_q is None or self.cu_seqlens_k is None:
                 raise ValueError("aothip: cu_seqlens_q and cu_seqlens_k must be given")
-            batch = max(len(self.cu_seqlens_q) - 1, 0)
+            batch = max((shape_of(self.cu_seqlens_q) or (0,))[0] - 1, 0)
             _check_shape("cu_seqlens_q", self.cu_seqlens_q, (batch + 1,))
             _check_shape("cu_seqlens_k", self.cu_seqlens_k, (batch + 1,))
+            _check_shape("leftpad_k", self.leftpad_k, (batch,))
         _check_shape("alibi_slopes", self.alibi_slopes, (heads,), (batch, heads))
         _check_shape("sinks", self.sinks, (heads,))
         _check_shape("seqused_k", self.seqused_k, (batch,))
@@ -147,21 +176,26 @@ class Problem:
         _check_shape("starts (cache_leftpad)", self.starts, (batch,))
         _check_shape("batch_index (cache_batch_idx)", self.batch_index, (batch,))
         if self.block_table is not None:
-            _check_shape("block_table", self.block_table, (batch, _shape(self.block_table)[-1]))
-            if self.starts is not None:
-                raise ValueError("aothip: starts (cache_leftpad) does not go with block_table")
-        if self.rotary is not None:
-            cos, sin, _ = self.rotary
-            if len(cos.shape) != 2:
-                raise ValueError(f"aothip: rotary_cos has {len(cos.shape)} dimensions instead of 2")
-            _check_shape("rotary_sin", sin, tuple(cos.shape))
-            for name, x in (("rotary_cos", cos), ("rotary_sin", sin)):
-                if x.dtype != self.q.dtype:
-                    raise TypeError(f"aothip: {name} has type {x.dtype}, but q {self.q.dtype}")
+            _check_shape("block_table", self.block_table,
+                         (batch, (shape_of(self.block_table) or (0,))[-1]))
+            for name in ("starts", "leftpad_k"):
+                if getattr(self, name) is not None:
+                    name = name.replace("starts", "starts (cache_leftpad)")
+                    raise ValueError(f"aothip: {name} does not go with block_table")
+
+    def _check_rotary(self):
+        if not isinstance(self.rotary, tuple) or len(self.rotary) != 3:
+            raise TypeError("aothip: rotary must be (cos, sin, interleaved)")
+        cos, sin, _ = self.rotary
+        _check_dims("rotary_cos", cos, 2)
+        _check_shape("rotary_sin", sin, tuple(cos.shape))
+        for name, x in (("rotary_cos", cos), ("rotary_sin", sin)):
+            if x.dtype != self.q.dtype:
+                raise TypeError(f"aothip: {name} has type {x.dtype}, but q {self.q.dtype}")
 
     # Shapes of what is computed.
 
-    def _out_shape(self):
+    def out_shape(self):
         return tuple(self.q.shape[:-1]) + (self.v.shape[-1],)
 
     def lse_shape(self):
@@ -170,14 +204,39 @@ class Problem:
         b, s, h = self.q.shape[0], self.q.shape[1], self.q.shape[2]
         return (b, h, s) if self.order == "bshd" else (b, s, h)
 
-    def _score_shape(self):
+    def score_shape(self):
         heads = self.q.shape[{"bshd": 2, "bhsd": 1, "shd": 1}[self.order]]
         if self.order == "shd":
             return (len(self.cu_seqlens_q) - 1, heads, self.max_seqlen_q, self.max_seqlen_k)
         seq = {"bshd": 1, "bhsd": 2}[self.order]
-        return (self.q.shape[0], heads, self.q.shape[seq], self.k.shape[seq])
+        if self.block_table is not None:
+            keys = self.k.shape[1] * shape_of(self.block_table)[1]
+        else:
+            keys = self.k.shape[seq]
+        return (self.q.shape[0], heads, self.q.shape[seq], keys)
+
+    def _result(self, side, given, name, shape, like, dtype=None):
+        """The caller's array for a result, or a new one: of zeros where kernels may leave some of
+        it untouched, rows of no sequence and all that depends on nothing."""
+        if given is not None:
+            _check_shape(name, given, shape)
+            wanted = dtype or side._name(like, name)
+            if side._name(given, name) != wanted:
+                raise TypeError(f"aothip: {name} has type {given.dtype}, not {wanted}")
+            return given
+        whole = (self.order != "shd" and self.lengths is None and self.starts is None and
+                 0 not in tuple(self.q.shape) + tuple(self.k.shape))
+        return (side.empty if whole else side.zeros)(shape, like, dtype)
 
     # The C struct.
+
+    def _padded(self, side, p):
+        """Sequences of k and v that begin later than where cu_seqlens_k says."""
+        cu = side.like(self.cu_seqlens_k, "int32")
+        pad = side.like(self.leftpad_k, "int32")
+        used = cu[1:] - cu[:-1] if self.seqused_k is None else side.like(self.seqused_k, "int32")
+        p.k_seqs.starts = side.vector(cu[:-1] + pad, "int32", "leftpad_k")
+        p.k_seqs.lengths = side.vector(used - pad, "int32", "leftpad_k")
 
     def _sequences(self, side, p):
         if self.order == "shd":
@@ -193,7 +252,9 @@ class Problem:
             else:
                 p.k_seqs.packed = 1
                 p.k_seqs.cumulative = cumulative
-            if self.seqused_k is not None:
+            if self.leftpad_k is not None:
+                self._padded(side, p)
+            elif self.seqused_k is not None:
                 p.k_seqs.lengths = side.vector(self.seqused_k, "int32", "seqused_k")
             return
         if self.lengths is not None:
@@ -213,8 +274,11 @@ class Problem:
             p.keep = side.tensor(self.keep, (0, 1, 2, 3), "keep")
         p.sinks = side.vector(self.sinks, "float32", "sinks")
         p.dropout_p = self.dropout_p
-        if self.dropout_p > 0:
+        if self.dropout_p > 0 and isinstance(self.seed, tuple):
             p.dropout_seed, p.dropout_offset = self.seed
+        elif self.dropout_p > 0:
+            p.dropout_seed_pointer = side.vector(self.seed, "int64", "seed")
+            p.dropout_offset_pointer = p.dropout_seed_pointer + 8
 
     def _cache(self, side, p):
         if self.block_table is not None:
@@ -236,7 +300,8 @@ class Problem:
             p.rotary_dim, p.rotary_interleaved = 2 * cos.shape[1], int(bool(interleaved))
         p.splits = self.splits
 
-    def params(self, side, o, lse):
+    def params(self, side, o, lse, written):
+        """The C struct; written: o and lse are results, else inputs."""
         p = _lib.FwdParams(struct_size=ctypes.sizeof(_lib.FwdParams), scale=self.scale)
         axes = _AXES[self.order]
         cache = _AXES["bshd"] if self.block_table is not None else axes
@@ -244,8 +309,8 @@ class Problem:
         p.q = side.tensor(self.q, axes, "q")
         p.k = side.tensor(self.k, cache, "k", written=changed)
         p.v = side.tensor(self.v, cache, "v", written=changed)
-        p.o = side.tensor(o, axes, "out", written=True)
-        p.lse = side.vector(lse, "float32", "lse", written=True)
+        p.o = side.tensor(o, axes, "out", written=written)
+        p.lse = side.vector(lse, "float32", "lse", written=written)
         _window(p, self.causal, self.window, self.top_left)
         self._sequences(side, p)
         self._scores(side, p)
@@ -254,14 +319,20 @@ class Problem:
 
     # What can be computed.
 
-    def forward(self, with_probs=False):
-        """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped."""
+    def __call__(self, with_probs=False):
+        """forward(), and for torch tensors recorded for backward()."""
+        return attend(with_probs=with_probs, **vars(self))
+
+    def forward(self, with_probs=False, out=None, lse=None):
+        """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped. out
+        and lse, where given, are written and returned; rows of no sequence keep what they hold.
+        Records no gradients."""
         with side_of(self.q, self.k, self.v) as side:
-            o = side.zeros(self._out_shape(), self.q)
-            lse = side.zeros(self.lse_shape(), self.q, "float32")
-            p = self.params(side, o, lse)
+            o = self._result(side, out, "out", self.out_shape(), self.q)
+            lse = self._result(side, lse, "lse", self.lse_shape(), self.q, "float32")
+            p = self.params(side, o, lse, written=True)
             if with_probs:
-                probs = side.zeros(self._score_shape(), self.q)
+                probs = side.zeros(self.score_shape(), self.q)
                 p.probs = side.tensor(probs, (0, 1, 2, 3), "probs", written=True)
                 p.probs_dropped = 1
             size = ctypes.c_size_t()
@@ -271,28 +342,26 @@ class Problem:
             _lib.check(_lib.lib.aothip_attn_fwd(_lib.context(), p, side.stream))
         return (o, lse, probs) if with_probs else (o, lse)
 
-    def backward(self, d_o, o, lse, also=()):
+    def backward(self, d_o, o, lse, also=(), dq=None, dk=None, dv=None):
         """Gradients of sum(o * d_o): a dict of dq, dk, dv, and of those that `also` names: "bias"
-        is dbias, "sinks" dsinks, "alibi_slopes" dalibi_slopes."""
+        is dbias, "sinks" dsinks, "alibi_slopes" dalibi_slopes. dq, dk, dv, where given, are written
+        and returned; rows of no sequence keep what they hold."""
         axes = _AXES[self.order]
+        for name, x in (("dout", d_o), ("out", o)):
+            _check_dims(name, x, len(self.order))
+            _check_shape(name, x, self.out_shape())
+        _check_shape("lse", lse, self.lse_shape())
         with side_of(self.q, self.k, self.v, d_o, o, lse) as side:
-            result = {name: side.zeros(x.shape, x)
-                      for name, x in (("dq", self.q), ("dk", self.k), ("dv", self.v))}
-            p = self.params(side, o, lse)
+            result = {name: self._result(side, given, name, tuple(x.shape), x)
+                      for name, given, x in (("dq", dq, self.q), ("dk", dk, self.k),
+                                             ("dv", dv, self.v))}
+            p = self.params(side, o, lse, written=False)
             b = _lib.BwdParams(struct_size=ctypes.sizeof(_lib.BwdParams))
             b.fwd = ctypes.pointer(p)
             b.d_o = side.tensor(d_o, axes, "dout")
             for name in ("dq", "dk", "dv"):
                 setattr(b, name, side.tensor(result[name], axes, name, written=True))
-            if "bias" in also:
-                result["dbias"] = side.zeros(self.bias.shape, self.bias)
-                b.dbias = side.tensor(result["dbias"], (0, 1, 2, 3), "dbias", written=True)
-            for name, field in (("sinks", "dsinks"), ("alibi_slopes", "dalibi")):
-                if name in also:
-                    shape = getattr(self, name).shape
-                    result["d" + name] = side.zeros(shape, self.q, "float32")
-                    setattr(b, field, side.vector(result["d" + name], "float32", "d" + name,
-                                                  written=True))
+            self._other_gradients(side, b, also, result)
             size = ctypes.c_size_t()
             _lib.check(_lib.lib.aothip_attn_bwd_workspace(_lib.context(), b, side.stream, size))
             if size.value:
@@ -300,16 +369,28 @@ class Problem:
             _lib.check(_lib.lib.aothip_attn_bwd(_lib.context(), b, side.stream))
         return result
 
+    def _other_gradients(self, side, b, also, result):
+        for name in also:
+            if getattr(self, name, None) is None and name in ("bias", "sinks", "alibi_slopes"):
+                raise ValueError(f"aothip: a gradient of {name} is asked for, but the problem has "
+                                 "none")
+        if "bias" in also:
+            result["dbias"] = side.zeros(tuple(self.bias.shape), self.bias)
+            b.dbias = side.tensor(result["dbias"], (0, 1, 2, 3), "dbias", written=True)
+        for name, field in (("sinks", "dsinks"), ("alibi_slopes", "dalibi")):
+            if name in also:
+                result["d" + name] = side.zeros(shape_of(getattr(self, name)), self.q, "float32")
+                setattr(b, field, side.vector(result["d" + name], "float32", "d" + name,
+                                              written=True))
 
-def _needs_gradient(*arrays):
-    return any(getattr(x, "requires_grad", False) for x in arrays)
 
+def attend(q, k, v, order, with_probs=False, **fields):
+    """(o, lse) or (o, lse, probs) of Problem(q, k, v, order, **fields), with gradients."""
+    if not hasattr(q, "data_ptr"):
+        return Problem(q, k, v, order, **fields).forward(with_probs)
+    from . import _torch
 
-def run(problem, with_probs=False):
-    """problem.forward(); for torch tensors that want gradients, recorded for backward()."""
-    if not _needs_gradient(problem.q, problem.k, problem.v, problem.bias, problem.sinks,
-                           problem.alibi_slopes):
-        return problem.forward(with_probs)
-    from ._autograd import run_with_gradients
-
-    return run_with_gradients(problem, with_probs)
+    for name, x in (("k", k), ("v", v)):
+        if not hasattr(x, "ndim"):
+            raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+    return _torch.attend(with_probs, dict(fields, q=q, k=k, v=v, order=order))

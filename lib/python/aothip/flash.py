@@ -3,25 +3,32 @@
 Layouts are (batch, seq, heads, dim), and (total, heads, dim) for the varlen ones. causal and window
 are aligned at the bottom right: query i sees keys i + seq_k - seq_q - left .. i + seq_k - seq_q +
 right; a row that sees no key gives 0, and infinity in softmax_lse. Head dims go up to 512, float32
-works too. S_dmask is P / (1 - dropout_p), negative where dropped, also with dropout_p = 0.
+works too. window_size and softcap may be None, for none. return_attn_probs gives softmax_lse, which
+carries gradients for torch, and S_dmask: P / (1 - dropout_p), negative where dropped; without
+dropout, an empty array, and nothing of that size is made (Problem(...)(True) always makes it).
 `deterministic` is accepted and has no effect: gradients are always deterministic.
 """
 
 import numbers
 
-from .attention import Problem, run
+from ._arrays import int32_like, library_of
+from .attention import attend
 
 
-def _finish(result, return_attn_probs):
-    return result if return_attn_probs else result[0]
+def _results(return_attn_probs, q, k, v, order, **fields):
+    dropped = bool(return_attn_probs) and fields["dropout_p"] != 0
+    result = attend(q, k, v, order, dropped, **fields)
+    if not return_attn_probs:
+        return result[0]
+    return result if dropped else (*result, result[1].reshape(-1)[:0])
 
 
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
                     softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False):
     """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs."""
-    problem = Problem(q, k, v, "bshd", scale=softmax_scale, causal=causal, window=window_size,
-                      softcap=softcap, alibi_slopes=alibi_slopes, dropout_p=dropout_p)
-    return _finish(run(problem, return_attn_probs), return_attn_probs)
+    return _results(return_attn_probs, q, k, v, "bshd", scale=softmax_scale, causal=causal,
+                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                    dropout_p=dropout_p)
 
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
@@ -29,35 +36,49 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            softcap=0.0, alibi_slopes=None, deterministic=False,
                            return_attn_probs=False, block_table=None, seqused_k=None):
     """out (total_q, heads, dim), or with softmax_lse (heads, total_q) and S_dmask."""
-    problem = Problem(q, k, v, "shd", scale=softmax_scale, causal=causal, window=window_size,
-                      softcap=softcap, alibi_slopes=alibi_slopes, dropout_p=dropout_p,
-                      cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k,
-                      max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k,
-                      block_table=block_table, seqused_k=seqused_k)
-    return _finish(run(problem, return_attn_probs), return_attn_probs)
+    return _results(return_attn_probs, q, k, v, "shd", scale=softmax_scale, causal=causal,
+                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                    dropout_p=dropout_p, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k,
+                    max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, block_table=block_table,
+                    seqused_k=seqused_k)
 
 
-def flash_attn_qkvpacked_func(qkv, *args, **kwargs):
+def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=False,
+                              window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
+                              deterministic=False, return_attn_probs=False):
     """qkv (batch, seq, 3, heads, dim); the rest as flash_attn_func."""
-    return flash_attn_func(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], *args, **kwargs)
+    return flash_attn_func(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], dropout_p, softmax_scale,
+                           causal, window_size, softcap, alibi_slopes, deterministic,
+                           return_attn_probs)
 
 
-def flash_attn_kvpacked_func(q, kv, *args, **kwargs):
+def flash_attn_kvpacked_func(q, kv, dropout_p=0.0, softmax_scale=None, causal=False,
+                             window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
+                             deterministic=False, return_attn_probs=False):
     """kv (batch, seq, 2, heads_k, dim); the rest as flash_attn_func."""
-    return flash_attn_func(q, kv[:, :, 0], kv[:, :, 1], *args, **kwargs)
+    return flash_attn_func(q, kv[:, :, 0], kv[:, :, 1], dropout_p, softmax_scale, causal,
+                           window_size, softcap, alibi_slopes, deterministic, return_attn_probs)
 
 
-def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, *args, **kwargs):
+def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, dropout_p=0.0,
+                                     softmax_scale=None, causal=False, window_size=(-1, -1),
+                                     softcap=0.0, alibi_slopes=None, deterministic=False,
+                                     return_attn_probs=False):
     """qkv (total, 3, heads, dim); the rest as flash_attn_varlen_func."""
     return flash_attn_varlen_func(qkv[:, 0], qkv[:, 1], qkv[:, 2], cu_seqlens, cu_seqlens,
-                                  max_seqlen, max_seqlen, *args, **kwargs)
+                                  max_seqlen, max_seqlen, dropout_p, softmax_scale, causal,
+                                  window_size, softcap, alibi_slopes, deterministic,
+                                  return_attn_probs)
 
 
 def flash_attn_varlen_kvpacked_func(q, kv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
-                                    *args, **kwargs):
+                                    dropout_p=0.0, softmax_scale=None, causal=False,
+                                    window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
+                                    deterministic=False, return_attn_probs=False):
     """kv (total_k, 2, heads_k, dim); the rest as flash_attn_varlen_func."""
     return flash_attn_varlen_func(q, kv[:, 0], kv[:, 1], cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
-                                  max_seqlen_k, *args, **kwargs)
+                                  max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
+                                  softcap, alibi_slopes, deterministic, return_attn_probs)
 
 
 def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None, rotary_sin=None,
@@ -72,34 +93,30 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
     and rotary_sin (rows, rotary_dim / 2), of q's type, rotate k, and q if causal or with a window,
     at positions cache_seqlens and on; else q at position cache_seqlens alone. Has no backward.
     """
-    from ._arrays import side_of
-
     if (k is None) != (v is None):
         raise ValueError("aothip: k and v must both be given, or none of them")
     if k is not None and cache_seqlens is None:
         raise ValueError("aothip: k needs cache_seqlens, the rows at which it is written")
     if (rotary_cos is None) != (rotary_sin is None):
         raise ValueError("aothip: rotary_cos and rotary_sin must both be given, or none of them")
-    side = side_of(q, k_cache, v_cache)
+    library_of(q, k_cache, v_cache)
     lengths = cache_seqlens
     if isinstance(lengths, numbers.Integral):
         lengths = [lengths] * q.shape[0]
     if lengths is not None:
-        lengths = side.like(lengths, "int32")
+        lengths = int32_like(q, lengths)
     if cache_leftpad is not None:
         if lengths is None:
-            lengths = side.like([k_cache.shape[1]] * q.shape[0], "int32")
-        cache_leftpad = side.like(cache_leftpad, "int32")
+            lengths = int32_like(q, [k_cache.shape[1]] * q.shape[0])
+        cache_leftpad = int32_like(q, cache_leftpad)
         if cache_leftpad.shape != lengths.shape:
             raise ValueError(f"aothip: cache_leftpad has shape {tuple(cache_leftpad.shape)}, but "
                              f"cache_seqlens {tuple(lengths.shape)}")
         lengths = lengths - cache_leftpad
-    problem = Problem(q, k_cache, v_cache, "bshd", scale=softmax_scale, causal=causal,
-                      window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                      lengths=lengths, starts=cache_leftpad, block_table=block_table,
-                      batch_index=cache_batch_idx, k_new=k, v_new=v,
-                      rotary=None if rotary_cos is None else (rotary_cos, rotary_sin,
-                                                              rotary_interleaved),
-                      splits=num_splits)
-    o, lse = problem.forward()
+    rotary = None if rotary_cos is None else (rotary_cos, rotary_sin, rotary_interleaved)
+    o, lse = attend(q, k_cache, v_cache, "bshd", scale=softmax_scale, causal=causal,
+                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                    lengths=lengths, starts=cache_leftpad, block_table=block_table,
+                    batch_index=cache_batch_idx, k_new=k, v_new=v, rotary=rotary,
+                    splits=num_splits)
     return (o, lse) if return_softmax_lse else o

@@ -1,7 +1,7 @@
 """torch.nn.functional.scaled_dot_product_attention: same arguments and meaning, for NumPy too."""
 
-from ._arrays import side_of
-from .attention import Problem, run
+from ._arrays import library_of
+from .attention import attend
 
 
 def _four(x, name):
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None:
         if not hasattr(attn_mask, "ndim"):
             raise TypeError(f"aothip: attn_mask must be an array, not {type(attn_mask).__name__}")
-        side_of(query, attn_mask)
+        library_of(query, attn_mask)
         kind = str(attn_mask.dtype).replace("torch.", "")
         if kind not in ("bool", "float32", str(query.dtype).replace("torch.", "")):
             raise TypeError(f"aothip: attn_mask has type {kind}; bool, float32 and the type of "
@@ -69,6 +69,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             keep = mask
         else:
             bias = mask
-    problem = Problem(q, k, v, "bhsd", scale=scale, causal=is_causal, top_left=True, bias=bias,
-                      keep=keep, dropout_p=dropout_p)
-    return run(problem)[0].reshape(tuple(query.shape[:-1]) + (value.shape[-1],))
+    o = attend(q, k, v, "bhsd", scale=scale, causal=is_causal, top_left=True, bias=bias, keep=keep,
+               dropout_p=dropout_p)[0]
+    return o.reshape(tuple(query.shape[:-1]) + (value.shape[-1],))

@@ -19,16 +19,16 @@ case `ldd "$AOTHIP_LIBRARY"` in
 *libasan*) preload=`${CC:-cc} -print-file-name=libasan.so` ;;
 esac
 failed=0 count=0
-run() { # MODULE FILE
+run() { # MODULE FILE [GPUS]
     python_with "$1"
     if [ -z "$python" ]; then
         count=$((count + 1))
         echo "ok $count - $2 # SKIP no Python with $1"
         return
     fi
-    for AOTHIP_EMU_GPU in $GPU_ARCHS; do
+    for AOTHIP_EMU_GPU in ${3-$GPU_ARCHS}; do
         export AOTHIP_EMU_GPU
-        log=python-$1-$AOTHIP_EMU_GPU.log
+        log=python-$2-$AOTHIP_EMU_GPU.log
         if [ -n "$preload" ]; then
             LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 "$python" "$srcdir/tests/lib/python/$2"
         else
@@ -38,12 +38,14 @@ run() { # MODULE FILE
         plan=`sed -n 's/^1\.\.//p' "$log"`
         bad=`grep -c '^not ok' "$log"`
         if [ "${plan:-0}" -gt 20 ] && [ "$bad" -eq 0 ]; then good=ok; else good='not ok' failed=1; fi
-        echo "$good $count - $1, $AOTHIP_EMU_GPU: ${plan:-no} checks, $bad failed"
+        echo "$good $count - $2, $AOTHIP_EMU_GPU: ${plan:-no} checks, $bad failed"
         [ "$good" = ok ] || sed 's/^/#   /' "$log"
         rm -f "$log"
     done
 }
 run numpy test_aothip.py
+run numpy test_calls.py "${GPU_ARCHS%% *}"
 run torch test_torch.py
+run torch test_torch_operators.py "${GPU_ARCHS%% *}"
 echo "1..$count"
 exit $failed

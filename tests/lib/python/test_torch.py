@@ -14,7 +14,7 @@ import torch
 sys.modules["numpy"] = None  # torch alone must do
 
 import aothip
-from aothip import _arrays, attention
+from aothip import _arrays, _torch, attention
 
 SEED = 20261121
 count = failed = 0
@@ -303,7 +303,7 @@ def test_sinks():
     sinks = random(2, dtype=torch.float32)
     exact = double(q, k, v, sinks)
     problem = aothip.Problem(q, k, v, "bshd", sinks=sinks)
-    compare("sinks", attention.run(problem)[0], reference(*exact[:3], sinks=exact[3])[0],
+    compare("sinks", problem()[0], reference(*exact[:3], sinks=exact[3])[0],
             (q, k, v, sinks), exact)
 
 
@@ -325,6 +325,69 @@ def test_autograd():
                                 create_graph=True)
     raises(RuntimeError, "once_differentiable", lambda: grad.sum().backward(),
            "the gradient of a gradient is refused")
+
+
+def test_lse_gradient():
+    """Of the sum of o and lse, each with a gradient of its own."""
+    for name, heads_k, options in (("bshd", 1, {}), ("with sinks, bias and window", 2, {})):
+        q, k, v = random(2, 12, 2, 64), random(2, 20, heads_k, 64), random(2, 20, heads_k, 64)
+        inputs, seen = [q, k, v], None
+        if heads_k == 2:
+            inputs += [random(2, dtype=torch.float32), random(2, 2, 12, 20)]
+            options = {"sinks": inputs[3], "bias": inputs[4], "window": (9, 5)}
+            seen = band(12, 20, 9, 5)
+        exact = double(*inputs)
+        more = {"sinks": exact[3], "bias": exact[4]} if heads_k == 2 else {}
+        got = aothip.Problem(q, k, v, "bshd", **options)()
+        want = reference(*exact[:3], seen, **more)
+        for part, d_lse in (("lse alone", 1), ("o and lse", 1), ("lse, tiny", 2.0**-30)):
+            d = [torch.randn(x.shape) * (part == "o and lse" or i) for i, x in enumerate(got)]
+            d[1] = d[1] * d_lse
+            found = torch.autograd.grad(got, inputs, [d[0].to(got[0].dtype), d[1]],
+                                        retain_graph=True)
+            expected = torch.autograd.grad(want, exact, [x.double() for x in d],
+                                           retain_graph=True)
+            for letter, x, y in zip(("dq", "dk", "dv", "dsinks", "dbias"), found, expected):
+                unit = 1 / d_lse if d_lse != 1 and x.dtype == torch.float32 else 1
+                near(x * unit, y * unit, 8e-3, f"gradient of {part}, {name}: {letter}")
+    q = random(5, 2, 64)
+    cu = torch.tensor([0, 2, 5], dtype=torch.int32)
+    lse = aothip.flash_attn_varlen_func(q, q, q, cu, cu, 3, 3, return_attn_probs=True)[1]
+    exact, = double(q)
+    want = torch.cat([reference(*(exact[None, a:b],) * 3)[1][0] for a, b in ((0, 2), (2, 5))], 1)
+    lse.sum().backward(), want.sum().backward()
+    near(q.grad, exact.grad, 8e-3, "gradient of lse, varlen")
+    q = random(1, 3, 1, 512)
+    lse = aothip.flash_attn_func(q, q, q, return_attn_probs=True)[1]
+    raises(NotImplementedError, "at most 504 channels", lambda: lse.sum().backward(),
+           "gradient of lse, 512 channels")
+
+
+def test_autocast():
+    q, k, v = (random(1, 7, 2, 64, dtype=torch.float32) for _ in "qkv")
+    mask = random(7, 7, dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        o = aothip.flash_attn_func(q, k, v)
+        masked = aothip.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), mask)
+    ok(o.dtype == masked.dtype == torch.bfloat16, "autocast chooses the type")
+    (o.sum() + masked.sum()).backward()
+    ok(all(x.grad is not None and x.grad.dtype == torch.float32 for x in (q, k, v, mask)),
+       "gradients come back in the type of the inputs")
+    near(o, aothip.flash_attn_func(*(x.to(torch.bfloat16) for x in (q, k, v))), 0, "as by hand")
+
+
+def test_twice():
+    q, k, v = (random(1, 7, 2, 64, grad=False) for _ in "qkv")
+    problem = aothip.Problem(q, k, v, "bshd")
+    o, lse = problem.forward()
+    before, d_o = (o.clone(), lse.clone()), torch.randn_like(o)
+    first, again = problem.backward(d_o, o, lse), problem.backward(d_o, o, lse)
+    ok(torch.equal(o, before[0]) and torch.equal(lse, before[1]), "backward reads o and lse alone")
+    ok(all(torch.equal(first[name], again[name]) for name in first), "backward twice is the same")
+    q.requires_grad_()
+    o = aothip.flash_attn_func(q, k, v)
+    once, = torch.autograd.grad(o, q, d_o, retain_graph=True)
+    ok(torch.equal(once, torch.autograd.grad(o, q, d_o)[0]), "so it is through torch")
 
 
 def test_empty():
@@ -372,7 +435,10 @@ def test_gpu():
 
 
 print(f"# seed {SEED}, torch {torch.__version__}, {aothip.device()['name']}")
-for where, side in (("", REAL_SIDE), ("registered: ", side_of_registered)):
+NEW = _torch.AVAILABLE
+for where, side, operators in (("", REAL_SIDE, NEW), ("registered: ", side_of_registered, NEW),
+                               ("without operators: ", REAL_SIDE, False)):
+    _torch.AVAILABLE = operators
     _arrays.side_of = attention.side_of = side
     torch.manual_seed(SEED)
     for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:

@@ -1,0 +1,45 @@
+"""What the tests of the Python module share: TAP, and comparisons of NumPy arrays."""
+
+count = failed = 0
+
+
+def ok(good, name):
+    global count, failed
+    count += 1
+    failed += not good
+    print("ok" if good else "not ok", count, "-", name)
+
+
+def near(got, expected, tolerance, name):
+    import numpy
+
+    got, expected = numpy.asarray(got, numpy.float64), numpy.asarray(expected, numpy.float64)
+    error = numpy.max(numpy.abs(got - expected), initial=0)
+    ok(error <= tolerance, name)
+    if not error <= tolerance:
+        print(f"#   largest error {error}, allowed {tolerance}")
+
+
+def raises(kind, text, function, name):
+    try:
+        function()
+    except kind as why:
+        ok(text in str(why), name)
+        if text not in str(why):
+            print(f"#   says: {why}")
+    except Exception as why:
+        ok(False, name)
+        print(f"#   raises {type(why).__name__}: {why}")
+    else:
+        ok(False, name)
+
+
+def done(names):
+    """Runs every test_* among `names`; the exit status."""
+    for test in [f for name, f in sorted(names.items()) if name.startswith("test_")]:
+        try:
+            test()
+        except Exception as why:  # the other tests still run
+            ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
+    print(f"1..{count}")
+    return failed > 0

@@ -1,0 +1,166 @@
+"""The Python module with NumPy: what callers may leave out, hand over and rely on."""
+
+import inspect
+import sys
+
+import numpy
+
+import aothip
+from checks import done, near, ok, raises
+
+rng = numpy.random.default_rng(20261122)
+
+
+def random(*shape):
+    return rng.standard_normal(shape).astype(numpy.float16)
+
+
+q, k, v = random(1, 6, 2, 32), random(1, 9, 2, 32), random(1, 9, 2, 32)
+cu_q, cu_k = numpy.array([0, 2, 6], numpy.int32), numpy.array([0, 4, 9], numpy.int32)
+
+
+def frozen(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def test_probs():
+    out, lse, probs = aothip.flash_attn_func(q, k, v, return_attn_probs=True)
+    ok(probs.size == 0, "S_dmask without dropout is empty")
+    near(out, aothip.flash_attn_func(q, k, v), 0, "and changes nothing")
+    ok(aothip.flash_attn_varlen_func(q[0], k[0], v[0], cu_q, cu_k, 4, 5,
+                                     return_attn_probs=True)[2].size == 0, "so for varlen")
+    probs = aothip.Problem(q, k, v, "bshd")(True)[2]
+    near(probs.sum(-1), 1, 4e-3, "a problem makes the matrix where it is asked to")
+    pages, table = random(4, 16, 1, 32), numpy.array([[2, 0, 3]], numpy.int32)
+    probs = aothip.Problem(q, pages, pages, "bshd", block_table=table,
+                           lengths=numpy.array([40], numpy.int32))(True)[2]
+    ok(probs.shape == (1, 2, 6, 48), "of all pages")
+
+
+def test_backward_reads():
+    problem = aothip.Problem(q, k, v, "bshd", causal=True)
+    o, lse = problem.forward()
+    d_o, before = random(1, 6, 2, 32), (o.copy(), lse.copy())
+    first = problem.backward(d_o, o, lse)
+    ok((o == before[0]).all() and (lse == before[1]).all(), "backward leaves o and lse alone")
+    frozen_problem = aothip.Problem(*map(frozen, (q, k, v)), "bshd", causal=True)
+    again = frozen_problem.backward(*map(frozen, (d_o, o, lse)))
+    ok(all((first[name] == again[name]).all() for name in first), "read-only arrays do as well")
+    for name, d, x, l in (("dout has shape", d_o[:, :5], o, lse), ("out has", d_o, o[:, :5], lse),
+                          ("dout has 3 dim", d_o[0], o, lse), ("lse has", d_o, o, lse[..., :5])):
+        raises(ValueError, name, lambda: problem.backward(d, x, l), f"refused: {name}")
+    raises(ValueError, "gradient of bias", lambda: problem.backward(d_o, o, lse, ["bias"]),
+           "a gradient of what is not there")
+
+
+def test_read_only_cache():
+    raises(ValueError, "k is written", lambda: aothip.flash_attn_with_kvcache(
+        q[:, :1], frozen(k), v, k[:, :1], v[:, :1], cache_seqlens=3), "a read-only cache to grow")
+    want = aothip.flash_attn_with_kvcache(q[:, :1], k, v, cache_seqlens=3)
+    near(aothip.flash_attn_with_kvcache(q[:, :1], frozen(k), frozen(v), cache_seqlens=3), want, 0,
+         "a read-only cache that does not grow")
+
+
+def test_dimensions():
+    def problem(**options):
+        return lambda: aothip.Problem(q, k, v, "bshd", **options)
+
+    five, two = numpy.zeros((1, 1, 2, 6, 9), numpy.float16), numpy.zeros((6, 9), numpy.float16)
+    bad = [(ValueError, f"{name} has {x.ndim} dimensions", problem(**{name: x.astype(kind)}))
+           for x in (five, two) for name, kind in (("bias", numpy.float16), ("keep", bool))]
+    bad += [
+        (TypeError, "bias must be an array", problem(bias=[[1.0]])),
+        (ValueError, "k_new has 3 dimensions", lambda: aothip.Problem(
+            q[0], k, v, "shd", cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, k_new=q[0], v_new=q[0],
+            block_table=numpy.zeros((2, 1), numpy.int32))),
+        (TypeError, "v_new must be an array", problem(k_new=k)),
+        (ValueError, "order is 'hsd'", lambda: aothip.Problem(q, k, v, "hsd")),
+        (ValueError, "block_table has shape ()", problem(block_table=numpy.array(1))),
+        (ValueError, "cu_seqlens_q has shape ()", lambda: aothip.flash_attn_varlen_func(
+            q[0], k[0], v[0], numpy.array(1), cu_k, 4, 5)),
+        (ValueError, "seed has 3", problem(dropout_p=0.1, seed=(1, 2, 3))),
+        (ValueError, "seed has shape", problem(dropout_p=0.1, seed=numpy.array([1, 2, 3]))),
+        (TypeError, "rotary must be", problem(rotary=(q,))),
+        (ValueError, "leftpad_k has shape (3,)", lambda: aothip.Problem(
+            q[0], k[0], v[0], "shd", cu_seqlens_q=cu_q, cu_seqlens_k=cu_k,
+            leftpad_k=numpy.zeros(3, numpy.int32)))]
+    for kind, text, function in bad:
+        raises(kind, text, function, f"refused: {text}")
+
+
+def test_none():
+    want = aothip.flash_attn_func(q, k, v)
+    near(aothip.flash_attn_func(q, k, v, window_size=None, softcap=None), want, 0,
+         "window_size and softcap may be None")
+    near(aothip.flash_attn_func(q, k, v, window_size=(None, 0)),
+         aothip.flash_attn_func(q, k, v, causal=True), 0, "so may a side of the window")
+
+
+def test_signatures():
+    plain = list(inspect.signature(aothip.flash_attn_func).parameters)
+    varlen = list(inspect.signature(aothip.flash_attn_varlen_func).parameters)
+    for function, first, rest in (
+            (aothip.flash_attn_qkvpacked_func, ["qkv"], plain[3:]),
+            (aothip.flash_attn_kvpacked_func, ["q", "kv"], plain[3:]),
+            (aothip.flash_attn_varlen_qkvpacked_func, ["qkv", "cu_seqlens", "max_seqlen"],
+             [n for n in varlen[7:] if n not in ("block_table", "seqused_k")]),
+            (aothip.flash_attn_varlen_kvpacked_func, ["q", "kv"] + varlen[3:7],
+             [n for n in varlen[7:] if n not in ("block_table", "seqused_k")])):
+        found = list(inspect.signature(function).parameters)
+        ok(found[:len(first)] == first and set(found[len(first):]) <= set(rest) and
+           {"dropout_p", "causal", "window_size", "softcap", "deterministic"} <= set(found),
+           f"{function.__name__} shows its parameters")
+
+
+def test_given_results():
+    problem = aothip.Problem(q, k, v, "bshd", causal=True)
+    o, lse = problem.forward()
+    out, out_lse = numpy.full_like(o, 7), numpy.full_like(lse, 7)
+    got = problem.forward(out=out, lse=out_lse)
+    ok(got[0] is out and got[1] is out_lse and (out == o).all() and (out_lse == lse).all(),
+       "results go where the caller says")
+    wide = numpy.zeros((1, 6, 2, 64), numpy.float16)
+    problem.forward(out=wide[..., ::2])
+    ok((wide[..., ::2] == o).all() and not wide[..., 1::2].any(), "also in between")
+    d_o = random(1, 6, 2, 32)
+    want = problem.backward(d_o, o, lse)
+    given = {name: numpy.full_like(x, 7) for name, x in want.items()}
+    got = problem.backward(d_o, o, lse, **given)
+    ok(all(got[name] is given[name] and (got[name] == want[name]).all() for name in want),
+       "gradients too")
+    rows = numpy.full((8, 2, 32), 7, numpy.float16)
+    aothip.Problem(numpy.concatenate([q[0], q[0, :2]]), k[0], v[0], "shd", cu_seqlens_q=cu_q,
+                   cu_seqlens_k=cu_k, max_seqlen_q=4, max_seqlen_k=5).forward(out=rows)
+    ok((rows[6:] == 7).all() and (rows[:6] != 7).any(), "rows of no sequence are left alone")
+    raises(ValueError, "out has shape", lambda: problem.forward(out=out[:, :3]), "a short out")
+    raises(TypeError, "dk has type", lambda: problem.backward(d_o, o, lse, dk=k.astype("f4")),
+           "a gradient of another type")
+    raises(ValueError, "lse is written", lambda: problem.forward(lse=frozen(lse)),
+           "a read-only result")
+
+
+def test_seed():
+    def run(seed):
+        return aothip.Problem(q, k, v, "bshd", dropout_p=0.5, seed=seed).forward()[0]
+
+    want = run((3, 5))
+    near(run(numpy.array([3, 5])), want, 0, "a seed may lie on the device")
+    ok((run(numpy.array([4, 5])) != want).any(), "and is read there")
+    near(run((2**64 - 3, 5)), run(numpy.array([-3, 5])), 0, "as 64 bits")
+
+
+def test_leftpad():
+    pad = numpy.array([1, 2], numpy.int32)
+    for used in (None, numpy.array([3, 5], numpy.int32)):
+        got = aothip.Problem(q[0], k[0], v[0], "shd", cu_seqlens_q=cu_q, cu_seqlens_k=cu_k,
+                             max_seqlen_q=4, max_seqlen_k=5, seqused_k=used, leftpad_k=pad)()[0]
+        for b in range(2):
+            end = cu_k[b] + used[b] if used is not None else cu_k[b + 1]
+            rows, keys = slice(cu_q[b], cu_q[b + 1]), slice(cu_k[b] + pad[b], end)
+            near(got[rows], aothip.flash_attn_func(q[:, rows], k[:, keys], v[:, keys])[0], 2e-3,
+                 f"leftpad_k, sequence {b}, seqused_k {used}")
+
+
+sys.exit(done(globals()))
