@@ -57,9 +57,8 @@ int main(void)
     return 0;
 }
 EOF
-cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$moved" -DCMAKE_C_COMPILER="${CC%% *}" \
-    -DCMAKE_CXX_COMPILER="${CXX%% *}" -DCMAKE_CXX_FLAGS="$SANITIZE_FLAGS" \
-    -DCMAKE_C_FLAGS="$SANITIZE_FLAGS" >"$work/messages" 2>&1 &&
+CC=$CC CXX=$CXX cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$moved" \
+    -DCMAKE_CXX_FLAGS="$SANITIZE_FLAGS" -DCMAKE_C_FLAGS="$SANITIZE_FLAGS" >"$work/messages" 2>&1 &&
     cmake --build "$work/build" >>"$work/messages" 2>&1
 ok '16.1 #6: a project with both packages, moved, configures and builds'
 [ "$good" = ok ] || sed 's/^/# /' "$work/messages"
