@@ -187,7 +187,7 @@ static void where_buffer(struct emu_wave *w, const struct emu_op *op, struct emu
     EMU_EACH_LANE(l, a->partial)
     emu_locate_global(w, a, UINT64_C(1) << l, a->valid[l], access);
     emu_idle_lanes(w, a);
-    if (w->group->launch->count_memory)
+    if (w->group->count_memory)
         emu_count_global(w, a, bytes, access);
 }
 

@@ -14,7 +14,7 @@ static const struct emu_dense_fns *functions(const struct emu_wave *w)
 /* Counting bank conflicts and transactions needs every lane's address. */
 static bool suits(const struct emu_wave *w)
 {
-    return emu_exec(w) == emu_all_lanes(w) && !w->group->launch->count_memory;
+    return emu_exec(w) == emu_all_lanes(w) && !w->group->count_memory;
 }
 
 /* Poison of what is read must be dealt with byte by byte. */

@@ -102,7 +102,7 @@ void emu_where_global_at(struct emu_wave *w, struct emu_where *a, unsigned bytes
     if (a->mask)
         emu_locate_global(w, a, a->mask, bytes, access);
     emu_idle_lanes(w, a);
-    if (w->group->launch->count_memory)
+    if (w->group->count_memory)
         emu_count_global(w, a, bytes, access);
 }
 
@@ -170,7 +170,7 @@ void emu_where_lds_at(struct emu_wave *w, struct emu_where *a, unsigned bytes,
     a->zero = a->partial = 0;
     locate_lds(w, a, a->mask, bytes, access);
     emu_idle_lanes(w, a);
-    if (w->group->launch->count_memory)
+    if (w->group->count_memory)
         emu_count_lds(w, a, bytes, access);
 }
 
@@ -248,7 +248,7 @@ void emu_where_flat(struct emu_wave *w, const struct emu_op *op, struct emu_wher
     if (global)
         emu_locate_global(w, a, global, bytes, access);
     emu_idle_lanes(w, a);
-    if (w->group->launch->count_memory && global == exec)
+    if (w->group->count_memory && global == exec)
         emu_count_global(w, a, bytes, access);
 }
 

@@ -7,6 +7,12 @@ enum {
     BANK_BYTES = 4,
 };
 
+static void add_lines(struct emu_footprint *f, const uint64_t *line, unsigned n)
+{
+    for (unsigned i = 0; i < n && f->lines < sizeof f->line / sizeof *f->line; i++)
+        f->line[f->lines++] = line[i];
+}
+
 void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned bytes,
                       enum emu_access access)
 {
@@ -27,6 +33,8 @@ void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned by
             seen[n++] = line;
     }
     c->vmem_transactions += n;
+    if (w->group->footprint)
+        add_lines(w->group->footprint, seen, n);
 }
 
 /*
@@ -73,6 +81,7 @@ void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes
                    enum emu_access access)
 {
     struct emu_counters *c = w->group->counters;
+    struct emu_footprint *f = w->group->footprint;
     const unsigned dwords = (bytes + BANK_BYTES - 1) / BANK_BYTES;
     const unsigned lanes = dwords > 2 ? 8 : BANKS / dwords;
 
@@ -82,5 +91,9 @@ void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes
         unsigned cycles = cycles_of_pass(a, a->mask & served, dwords);
 
         c->lds_conflict_cycles += cycles > 1 ? cycles - 1 : 0;
+        if (f) {
+            f->lds_cycles += cycles;
+            f->lds_ideal += cycles > 0;
+        }
     }
 }

@@ -1,5 +1,5 @@
 /* Writes the counters of each launch to the file that AOTHIP_EMU_COUNTERS names: one JSON list. */
-#include "handles.h"
+#include "timing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,39 @@ static void write_string(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_device *d)
+static void write_range(FILE *f, const char *name, const struct emu_time_range *r)
+{
+    fprintf(f, ", \"%s\": [%.6g, %.6g, %.6g]", name, r->low, r->middle, r->high);
+}
+
+/* What the clock says: cycles, microseconds and the rest of struct emu_time_result. */
+static void write_time(FILE *f, const struct emu_time_result *r)
+{
+    if (!r->timed) {
+        fprintf(f, ",\n  \"untimed\": ");
+        write_string(f, r->why);
+        return;
+    }
+    fprintf(f, ",\n  \"bound\": \"%s\"", emu_time_cause_name(r->bound));
+    write_range(f, "cycles", &r->cycles);
+    write_range(f, "microseconds", &r->microseconds);
+    fprintf(f,
+            ", \"gigahertz\": %.4g, \"uncertainty\": %.3g, \"extrapolated\": %s,\n"
+            "  \"matrix_busy\": %.4f, \"vector_busy\": %.4f, \"lds_busy\": %.4f, "
+            "\"l1_busy\": %.4f, \"dram_busy\": %.4f, \"matrix_flops\": %.0f,\n"
+            "  \"sampled\": %u, \"units\": %u, \"resident\": %u, \"rounds\": %.3f, "
+            "\"group_cycles\": %.0f,\n  \"where\": {",
+            r->gigahertz, r->uncertainty, r->extrapolated ? "true" : "false", r->matrix_busy,
+            r->vector_busy, r->lds_busy, r->l1_busy, r->dram_busy, r->matrix_flops, r->sampled,
+            r->units, r->resident, r->rounds, r->group_cycles);
+    for (int i = 0; i < EMU_TIME_CAUSES; i++)
+        fprintf(f, "%s\"%s\": %.0f", i ? ", " : "", emu_time_cause_name((enum emu_time_cause)i),
+                r->summary[i]);
+    fputc('}', f);
+}
+
+static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_device *d,
+                         const struct emu_time_result *r)
 {
     const struct emu_counters *c = &l->counters;
     fprintf(f, "{\"kernel\": ");
@@ -48,18 +80,21 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         fprintf(f, "%s\"%s\": %llu", i ? ", " : "", rest[i].name,
                 (unsigned long long)rest[i].value);
-    fprintf(f, ", \"faulted\": %s}", l->fault.text[0] ? "true" : "false");
+    fprintf(f, ", \"faulted\": %s", l->fault.text[0] ? "true" : "false");
+    if (r)
+        write_time(f, r);
+    fputc('}', f);
 }
 
 /* The file is a whole list after each launch: its closing "\n]\n" is overwritten by the next. */
 static bool add_launch(const char *name, bool begun, const struct emu_launch *l,
-                       const struct emu_device *d)
+                       const struct emu_device *d, const struct emu_time_result *r)
 {
     FILE *f = fopen(name, begun ? "r+" : "w");
     bool good = f && (!begun || fseek(f, -3, SEEK_END) == 0);
     if (good) {
         fputs(begun ? ",\n" : "[\n", f);
-        write_launch(f, l, d);
+        write_launch(f, l, d, r);
         fputs("\n]\n", f);
         good = !ferror(f);
     }
@@ -68,13 +103,14 @@ static bool add_launch(const char *name, bool begun, const struct emu_launch *l,
     return good;
 }
 
-void emu_counters_write(const struct emu_launch *l, const struct emu_device *d)
+void emu_counters_write(const struct emu_launch *l, const struct emu_device *d,
+                        const struct emu_time_result *r)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool begun, failed;
     const char *name = emu_hip_settings()->counters;
     pthread_mutex_lock(&lock);
-    if (!add_launch(name, begun, l, d) && !failed) {
+    if (!add_launch(name, begun, l, d, r) && !failed) {
         failed = true;
         fprintf(stderr, "hipemu: cannot write %s\n", name);
     }

@@ -1,6 +1,7 @@
 /* Launches: argument bytes, hidden arguments, dispatch packet, the run, and its report. */
 #include "newer_calls.h"
 #include "operation.h"
+#include "timing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,7 +254,9 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
     l.memory = emu_mem_view(d->index, atomic_load(&d->peers));
     if (!l.memory)
         return emu_hip_fail(hipErrorOutOfMemory, "kernel %s: out of memory", l.kernel->name);
+    struct emu_timing timing = emu_timing_begin(&l);
     bool ok = emu_run(&l);
+    emu_timing_end(&timing, &l, d, ok);
     give_warnings(&l);
     emu_mem_unview(l.memory);
     uint64_t n = 0;
@@ -261,7 +264,8 @@ static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uin
         n += l.counters.instructions[i];
     atomic_fetch_add(&d->instructions, n);
     if (set->counters)
-        emu_counters_write(&l, d);
+        emu_counters_write(&l, d, timing.result);
+    emu_timing_give(&timing);
     if (ok)
         return hipSuccess;
     snprintf(fault_text, sizeof fault_text, "%s", l.fault.text);

@@ -168,6 +168,7 @@ static bool read_environment(void)
                                                  EMU_MATRIX_ADVERSARIAL};
     static const char *const waits[] = {"fault", "warn", NULL};
     static const char *const hosts[] = {"avx512", "avx2", "base", NULL};
+    static const char *const times[] = {"0", "1", "samples", NULL};
     const char *gpus = getenv("AOTHIP_EMU_GPU");
     unsigned mode, kind, wait, host;
     uint64_t threads = 0;
@@ -175,8 +176,9 @@ static bool read_environment(void)
     if (!read_word("AOTHIP_EMU_MODE", modes, &mode) ||
         !read_word("AOTHIP_EMU_MATRIX", matrix, &kind) ||
         !read_word("AOTHIP_EMU_WAITS", waits, &wait) ||
-        !read_word("AOTHIP_EMU_CPU", hosts, &host) || !read_number("AOTHIP_EMU_SEED", &s->seed) ||
-        !read_number("AOTHIP_EMU_THREADS", &threads))
+        !read_word("AOTHIP_EMU_CPU", hosts, &host) ||
+        !read_word("AOTHIP_EMU_TIME", times, &s->time) ||
+        !read_number("AOTHIP_EMU_SEED", &s->seed) || !read_number("AOTHIP_EMU_THREADS", &threads))
         return false;
     emu_host_limit((enum emu_host)(EMU_HOST_AVX512 - host));
     s->strict = mode == 1;

@@ -16,6 +16,7 @@
 
 #include <hip/hip_runtime_api.h>
 
+#include "clock.h"
 #include "code_object.h"
 #include "memory_map.h"
 #include "wave.h"
@@ -39,12 +40,15 @@ struct emu_device {
     struct ihipStream_t *null_stream;
 };
 
+enum emu_time_wish { EMU_TIME_OFF, EMU_TIME_BY_RUNNING, EMU_TIME_BY_SAMPLES };
+
 struct emu_settings {
     bool strict, warn_waits;
     enum emu_matrix_mode matrix;
     uint64_t seed;
     unsigned threads;
     const char *counters; /* file name, or NULL */
+    unsigned time;        /* enum emu_time_wish */
 };
 
 /* Devices and settings from the environment; read once. hipSuccess, or why there is no device. */
@@ -186,11 +190,9 @@ hipError_t emu_capture_join(uint64_t id, struct ihipStream_t *s);
 /* Takes a stream that goes away out of its capture, which ends with its first stream. */
 void emu_capture_leave(struct ihipStream_t *s);
 
-/* Appends one launch to the counters file. */
-void emu_counters_write(const struct emu_launch *l, const struct emu_device *d);
-
 /*
- * Controls of the emulator itself, exported for tests and tools.
+ * Controls of the emulator itself, exported for tests and tools; those of the clock stand in
+ * clock.h.
  * emu_last_text: what the last failing call of this thread had to say; never NULL.
  * emu_last_fault: the report of the last faulting launch of this thread; empty if none.
  * emu_last_warnings: what the last launch of this thread that ended said of missing wait states,

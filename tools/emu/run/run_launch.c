@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "clock_trace.h"
 #include "strict.h"
 
 enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
@@ -20,6 +21,7 @@ enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
 struct run {
     struct emu_launch *launch;
     uint64_t groups;
+    uint64_t wanted; /* so many of them are run */
     uint64_t
         stride; /* random order: group i runs as i * stride % groups, stride coprime to groups */
     unsigned waves;
@@ -37,8 +39,9 @@ struct worker {
     struct emu_strict strict;
     struct emu_wave *wave;
     struct emu_counters counters;
-    uint32_t *hits; /* executions of each op */
-    struct emu_arena arena; /* registers, scratch and LDS of all waves */
+    struct emu_clock_group *clock; /* records the workgroup at hand; NULL: nobody does */
+    uint32_t *hits;                /* executions of each op */
+    struct emu_arena arena;        /* registers, scratch and LDS of all waves */
     uint64_t rng;
     jmp_buf escape;
 };
@@ -147,6 +150,7 @@ static bool make_worker(struct worker *t, struct run *r)
                                   .lds = carve(&at, s.lds),
                                   .lds_size = l->lds_bytes,
                                   .waves = r->waves,
+                                  .count_memory = l->count_memory,
                                   .unwatched = !l->strict && !l->count_memory,
                                   .wave = t->wave,
                                   .counters = &t->counters};
@@ -225,14 +229,42 @@ static unsigned run_plain(struct emu_wave *w, const struct emu_op *ops, uint32_t
     return n;
 }
 
+/* As run_plain, and tells the clock. */
+static unsigned run_recorded(struct worker *t, struct emu_wave *w, unsigned n)
+{
+    const struct emu_op *ops = t->group.kernel->program->ops;
+
+    while (n && w->state == EMU_RUNNING) {
+        const struct emu_op *op = w->ip;
+
+        w->op = op;
+        t->hits[op - ops]++;
+        w->ip = op + op->next;
+        n--;
+        if (w->attention)
+            run_slow(w, op);
+        else
+            op->fn(w, op);
+        emu_clock_note(t->clock, w->index, op, ops);
+    }
+    return n;
+}
+
+static unsigned run_ops(struct worker *t, struct emu_wave *w, unsigned n)
+{
+    if (t->run->launch->strict)
+        return emu_strict_run(w, t->hits, n, run_slow);
+    if (t->clock)
+        return run_recorded(t, w, n);
+    return run_plain(w, t->group.kernel->program->ops, t->hits, n);
+}
+
 /* Runs at most n instructions; returns when the wave stops, too. */
 static void run_wave(struct worker *t, struct emu_wave *w, unsigned n)
 {
-    const struct emu_op *ops = t->group.kernel->program->ops;
     uint64_t limit = t->run->launch->limit;
 
-    w->executed += n - (t->run->launch->strict ? emu_strict_run(w, t->hits, n, run_slow)
-                                               : run_plain(w, ops, t->hits, n));
+    w->executed += n - run_ops(t, w, n);
     if (limit && w->executed > limit)
         emu_fault(w, 0, "endless loop: more than %llu instructions", (unsigned long long)limit);
     if (atomic_load_explicit(&t->run->stop, memory_order_relaxed))
@@ -294,6 +326,30 @@ static void release_barrier(struct worker *t)
     t->counters.barriers++;
 }
 
+/* The clock may want this workgroup instruction by instruction. */
+static void begin_clock(struct worker *t, uint64_t number)
+{
+    const struct emu_launch *l = t->run->launch;
+
+    if (!l->clock)
+        return;
+    t->clock = emu_clock_wanted(l->clock, number);
+    t->group.footprint = t->clock ? &t->clock->footprint : NULL;
+    t->group.count_memory = l->count_memory || t->clock;
+    t->group.unwatched = !l->strict && !t->group.count_memory;
+}
+
+static void end_clock(struct worker *t, uint64_t number)
+{
+    double cost = 0;
+
+    if (!t->run->launch->clock)
+        return;
+    for (unsigned i = 0; i < t->run->waves; i++)
+        cost += (double)t->wave[i].executed;
+    emu_clock_end_group(t->run->launch->clock, t->clock, number, t->run->waves, cost);
+}
+
 static void run_group(struct worker *t, uint64_t number)
 {
     const struct emu_launch *l = t->run->launch;
@@ -315,6 +371,7 @@ static void run_group(struct worker *t, uint64_t number)
         memset(t->strict.writes, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.writes);
         memset(t->strict.reads, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.reads);
     }
+    begin_clock(t, number);
     choose_order(t, order);
     while (run_turn(t, order, quantum)) {
         if (all_wait(t)) {
@@ -322,12 +379,17 @@ static void run_group(struct worker *t, uint64_t number)
             choose_order(t, order);
         }
     }
+    end_clock(t, number);
     t->counters.workgroups++;
     t->counters.waves += t->run->waves;
 }
 
 static uint64_t group_number(const struct run *r, uint64_t i)
 {
+    const struct emu_clock_recorder *clock = r->launch->clock;
+
+    if (clock && clock->samples_only)
+        return clock->group[i]->number;
     switch (r->launch->order) {
     case ORDER_DOWN:
         return r->groups - 1 - i;
@@ -376,7 +438,7 @@ static void *work(void *arg)
         while (!atomic_load(&r->stop)) {
             uint64_t i = atomic_fetch_add(&r->next, 1);
 
-            if (i >= r->groups)
+            if (i >= r->wanted)
                 break;
             run_group(t, group_number(r, i));
         }
@@ -401,7 +463,7 @@ static unsigned thread_count(const struct run *r)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = r->launch->threads ? r->launch->threads : cores > 0 ? (uint64_t)cores : 1;
 
-    n = n < r->groups ? n : r->groups;
+    n = n < r->wanted ? n : r->wanted;
     return n > 256 ? 256 : (unsigned)n;
 }
 
@@ -455,6 +517,7 @@ bool emu_run(struct emu_launch *l)
     if (!l->kernel->program)
         return refuse(l, "kernel is not prepared");
     r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    r.wanted = l->clock && l->clock->samples_only ? l->clock->groups : r.groups;
     r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
     if (!items || r.waves > EMU_MAX_WAVES)
         return refuse(l, "a workgroup has 1 to 1024 work-items");

@@ -439,7 +439,7 @@ bool emu_strict_lds_quick(struct emu_wave *w, const struct emu_op *op, unsigned 
     uint32_t lowest;
     struct met met;
 
-    if (emu_exec(w) != emu_all_lanes(w) || g->launch->count_memory || is_special(w, log))
+    if (emu_exec(w) != emu_all_lanes(w) || g->count_memory || is_special(w, log))
         return false;
     shape = find_shape(w, log->shape[shape_set(op->s[0], &a)], &a);
     if (!shape)

@@ -23,7 +23,8 @@
 struct emu_wave;
 struct emu_op;
 struct emu_strict;
-struct emu_memory; /* device memory map, owned by memory_map.c */
+struct emu_clock_recorder; /* time/ */
+struct emu_memory;         /* device memory map, owned by memory_map.c */
 struct emu_block;
 
 typedef void emu_fn(struct emu_wave *w, const struct emu_op *op);
@@ -201,10 +202,18 @@ struct emu_launch {
     uint64_t seed;    /* adversarial mode, random orders */
     unsigned threads; /* 0: one per core */
     uint64_t limit;   /* wave-instructions per wave before "endless loop" is reported; 0: none */
+    struct emu_clock_recorder *clock; /* for the clock; NULL: nothing is recorded */
     /* results */
     struct emu_counters counters;
     struct emu_fault_info fault;
     char *warnings; /* malloc'ed; NULL: none */
+};
+
+/* What an instruction does to memory, for the clock; it adds up until the clock has taken it. */
+struct emu_footprint {
+    unsigned lds_cycles, lds_ideal; /* of the busiest banks; if there were no conflicts */
+    unsigned lines;
+    uint64_t line[128]; /* addresses / 64 of the distinct lines */
 };
 
 struct emu_group {
@@ -215,11 +224,13 @@ struct emu_group {
     uint32_t lds_size;
     uint8_t *lds_poison; /* strict: one byte per byte, bits set are poison; else NULL */
     unsigned waves;
-    bool unwatched;                /* neither strict mode nor counters ask for each lane's access */
-    struct emu_wave *wave;         /* [waves] */
-    struct emu_strict *strict;     /* NULL in plain mode */
-    const struct emu_watch *watch; /* of strict mode; likewise */
-    struct emu_counters *counters; /* of this worker */
+    bool count_memory;                /* counters or the clock ask for each lane's access */
+    bool unwatched;                   /* neither they nor strict mode do */
+    struct emu_wave *wave;            /* [waves] */
+    struct emu_strict *strict;        /* NULL in plain mode */
+    const struct emu_watch *watch;    /* of strict mode; likewise */
+    struct emu_counters *counters;    /* of this worker */
+    struct emu_footprint *footprint;  /* NULL unless the clock records this workgroup */
     const struct emu_block *block[2]; /* last ones found (dense_access.c) */
     unsigned older;                   /* index of the one found before the other */
 };
@@ -359,7 +370,8 @@ struct emu_watch {
      * The checks for all lanes of a wave at once, each with its dwords at at[] (of LDS, or behind
      * address), poison aside. False when they find something, which is then reported lane by lane,
      * or when the access is none of these: dwords, no atomics, and in device memory reads, and
-     * writes of 16 bytes that no other wave has touched. span: the smallest and the largest of at[].
+     * writes of 16 bytes that no other wave has touched. span: the smallest and the largest of
+     * at[].
      */
     bool (*lds_dense)(struct emu_wave *w, enum emu_access access, const uint32_t *at,
                       unsigned words, const uint32_t span[2]);

@@ -1,0 +1,30 @@
+/* The workgroups of a launch over all units of the chip. */
+#ifndef EMU_CLOCK_CHIP_H
+#define EMU_CLOCK_CHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EMU_CHIP_RESIDENT = 32 };
+
+struct emu_chip {
+    unsigned units, dies, resident;     /* resident: workgroups that fit on a unit */
+    unsigned engines;                   /* that launch workgroups side by side */
+    double dispatch;                    /* clocks from one launch of an engine to its next */
+    double turnaround;                  /* from an end to the next launch in its place */
+    double slow[EMU_CHIP_RESIDENT + 1]; /* how much longer a workgroup takes beside r - 1 others */
+    uint64_t workgroups;
+    const float *alone; /* clocks of each workgroup when it has a unit to itself */
+};
+
+struct emu_chip_time {
+    double cycles;     /* until the last one has ended */
+    double group_mean; /* of a workgroup, from launch to end */
+    double unit_busy;  /* sum over the units of the clocks with any workgroup on them */
+};
+
+/* Workgroup i goes to die i modulo their number, there to the unit with most room. False when out
+ * of memory. */
+bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t);
+
+#endif

@@ -1,0 +1,221 @@
+/* Describes a kernel's instructions for the clock. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock_ops.h"
+
+static bool starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so,
+                          const struct emu_insn *insn)
+{
+    const unsigned x = (uint16_t)insn->simm16;
+    unsigned vm = 63, lgkm = 63;
+
+    c->kind = EMU_CK_WAIT;
+    c->vm = c->lgkm = c->vs = -1;
+    switch (so->waits) {
+    case EMU_W_GFX9:
+        vm = (x & 15) | (x >> 10 & 0x30);
+        lgkm = (x >> 8 & 15) == 15 ? 63 : x >> 8 & 15;
+        break;
+    case EMU_W_GFX11:
+        vm = x >> 10 & 63;
+        lgkm = x >> 4 & 63;
+        break;
+    case EMU_W_VS:
+        c->vs = (int16_t)(x & 63);
+        break;
+    case EMU_W_VM:
+        vm = x & 63;
+        break;
+    case EMU_W_LGKM:
+        lgkm = x & 63;
+        break;
+    case EMU_W_ALL:
+        vm = lgkm = 0;
+        c->vs = 0;
+        break;
+    default:
+        break;
+    }
+    if (vm < 63)
+        c->vm = (int16_t)vm;
+    if (lgkm < 63)
+        c->lgkm = (int16_t)lgkm;
+}
+
+static void describe_message(struct emu_clock_op *c, const struct emu_strict_op *so,
+                             const struct emu_insn *insn, const char *sem)
+{
+    c->kind = EMU_CK_OTHER;
+    c->argument = (uint16_t)insn->simm16;
+    if (so->waits)
+        describe_wait(c, so, insn);
+    else if (starts(sem, "s_barrier"))
+        c->kind = EMU_CK_BARRIER;
+    else if (strcmp(sem, "s_nop") == 0)
+        c->kind = EMU_CK_NOP;
+    else if (starts(sem, "s_setprio"))
+        c->kind = EMU_CK_PRIORITY;
+    else if (strcmp(sem, "s_sleep") == 0)
+        c->kind = EMU_CK_SLEEP;
+}
+
+static void describe_vector(struct emu_clock_op *c, const struct emu_clock_gpu *g, const char *sem)
+{
+    c->port = (uint16_t)g->valu;
+    c->latency = (uint16_t)g->valu_latency;
+    if (starts(sem, "v_mul_lo_u") || starts(sem, "v_mul_hi_") || starts(sem, "v_mad_u64") ||
+        starts(sem, "v_mad_i64") || starts(sem, "v_mul_lo_i"))
+        c->port = (uint16_t)g->multiply;
+    else if (starts(sem, "v_pk_") && strstr(sem, "f32"))
+        c->packed = true;
+    else if (strstr(sem, "_f64") && !starts(sem, "v_cvt"))
+        c->port = (uint16_t)g->f64;
+    if (c->latency < c->port)
+        c->latency = c->port;
+}
+
+/* Operations of a matrix instruction: two a product. */
+static uint32_t matrix_flops(const char *sem)
+{
+    static const struct {
+        const char *name;
+        uint32_t flops;
+    } shapes[] = {
+#define MFMA(name, m, n, k, blocks, a, b, p90a, p942) {#name, 2 * (m) * (n) * (k) * (blocks)},
+#define SMFMAC(name, m, n, k, a, b, p942) {#name, 2 * (m) * (n) * (k)},
+#include "sem_matrix.def"
+#undef MFMA
+#undef SMFMAC
+    };
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(shapes[i].name, sem) == 0)
+            return shapes[i].flops;
+    return starts(sem, "v_wmma") ? 2 * 16 * 16 * 16 : 0;
+}
+
+static void describe_matrix(struct emu_clock_op *c, const struct emu_strict_op *so,
+                            const struct emu_clock_gpu *g, const char *sem)
+{
+    const unsigned passes = so->passes ? so->passes : 8;
+    const unsigned slot = (unsigned)g->slot;
+
+    c->kind = EMU_CK_MATRIX;
+    c->port = (uint16_t)g->matrix_port;
+    c->pipe = (uint16_t)(passes * g->matrix_pass);
+    if (starts(sem, "v_wmma") && strstr(sem, "iu4"))
+        c->pipe = c->port = (uint16_t)(c->pipe / 2);
+    c->latency = (uint16_t)(c->pipe + slot * g->matrix_wait);
+    c->chain = passes == 2 ? (uint16_t)(3 * slot) : c->pipe;
+    c->flops = matrix_flops(sem);
+}
+
+/* Dwords that a lane moves: of the result, or of the data behind the address. */
+static uint8_t data_dwords(const struct emu_insn *insn)
+{
+    unsigned n = 0;
+
+    if (insn->ndst && insn->dst[0].kind != EMU_OPK_NONE)
+        return insn->dst[0].dwords;
+    for (unsigned i = 1; i < insn->nsrc; i++)
+        if ((insn->src[i].kind == EMU_OPK_VGPR || insn->src[i].kind == EMU_OPK_AGPR) &&
+            !(insn->src[i].flags & EMU_OPF_IMPLICIT))
+            n += insn->src[i].dwords;
+    return (uint8_t)(n ? n : 1);
+}
+
+static void describe_memory(struct emu_clock_op *c, const struct emu_strict_op *so,
+                            const struct emu_insn *insn, const char *sem)
+{
+    c->counters = so->counters;
+    c->dwords = data_dwords(insn);
+    c->store = insn->flags & EMU_F_STORE && !(insn->flags & EMU_F_LOAD);
+    c->dma = insn->flags & EMU_F_LDS_DMA;
+    c->exchange = strstr(sem, "permute") || strstr(sem, "swizzle");
+    if (c->dma)
+        c->dwords = 1;
+}
+
+static void describe_registers(struct emu_clock_op *c, const struct emu_strict_op *so,
+                               const struct emu_op *op)
+{
+    const struct emu_range scc = {EMU_CLOCK_SCC, 1};
+
+    c->nread = so->nread;
+    c->nwrite = so->nwrite;
+    c->nsread = so->nsread;
+    c->nswrite = so->nswrite;
+    memcpy(c->read, so->read, sizeof so->read);
+    memcpy(c->write, so->write, sizeof so->write);
+    memcpy(c->sread, so->sread, sizeof so->sread);
+    memcpy(c->swrite, so->swrite, sizeof so->swrite);
+    if (op->effects & EMU_E_READ_SCC)
+        c->sread[c->nsread++] = scc;
+    if (op->effects & EMU_E_WRITE_SCC)
+        c->swrite[c->nswrite++] = scc;
+}
+
+static void describe(struct emu_clock_op *c, const struct emu_op *op, const struct emu_program *p,
+                     const struct emu_clock_gpu *g)
+{
+    const char *sem = emu_rows[op->insn->row].sem;
+    struct emu_strict_op so;
+
+    memset(&so, 0, sizeof so);
+    emu_strict_describe(&so, op, p);
+    describe_registers(c, &so, op);
+    c->size = op->insn->size;
+    switch (op->cls) {
+    case EMU_C_SALU:
+        c->kind = EMU_CK_SCALAR;
+        break;
+    case EMU_C_BRANCH:
+        c->kind = starts(sem, "s_endpgm") ? EMU_CK_END : EMU_CK_BRANCH;
+        c->conditional = strstr(sem, "cbranch") != NULL;
+        break;
+    case EMU_C_MESSAGE:
+        describe_message(c, &so, op->insn, sem);
+        break;
+    case EMU_C_SMEM:
+        c->kind = EMU_CK_SMEM;
+        describe_memory(c, &so, op->insn, sem);
+        break;
+    case EMU_C_VALU:
+        c->kind = EMU_CK_VALU;
+        describe_vector(c, g, sem);
+        break;
+    case EMU_C_TRANS:
+        c->kind = EMU_CK_TRANS;
+        c->port = (uint16_t)g->trans_port;
+        c->pipe = (uint16_t)g->trans;
+        c->latency = (uint16_t)g->trans_latency;
+        break;
+    case EMU_C_MATRIX:
+        describe_matrix(c, &so, g, sem);
+        break;
+    case EMU_C_LDS:
+        c->kind = EMU_CK_LDS;
+        describe_memory(c, &so, op->insn, sem);
+        break;
+    default:
+        c->kind = EMU_CK_VMEM;
+        describe_memory(c, &so, op->insn, sem);
+    }
+}
+
+struct emu_clock_op *emu_clock_describe(const struct emu_kernel *k, const struct emu_clock_gpu *gpu)
+{
+    const struct emu_program *p = k->program;
+    struct emu_clock_op *ops = calloc(p->nops + 1, sizeof *ops);
+
+    for (unsigned i = 0; ops && i < p->nops; i++)
+        if (p->ops[i].insn && p->ops[i].insn->size)
+            describe(&ops[i], &p->ops[i], p, gpu);
+    return ops;
+}

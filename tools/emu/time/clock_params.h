@@ -1,0 +1,35 @@
+/* The parameters of the clock: one table a GPU, each line with its uncertainty, tag and source. */
+#ifndef EMU_CLOCK_PARAMS_H
+#define EMU_CLOCK_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "insn.h"
+
+struct emu_clock_gpu {
+#define FIELD(name, unit, what) double name;
+#include "clock_fields.def"
+#undef FIELD
+};
+
+struct emu_clock_origin {
+    const char *name, *unit, *what;
+    double value, uncertainty; /* percent */
+    char tag;
+    const char *source;
+};
+
+/* Never NULL: a processor without a table has its family's. */
+const struct emu_clock_gpu *emu_clock_gpu(enum emu_family family);
+/* Line i of the table, of emu_clock_origins(). */
+struct emu_clock_origin emu_clock_origin(enum emu_family family, size_t i);
+size_t emu_clock_origins(void);
+/* No attention kernel with a published time has been held against this one's model. */
+bool emu_clock_extrapolates(enum emu_family family);
+
+/* The sustained frequency in GHz, where matrix instructions are busy this share of the time. */
+double emu_clock_frequency(enum emu_family family, double matrix_busy);
+const char *emu_clock_law(enum emu_family family);
+
+#endif

@@ -1,0 +1,38 @@
+/* Sums over simulated units, and the result that programs get. */
+#ifndef EMU_CLOCK_RESULT_H
+#define EMU_CLOCK_RESULT_H
+
+#include "chip.h"
+#include "clock.h"
+#include "unit_state.h"
+
+/* Weighted sums of what units counted. */
+struct emu_unit_sum {
+    struct unit_count *count; /* by op */
+    unsigned nops;
+    double summary[EMU_TIME_CAUSES];
+    double matrix_busy, vector_busy, lds_busy, l1_busy, far_bytes, flops;
+    double far_rate; /* bytes a clock and unit */
+    struct emu_time_event *event;
+    size_t events;
+};
+
+/* False when out of memory. take_events: they are the unit's no longer. */
+bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events);
+void emu_unit_sum_free(struct emu_unit_sum *s);
+
+struct emu_result_parts {
+    const struct emu_launch *launch;
+    const char *target, *why;
+    const struct emu_chip *chip;
+    const struct emu_chip_time *time; /* [variants] */
+    unsigned variants;
+    const struct emu_unit_sum *sum;
+    unsigned flags; /* enum emu_time_flags */
+};
+
+/* In one piece with all that it points to; emu_clock_result_free. NULL when out of memory. */
+struct emu_time_result *emu_clock_result_make(const struct emu_result_parts *p);
+void emu_clock_result_free(struct emu_time_result *r);
+
+#endif

@@ -1,0 +1,161 @@
+/* Records workgroups of a launch for the clock, and chooses which. */
+#include <stdlib.h>
+
+#include "clock_trace.h"
+
+static bool grow(void **at, size_t *room, size_t need, size_t size)
+{
+    size_t n = *room ? *room * 2 : 4096;
+    void *p;
+
+    if (need <= *room)
+        return true;
+    n = n < need ? need : n;
+    p = realloc(*at, n * size);
+    if (!p)
+        return false;
+    *at = p;
+    *room = n;
+    return true;
+}
+
+/* Adds workgroup (x, y, z), unless it is there already. */
+static void choose(struct emu_clock_recorder *r, unsigned limit, uint64_t x, uint64_t y, uint64_t z)
+{
+    uint64_t number = (z * r->grid[1] + y) * r->grid[0] + x;
+
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->number == number)
+            return;
+    if (r->groups == limit)
+        return;
+    r->group[r->groups] = calloc(1, sizeof *r->group[0]);
+    if (r->group[r->groups])
+        r->group[r->groups++]->number = number;
+}
+
+/*
+ * Work mostly differs along one axis of a grid: x at its ends and between them, then y and z, each
+ * with the others in the middle.
+ */
+static void choose_all(struct emu_clock_recorder *r, unsigned limit)
+{
+    const uint64_t last[3] = {r->grid[0] - 1, r->grid[1] - 1, r->grid[2] - 1};
+
+    choose(r, limit, 0, 0, 0);
+    choose(r, limit, last[0], last[1], last[2]);
+    choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
+    choose(r, limit, last[0], 0, 0);
+    choose(r, limit, last[0] / 2, 0, 0);
+    choose(r, limit, last[0] / 4, 0, 0);
+    choose(r, limit, last[0] - last[0] / 4, 0, 0);
+    choose(r, limit, 0, last[1], 0);
+    choose(r, limit, 0, last[1] / 2, 0);
+    choose(r, limit, 0, 0, last[2]);
+    choose(r, limit, 0, 0, last[2] / 2);
+    choose(r, limit, last[0] / 8, 0, 0);
+    choose(r, limit, last[0] - last[0] / 8, 0, 0);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct emu_clock_group *const *x = a, *const *y = b;
+
+    return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
+}
+
+struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
+                                                  bool samples_only)
+{
+    struct emu_clock_recorder *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    r->samples_only = samples_only;
+    memcpy(r->grid, grid, sizeof r->grid);
+    r->workgroups = (uint64_t)grid[0] * grid[1] * grid[2];
+    choose_all(r, limit && limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
+    qsort(r->group, r->groups, sizeof *r->group, by_number);
+    if (!samples_only)
+        r->cost = calloc(r->workgroups, sizeof *r->cost);
+    if (r->groups && (samples_only || r->cost))
+        return r;
+    emu_clock_recorder_free(r);
+    return NULL;
+}
+
+void emu_clock_recorder_free(struct emu_clock_recorder *r)
+{
+    if (!r)
+        return;
+    for (unsigned i = 0; i < r->groups; i++) {
+        for (unsigned j = 0; j < EMU_MAX_WAVES; j++) {
+            free(r->group[i]->wave[j].record);
+            free(r->group[i]->wave[j].line);
+        }
+        free(r->group[i]);
+    }
+    free(r->cost);
+    free(r);
+}
+
+struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number)
+{
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->number == number)
+            return r->group[i];
+    return NULL;
+}
+
+/* What the instruction did to memory. */
+static void take_footprint(struct emu_clock_group *g, struct emu_clock_wave *w,
+                           struct emu_clock_record *x)
+{
+    struct emu_footprint *f = &g->footprint;
+
+    x->lds_cycles = (uint16_t)f->lds_cycles;
+    x->lds_ideal = (uint16_t)f->lds_ideal;
+    if (grow((void **)&w->line, &w->line_room, w->lines + f->lines, sizeof *w->line)) {
+        memcpy(w->line + w->lines, f->line, f->lines * sizeof *w->line);
+        w->lines += f->lines;
+        x->lines = (uint16_t)f->lines;
+    } else {
+        g->failed = true;
+    }
+    f->lds_cycles = f->lds_ideal = f->lines = 0;
+}
+
+void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
+                    const struct emu_op *ops)
+{
+    struct emu_clock_wave *w = &g->wave[wave];
+    const struct emu_op *after = op + op->next;
+    bool first = true;
+
+    do {
+        struct emu_clock_record *x;
+
+        if (!grow((void **)&w->record, &w->room, w->n + 1, sizeof *x)) {
+            g->failed = true;
+            return;
+        }
+        x = &w->record[w->n++];
+        *x = (struct emu_clock_record){.op = (uint32_t)(op - ops)};
+        if (first && (op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM))
+            take_footprint(g, w, x);
+        first = false;
+        op += op->dwords ? op->dwords : 1;
+    } while (op < after);
+}
+
+void emu_clock_end_group(struct emu_clock_recorder *r, struct emu_clock_group *g, uint64_t number,
+                         unsigned waves, double cost)
+{
+    if (r->cost)
+        r->cost[number] = (float)cost;
+    if (g) {
+        g->cost = cost;
+        g->waves = waves;
+        g->done = true;
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * What a launch did, instruction by instruction: the recorder of some of its workgroups.
+ *
+ * The run loop gives each instruction that a recorded wave executes, those that plain mode skips
+ * (s_waitcnt, s_nop, ...) included, to emu_clock_note.
+ */
+#ifndef EMU_CLOCK_TRACE_H
+#define EMU_CLOCK_TRACE_H
+
+#include "wave.h"
+
+/* One executed instruction. LDS: cycles that its busiest banks need, and without conflicts. Device
+ * memory: lines touched, which stand in emu_clock_wave.line in the order of execution. */
+struct emu_clock_record {
+    uint32_t op; /* index in program->ops */
+    uint16_t lines, lds_cycles;
+    uint16_t lds_ideal, pad;
+};
+
+struct emu_clock_wave {
+    struct emu_clock_record *record;
+    size_t n, room;
+    uint64_t *line; /* addresses / 64 */
+    size_t lines, line_room;
+};
+
+struct emu_clock_group {
+    uint64_t number; /* in the launch */
+    double cost;     /* instructions that plain mode executes */
+    bool done, failed;
+    unsigned waves;
+    struct emu_clock_wave wave[EMU_MAX_WAVES];
+    struct emu_footprint footprint;
+};
+
+enum { EMU_CLOCK_SAMPLES = 16 };
+
+/* Of a launch; groups[] in ascending order of their numbers. */
+struct emu_clock_recorder {
+    bool samples_only; /* nothing else is run */
+    uint32_t grid[3];
+    uint64_t workgroups;
+    unsigned groups;
+    struct emu_clock_group *group[EMU_CLOCK_SAMPLES];
+    float *cost; /* of each workgroup of the launch; NULL with samples_only */
+};
+
+/* Chooses at most `limit` workgroups (0: as many as it likes) of a grid. NULL when out of memory.
+ */
+struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
+                                                  bool samples_only);
+void emu_clock_recorder_free(struct emu_clock_recorder *r);
+/* NULL: this workgroup is not recorded. */
+struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number);
+/* Wave i has executed op, and the ops behind it that have no effect. */
+void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
+                    const struct emu_op *ops);
+/* A workgroup, recorded or not, has ended. */
+void emu_clock_end_group(struct emu_clock_recorder *r, struct emu_clock_group *g, uint64_t number,
+                         unsigned waves, double cost);
+
+#endif
