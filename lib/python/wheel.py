@@ -34,11 +34,18 @@ Tag: py3-none-{tag}
 """
 
 
+ENTRY_POINTS = """\
+[torch.backends]
+aothip = aothip_autoload:autoload
+"""
+
+
 def package_files(source, library):
     """(name in the wheel, file) of module, libraries and images, sorted."""
     module = os.path.join(source, "aothip")
     found = [(f"aothip/{name}", os.path.join(module, name)) for name in os.listdir(module)
              if name.endswith(".py")]
+    found.append(("aothip_autoload.py", os.path.join(source, "aothip_autoload.py")))
     for name in ("libaothip.so.0", "libzstd.so.1"):
         path = os.path.join(library, name)
         if name == "libaothip.so.0" or os.path.exists(path):
@@ -61,7 +68,8 @@ def write(output, version, tag, files, licence, zstd_licence):
     record, name = "", f"aothip-{version}-py3-none-{tag}.whl"
     path = os.path.join(output, name)
     texts = [(f"{info}/METADATA", METADATA.format(version=version, licence="MIT").encode()),
-             (f"{info}/WHEEL", WHEEL.format(tag=tag).encode()), (f"{info}/LICENSE", licence),
+             (f"{info}/WHEEL", WHEEL.format(tag=tag).encode()),
+             (f"{info}/entry_points.txt", ENTRY_POINTS.encode()), (f"{info}/LICENSE", licence),
              (f"{info}/LICENSE.zstd", zstd_licence)]
     with zipfile.ZipFile(path + ".tmp", "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(entry, content):

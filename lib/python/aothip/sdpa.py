@@ -17,7 +17,7 @@ def _four(x, name):
     return x.reshape((batch,) + shape[-3:])
 
 
-def _mask_four(mask, scores):
+def mask_four(mask, scores):
     """A mask that broadcasts to `scores`, (*lead, rows, keys), as a view with four dimensions."""
     shape = (1,) * (len(scores) - mask.ndim) + tuple(mask.shape)
     if len(shape) > len(scores) or any(n not in (1, whole) for n, whole in zip(shape, scores)):
@@ -64,7 +64,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         if kind not in ("bool", "float32", str(query.dtype).replace("torch.", "")):
             raise TypeError(f"aothip: attn_mask has type {kind}; bool, float32 and the type of "
                             "query are known")
-        mask = _mask_four(attn_mask, tuple(query.shape[:-1]) + (key.shape[-2],))
+        mask = mask_four(attn_mask, tuple(query.shape[:-1]) + (key.shape[-2],))
         if "bool" in str(mask.dtype):
             keep = mask
         else:

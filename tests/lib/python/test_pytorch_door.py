@@ -1,0 +1,222 @@
+"""aothip.enable(): PyTorch's own functions and unmodified models on aothip, held against what they
+compute without it; and the kernels for GPUs, called by hand, against PyTorch's promises."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import torch
+import torch.nn.functional as F
+
+import aothip
+from aothip import attention
+from checks import done, ok, raises
+
+warnings.simplefilter("ignore")
+torch.manual_seed(20261122)
+sdpa = F.scaled_dot_product_attention
+TOLERANCE = {torch.float16: 4e-3, torch.bfloat16: 3e-2, torch.float32: 1e-5, torch.float64: 0.0}
+seen = []
+
+
+def counted(own):
+    def forward(self, *arguments, **named):
+        seen.append(tuple(self.q.shape))
+        return own(self, *arguments, **named)
+
+    return forward
+
+
+attention.Problem.forward = counted(attention.Problem.forward)
+
+
+def random(*shape, dtype=torch.float16, grad=True):
+    return torch.randn(shape).to(dtype).requires_grad_(grad)
+
+
+def run(function, inputs):
+    x = [a.detach().clone().requires_grad_(a.requires_grad) for a in inputs]
+    o = function(*x)
+    if o.requires_grad:
+        torch.manual_seed(7)
+        o.backward(torch.randn(o.shape).to(o.dtype))
+    return [o.detach()] + [a.grad for a in x if a.grad is not None]
+
+
+def same(name, got, want, tolerance=None):
+    good, error = len(got) == len(want), 0
+    for x, y in zip(got, want):
+        good = good and x.shape == y.shape and x.dtype == y.dtype and x.stride() == y.stride()
+        scale = max(1e-3, float(y.double().abs().max()))
+        error = max(error, float((x.double() - y.double()).abs().max()) / scale)
+    limit = TOLERANCE[want[0].dtype] if tolerance is None else tolerance
+    ok(good and error <= limit, name)
+    if not (good and error <= limit):
+        print(f"#   error {error}, allowed {limit}; strides", [x.stride() for x in got],
+              [y.stride() for y in want])
+
+
+def both(name, function, *inputs, launches=1, tolerance=None, **options):
+    """With aothip as without, and `launches` times through it."""
+    want = run(function, inputs)
+    seen.clear()
+    with aothip.enable("cpu", **options):
+        got = run(function, inputs)
+    count = len(seen)
+    same(name, got, want, tolerance)
+    ok(count == launches, f"{name}: comes to aothip")
+
+
+q, k, v = random(2, 4, 17, 64), random(2, 4, 23, 64), random(2, 4, 23, 64)
+
+
+def test_sdpa():
+    both("plain", sdpa, q, k, v)
+    both("bfloat16", sdpa, *(x.to(torch.bfloat16).detach().requires_grad_() for x in (q, k, v)))
+    both("float32", sdpa, *(x.float().detach().requires_grad_() for x in (q, k, v)))
+    both("double precision stays", sdpa, *(x.double().detach().requires_grad_() for x in (q, k, v)),
+         launches=0)
+    both("causal", lambda *x: sdpa(*x, is_causal=True), q, k, v)
+    both("scale", lambda *x: sdpa(*x, scale=0.3), q, k, v)
+    both("transposed", lambda *x: sdpa(*(y.transpose(1, 2) for y in x)).transpose(1, 2),
+         *(random(2, n, 4, 64) for n in (17, 23, 23)))
+    keep, bias = torch.rand(2, 1, 17, 23) < 0.7, random(17, 23, grad=False)
+    both("boolean mask", lambda *x: sdpa(*x, attn_mask=keep), q, k, v)
+    both("additive mask", lambda *x: sdpa(*x, attn_mask=bias), q, k, v)
+    both("grouped heads", lambda *x: sdpa(*x, enable_gqa=True), q, random(2, 2, 23, 64),
+         random(2, 2, 23, 64))
+
+
+def test_everything():
+    options = {"everything": True}
+    both("gradient of a mask", lambda q, k, v, m: sdpa(q, k, v, attn_mask=m), q, k, v,
+         random(17, 23), **options)
+    both("values of another width", sdpa, q, k, random(2, 4, 23, 32), **options)
+    both("head dim 40", sdpa, *(random(1, 2, 9, 40) for _ in "qkv"), **options)
+    both("three dimensions", sdpa, *(random(2, 9, 32) for _ in "qkv"), **options)
+    both("double precision stays, too", sdpa, *(x.double().detach().requires_grad_()
+                                                for x in (q, k, v)), launches=0, **options)
+    with torch.no_grad():
+        both("without gradients", lambda *x: sdpa(*x).detach(), q, k, v, **options)
+    with aothip.enable("cpu", everything=True), torch.inference_mode():
+        seen.clear()
+        sdpa(q, k, v)
+        ok(len(seen) == 1, "in inference mode")
+        o = sdpa(q, k, v, dropout_p=0.5)
+        ok(len(seen) == 2 and not torch.equal(o, sdpa(q, k, v)), "dropout")
+
+
+def test_models():
+    x = random(2, 9, 64, dtype=torch.float32)
+    mha = torch.nn.MultiheadAttention(64, 4, batch_first=True)
+    both("MultiheadAttention", lambda x: mha(x, x, x, need_weights=False)[0], x)
+    layer = torch.nn.TransformerEncoderLayer(64, 4, dropout=0.0, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    both("TransformerEncoder", model, x, launches=2)
+    decoder = torch.nn.TransformerDecoderLayer(64, 4, dropout=0.0, batch_first=True)
+    both("TransformerDecoderLayer", lambda x: decoder(x, x * 0.5, tgt_is_causal=False), x,
+         launches=2)
+
+
+def test_compiled():
+    def function(*x):
+        return sdpa(*x, is_causal=True) * 2
+
+    for everything in (False, True):
+        def compiled(*x):
+            torch._dynamo.reset()
+            return torch.compile(function, fullgraph=True, backend="aot_eager")(*x)
+
+        both(f"compiled, everything {everything}", compiled, q, k, v, everything=everything)
+
+
+def test_on_and_off():
+    aothip.enable("cpu")
+    doors = torch.nn.attention
+    if hasattr(doors, "current_flash_attention_impl"):
+        ok(doors.current_flash_attention_impl() == "AOTHIP", "PyTorch names it")
+        ok("AOTHIP" in doors.list_flash_attention_impls(), "and lists it")
+        doors.restore_flash_attention_impl()
+        seen.clear(), sdpa(q, k, v)
+        ok(not seen, "PyTorch can take it back")
+        doors.activate_flash_attention_impl("AOTHIP")
+        seen.clear(), sdpa(q, k, v)
+        ok(len(seen) == 1, "and ask for it again")
+    aothip.enable("cpu", everything=True), aothip.enable("cpu")
+    sdpa(q, k, v)
+    aothip.disable(), aothip.disable()
+    seen.clear(), sdpa(q, k, v)
+    ok(not seen, "disable() restores, also twice")
+    raises(ValueError, "device is 'xpu'", lambda: aothip.enable("xpu"), "no such device")
+
+
+def test_gpu_kernels():
+    """What a GPU's tensors come to, here with tensors of the host: results are those of PyTorch's
+    function in double, shapes and strides those of PyTorch's meta kernels."""
+    from aothip.pytorch import _KERNELS
+
+    kernels = _KERNELS["CUDA"]
+    d_o, bias = random(2, 4, 17, 64, grad=False), random(2, 1, 17, 23)
+    for name, mask in (("flash", None), ("efficient", None), ("efficient", bias)):
+        op = f"_scaled_dot_product_{name}_attention"
+        x = [a.detach() for a in (q, k, v)] + ([] if mask is None else [mask.detach()])
+        exact = [a.double().requires_grad_() for a in x]
+        want = sdpa(*exact[:3], attn_mask=exact[3] if mask is not None else None)
+        want.backward(d_o.double())
+        extra = () if name == "flash" else (x[3] if mask is not None else None, True)
+        out = kernels[op](*x[:3], *extra, scale=0.125)
+        promised = getattr(torch.ops.aten, op)(*(a.to("meta") for a in x[:3]), *(
+            a.to("meta") if isinstance(a, torch.Tensor) else a for a in extra), scale=0.125)
+        ok(out[0].stride() == promised[0].stride() and out[0].shape == promised[0].shape,
+           f"{op}: shape and strides of out")
+        near = float((out[0].double() - want).abs().max())
+        ok(near < 4e-3, f"{op}: out, off by {near:.1e}")
+        if name == "flash":
+            d = kernels[op + "_backward"](d_o, *x[:3], *out[:6], 0.0, False, *out[6:8], scale=0.125)
+        else:
+            bare = torch.empty(0) if mask is None else x[3]
+            d = kernels[op + "_backward"](d_o, *x[:3], bare, *out[:4], 0.0,
+                                          [True, True, True, mask is not None], scale=0.125)
+        for letter, a, b in zip(("dq", "dk", "dv", "dbias"), d, exact):
+            error = float((a.double() - b.grad).abs().max()) / float(b.grad.abs().max())
+            ok(a.shape == b.shape and error < 8e-3, f"{op}: {letter}, off by {error:.1e}")
+    op = "_scaled_dot_product_flash_attention"
+    out = kernels[op](q, k, v, 0.5)
+    x = [a.detach() for a in (q, k, v)]
+    one, two = (kernels[op + "_backward"](d_o, *x, *out[:6], 0.5, False, *seed) for seed in (
+        out[6:8], (out[6] + 1, out[7])))
+    linear = float((d_o * out[0]).double().sum()), float((one[2] * x[2]).double().sum())
+    ok(abs(linear[0] - linear[1]) < 0.02 * abs(d_o * out[0]).double().sum() ** 0.5 * 4,
+       "dropout: backward has the mask of forward, by its seed")
+    ok(not torch.equal(one[2], two[2]), "and another with another seed")
+
+
+def test_autoload():
+    """AOTHIP_ENABLE, by the entry point that the wheel declares."""
+    import tempfile
+
+    source = os.path.dirname(os.path.dirname(aothip.__file__))
+    sys.path.insert(0, source)
+    import wheel
+
+    with tempfile.TemporaryDirectory() as work:
+        info = os.path.join(work, "aothip-0.dist-info")
+        os.mkdir(info)
+        for name, text in (("METADATA", "Metadata-Version: 2.1\nName: aothip\nVersion: 0\n"),
+                           ("entry_points.txt", wheel.ENTRY_POINTS)):
+            with open(os.path.join(info, name), "w") as f:
+                f.write(text)
+        code = ("import sys, torch; print('aothip' in sys.modules, "
+                "torch.nn.attention.current_flash_attention_impl())")
+        for choice, says in (("0", "False None"), ("1", "True AOTHIP"),
+                             ("yes", "it may be 0, 1 or everything")):
+            found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                   env={**os.environ, "AOTHIP_ENABLE": choice,
+                                        "PYTHONPATH": work + os.pathsep + source})
+            ok(says in found.stdout + found.stderr, f"AOTHIP_ENABLE={choice}")
+            if says not in found.stdout + found.stderr:
+                print("#  ", (found.stdout + found.stderr).replace("\n", "\n#   "))
+
+
+sys.exit(done(globals()))
