@@ -3,6 +3,7 @@
  */
 #include "matrix_check.h"
 
+#include "aothip/aothip.h"
 #include "format.h"
 
 #include <stdarg.h>
@@ -106,9 +107,12 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     /* The side of the tile that the waves share out. */
     const int keys = k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV;
     const int shared = keys ? k->tile_k : k->tile_q;
-    /* The waves of attn_fwd_f32 and attn_split share out keys and channels, too. */
-    const int by_rows = k->op->tiled || (k->op->format_op != FORMAT_OP_ATTN_FWD &&
-                                         k->op->format_op != FORMAT_OP_ATTN_SPLIT);
+    /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
+     * channels, too. */
+    const int by_rows =
+        k->op->tiled ||
+        (k->op->format_op != FORMAT_OP_ATTN_FWD && k->op->format_op != FORMAT_OP_ATTN_SPLIT &&
+         !(k->dtype == AOTHIP_F32 && (keys || k->op->format_op == FORMAT_OP_ATTN_BWD_DQ)));
     if (by_rows && shared % (16 * k->waves))
         fail(&at, "%s=%d does not give each of waves=%d a multiple of 16 rows",
              keys ? "tile_k" : "tile_q", shared, k->waves);

@@ -10,14 +10,13 @@
  */
 #define OWNS_KEYS 1
 #define SUMS_ELEMENTS 0
-
-#if KERNEL_DTYPE == 1
-#include "gradient_f32.h"
-#else
-
 #define STREAM_ROWS KERNEL_TILE_Q
 #define OWNED_ROWS KERNEL_TILE_K
+#if KERNEL_DTYPE == 1
+#include "stream_walk_f32.h"
+#else
 #include "stream_walk.h"
+#endif
 
 /* The workgroup's keys of the sequence. Uniform. */
 struct job {
@@ -29,7 +28,7 @@ struct job {
 DEVICE struct column column_of(const struct job &job)
 {
     const struct sequence &s = job.sequence;
-    int last = s.seq_k - 1, first = job.first_key + (int)wave_id() * BLOCK;
+    int last = s.seq_k - 1, first = job.first_key + (int)team_id() * BLOCK;
     struct row_interval low = visible_rows(s, first < last ? first : last),
                         high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
     int index = first + (int)lane_column();
@@ -123,7 +122,7 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         struct vector_place vectors = vector_of(now.problem, p);
         bool lower = carrier() == 0;
         struct stream stream;
-        stream.mine = lower ? q : d_o;
+        set_rows(stream, q, d_o);
         stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
         stream.vector_pitch = (u32)vectors.step * 4;
         stream.factor = lower ? lse_unit_of(now.problem, form) : DELTA_FIRST ? -1.0f : 1.0f;
@@ -163,7 +162,7 @@ DEVICE void compute_dkdv(const struct job &job)
 #endif
     struct place p = {s, 0, job.kv_head};
     struct owned y;
-    y.first = job.first_key + (int)wave_id() * BLOCK;
+    y.first = job.first_key + (int)team_id() * BLOCK;
     y.end = job.end_key;
     if (KERNEL_DIM <= SLAB) {
         load_owned(y, p, 0, 0);
@@ -213,4 +212,3 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (left > 0)
         compute_dkdv(job);
 }
-#endif

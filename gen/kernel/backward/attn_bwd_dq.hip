@@ -5,10 +5,6 @@
  *
  * A workgroup owns TILE_Q rows of one head and walks over the keys they see.
  */
-#if KERNEL_DTYPE == 1
-#define OWNS_KEYS 0
-#include "gradient_f32.h"
-#else
 #define SUMS_ELEMENTS 0
 #include "query_walk.h"
 
@@ -68,4 +64,3 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (first < p.sequence.seq_q)
         compute_dq(job_of(p, first));
 }
-#endif

@@ -8,7 +8,26 @@
 
 #include "gradient_lift.h"
 #include "gradient_score.h"
+#if KERNEL_DTYPE == 1
+#include "mma_f32.h"
+#else
 #include "mma.h"
+#endif
+
+#if KERNEL_DTYPE == 1
+/* The names that mma.h has for what mma_f32.h calls otherwise; nothing is rounded. */
+enum { BLOCK = SIDE };
+
+DEVICE block_acc zero_acc()
+{
+    return 0;
+}
+
+DEVICE float begin_round(float x)
+{
+    return x;
+}
+#endif
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
@@ -31,7 +50,8 @@ static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* 
 /* Place of row `row` in row_vector: a lane's rows of a block one after another. */
 DEVICE u32 vector_slot(u32 row)
 {
-    return KERNEL_WAVE == 64 ? row : row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
+    const bool in_order = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1;
+    return in_order ? row : row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
 }
 
 /*
@@ -49,16 +69,18 @@ DEVICE u32 stay_here(u32 x)
  * A uniform number that is not wanted for long waits in a vector register where scalar registers
  * are short. awaited() is the number.
  */
+#define WAITS_APART (KERNEL_UNALIGNED && (KERNEL_WAVE == 64 || KERNEL_DTYPE == 1))
+
 DEVICE int wait_apart(int x)
 {
-    if (KERNEL_UNALIGNED && KERNEL_WAVE == 64)
+    if (WAITS_APART)
         asm volatile("" : "+v"(x));
     return x;
 }
 
 DEVICE int awaited(int x)
 {
-    return KERNEL_UNALIGNED && KERNEL_WAVE == 64 ? (int)uniform((u32)x) : x;
+    return WAITS_APART ? (int)uniform((u32)x) : x;
 }
 
 /*
@@ -100,6 +122,19 @@ DEVICE struct row_interval visible_rows_below(const struct sequence &s, int colu
     return column < columns ? visible_rows(s, column) : none;
 }
 
+/* Tiles of the stream that some column of the workgroup sees. Uniform. */
+struct walk {
+    int begin, end;
+};
+
+DEVICE struct walk plan_walk(const struct sequence &s, int first_column, int last_column)
+{
+    int first = visible_rows(s, first_column).first, last = visible_rows(s, last_column).last;
+    if (first > last)
+        return {0, 0};
+    return {first / STREAM_ROWS, last / STREAM_ROWS + 1};
+}
+
 /* What a lane knows of its column. */
 struct column {
     int index;
@@ -129,6 +164,9 @@ DEVICE float raise_of(const struct column &column)
 struct context {
 #if KERNEL_SCORE
     struct place place;
+#if KERNEL_DTYPE == 1
+    u32 plain; /* whether the problem has no score features. In one register: a bool takes two */
+#endif
 #else
     float factor; /* scale, or that * log2(e); not 0: the smallest number does what 0 would */
     float masked; /* a score that gives P = 0 */
@@ -140,9 +178,15 @@ DEVICE struct context context_of(const struct attn_problem &a, const struct plac
 {
     struct context c = {};
 #if KERNEL_SCORE
-    (void)a;
     (void)form;
     c.place = p;
+#if KERNEL_DTYPE == 1
+    c.plain = !a.bias.data && !a.keep.data && !a.alibi && !(a.softcap > 0) &&
+              !(a.flags & KERNARG_DROPOUT);
+    asm("" : "+s"(c.plain));
+#else
+    (void)a;
+#endif
 #else
     (void)p;
     c.factor = form == LSE_BASE2 ? a.scale * LOG2_E : a.scale;
@@ -213,7 +257,8 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
             kept |= (x[j] >> own & 1) << (i + j);
     }
 #else
-    const u32 run = KERNEL_WAVE == 64 ? 4 : 2; /* elements of a quad of keys */
+    /* elements of a quad of keys */
+    const u32 run = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1 ? 4 : 2;
 #pragma unroll 1
     for (u32 i = 0; i < ACC; i += run) {
         asm volatile("" : "+s"(d.seed)); /* as above */
@@ -225,6 +270,27 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
 #endif
     return kept;
 }
+
+#if KERNEL_DTYPE == 1
+/* The same for a problem without score features. */
+DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &lse,
+                                const block_acc &delta, const struct column &column, int row)
+{
+    s *= args_here().problem.scale;
+    dp -= delta;
+#pragma unroll
+    for (int i = 0; i < ACC; i++) {
+        s[i] = weight_of(s[i], lse[i]);
+        dp[i] *= s[i];
+    }
+    if (row < column.full.first || row + BLOCK - 1 > column.full.last)
+#pragma unroll
+        for (int i = 0; i < ACC; i++) {
+            s[i] = sees(column, row, i) ? s[i] : 0;
+            dp[i] = sees(column, row, i) ? dp[i] : 0;
+        }
+}
+#endif
 
 /* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
  * `row`. */
@@ -242,6 +308,12 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 #else
     const block_acc lse = column.lse, delta = column.delta;
     (void)block;
+#endif
+#if KERNEL_DTYPE == 1
+    if (context.plain) {
+        differentiate_plain(s, dp, lse, delta, column, row);
+        return;
+    }
 #endif
     differentiate<of, ACC>(
         s, dp, lse, delta, raise_of(column), context.place,

@@ -8,7 +8,11 @@
 #define OWNS_KEYS 0
 #define STREAM_ROWS KERNEL_TILE_K
 #define OWNED_ROWS KERNEL_TILE_Q
+#if KERNEL_DTYPE == 1
+#include "stream_walk_f32.h"
+#else
 #include "stream_walk.h"
+#endif
 
 /* The workgroup's rows of the sequence, of which the first one exists. Uniform. */
 struct job {
@@ -25,7 +29,7 @@ DEVICE struct job job_of(const struct place &p, int first_row)
 DEVICE struct column column_of(const struct job &job)
 {
     const struct sequence &s = job.place.sequence;
-    int last = s.seq_q - 1, first = job.first_row + (int)wave_id() * BLOCK;
+    int last = s.seq_q - 1, first = job.first_row + (int)team_id() * BLOCK;
     struct row_interval low = visible_rows(s, first < last ? first : last),
                         high = visible_rows(s, first + BLOCK - 1 < last ? first + BLOCK - 1 : last);
     const struct attn_bwd_args &args = args_here();
@@ -45,9 +49,8 @@ DEVICE struct column column_of(const struct job &job)
 DEVICE struct stream stream_of(const struct place &p)
 {
     const struct attn_bwd_args &args = args_here();
-    struct rows k = k_rows(args, p), v = v_rows(args, p);
     struct stream stream;
-    stream.mine = carrier() == 0 ? k : v;
+    set_rows(stream, k_rows(args, p), v_rows(args, p));
     return stream;
 }
 
@@ -91,7 +94,7 @@ DEVICE float lowered(const struct owned &y)
 DEVICE struct owned owned_of(const struct job &job, struct column &column)
 {
     struct owned y;
-    y.first = job.first_row + (int)wave_id() * BLOCK;
+    y.first = job.first_row + (int)team_id() * BLOCK;
     y.end = job.end_row;
     if (KERNEL_DIM <= SLAB) {
         load_owned(y, job.place, 0, 0);

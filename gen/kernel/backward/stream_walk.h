@@ -141,6 +141,17 @@ DEVICE u32 carrier()
     return wave_id() / (KERNEL_WAVES / 2);
 }
 
+/* Each wave owns its own columns. Uniform. */
+DEVICE u32 team_id()
+{
+    return wave_id();
+}
+
+DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
+{
+    x.mine = carrier() == 0 ? x0 : x1;
+}
+
 /* Slab `slab` of the stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
 {
@@ -346,19 +357,6 @@ DEVICE void take_block(struct results &to, const block_acc &p, const block_acc &
     multiply_turned(to.r[0], ds, 0, block);
 }
 #endif
-
-/* Tiles of the stream that some column of the workgroup sees. Uniform. */
-struct walk {
-    int begin, end;
-};
-
-DEVICE struct walk plan_walk(const struct sequence &s, int first_column, int last_column)
-{
-    int first = visible_rows(s, first_column).first, last = visible_rows(s, last_column).last;
-    if (first > last)
-        return {0, 0};
-    return {first / STREAM_ROWS, last / STREAM_ROWS + 1};
-}
 
 /* Slabs of the larger head dim. */
 DEVICE int slabs_of(const struct attn_problem &a)
