@@ -202,7 +202,7 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
           "  description = bundle $gpu $symbol\n"
           "rule image\n"
           "  command = $pack image --matrix=$matrix --gpu=$gpu --objects=$objects "
-          "$budgets --output=$out\n"
+          "$sibling $budgets --output=$out\n"
           "  description = pack $gpu\n"
           "rule signature\n"
           "  command = $pack signature --gpu=$gpu --output=$out -- $matrix $sources\n"
@@ -240,33 +240,51 @@ static void put_kernel(FILE *out, const struct options *o, const struct matrix *
     fputc('\n', out);
 }
 
-static void put_image(FILE *out, const struct options *o, const struct matrix *m, int g)
+/* Where the image of a GPU goes: beside its objects if it is wanted for its siblings only. */
+static void put_image_name(FILE *out, const struct options *o, const struct matrix *m, int g,
+                           const bool *chosen)
 {
-    const char *gpu = m->gpus[g].name;
-    fputs("build ", out);
+    if (!chosen[g]) {
+        fprintf(out, "object/%s/attn.zst", m->gpus[g].name);
+        return;
+    }
     put_path(out, o->images);
-    fprintf(out, "/amd-%s/" FORMAT_FILE ": image", gpu);
+    fprintf(out, "/amd-%s/" FORMAT_FILE, m->gpus[g].name);
+}
+
+/* A sibling's image is made of the same bundles, with the dictionary of that image. */
+static void put_image(FILE *out, const struct options *o, const struct matrix *m, int g,
+                      const bool *chosen)
+{
+    const int code = m->gpus[g].code;
+    fputs("build ", out);
+    put_image_name(out, o, m, g, chosen);
+    fputs(": image", out);
     for (int i = 0; i < m->kernel_count; i++)
-        if (m->kernels[i].gpu == g)
-            fprintf(out, " object/%s/%s.bundle", gpu, m->kernels[i].symbol);
+        if (matrix_serves(m, &m->kernels[i], g))
+            fprintf(out, " object/%s/%s.bundle", m->gpus[code].name, m->kernels[i].symbol);
     fputs(" | ", out);
     put_path(out, o->pack);
     fputc(' ', out);
     put_path(out, o->matrix);
-    fprintf(out, "\n  gpu = %s\n  objects = object/%s\n", gpu, gpu);
+    if (code != g) {
+        fputc(' ', out);
+        put_image_name(out, o, m, code, chosen);
+    }
+    fprintf(out, "\n  gpu = %s\n  objects = object/%s\n", m->gpus[g].name, m->gpus[code].name);
+    if (code != g) {
+        fputs("  sibling = --sibling=", out);
+        put_image_name(out, o, m, code, chosen);
+        fputc('\n', out);
+    }
 }
 
-static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, int g,
-                    const struct names *sources)
+static void put_signature(FILE *out, const struct options *o, const struct matrix *m, int g,
+                          const bool *chosen, const struct names *sources)
 {
-    const char *gpu = m->gpus[g].name;
-    for (int i = 0; i < m->kernel_count; i++)
-        if (m->kernels[i].gpu == g)
-            put_kernel(out, o, m, &m->kernels[i]);
-    put_image(out, o, m, g);
     fputs("build ", out);
     put_path(out, o->images);
-    fprintf(out, "/amd-%s/__signature__: signature", gpu);
+    fprintf(out, "/amd-%s/__signature__: signature", m->gpus[g].name);
     fputs(" | ", out);
     put_path(out, o->matrix);
     for (int i = 0; i < sources->count; i++) {
@@ -276,14 +294,35 @@ static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, 
     fputc(' ', out);
     put_path(out, o->pack);
     fputs(" || ", out);
-    put_path(out, o->images);
-    fprintf(out, "/amd-%s/" FORMAT_FILE, gpu);
-    fprintf(out, "\n  gpu = %s\n  sources =", gpu);
+    put_image_name(out, o, m, g, chosen);
+    fprintf(out, "\n  gpu = %s\n  sources =", m->gpus[g].name);
     for (int i = 0; i < sources->count; i++) {
         fputc(' ', out);
         put_word(out, sources->name[i]);
     }
     fputs("\n\n", out);
+}
+
+/* Whether the kernels of a GPU are compiled: for itself or for a sibling. */
+static bool is_compiled(const struct matrix *m, int g, const bool *chosen)
+{
+    bool yes = false;
+    for (int other = 0; other < m->gpu_count; other++)
+        yes |= chosen[other] && m->gpus[other].code == g;
+    return yes;
+}
+
+static void put_gpu(FILE *out, const struct options *o, const struct matrix *m, int g,
+                    const bool *chosen, const struct names *sources)
+{
+    if (is_compiled(m, g, chosen))
+        for (int i = 0; i < m->kernel_count; i++)
+            if (m->kernels[i].gpu == g)
+                put_kernel(out, o, m, &m->kernels[i]);
+    if (chosen[g] || is_compiled(m, g, chosen))
+        put_image(out, o, m, g, chosen);
+    if (chosen[g])
+        put_signature(out, o, m, g, chosen, sources);
 }
 
 /* Sets chosen[g] for each GPU named in the list; all if the list is NULL. */
@@ -324,8 +363,7 @@ static int write_ninja(const struct options *o, const struct matrix *m, const bo
     if (out) {
         put_rules(out, o, &tree.rooms);
         for (int g = 0; g < m->gpu_count; g++)
-            if (chosen[g])
-                put_gpu(out, o, m, g, &tree.files);
+            put_gpu(out, o, m, g, chosen, &tree.files);
         result = fclose(out) ? -1 : gen_file_update(o->output, text, size);
     }
     free(text);
@@ -336,21 +374,36 @@ static int write_ninja(const struct options *o, const struct matrix *m, const bo
 
 static int list_kernels(const struct matrix *m, const bool *chosen)
 {
-    for (int i = 0; i < m->kernel_count; i++) {
-        const struct matrix_kernel *k = &m->kernels[i];
-        if (!chosen[k->gpu])
-            continue;
-        printf("%s %s", m->gpus[k->gpu].name, k->symbol);
-        matrix_print_macros(m, k, stdout);
-        putchar('\n');
-    }
+    for (int i = 0; i < m->kernel_count; i++)
+        for (int g = 0; g < m->gpu_count; g++) {
+            const struct matrix_kernel *k = &m->kernels[i];
+            if (!chosen[g] || !matrix_serves(m, k, g))
+                continue;
+            printf("%s %s", m->gpus[g].name, k->symbol);
+            matrix_print_macros(m, k, stdout);
+            putchar('\n');
+        }
     if (!ferror(stdout) && !fflush(stdout))
         return 0;
     fprintf(stderr, "aothip-gen: standard output cannot be written\n");
     return -1;
 }
 
-enum { MATRIX = 1, GPUS, KERNELS, CLANG, BUNDLER, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, WARN, LIST, HELP };
+enum {
+    MATRIX = 1,
+    GPUS,
+    KERNELS,
+    CLANG,
+    BUNDLER,
+    PACK,
+    IMAGES,
+    OUTPUT,
+    FLAGS,
+    DEBUG,
+    WARN,
+    LIST,
+    HELP
+};
 
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, MATRIX},

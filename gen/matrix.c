@@ -76,6 +76,9 @@ static const struct kernel_key kernel_keys[] = {
 static const char *const gpu_keys[] = {"targets", "wave", "registers", "register_pool", "lds"};
 #define GPU_KEYS ((int)(sizeof(gpu_keys) / sizeof(gpu_keys[0])))
 
+static const char *const sibling_keys[] = {"of", "register_pool"};
+#define SIBLING_KEYS ((int)(sizeof(sibling_keys) / sizeof(sibling_keys[0])))
+
 #define MAX_KEYS 16
 #define MAX_AXIS 16
 
@@ -141,14 +144,6 @@ static int number(struct parser *p, const char *key, const char *text, int min, 
     else
         return (int)value;
     return min;
-}
-
-int matrix_find_gpu(const struct matrix *m, const char *name)
-{
-    for (int i = 0; i < m->gpu_count; i++)
-        if (!strcmp(m->gpus[i].name, name))
-            return i;
-    return -1;
 }
 
 /* Cuts one logical line; 0 if there is nothing to do with it. */
@@ -226,27 +221,45 @@ static void parse_targets(struct parser *p, struct matrix_gpu *gpu, char *list)
     }
 }
 
-static void parse_gpu(struct parser *p, struct statement *s)
+/* The name of the GPU that a statement declares; 0 after complaining. */
+static int parse_gpu_name(struct parser *p, const struct statement *s, struct matrix_gpu *gpu)
 {
-    struct matrix_gpu gpu = {.line = p->line};
     if (!s->name) {
-        fail(p, "'gpu' needs a name, like gpu gfx942");
-        return;
+        fail(p, "'%s' needs a name, like %s gfx942", s->word, s->word);
+        return 0;
     }
     if (strncmp(s->name, "gfx", 3) || strspn(s->name + 3, "0123456789abcdef") < 2 ||
         s->name[3 + strspn(s->name + 3, "0123456789abcdef")] ||
-        strlen(s->name) >= sizeof(gpu.name)) {
+        strlen(s->name) >= sizeof(gpu->name)) {
         fail(p, "'%s' is no name of a GPU; it should look like gfx942", s->name);
-        return;
+        return 0;
     }
     int other = matrix_find_gpu(p->m, s->name);
     if (other >= 0) {
         fail(p, "%s is already declared in line %d", s->name, p->m->gpus[other].line);
-        return;
+        return 0;
     }
-    if (!check_keys(p, s, gpu_keys, GPU_KEYS))
+    strcpy(gpu->name, s->name);
+    return 1;
+}
+
+static int register_pool(struct parser *p, const char *value)
+{
+    return number(p, "register_pool", value, 256, 4096, 8);
+}
+
+static void add_gpu(struct parser *p, const struct matrix_gpu *gpu)
+{
+    p->errors += matrix_check_gpu(gpu, p->file, p->out);
+    p->m->gpus = grow(p->m->gpus, p->m->gpu_count, sizeof(*gpu));
+    p->m->gpus[p->m->gpu_count++] = *gpu;
+}
+
+static void parse_gpu(struct parser *p, struct statement *s)
+{
+    struct matrix_gpu gpu = {.line = p->line, .code = p->m->gpu_count};
+    if (!parse_gpu_name(p, s, &gpu) || !check_keys(p, s, gpu_keys, GPU_KEYS))
         return;
-    strcpy(gpu.name, s->name);
     for (int i = 0; i < s->count; i++) {
         const char *key = s->key[i];
         if (!strcmp(key, "targets"))
@@ -256,13 +269,49 @@ static void parse_gpu(struct parser *p, struct statement *s)
         else if (!strcmp(key, "registers"))
             gpu.registers = number(p, key, s->value[i], 64, 512, 8);
         else if (!strcmp(key, "register_pool"))
-            gpu.register_pool = number(p, key, s->value[i], 256, 4096, 8);
+            gpu.register_pool = register_pool(p, s->value[i]);
         else
             gpu.lds = number(p, key, s->value[i], 1024, 1 << 20, 1024);
     }
-    p->errors += matrix_check_gpu(&gpu, p->file, p->out);
-    p->m->gpus = grow(p->m->gpus, p->m->gpu_count, sizeof(gpu));
-    p->m->gpus[p->m->gpu_count++] = gpu;
+    add_gpu(p, &gpu);
+}
+
+/* A GPU that is known; -1 after complaining. */
+static int known_gpu(struct parser *p, const char *name)
+{
+    struct suggest g = {name, NULL, 0, ""};
+    int gpu = matrix_find_gpu(p->m, name);
+    for (int i = 0; i < p->m->gpu_count; i++)
+        suggest_add(&g, p->m->gpus[i].name);
+    if (gpu < 0)
+        fail_unknown(p, "gpu", &g);
+    return gpu;
+}
+
+/* All as the GPU whose code it runs, but for what the statement says. */
+static void parse_sibling(struct parser *p, struct statement *s)
+{
+    struct matrix_gpu named, gpu;
+    if (p->m->kernel_count) {
+        fail(p, "a sibling must come before the kernels, which are held against it");
+        return;
+    }
+    if (!parse_gpu_name(p, s, &named) || !check_keys(p, s, sibling_keys, SIBLING_KEYS))
+        return;
+    int of = known_gpu(p, s->value[strcmp(s->key[0], "of") ? 1 : 0]);
+    if (of < 0)
+        return;
+    gpu = p->m->gpus[of];
+    if (gpu.code != of || gpu.target_count != 1 || strcmp(gpu.targets[0], gpu.name)) {
+        fail(p, "%s cannot have a sibling: it is one, or its targets are others than its name",
+             gpu.name);
+        return;
+    }
+    gpu.line = p->line;
+    gpu.register_pool = register_pool(p, s->value[strcmp(s->key[0], "of") ? 0 : 1]);
+    strcpy(gpu.name, named.name);
+    strcpy(gpu.targets[0], named.name);
+    add_gpu(p, &gpu);
 }
 
 /* One value of a key of a kernel statement; 0 after complaining. */
@@ -275,11 +324,10 @@ static int parse_value(struct parser *p, const struct kernel_key *key, const cha
         *value = number(p, key->name, text, key->min, key->max, key->step);
         break;
     case KEY_GPU:
-        *value = matrix_find_gpu(p->m, text);
-        for (int i = 0; i < p->m->gpu_count; i++)
-            suggest_add(&g, p->m->gpus[i].name);
-        if (*value < 0)
-            fail_unknown(p, "gpu", &g);
+        *value = known_gpu(p, text);
+        if (*value >= 0 && p->m->gpus[*value].code != *value)
+            fail(p, "%s is a sibling of %s and has the kernels of that", text,
+                 p->m->gpus[p->m->gpus[*value].code].name);
         break;
     case KEY_WORD:
         for (int i = 0; key->words[i]; i++) {
@@ -391,8 +439,13 @@ static void parse_statement(struct parser *p, char *text)
         parse_gpu(p, &s);
         return;
     }
+    if (!strcmp(s.word, "sibling")) {
+        parse_sibling(p, &s);
+        return;
+    }
     struct suggest g = {s.word, NULL, 0, ""};
     suggest_add(&g, "gpu");
+    suggest_add(&g, "sibling");
     for (const struct matrix_op *op = matrix_ops; op->name; op++) {
         if (!strcmp(s.word, op->name)) {
             parse_kernel(p, &s, op);
@@ -469,31 +522,4 @@ int matrix_read(struct matrix *m, const char *file, FILE *errors)
         result = matrix_parse(m, text, file, errors);
     free(text);
     return result;
-}
-
-void matrix_free(struct matrix *m)
-{
-    free(m->file);
-    free(m->gpus);
-    free(m->kernels);
-    memset(m, 0, sizeof(*m));
-}
-
-uint32_t matrix_features(const struct matrix_kernel *k)
-{
-    return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) | (k->score ? FORMAT_FEATURE_SCORE : 0u) |
-           (k->paged ? FORMAT_FEATURE_PAGED : 0u);
-}
-
-void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)
-{
-    const struct matrix_gpu *gpu = &m->gpus[k->gpu];
-    fprintf(out, " -DKERNEL_SYMBOL=%s -DKERNEL_DTYPE=%d -DKERNEL_DIM=%d", k->symbol, k->dtype,
-            k->dim);
-    fprintf(out, " -DKERNEL_UNALIGNED=%d -DKERNEL_SCORE=%d -DKERNEL_PAGED=%d", k->unaligned,
-            k->score, k->paged);
-    fprintf(out, " -DKERNEL_TILE_Q=%d -DKERNEL_TILE_K=%d", k->tile_q, k->tile_k);
-    fprintf(out, " -DKERNEL_WAVES=%d -DKERNEL_WAVES_PER_EU=%d", k->waves, k->waves_per_eu);
-    fprintf(out, " -DKERNEL_WAVE=%d -DKERNEL_THREADS=%d -DKERNEL_REGISTERS=%d", gpu->wave,
-            matrix_threads(m, k), k->registers);
 }

@@ -5,7 +5,7 @@
 #ifndef AOTHIP_MATRIX_H
 #define AOTHIP_MATRIX_H
 
-#include "matrix_record.h"
+#include "matrix_query.h"
 
 /*
  * Reads a matrix from a file, or from `text`, which `file` names in messages. Every error found is
@@ -14,15 +14,5 @@
  */
 int matrix_read(struct matrix *m, const char *file, FILE *errors);
 int matrix_parse(struct matrix *m, const char *text, const char *file, FILE *errors);
-void matrix_free(struct matrix *m);
-
-/* Index of the GPU of that name, -1 if there is none. */
-int matrix_find_gpu(const struct matrix *m, const char *name);
-
-/* enum format_feature bits. */
-uint32_t matrix_features(const struct matrix_kernel *k);
-
-/* Prints the macros that the kernel's source sees: " -DKERNEL_SYMBOL=... -DKERNEL_DTYPE=...". */
-void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out);
 
 #endif

@@ -119,9 +119,11 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->registers > gpu->registers)
         fail(&at, "registers=%d: a lane of %s has at most %d", k->registers, gpu->name,
              gpu->registers);
-    if (k->registers * k->waves_per_eu > gpu->register_pool)
-        fail(&at, "registers=%d times waves_per_eu=%d is %d; a SIMD of %s has %d", k->registers,
-             k->waves_per_eu, k->registers * k->waves_per_eu, gpu->name, gpu->register_pool);
+    for (int g = 0; g < m->gpu_count; g++)
+        if (matrix_serves(m, k, g) && k->registers * k->waves_per_eu > m->gpus[g].register_pool)
+            fail(&at, "registers=%d times waves_per_eu=%d is %d; a SIMD of %s has %d", k->registers,
+                 k->waves_per_eu, k->registers * k->waves_per_eu, m->gpus[g].name,
+                 m->gpus[g].register_pool);
     /*
      * O is tile_q x dim and S is tile_q x tile_k, in f32, both in registers of the workgroup. Of O
      * no more than 128 channels are there at a time.
@@ -162,7 +164,7 @@ int matrix_check_whole(const struct matrix *m, FILE *errors)
     for (int g = 0; g < m->gpu_count; g++) {
         int kernels = 0;
         for (int i = 0; i < m->kernel_count; i++)
-            kernels += m->kernels[i].gpu == g;
+            kernels += matrix_serves(m, &m->kernels[i], g);
         at.line = m->gpus[g].line;
         if (!kernels)
             fail(&at, "%s has no kernel", m->gpus[g].name);

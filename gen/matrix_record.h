@@ -17,12 +17,13 @@ struct matrix_gpu {
     int register_pool; /* vector registers a SIMD has for one lane of all its waves */
     int lds;           /* bytes a workgroup may have */
     int line;          /* where it is declared */
+    int code;          /* index of the GPU whose code it runs: its own, but for a sibling */
 };
 
 /* One kernel for one GPU: a row after its axes have been multiplied out. */
 struct matrix_kernel {
     const struct matrix_op *op;
-    int gpu;          /* index into matrix.gpus */
+    int gpu;          /* index into matrix.gpus; siblings have it too, see matrix_serves() */
     int dtype;        /* enum aothip_dtype */
     int dim;          /* serves head dims 1..dim */
     int unaligned;    /* 0 or 1 */
@@ -58,6 +59,12 @@ struct matrix {
 
 /* Ends with an entry whose name is NULL. */
 extern const struct matrix_op matrix_ops[];
+
+/* Whether the kernel is in the images of GPU `gpu`. */
+static inline int matrix_serves(const struct matrix *m, const struct matrix_kernel *k, int gpu)
+{
+    return k->gpu == m->gpus[gpu].code;
+}
 
 /* Threads of a workgroup. */
 static inline int matrix_threads(const struct matrix *m, const struct matrix_kernel *k)

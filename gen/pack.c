@@ -7,6 +7,7 @@
 #include "image_compare.h"
 #include "matrix.h"
 #include "object.h"
+#include "retarget.h"
 
 #include "kernarg.h"
 
@@ -22,17 +23,18 @@
 #include <xxhash.h>
 
 struct options {
-    const char *matrix, *gpu, *objects, *output;
+    const char *matrix, *gpu, *objects, *output, *sibling;
     bool warn_budgets;
 };
 
 static const char usage[] =
     "usage: aothip-pack image --matrix=FILE --gpu=NAME --objects=DIR --output=FILE\n"
-    "                         [--warn-budgets]\n"
+    "                         [--sibling=IMAGE] [--warn-budgets]\n"
     "           packs DIR/SYMBOL.bundle of every row of the matrix for that GPU; fails, and\n"
     "           removes the output, if a kernel is not what its row says. With --warn-budgets a\n"
     "           kernel that only needs more registers or scratch memory than its row grants is a\n"
-    "           warning: it is right, if slower, and another compiler than ours made it\n"
+    "           warning: it is right, if slower, and another compiler than ours made it. A GPU\n"
+    "           that is a sibling takes objects and dictionary of the GPU whose image is given\n"
     "       aothip-pack compare --matrix=FILE --gpu=NAME --objects=DIR\n"
     "           prints size and time to first use of other ways to store the same kernels\n"
     "       aothip-pack signature --gpu=NAME --output=FILE -- SOURCE...\n"
@@ -69,7 +71,8 @@ __attribute__((format(printf, 2, 3))) static void exceed(struct check *c, const 
 {
     va_list ap;
     va_start(ap, fmt);
-    tell(c, c->o->warn_budgets ? "warning: " : "", fmt, ap);
+    if (!c->o->sibling) /* else the image of the GPU that has the same code has told */
+        tell(c, c->o->warn_budgets ? "warning: " : "", fmt, ap);
     va_end(ap);
     c->errors += !c->o->warn_budgets;
 }
@@ -181,6 +184,11 @@ static void read_kernel(struct check *c, struct image_kernel *out)
         most = info;
     }
     fill_entry(c, &most, &out->entry);
+    if (strcmp(gpu->name, c->o->gpu)) {
+        const char *wrong = retarget_bundle(out->bundle, out->bundle_size, gpu->name, c->o->gpu);
+        if (wrong)
+            fail(c, "as code for %s: %s", c->o->gpu, wrong);
+    }
 }
 
 struct kernels {
@@ -208,7 +216,7 @@ static int read_kernels(const struct options *o, const struct matrix *m, struct 
     }
     for (int i = 0; i < m->kernel_count; i++) {
         struct check c = {o, m, &m->kernels[i], 0};
-        if (c.k->gpu != gpu)
+        if (!matrix_serves(m, c.k, gpu))
             continue;
         read_kernel(&c, &list->kernel[list->count]);
         list->bundle_bytes += list->kernel[list->count++].bundle_size;
@@ -221,11 +229,35 @@ static int read_kernels(const struct options *o, const struct matrix *m, struct 
     return errors ? -1 : 0;
 }
 
+/* With the dictionary of the image whose code this is: the search for the best one is done. */
+static const char *build_sibling(const struct options *o, struct kernels *list, uint8_t **bytes,
+                                 size_t *size)
+{
+    struct format_header head;
+    size_t have;
+    uint8_t *image = gen_file_read(o->sibling, &have);
+    const char *wrong = "the image given with --sibling is none, or one of other kernels";
+    if (image && have >= sizeof(head)) {
+        memcpy(&head, image, sizeof(head));
+        const size_t at = sizeof(head) + (size_t)list->count * sizeof(struct format_entry);
+        struct image_dictionary dictionary = {image + at, head.dictionary_size};
+        if (!memcmp(head.magic, FORMAT_MAGIC, sizeof(head.magic)) &&
+            head.entry_count == (uint32_t)list->count && at <= have &&
+            head.dictionary_size <= have - at)
+            wrong = image_build(o->gpu, list->kernel, list->count, &dictionary, IMAGE_LEVEL, bytes,
+                                size);
+    }
+    free(image);
+    return wrong;
+}
+
 static int write_image(const struct options *o, struct kernels *list)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    const char *wrong = image_build_smallest(o->gpu, list->kernel, list->count, &bytes, &size);
+    const char *wrong =
+        o->sibling ? build_sibling(o, list, &bytes, &size)
+                   : image_build_smallest(o->gpu, list->kernel, list->count, &bytes, &size);
     if (wrong) {
         fprintf(stderr, "aothip-pack: %s: %s\n", o->output, wrong);
         return -1;
@@ -298,22 +330,22 @@ static int signature_command(const struct options *o, char **sources, int count)
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, 0},  {"gpu", required_argument, NULL, 1},
     {"objects", required_argument, NULL, 2}, {"output", required_argument, NULL, 3},
-    {"help", no_argument, NULL, 4},          {"warn-budgets", no_argument, NULL, 5},
-    {NULL, 0, NULL, 0},
+    {"sibling", required_argument, NULL, 4}, {"help", no_argument, NULL, 5},
+    {"warn-budgets", no_argument, NULL, 6},  {NULL, 0, NULL, 0},
 };
 
 int main(int argc, char **argv)
 {
-    struct options o = {NULL, NULL, NULL, NULL, false};
-    const char **const slots[] = {&o.matrix, &o.gpu, &o.objects, &o.output};
+    struct options o = {.warn_budgets = false};
+    const char **const slots[] = {&o.matrix, &o.gpu, &o.objects, &o.output, &o.sibling};
     const char *command = argc > 1 ? argv[1] : "";
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (c == 4)
-            return fputs(usage, stdout) < 0;
-        if (c > 5)
-            return 2;
         if (c == 5)
+            return fputs(usage, stdout) < 0;
+        if (c > 6)
+            return 2;
+        if (c == 6)
             o.warn_budgets = true;
         else
             *slots[c] = optarg;

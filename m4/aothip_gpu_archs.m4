@@ -1,13 +1,15 @@
 dnl AOTHIP_ARG_GPU_ARCHS: which GPUs get images. --with-gpu-archs, else PYTORCH_ROCM_ARCH, else all
 dnl that images/matrix.def declares. Features (gfx90a:xnack+) are accepted and left out: the images
-dnl of a GPU serve all of its modes. PYTORCH_ROCM_ARCH says what PyTorch is built for, mostly more
+dnl of a GPU serve all of its modes. A family, as AOTriton or TheRock call it (gfx110x, gfx110X-all,
+dnl gfx94X-dcgpu), is all of its GPUs that are declared. PYTORCH_ROCM_ARCH says what PyTorch is built for, mostly more
 dnl GPUs than there are kernels for: those are left out with a notice, while a name that was asked of
 dnl us must be right.
 AC_DEFUN([AOTHIP_ARG_GPU_ARCHS], [
 AC_REQUIRE([AC_PROG_SED])
 AC_ARG_WITH([gpu-archs],
     [AS_HELP_STRING([--with-gpu-archs=LIST],
-        [GPUs to build images for, separated by spaces, commas or semicolons
+        [GPUs to build images for, or families such as gfx110X-all, separated by spaces, commas or
+         semicolons
          @<:@$PYTORCH_ROCM_ARCH, else all that images/matrix.def declares@:>@])],
     [aothip_gpus_from="--with-gpu-archs"],
     [AS_IF([test -n "$PYTORCH_ROCM_ARCH"],
@@ -16,22 +18,31 @@ AC_ARG_WITH([gpu-archs],
         [with_gpu_archs=all
          aothip_gpus_from="default"])])
 AC_ARG_VAR([PYTORCH_ROCM_ARCH], [GPUs to build images for, separated by semicolons])
-aothip_known_gpus=`$SED -n 's/^gpu  *\(@<:@^ @:>@*\).*/\1/p' "$srcdir/images/matrix.def" | tr '\n' ' '`
+aothip_known_gpus=`$SED -n -e 's/^gpu  *\(@<:@^ @:>@*\).*/\1/p' -e 's/^sibling  *\(@<:@^ @:>@*\).*/\1/p' \
+    "$srcdir/images/matrix.def" | tr '\n' ' '`
 aothip_known_gpus=${aothip_known_gpus% }
 AS_CASE([$with_gpu_archs],
     [yes|no], [AC_MSG_ERROR([--with-gpu-archs needs a list; known are: $aothip_known_gpus])],
     [all], [with_gpu_archs=$aothip_known_gpus])
 GPU_ARCHS=
 aothip_without=
-for aothip_gpu in `echo "$with_gpu_archs" | tr ',;' '  '`; do
-    aothip_name=${aothip_gpu%%:*}
-    AS_CASE([" $aothip_known_gpus "],
-        [*" $aothip_name "*],
-            [AS_CASE([" $GPU_ARCHS "], [*" $aothip_name "*], [],
-                [GPU_ARCHS="$GPU_ARCHS${GPU_ARCHS:+ }$aothip_name"])],
+for aothip_asked in `echo "$with_gpu_archs" | tr ',;' '  '`; do
+    aothip_name=${aothip_asked%%:*}
+    AS_CASE([$aothip_name],
+        [gfx*-all | gfx*-dcgpu | gfx*-dgpu | gfx*-igpu], [aothip_name=${aothip_name%-*}])
+    dnl An X stands for the last digit of any of the family.
+    AS_CASE([$aothip_name], [*@<:@xX@:>@], [aothip_family=${aothip_name%?}], [aothip_family=none])
+    aothip_found=no
+    for aothip_gpu in $aothip_known_gpus; do
+        AS_IF([test "$aothip_gpu" = "$aothip_name" || test "${aothip_gpu%?}" = "$aothip_family"],
+            [aothip_found=yes
+             AS_CASE([" $GPU_ARCHS "], [*" $aothip_gpu "*], [],
+                [GPU_ARCHS="$GPU_ARCHS${GPU_ARCHS:+ }$aothip_gpu"])])
+    done
+    AS_IF([test "$aothip_found" = no],
         [AS_IF([test "$aothip_gpus_from" = PYTORCH_ROCM_ARCH],
-            [aothip_without="$aothip_without $aothip_gpu"],
-            [AC_MSG_ERROR([unknown GPU '$aothip_gpu' in $aothip_gpus_from; known are: $aothip_known_gpus])])])
+            [aothip_without="$aothip_without $aothip_asked"],
+            [AC_MSG_ERROR([unknown GPU '$aothip_asked' in $aothip_gpus_from; known are: $aothip_known_gpus])])])
 done
 AS_IF([test -z "$GPU_ARCHS"],
     [AC_MSG_ERROR([$aothip_gpus_from names no GPU that there are kernels for; known are: $aothip_known_gpus])])

@@ -13,6 +13,14 @@ attn_scripts = tests/attn/attn_pairs_fwd.sh tests/attn/attn_pairs_bwd.sh \
 dist_check_SCRIPTS += $(attn_scripts)
 TESTS += $(attn_scripts)
 
+# GPUs that run the code of another.
+check_PROGRAMS += tests/attn/test_attn_siblings
+tests_attn_test_attn_siblings_SOURCES = tests/attn/test_attn_siblings.c $(attn_test_sources) \
+	$(gen_matrix_sources)
+tests_attn_test_attn_siblings_CPPFLAGS = $(attn_test_cppflags) -I$(top_srcdir)/gen
+tests_attn_test_attn_siblings_LDADD = $(attn_test_libs)
+TESTS += tests/attn/test_attn_siblings
+
 # Failures that others' users have met.
 check_PROGRAMS += tests/attn/test_attn_known
 tests_attn_test_attn_known_SOURCES = tests/attn/test_attn_known.c tests/attn/known_cases.h \

@@ -39,18 +39,22 @@ says() {
     [ "$good" = ok ] || { echo "# lacks: $message"; tail -n 20 log | sed 's/^/#   /'; }
 }
 
+known=`sed -n -e 's/^gpu  *\([^ ]*\).*/\1/p' -e 's/^sibling  *\([^ ]*\).*/\1/p' "$srcdir/images/matrix.def"`
+known=`echo $known`
 refuses "an unknown GPU" \
-    "unknown GPU 'gfx1234' in --with-gpu-archs; known are: gfx90a gfx942 gfx1100 gfx1151" \
+    "unknown GPU 'gfx1234' in --with-gpu-archs; known are: $known" \
     --with-gpu-archs='gfx942 gfx1234'
 refuses "an environment of unknown GPUs alone" \
     "PYTORCH_ROCM_ARCH names no GPU that there are kernels for; known are: gfx90a gfx942" \
     PYTORCH_ROCM_ARCH='gfx900;gfx1030'
+refuses "a family without kernels" "unknown GPU 'gfx103X-all' in --with-gpu-archs; known are: $known" \
+    --with-gpu-archs='gfx110X-all gfx103X-all'
 refuses "no GPU at all" "names no GPU" --with-gpu-archs=' '
 refuses "--without-gpu-archs" "needs a list" --without-gpu-archs
 refuses "MAX_JOBS that is no number" "MAX_JOBS must be a positive number, not 'all'" MAX_JOBS=all
 refuses "MAX_JOBS=0" "MAX_JOBS must be a positive number, not '0'" MAX_JOBS=0
 
-says "the default is all GPUs" "GPUs              gfx90a gfx942 gfx1100 gfx1151 (default)"
+says "the default is all GPUs" "GPUs              $known (default)"
 case `clang-22 --version 2>/dev/null` in
 *' 22.'[1-9]*) grep -q 'device compiler .*clang-22' log && grep -q 'kernel budgets    enforced' log ;;
 *) grep -q 'kernel budgets    warnings' log ;;
@@ -58,12 +62,14 @@ esac
 ok "clang 22 comes first, and is held to budgets"
 says "some GPUs, named as hipcc would" "GPUs              gfx942 gfx90a (--with-gpu-archs)" \
     --with-gpu-archs='gfx942,gfx90a:xnack+,gfx90a:xnack-'
-rm config.cache
+says "families, by the names of AOTriton and TheRock" \
+    "GPUs              gfx1100 gfx1101 gfx1102 gfx1103 gfx942 gfx1151 gfx1150 gfx1152 gfx1153 gfx90a (--" \
+    --with-gpu-archs='gfx1100;gfx110X-all;gfx94X-dcgpu gfx115x,gfx90a-dcgpu'
 rm config.cache
 all='gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201;gfx950'
-says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 (PYTORCH_ROCM_ARCH)" \
+says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 gfx1101 (PYTORCH_ROCM_ARCH)" \
     PYTORCH_ROCM_ARCH="$all"
-without='gfx900 gfx906 gfx908 gfx1030 gfx1101 gfx1200 gfx1201 gfx950'
+without='gfx900 gfx906 gfx908 gfx1030 gfx1200 gfx1201 gfx950'
 [ "`grep -c 'no kernels' log`" -eq 1 ] &&
     grep -q "PYTORCH_ROCM_ARCH: no kernels, and so no images, for $without\$" log
 ok "one notice names what is left out"

@@ -14,7 +14,7 @@ refuses() { # FLAGS MESSAGE NAME
 }
 
 refuses -DTEST_BROKEN 'this kernel does not compile' "a kernel that does not compile"
-refuses -DTEST_SPILL 'small.def:5: attn_fwd_f16_d64_t64x64 for gfx1100: spills ' "a spilling kernel"
+refuses -DTEST_SPILL 'small.def:6: attn_fwd_f16_d64_t64x64 for gfx1100: spills ' "a spilling kernel"
 refuses -DTEST_SCRATCH ' bytes of scratch memory a lane' "a kernel with an array in memory"
 refuses -DTEST_REGISTERS 'accumulation); its budget is 128' "a kernel over its budget"
 refuses -DTEST_ARGUMENT 'takes 524 bytes of arguments instead of 520' "a kernel with other arguments"
@@ -54,7 +54,7 @@ cp object/gfx1100/attn_fwd_bf16_d64_t64x64.bundle object/gfx1100/attn_fwd_f16_d6
     --objects=object/gfx1100 --output=aotriton.images/amd-gfx1100/flash/attn.zst >log 2>&1
 [ $? -ne 0 ] && [ ! -e aotriton.images/amd-gfx1100/flash/attn.zst ]
 ok "a refused image does not leave the former one behind"
-contains log "small.def:5: attn_fwd_f16_d64_t64x64 for gfx1100: the kernel is called 'attn_fwd_bf16_d64_t64x64'" \
+contains log "small.def:6: attn_fwd_f16_d64_t64x64 for gfx1100: the kernel is called 'attn_fwd_bf16_d64_t64x64'" \
     "a bundle in another's place is noticed"
 
 # ROCm does not look for kernels in the dynamic table, which these still have.
@@ -63,7 +63,7 @@ sed -i 's/-Xoffload-linker --strip-debug -Xoffload-linker --discard-all/-Xoffloa
 "$NINJA" -j2 >log 2>&1
 [ $? -ne 0 ] && [ ! -e aotriton.images/amd-gfx1100/flash/attn.zst ]
 ok "code objects without a symbol table are refused"
-contains log "small.def:5: attn_fwd_f16_d64_t64x64 for gfx1100: code object for gfx1100: its symbol table (SHT_SYMTAB) lacks 'attn_fwd_f16_d64_t64x64'" \
+contains log "small.def:6: attn_fwd_f16_d64_t64x64 for gfx1100: code object for gfx1100: its symbol table (SHT_SYMTAB) lacks 'attn_fwd_f16_d64_t64x64'" \
     "and the kernel is named that is not in it"
 contains log "lacks 'attn_fwd_f16_d64_t64x64.kd'" "and its descriptor"
 rm object/gfx1100/attn_fwd_f16_d64_t64x64.bundle

@@ -37,8 +37,8 @@ echo '# a comment' >>small.def
 rebuilds 0 "a comment in the matrix"
 sed 's/dim=64/dim=32/' small.def >new && mv new small.def
 rebuilds 6 "the head dim of one row"
-[ "`grep -c '\] pack ' log`" -eq 2 ]
-ok "both images are packed anew"
+[ "`grep -c '\] pack ' log`" -eq 3 ]
+ok "all images are packed anew, the sibling's too"
 sed 's/gpu=gfx90a,gfx1100 dtype=f16,bf16 dim=32/gpu=gfx90a dtype=f16,bf16 dim=32/' small.def >new &&
     mv new small.def
 rebuilds 0 "a row taken from a GPU"

@@ -15,8 +15,8 @@ ok "all images and signatures are the same"
 
 cd "$work/tree" || exit 99
 files=`find aotriton.images -type f | wc -l`
-[ "$files" -eq 4 ]
-ok "an image and a signature for each of two GPUs, and nothing else"
+[ "$files" -eq 6 ]
+ok "an image and a signature for each of three GPUs, and nothing else"
 ! grep -rqaF "$work" aotriton.images object/*/*.co object/*/*.bundle
 ok "no file names the directory it was built in"
 
@@ -28,6 +28,13 @@ ok "only that GPU has a directory"
 diff -r "$work/tree/aotriton.images/amd-gfx1100" aotriton.images/amd-gfx1100
 ok "its files are the same as in a build for all"
 
+make_images --gpus=gfx1102
+ok "builds for a sibling alone"
+[ "`ls aotriton.images/amd-gfx1102`" = "`printf '__signature__\nflash'`" ] &&
+    diff -r "$work/tree/aotriton.images/amd-gfx1102" aotriton.images/amd-gfx1102
+ok "its files, too, are the same as in a build for all"
+rm -rf aotriton.images
+
 make_images --debug --gpus=gfx1100
 ok "builds with line tables"
 mkdir -p "$work/other debug"
@@ -37,5 +44,5 @@ diff -r "$work/subset/aotriton.images" aotriton.images
 ok "even line tables do not depend on the directory"
 
 make_images --gpus='gfx90a gfx1101'
-contains log "unknown GPU 'gfx1101'; known are: gfx90a gfx1100" "an unknown GPU is an error"
+contains log "unknown GPU 'gfx1101'; known are: gfx90a gfx1100 gfx1102" "an unknown GPU is an error"
 plan

@@ -2,10 +2,12 @@
  * roundtrip_check MATRIX OBJECTS IMAGES: opens the images with the library's store and holds every
  * entry against its row and its bundle.
  */
+#include "bundle.h"
 #include "format.h"
 #include "gen_file.h"
 #include "kernarg.h"
 #include "matrix.h"
+#include "retarget.h"
 #include "store.h"
 #include "tap.h"
 
@@ -21,9 +23,38 @@ static int entry_matches(const struct matrix *m, const struct matrix_kernel *k,
            e->sgprs > 0;
 }
 
+/*
+ * The reader takes the code for the sibling's; then makes it again what it was compiled for, which
+ * the caller compares with what was built.
+ */
+static void check_sibling(uint8_t *bundle, size_t size, const char *gpu, const char *code)
+{
+    const struct bundle_name name = {"sibling", "kernel"};
+    struct bundle_code found;
+    struct target device;
+    struct status why = {0};
+    target_parse(gpu, strlen(gpu), &device);
+    is_int(bundle_find(bundle, size, &device, &name, &found, &why), AOTHIP_OK,
+           "the reader finds code of the sibling");
+    target_parse(code, strlen(code), &device);
+    status_clear(&why);
+    is_int(bundle_find(bundle, size, &device, &name, &found, &why), AOTHIP_E_TARGET,
+           "and none of the GPU that it was compiled for");
+    is_str(retarget_bundle(bundle, size, code, gpu),
+           "the bundle has no code object for this target",
+           "a GPU that is not in it cannot be renamed");
+    is_str(retarget_bundle(bundle, size, gpu, "gfx942"),
+           "the name of the GPU or that of its sibling is none that lib/store/target.def knows",
+           "nor to a name of another length");
+    is_str(retarget_bundle(bundle, size, gpu, "gfx1199"),
+           "the name of the GPU or that of its sibling is none that lib/store/target.def knows",
+           "nor to one whose number in e_flags is not known");
+    ok(!retarget_bundle(bundle, size, gpu, code), "but back again");
+}
+
 static void check_gpu(const struct matrix *m, int g, const char *objects, const char *images)
 {
-    const char *gpu = m->gpus[g].name;
+    const char *gpu = m->gpus[g].name, *code = m->gpus[m->gpus[g].code].name;
     struct store store;
     struct status why = {0};
     uint32_t at = 0;
@@ -38,9 +69,9 @@ static void check_gpu(const struct matrix *m, int g, const char *objects, const 
         char file[4096];
         size_t size = 0;
         uint8_t *bundle = NULL;
-        if (k->gpu != g)
+        if (!matrix_serves(m, k, g))
             continue;
-        snprintf(file, sizeof(file), "%s/%s/%s.bundle", objects, gpu, k->symbol);
+        snprintf(file, sizeof(file), "%s/%s/%s.bundle", objects, code, k->symbol);
         void *built = gen_file_read(file, &size);
         if (!ok(at < store.header->entry_count, "%s %s is in the index", gpu, k->symbol)) {
             free(built);
@@ -48,6 +79,8 @@ static void check_gpu(const struct matrix *m, int g, const char *objects, const 
         }
         ok(entry_matches(m, k, &store.entries[at]), "%s %s: as its row says", gpu, k->symbol);
         is_int(store_inflate(&store, at, &bundle, &why), AOTHIP_OK, "inflates");
+        if (bundle && code != gpu)
+            check_sibling(bundle, store.entries[at].bundle_size, gpu, code);
         ok(built && bundle && store.entries[at].bundle_size == size && !memcmp(built, bundle, size),
            "%s %s: the bytes that were built", gpu, k->symbol);
         free(bundle);

@@ -344,7 +344,13 @@ int main(int argc, char **argv)
     static const char *const gpus[][2] = {{"gfx90a", "gfx90a:sramecc+:xnack-"},
                                           {"gfx942", "gfx942:sramecc+:xnack-"},
                                           {"gfx1100", "gfx1100"},
-                                          {"gfx1151", "gfx1151"}};
+                                          {"gfx1151", "gfx1151"},
+                                          {"gfx1101", "gfx1101"}, /* siblings of these */
+                                          {"gfx1102", "gfx1102"},
+                                          {"gfx1103", "gfx1103"},
+                                          {"gfx1150", "gfx1150"},
+                                          {"gfx1152", "gfx1152"},
+                                          {"gfx1153", "gfx1153"}};
     const char *images = argc > 1 ? argv[1] : "images/aotriton.images";
     const bool have_hsa = load_hsa(), have_comgr = load_comgr();
     const bool rocr = have_hsa && !hsa.init();

@@ -11,6 +11,7 @@
 #define GPUS                                                                                       \
     "gpu gfx942 targets=gfx942 wave=64 registers=512 register_pool=512 lds=65536\n"                \
     "gpu gfx1100 targets=gfx1100 wave=32 registers=256 register_pool=1536 lds=65536\n"
+#define SIBLING "sibling gfx1102 of=gfx1100 register_pool=1024\n"
 #define ROW_END " tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n"
 #define ROW(gpu) "attn_fwd gpu=" gpu " dtype=f16 dim=128 unaligned=no score=no paged=no" ROW_END
 #define GOOD GPUS ROW("gfx942") ROW("gfx1100")
@@ -45,6 +46,26 @@ static void test_good(void)
     is_int(k->op->kernarg_size, sizeof(struct attn_fwd_args), "argument bytes");
     is_int(matrix_find_gpu(&m, "gfx1100"), 1, "finds a GPU");
     is_int(matrix_find_gpu(&m, "gfx1101"), -1, "does not find another");
+    matrix_free(&m);
+    free(printed);
+}
+
+/* A sibling has the kernels of the GPU that it is one of, and a register file of its own. */
+static void test_sibling(void)
+{
+    struct matrix m;
+    int errors;
+    char *printed = parse(&m, GPUS SIBLING ROW("gfx942") ROW("gfx1100"), &errors);
+    is_str(printed, "", "a sibling is good");
+    is_int(errors ? 0 : m.gpu_count, 3, "and a GPU");
+    is_str(m.gpus[2].targets[0], "gfx1102", "its target is its name");
+    is_int(m.gpus[2].code, 1, "its code is gfx1100's");
+    is_int(m.gpus[1].code, 1, "which has its own");
+    is_int(m.gpus[2].register_pool, 1024, "its registers are as stated");
+    is_int(m.gpus[2].wave, 32, "all else as the other's");
+    is_int(m.kernel_count, 2, "no kernel is there twice");
+    ok(!matrix_serves(&m, &m.kernels[0], 2) && matrix_serves(&m, &m.kernels[1], 2),
+       "it is served by gfx1100's kernel only");
     matrix_free(&m);
     free(printed);
 }
@@ -128,7 +149,8 @@ static const struct {
     {"misspelt statement", GPUS "atn_fwd gpu=gfx942\n",
      "m.def:3: unknown statement 'atn_fwd'; did you mean 'attn_fwd'?"},
     {"unknown statement", GPUS "convolution gpu=gfx942\n",
-     "m.def:3: unknown statement 'convolution'; known are: gpu attn_fwd attn_fwd_f32 attn_split"},
+     "m.def:3: unknown statement 'convolution'; known are: gpu sibling attn_fwd attn_fwd_f32 "
+     "attn_split"},
     {"misspelt key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_g=64"),
      "m.def:3: unknown key 'tile_g'; did you mean 'tile_q'?"},
     {"missing key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_q=64"),
@@ -161,6 +183,22 @@ static const struct {
      "256"},
     {"more than 1024 threads", FULL("gfx942", "f16", "64", "no", "272", "64", "17", "1", "256"),
      "m.def:3: waves=17 is out of range: 1 to 16"},
+    {"sibling of none", GPUS "sibling gfx1102 of=gfx1101 register_pool=1024\n",
+     "m.def:3: unknown gpu 'gfx1101'; did you mean 'gfx1100'?"},
+    {"sibling of a sibling", GPUS SIBLING "sibling gfx1103 of=gfx1102 register_pool=1024\n",
+     "m.def:4: gfx1102 cannot have a sibling"},
+    {"sibling twice", GPUS SIBLING SIBLING, "m.def:4: gfx1102 is already declared in line 3"},
+    {"sibling without a name", GPUS "sibling of=gfx1100 register_pool=1024\n",
+     "m.def:3: 'sibling' needs a name"},
+    {"sibling without registers", GPUS "sibling gfx1102 of=gfx1100\n",
+     "m.def:3: 'sibling' lacks: register_pool"},
+    {"sibling behind kernels", GOOD SIBLING, "m.def:5: a sibling must come before the kernels"},
+    {"kernel of a sibling", GPUS SIBLING ROW("gfx1102"),
+     "m.def:4: gfx1102 is a sibling of gfx1100 and has the kernels of that"},
+    {"too many registers for a sibling",
+     GPUS SIBLING "attn_fwd gpu=gfx1100 dtype=f16 dim=64 unaligned=no score=no paged=no tile_q=128 "
+                  "tile_k=64 waves=4 waves_per_eu=5 registers=256 scratch=0\n",
+     "m.def:4: registers=256 times waves_per_eu=5 is 1280; a SIMD of gfx1102 has 1024"},
     {"budget over hardware", FULL("gfx1100", "f16", "64", "no", "64", "64", "4", "2", "257"),
      "m.def:3: registers=257: a lane of gfx1100 has at most 256"},
     {"budget over the SIMD", FULL("gfx942", "f16", "64", "no", "128", "64", "4", "3", "256"),
@@ -238,8 +276,8 @@ static void test_shipped(const char *file)
                 int served = 0, paged = op <= FORMAT_OP_ATTN_PROBS;
                 for (int i = 0; i < m.kernel_count; i++) {
                     const struct matrix_kernel *k = &m.kernels[i];
-                    served |= k->gpu == g && k->op->format_op == op && k->dtype == dtype &&
-                              is_general(k, 512, paged);
+                    served |= matrix_serves(&m, k, g) && k->op->format_op == op &&
+                              k->dtype == dtype && is_general(k, 512, paged);
                 }
                 ok(served, "images/matrix.def serves every problem: %s, operation %d, dtype %d",
                    m.gpus[g].name, op, dtype);
@@ -255,6 +293,7 @@ int main(void)
     char file[4096];
     snprintf(file, sizeof(file), "%s/images/matrix.def", srcdir ? srcdir : ".");
     test_good();
+    test_sibling();
     test_axes();
     test_macros();
     test_faults();

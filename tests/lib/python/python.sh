@@ -28,6 +28,7 @@ run() { # MODULE FILE [GPUS]
         return
     fi
     for AOTHIP_EMU_GPU in ${3-$GPU_ARCHS}; do
+        grep -q "^sibling $AOTHIP_EMU_GPU " "$srcdir/images/matrix.def" && continue
         export AOTHIP_EMU_GPU
         log=python-$2-$AOTHIP_EMU_GPU.log
         if [ -n "$preload" ]; then

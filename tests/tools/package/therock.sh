@@ -111,7 +111,8 @@ if ! command -v cmake >/dev/null || ! command -v ninja >/dev/null; then
     echo "# there is no cmake: its project is not tried"
     plan
 fi
-mkdir -p project/source
+mkdir -p project/source/images
+cp "$srcdir/images/matrix.def" project/source/images
 cp "$srcdir/lib/therock/CMakeLists.txt" project
 cat >project/source/configure <<'END'
 #!/bin/sh

@@ -1,0 +1,42 @@
+/* What a matrix that has been read says. */
+#include "matrix_query.h"
+
+#include "format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int matrix_find_gpu(const struct matrix *m, const char *name)
+{
+    for (int i = 0; i < m->gpu_count; i++)
+        if (!strcmp(m->gpus[i].name, name))
+            return i;
+    return -1;
+}
+
+void matrix_free(struct matrix *m)
+{
+    free(m->file);
+    free(m->gpus);
+    free(m->kernels);
+    memset(m, 0, sizeof(*m));
+}
+
+uint32_t matrix_features(const struct matrix_kernel *k)
+{
+    return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) | (k->score ? FORMAT_FEATURE_SCORE : 0u) |
+           (k->paged ? FORMAT_FEATURE_PAGED : 0u);
+}
+
+void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)
+{
+    const struct matrix_gpu *gpu = &m->gpus[k->gpu];
+    fprintf(out, " -DKERNEL_SYMBOL=%s -DKERNEL_DTYPE=%d -DKERNEL_DIM=%d", k->symbol, k->dtype,
+            k->dim);
+    fprintf(out, " -DKERNEL_UNALIGNED=%d -DKERNEL_SCORE=%d -DKERNEL_PAGED=%d", k->unaligned,
+            k->score, k->paged);
+    fprintf(out, " -DKERNEL_TILE_Q=%d -DKERNEL_TILE_K=%d", k->tile_q, k->tile_k);
+    fprintf(out, " -DKERNEL_WAVES=%d -DKERNEL_WAVES_PER_EU=%d", k->waves, k->waves_per_eu);
+    fprintf(out, " -DKERNEL_WAVE=%d -DKERNEL_THREADS=%d -DKERNEL_REGISTERS=%d", gpu->wave,
+            matrix_threads(m, k), k->registers);
+}
