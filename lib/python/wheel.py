@@ -45,7 +45,8 @@ def package_files(source, library):
     module = os.path.join(source, "aothip")
     found = [(f"aothip/{name}", os.path.join(module, name)) for name in os.listdir(module)
              if name.endswith(".py")]
-    found.append(("aothip_autoload.py", os.path.join(source, "aothip_autoload.py")))
+    for name in ("aothip_autoload.py", "flash_attn_2_cuda.py"):
+        found.append((name, os.path.join(source, name)))
     for name in ("libaothip.so.0", "libzstd.so.1"):
         path = os.path.join(library, name)
         if name == "libaothip.so.0" or os.path.exists(path):

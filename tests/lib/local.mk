@@ -244,8 +244,8 @@ TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \
-	tests/lib/python/test_examples.py tests/lib/python/test_transformers.py \
-	lib/python/README.md lib/python/aothip_autoload.py lib/python/aothip/__init__.py \
+	tests/lib/python/test_examples.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
+	lib/python/README.md lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
 	lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py \
 	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

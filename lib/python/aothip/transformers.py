@@ -59,8 +59,8 @@ def _refusing(own):
     def get_correct_attn_implementation(self, requested_attention, *arguments, **named):
         if requested_attention == _NAME and not _asks_registry(type(self)):
             raise ValueError(f"aothip: {type(self).__name__} computes attention by itself, "
-                             "whatever attn_implementation says, and the masks made for \"aothip\" would be "
-                             "wrong for it; aothip.enable() serves models that call PyTorch's")
+                             "whatever attn_implementation says, and the masks made for \"aothip\" "
+                             "would be wrong for it; aothip.enable() serves models that call PyTorch's")
         return own(self, requested_attention, *arguments, **named)
 
     get_correct_attn_implementation.aothip = True
