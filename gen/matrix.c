@@ -288,6 +288,15 @@ static int known_gpu(struct parser *p, const char *name)
     return gpu;
 }
 
+/* What a key of the statement is given; check_keys() has found it there. */
+static const char *value_of(const struct statement *s, const char *key)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->key[i], key))
+            return s->value[i];
+    return "";
+}
+
 /* All as the GPU whose code it runs, but for what the statement says. */
 static void parse_sibling(struct parser *p, struct statement *s)
 {
@@ -298,7 +307,7 @@ static void parse_sibling(struct parser *p, struct statement *s)
     }
     if (!parse_gpu_name(p, s, &named) || !check_keys(p, s, sibling_keys, SIBLING_KEYS))
         return;
-    int of = known_gpu(p, s->value[strcmp(s->key[0], "of") ? 1 : 0]);
+    int of = known_gpu(p, value_of(s, "of"));
     if (of < 0)
         return;
     gpu = p->m->gpus[of];
@@ -308,7 +317,7 @@ static void parse_sibling(struct parser *p, struct statement *s)
         return;
     }
     gpu.line = p->line;
-    gpu.register_pool = register_pool(p, s->value[strcmp(s->key[0], "of") ? 0 : 1]);
+    gpu.register_pool = register_pool(p, value_of(s, "register_pool"));
     strcpy(gpu.name, named.name);
     strcpy(gpu.targets[0], named.name);
     add_gpu(p, &gpu);

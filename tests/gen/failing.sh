@@ -75,6 +75,17 @@ cp object/gfx1100/attn_fwd_bf16_d64_t64x64.0.co object/gfx1100/attn_fwd_f16_d64_
     --objects=object/gfx1100 --output=out.zst >log 2>&1
 contains log 'not a clang offload bundle' "a bare code object is no bundle"
 
+rm -rf object && make_images --gpus='gfx1100 gfx1102'
+[ -e aotriton.images/amd-gfx1102/flash/attn.zst ]
+ok "a sibling builds"
+for image in small.def missing; do
+    "$build/gen/aothip-pack" image --matrix=small.def --gpu=gfx1102 --objects=object/gfx1100 \
+        --sibling=$image --output=aotriton.images/amd-gfx1102/flash/attn.zst >log 2>&1
+    contains log 'the image given with --sibling is none, or one of other kernels' "but not from $image"
+    [ ! -e aotriton.images/amd-gfx1102/flash/attn.zst ]
+    ok "and leaves none behind"
+done
+
 "$build/gen/aothip-gen" --matrix=small.def >log 2>&1
 [ $? -eq 2 ]
 ok "aothip-gen without its options is a usage error"

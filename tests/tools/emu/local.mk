@@ -23,7 +23,7 @@ coverage: tests/tools/emu/isa/test_isa
 EXTRA_DIST += tools/emu/isa/COVERAGE.md
 
 hip_tests = tests/tools/emu/hip/test_hip_surface tests/tools/emu/hip/test_hip_streams \
-	tests/tools/emu/hip/test_hip_capture
+	tests/tools/emu/hip/test_hip_capture tests/tools/emu/hip/test_hip_siblings
 check_PROGRAMS += tests/tools/emu/matrix/test_matrix_cut tests/tools/emu/matrix/test_matrix_units \
 	$(hip_tests)
 tests_tools_emu_matrix_test_matrix_cut_SOURCES = tests/tools/emu/matrix/test_matrix_cut.c
@@ -36,6 +36,10 @@ tests_tools_emu_hip_test_hip_surface_SOURCES = tests/tools/emu/hip/test_hip_surf
 tests_tools_emu_hip_test_hip_surface_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_hip_test_hip_surface_LDADD = tools/emu/libhipemu.la
 EXTRA_tests_tools_emu_hip_test_hip_surface_DEPENDENCIES = $(emu_test_objects)
+tests_tools_emu_hip_test_hip_siblings_SOURCES = tests/tools/emu/hip/test_hip_siblings.c tests/tools/emu/hip/test_hip_calls.h
+tests_tools_emu_hip_test_hip_siblings_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_hip_test_hip_siblings_LDADD = tools/emu/libhipemu.la
+EXTRA_tests_tools_emu_hip_test_hip_siblings_DEPENDENCIES = $(emu_test_objects)
 tests_tools_emu_hip_test_hip_streams_SOURCES = tests/tools/emu/hip/test_hip_streams.c tests/tools/emu/hip/test_hip_calls.h
 tests_tools_emu_hip_test_hip_streams_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_hip_test_hip_streams_LDADD = tools/emu/libhipemu.la -lpthread

@@ -7,6 +7,7 @@ enum {
     NO_CONSTANTS = -1,  /* clr says constMemSize_ - 1, and that is 0 - 1 */
     WAVES_PER_SIMD = 8, /* gfx90a, gfx942 */
     LDS_BYTES = 65536,
+    GRANULES = 64, /* of a register file: 8 registers of 512, 16 of 1024, 24 of 1536 */
 };
 
 /* A function of a module, or the host-side handle of a compiled-in kernel. */
@@ -125,8 +126,9 @@ static int resident_groups(const struct ihipModuleSymbol_t *f, unsigned block, s
     const struct emu_kernel *k = &f->kernel;
     bool cdna = k->accum_offset != 0;
     unsigned waves = (block + k->wave - 1) / k->wave;
-    unsigned file = cdna ? 512 : 1536 * 32 / k->wave, slots = cdna ? WAVES_PER_SIMD : 16;
-    unsigned per_simd = file / (k->vgprs ? k->vgprs : 1);
+    unsigned file = f->module->device->registers * (cdna ? 1 : 32) / (cdna ? 1 : k->wave);
+    unsigned granule = file / GRANULES, slots = cdna ? WAVES_PER_SIMD : 16;
+    unsigned per_simd = file / ((k->vgprs + granule - 1) / granule * granule);
     unsigned simds = 4;
     if (per_simd > slots)
         per_simd = slots;

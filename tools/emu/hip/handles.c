@@ -7,26 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a device of each processor reports. Figures of a common product of that processor. */
+/*
+ * What a device of each processor reports. Figures of a common product of that processor; the
+ * registers are those of LLVM's tables (Feature1_5xVGPRs: 1536, else 1024).
+ */
 static const struct model {
     const char *processor, *suffix, *name;
     enum emu_family family;
-    unsigned wave, units, clock_khz, memory_khz, bus_bits, l2_kb;
+    unsigned wave, units, registers, clock_khz, memory_khz, bus_bits, l2_kb;
     bool integrated;
 } models[] = {
-    {"gfx90a", ":sramecc+:xnack-", "AMD Instinct MI250X", EMU_GFX90A, 64, 110, 1700000, 1600000,
-     4096, 8192, false},
-    {"gfx942", ":sramecc+:xnack-", "AMD Instinct MI300X", EMU_GFX942, 64, 304, 2100000, 1300000,
-     8192, 4096, false},
-    {"gfx1100", "", "AMD Radeon RX 7900 XTX", EMU_GFX11, 32, 48, 2498000, 1249000, 384, 6144,
+    {"gfx90a", ":sramecc+:xnack-", "AMD Instinct MI250X", EMU_GFX90A, 64, 110, 512, 1700000,
+     1600000, 4096, 8192, false},
+    {"gfx942", ":sramecc+:xnack-", "AMD Instinct MI300X", EMU_GFX942, 64, 304, 512, 2100000,
+     1300000, 8192, 4096, false},
+    {"gfx1100", "", "AMD Radeon RX 7900 XTX", EMU_GFX11, 32, 48, 1536, 2498000, 1249000, 384, 6144,
      false},
-    {"gfx1101", "", "AMD Radeon RX 7800 XT", EMU_GFX11, 32, 30, 2430000, 1219000, 256, 4096, false},
-    {"gfx1102", "", "AMD Radeon RX 7600", EMU_GFX11, 32, 16, 2655000, 1124000, 128, 2048, false},
-    {"gfx1103", "", "AMD Radeon 780M", EMU_GFX11, 32, 6, 2700000, 2800000, 128, 2048, true},
-    {"gfx1150", "", "AMD Radeon 890M", EMU_GFX11_5, 32, 8, 2900000, 3750000, 128, 2048, true},
-    {"gfx1151", "", "AMD Radeon 8060S", EMU_GFX11_5, 32, 20, 2900000, 4000000, 256, 2048, true},
-    {"gfx1152", "", "AMD Radeon 860M", EMU_GFX11_5, 32, 4, 2800000, 3750000, 128, 1024, true},
-    {"gfx1153", "", "AMD Radeon 840M", EMU_GFX11_5, 32, 2, 2800000, 3750000, 128, 1024, true},
+    {"gfx1101", "", "AMD Radeon RX 7800 XT", EMU_GFX11, 32, 30, 1536, 2430000, 1219000, 256, 4096,
+     false},
+    {"gfx1102", "", "AMD Radeon RX 7600", EMU_GFX11, 32, 16, 1024, 2655000, 1124000, 128, 2048,
+     false},
+    {"gfx1103", "", "AMD Radeon 780M", EMU_GFX11, 32, 6, 1024, 2700000, 2800000, 128, 2048, true},
+    {"gfx1150", "", "AMD Radeon 890M", EMU_GFX11_5, 32, 8, 1024, 2900000, 3750000, 128, 2048, true},
+    {"gfx1151", "", "AMD Radeon 8060S", EMU_GFX11_5, 32, 20, 1536, 2900000, 4000000, 256, 2048,
+     true},
+    {"gfx1152", "", "AMD Radeon 860M", EMU_GFX11_5, 32, 4, 1024, 2800000, 3750000, 128, 1024, true},
+    {"gfx1153", "", "AMD Radeon 840M", EMU_GFX11_5, 32, 2, 1024, 2800000, 3750000, 128, 1024, true},
 };
 
 static struct {
@@ -109,6 +115,7 @@ static bool add_device(const char *text, size_t n)
         d->family = m->family;
         d->wave = m->wave;
         d->units = m->units;
+        d->registers = m->registers;
         d->clock_khz = m->clock_khz;
         d->memory_khz = m->memory_khz;
         d->bus_bits = m->bus_bits;

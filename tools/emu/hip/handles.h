@@ -32,6 +32,7 @@ struct emu_device {
     enum emu_family family;
     unsigned wave;  /* warpSize */
     unsigned units; /* multiProcessorCount: compute units, on gfx11 work-group processors */
+    unsigned registers; /* vector registers a SIMD has for one of 32 lanes (CDNA: 64) */
     unsigned clock_khz, memory_khz, bus_bits, l2_bytes;
     bool integrated;
     atomic_uint peers;                 /* devices whose memory this one may touch */
