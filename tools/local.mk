@@ -12,7 +12,8 @@ tools_libnpy_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 # What the programs share: options, a device, attention on host tensors.
 noinst_LTLIBRARIES += tools/libprogram.la
 tools_libprogram_la_SOURCES = tools/common/attn.c tools/common/attn.h tools/common/cli.c tools/common/cli.h \
-	tools/common/device.c tools/common/device.h
+	tools/common/device.c tools/common/device.h tools/common/device_time.c tools/common/device_time.h \
+	tools/common/profile.c tools/common/profile.h tools/common/timeline.c tools/common/timeline.h
 tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
 
@@ -43,9 +44,14 @@ tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS)
 bin_PROGRAMS += tools/aothip-bench
 dist_man_MANS += tools/bench/aothip-bench.1
 
-tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/report.c tools/bench/report.h \
-	tools/bench/workload.c tools/bench/workload.h
-tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(JANSSON_CFLAGS)
+tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/bench/session.h \
+	tools/bench/shapes/workload.c tools/bench/shapes/workload.h tools/bench/shapes/variants.c tools/bench/shapes/variants.h \
+	tools/bench/shapes/shape_list.c tools/bench/shapes/shape_list.h tools/bench/shapes/bench_tensors.c \
+	tools/bench/shapes/bench_tensors.h \
+	tools/bench/event_times.c tools/bench/event_times.h tools/bench/bench_counters.c tools/bench/bench_counters.h \
+	tools/bench/prediction.c tools/bench/prediction.h tools/bench/elsewhere.c tools/bench/elsewhere.h tools/bench/bench_result.h \
+	tools/bench/report.c tools/bench/report.h tools/bench/report_machine.c tools/bench/report_machine.h
+tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
 tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 

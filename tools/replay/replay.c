@@ -2,7 +2,9 @@
 #include "cli.h"
 #include "device.h"
 #include "half.h"
+#include "profile.h"
 #include "recording.h"
+#include "timeline.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -20,24 +22,39 @@ static const char help[] =
     "      --tolerance X      largest difference allowed, as a part of the largest\n"
     "                         magnitude in the tensor; default 0.01\n"
     "      --exact            the same as --tolerance 0\n"
+    "      --profile          emulated: where the clocks of a GPU would go, predicted,\n"
+    "                         by cause and by instruction\n"
+    "      --timeline FILE    emulated: waves and pipes over clocks, for Perfetto\n"
     "      --help, --version\n"
     "\n"
     "Exit status: 0 all launches agree, 1 one does not or failed, 2 wrong command.\n";
 
-enum { EMULATE = 256, DEVICE, TOLERANCE, EXACT, HELP, SHOW_VERSION };
+enum { EMULATE = 256, DEVICE, TOLERANCE, EXACT, PROFILE, TIMELINE, HELP, SHOW_VERSION };
 
 static const struct option known[] = {{"emulate", optional_argument, NULL, EMULATE},
                                       {"device", required_argument, NULL, DEVICE},
                                       {"tolerance", required_argument, NULL, TOLERANCE},
                                       {"exact", no_argument, NULL, EXACT},
+                                      {"profile", no_argument, NULL, PROFILE},
+                                      {"timeline", required_argument, NULL, TIMELINE},
                                       {"help", no_argument, NULL, HELP},
                                       {"version", no_argument, NULL, SHOW_VERSION},
                                       {NULL, 0, NULL, 0}};
 
 struct options {
     const char *emulate; /* NULL: no; "": as captured */
-    int device;
+    int device, profile;
     double tolerance;
+    const char *timeline; /* a file's name, or NULL */
+};
+
+/* What is open for all captures. */
+struct session {
+    struct device_runtime runtime;
+    struct device device;
+    int timed; /* 1: launches are timed by `time` */
+    struct device_time time;
+    struct timeline *timeline; /* or NULL */
 };
 
 /* Device memory of a replay. */
@@ -224,10 +241,28 @@ static bool compare(const struct run *run, const struct replay *replay, double t
     return good;
 }
 
-/* One capture on `device`; prints what came of it. */
-static bool replay_on(const struct device *device, const char *directory,
+/* Prints what the clock made of the capture's launch. */
+static void show_times(const struct session *session, const struct options *options,
+                       struct status *why)
+{
+    const struct device_time *time = &session->time;
+
+    for (size_t i = 0; session->timed && i < time->count() && !why->code; i++) {
+        const struct emu_time_result *result = time->get(i);
+        if (options->profile)
+            profile_print(time, result);
+        if (!result->timed)
+            status_set(why, AOTHIP_E_HIP, "not timed: %s", result->why);
+        else if (session->timeline)
+            timeline_add(session->timeline, result, why);
+    }
+}
+
+/* One capture on the session's device; prints what came of it. */
+static bool replay_on(const struct session *session, const char *directory,
                       const struct replay *replay, const struct options *options)
 {
+    const struct device *device = &session->device;
     struct run run = {.device = device};
     struct status why;
     bool good = false;
@@ -235,6 +270,8 @@ static bool replay_on(const struct device *device, const char *directory,
     printf("%s\n  %s, captured on %s, grid %u x %u x %u of %u threads, on %s\n", directory,
            replay->kernel, replay->target, replay->grid[0], replay->grid[1], replay->grid[2],
            replay->block[0] * replay->block[1] * replay->block[2], device->properties.target);
+    if (session->timed)
+        session->time.clear();
     if (!upload(&run, replay, &why)) {
         relocate(&run, replay);
         if (!launch(&run, replay, &why)) {
@@ -244,6 +281,7 @@ static bool replay_on(const struct device *device, const char *directory,
             else
                 printf("  ran to its end; the capture was cut short, so there is nothing to "
                        "compare with\n");
+            show_times(session, options, &why);
         }
     }
     fflush(stdout);
@@ -272,6 +310,12 @@ static void parse_options(int argc, char **argv, struct options *options)
         case EXACT:
             options->tolerance = 0;
             break;
+        case PROFILE:
+            options->profile = 1;
+            break;
+        case TIMELINE:
+            options->timeline = optarg;
+            break;
         case HELP:
             fputs(help, stdout);
             exit(cli_end(CLI_OK));
@@ -283,24 +327,56 @@ static void parse_options(int argc, char **argv, struct options *options)
         cli_usage_error("no capture directory given");
 }
 
-/* The device that all captures run on; chosen by the options and the first capture. */
-static enum aothip_status open_device(const struct options *options, const char *target,
-                                      struct device_runtime *runtime, struct device *device,
+/* Begins to time launches, if that is wanted. */
+static enum aothip_status start_clock(const struct options *options, struct session *session,
                                       struct status *why)
+{
+    const unsigned flags =
+        EMU_TIME_INSTRUCTIONS | (options->timeline ? (unsigned)EMU_TIME_EVENTS : 0);
+
+    if (!options->profile && !options->timeline)
+        return AOTHIP_OK;
+    if (device_time_open(&session->runtime, &session->time, why) ||
+        device_time_start(&session->time, flags, why))
+        return why->code;
+    session->timed = 1;
+    if (options->timeline)
+        session->timeline = timeline_open(options->timeline, why);
+    return why->code;
+}
+
+/* The device that all captures run on; chosen by the options and the first capture. */
+static enum aothip_status open_session(const struct options *options, const char *target,
+                                       struct session *session, struct status *why)
 {
     const char *gpu = options->emulate && *options->emulate ? options->emulate : target;
     if (options->emulate && device_emulate(gpu, why))
         return why->code;
-    if (device_open_runtime(runtime, why) == AOTHIP_E_NO_DEVICE || why->code == AOTHIP_E_NO_HIP)
+    if (device_open_runtime(&session->runtime, why) == AOTHIP_E_NO_DEVICE ||
+        why->code == AOTHIP_E_NO_HIP)
         cli_say("without a GPU, add --emulate");
-    return why->code ? why->code : device_open(runtime, options->device, device, why);
+    if (why->code || device_open(&session->runtime, options->device, &session->device, why))
+        return why->code;
+    return start_clock(options, session, why);
+}
+
+static bool close_session(struct session *session)
+{
+    struct status why;
+
+    status_clear(&why);
+    if (timeline_close(session->timeline, &why))
+        cli_say("%s", why.text);
+    if (session->timed)
+        session->time.stop();
+    device_close(&session->device);
+    return !why.code;
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.tolerance = 0.01};
-    static struct device_runtime runtime;
-    struct device device = {0};
+    static struct session session;
     bool good = true, open = false;
     cli_name = "aothip-replay";
     parse_options(argc, argv, &options);
@@ -309,18 +385,18 @@ int main(int argc, char **argv)
         struct status why;
         status_clear(&why);
         if (!replay_read(argv[i], &replay, &why) && !open)
-            open = !open_device(&options, replay.target, &runtime, &device, &why);
+            open = !open_session(&options, replay.target, &session, &why);
         if (why.code) {
             cli_say("%s", why.text);
             good = false;
         } else {
-            good &= replay_on(&device, argv[i], &replay, &options);
+            good &= replay_on(&session, argv[i], &replay, &options);
         }
         replay_free(&replay);
         if (!open && why.code != AOTHIP_E_IO && why.code != AOTHIP_E_FORMAT &&
             why.code != AOTHIP_E_VERSION)
             break; /* no device: the others would fail alike */
     }
-    device_close(&device);
+    good &= close_session(&session);
     return cli_end(good ? CLI_OK : CLI_FAILED);
 }

@@ -36,7 +36,7 @@ wrong 'a shape without anything' 'an empty argument is no shape' --emulate $firs
 
 # Interrupted while a shape is on the emulator that takes minutes, it leaves no file behind.
 mkdir temporary
-TMPDIR=$work/temporary "$bench" --emulate $first seq=65536,heads=8 >/dev/null 2>&1 &
+TMPDIR=$work/temporary "$bench" --counts --emulate $first seq=65536,heads=8 >/dev/null 2>&1 &
 waited=0
 while [ -z "`ls temporary`" ] && [ $waited -lt 100 ]; do
     sleep 0.1
@@ -57,20 +57,20 @@ exits 0 '--version' "$bench" --version
 contains out 'aothip-bench 0.' 'tells the version'
 
 # The emulator counts.
-exits 0 'a shape' "$bench" --emulate $first seq=70,dim=64,heads=4,heads_k=2
-contains out 'Emulated: there are no times' 'says that it is emulated'
+exits 0 'a shape' "$bench" --counts --emulate $first seq=70,dim=64,heads=4,heads_k=2
+contains out 'Emulated: counts of one call' 'says that it is emulated'
 [ `grep -c '^fwd  *f16  *none  *1  *4  *2  *70  *70  *64  *64  *[1-9][0-9]* ' out` -eq 1 ]
 ok 'one row, with instructions'
-exits 0 'keys in any order' "$bench" --emulate $first --csv \
+exits 0 'keys in any order' "$bench" --counts --emulate $first --csv \
     heads_k=2,seq_k=33,heads=4,seq_q=9,dim=40
 contains out 'fwd,f16,none,bhsd,1,4,2,9,33,40,40,1,' 'are all taken'
 printf 'seq=40,dim=64 # one\nseq=40,dim=64,mask=br,layout=bshd,dtype=bf16\n' >good
-exits 0 'shapes from standard input, both passes' "$bench" --emulate $first --csv --both --file - \
+exits 0 'shapes from standard input, both passes' "$bench" --counts --emulate $first --csv --both --file - \
     <good
 [ `grep -c '^fwd,' out` -eq 2 ] && [ `grep -c '^bwd,' out` -eq 2 ] && [ `wc -l <out` -eq 5 ]
 ok 'are a head and four rows'
 
-exits 0 'JSON' "$bench" --emulate $first --json seq=40,dim=64 seq=20,dim=32
+exits 0 'JSON' "$bench" --counts --emulate $first --json seq=40,dim=64 seq=20,dim=32
 if command -v python3 >/dev/null; then
     python3 - <<'END'
 import json
@@ -87,11 +87,11 @@ fi
 
 # Its own file of counters goes away, a user's stays.
 mkdir tmp
-TMPDIR=$work/tmp exits 0 'a temporary file' "$bench" --emulate $first seq=16,dim=64
+TMPDIR=$work/tmp exits 0 'a temporary file' "$bench" --counts --emulate $first seq=16,dim=64
 [ -z "`ls tmp`" ]
 ok 'is removed'
 AOTHIP_EMU_COUNTERS=$work/mine exits 0 'a file of counters of the user' \
-    "$bench" --emulate $first seq=16,dim=64
+    "$bench" --counts --emulate $first seq=16,dim=64
 contains mine '"kernel"' 'is written'
 unset AOTHIP_EMU_COUNTERS
 
@@ -102,11 +102,12 @@ timed() { # TIMES ARGUMENTS...
     AOTHIP_HIP_LIBRARY=$fake FAKE_HIP_TARGET=$first FAKE_HIP_TIMES=$1
     shift
     export AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET FAKE_HIP_TIMES
-    "$bench" "$@"
+    "$bench" $alone "$@"
     got=$?
     unset AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET FAKE_HIP_TIMES
     return $got
 }
+alone=--no-prediction
 shape=batch=2,heads=4,seq=1000,dim=128
 seven=100,100,5,1,4,2,3
 exits 0 'a timed shape' timed $seven --warm-up 2 --repeat 5 $shape
@@ -117,7 +118,7 @@ ok 'has median, fastest, rate and traffic'
 ! awk 'NR > 1 && length > 80' out | grep -q .
 ok 'in 80 columns'
 exits 0 'the same as CSV' timed $seven --warm-up 2 --repeat 5 --csv $shape
-contains out 'median_ms,fastest_ms,tflops,gbytes_per_s,error' 'has a head'
+contains out 'median_ms,fastest_ms,tflops,gbytes_per_s,error,with' 'has a head'
 contains out 'fwd,f16,none,bhsd,2,4,4,1000,1000,128,128,3,1,1.36533,2.74133,' 'and a row'
 exits 0 'the same as JSON' timed $seven --warm-up 2 --repeat 5 --json $shape
 contains out '"median_ms": 3, "fastest_ms": 1, "tflops": 1.36533, "gbytes_per_s": 2.74133}' \
@@ -132,7 +133,7 @@ contains out ',2.5,1,1.6384,3.2896,' 'has the mean of the middle two'
 # The backward pass is one call of several launches of 1 ms: five products, 16.416 MB.
 exits 0 'both passes' timed 1 --csv --both $shape
 contains out ',1,1,4.096,8.224,' 'forward'
-launches=`sed -n 's/^bwd.*,\([0-9]*\),[0-9]*,[^,]*,[^,]*,$/\1/p' out`
+launches=`sed -n 's/^bwd.*,\([0-9]*\),[0-9]*,[^,]*,[^,]*,,$/\1/p' out`
 rates=`awk -v ms="$launches" 'BEGIN { printf "%.6g,%.6g", 10.24 / ms, 16.416 / ms }'`
 contains out "bwd,f16,none,bhsd,2,4,4,1000,1000,128,128,$launches,$launches,$rates," 'backward'
 # A GPU's own preset.
@@ -143,7 +144,7 @@ ok 'has its rows'
 ok 'in 80 columns'
 if script -qec true /dev/null >/dev/null 2>&1; then # a terminal can be had for it
     exits 0 'on a terminal' env AOTHIP_HIP_LIBRARY="$fake" FAKE_HIP_TARGET="$first" \
-        FAKE_HIP_TIMES=1 script -qec "$bench $shape $shape" /dev/null
+        FAKE_HIP_TIMES=1 script -qec "$bench $alone $shape $shape" /dev/null
     contains out 'shape 1 of 2' 'it tells how far it is'
     contains out 'shape 2 of 2' 'to the end'
 fi
@@ -154,4 +155,22 @@ do
     FAKE_HIP_FAIL=$f exits 1 "$f fails" timed 1 --csv $shape
     contains out "$f failed with hipErrorUnknown (999)" 'is named in the row'
 done
+# A prediction beside what was measured; the emulator is near.
+alone=
+exits 0 'a time and a prediction' timed 1 --json $shape
+contains out '"median_ms": 1, ' 'has what was measured'
+contains out '"predicted_ms": ' 'and what was predicted'
+exits 0 'the same as text' timed 1 $shape
+[ "`sed -n 3p out | tr -s ' ' | cut -d ' ' -f 1-14`" = \
+    'fwd f16 none 2 4 4 1000 1000 128 128 1.0000 1.0000 4.10 8.2' ]
+ok 'has the times'
+sed -n 3p out | grep -Eq ' 8\.2 +0\.[0-9]+ +[0-9]+$'
+ok 'and the prediction'
+mkdir lonely lonely/bin
+cp "$build/tools/.libs/aothip-bench" lonely/bin/
+cp "$build/lib/.libs/libaothip.so.0" lonely/
+exits 0 'without the emulator' env LD_LIBRARY_PATH="$work/lonely" AOTHIP_HIP_LIBRARY="$fake" \
+    FAKE_HIP_TARGET="$first" FAKE_HIP_TIMES=1 lonely/bin/aothip-bench $shape
+sed -n 3p out | grep -Eq ' 8\.2 +- +-$'
+ok 'there is none'
 plan

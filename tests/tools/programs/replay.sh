@@ -84,6 +84,24 @@ damaged_code 'a code object whose sections lie far away'
 cp damaged/capture.json damaged/code.co
 damaged_code 'a text for a code object'
 
+# Under the clock.
+exits 0 'a profile and a timeline' "$replay" --emulate="$first" --exact --profile \
+    --timeline trace.json "$first"/*
+contains out 'lse   0 of 132 elements differ' 'still compares'
+grep -Eq '^ +0x[0-9a-f]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+% .*s_endpgm$' out
+ok 'instructions have counts and clocks'
+if command -v python3 >/dev/null; then
+    python3 "$srcdir/tests/tools/programs/timeline_check.py" trace.json waves matrix waits >number
+    ok 'the timeline is sound'
+fi
+exits 1 'a timeline that cannot be written' "$replay" --emulate --timeline . "$first"/*
+contains err '.: cannot be written: Is a directory' 'is named'
+exits 1 'a profile in strict mode' env AOTHIP_EMU_MODE=strict "$replay" --emulate --profile "$first"/*
+contains err 'in strict mode' 'is refused'
+exits 1 'a profile without the emulator' env AOTHIP_HIP_LIBRARY="$fake" FAKE_HIP_TARGET="$first" \
+    "$replay" --profile "$first"/*
+contains err 'on the emulator alone' 'is refused'
+
 exits 1 'no directory' "$replay" --emulate nowhere
 contains err 'nowhere/capture.json: No such file' 'is named'
 exits 2 'no argument' "$replay"

@@ -6,8 +6,22 @@
 
 #include <stdint.h>
 
+/* What attention does beside the plain thing. */
+enum bench_feature {
+    BENCH_PLAIN,
+    BENCH_WINDOW, /* a query sees the 512 keys up to its own */
+    BENCH_KEEP, /* a boolean mask of all pairs, the same for all heads, that hides every 8th key */
+    BENCH_BIAS, /* a bias of all pairs, the same for all heads */
+    BENCH_ALIBI,
+    BENCH_SOFTCAP,
+    BENCH_SINKS,
+    BENCH_DROPOUT,
+    BENCH_LENGTHS, /* padded sequences: each has three quarters of the keys */
+    BENCH_PAGED    /* the same keys in pages of 64; forward alone */
+};
+
 struct bench_shape {
-    int dtype, mask;
+    int dtype, mask, feature;
     int batch, heads, heads_k, seq_q, seq_k, dim, dim_v;
     int bshd;     /* 1: (batch, sequence, head, channel) in memory; 0: head before sequence */
     int backward; /* 1: the backward pass alone */
@@ -17,7 +31,8 @@ enum { BENCH_ERROR_MAX = 256 };
 
 /*
  * Reads "batch=4,heads=32,seq=4096,dim=128": in any order batch, heads, heads_k, seq (both), seq_q,
- * seq_k, dim (both), dim_v, dtype=f16|bf16|f32, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd.
+ * seq_k, dim (both), dim_v, dtype=f16|bf16|f32, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd,
+ * with=window|keep|bias|alibi|softcap|sinks|dropout|lengths|paged.
  * What is not named is as in *shape, save that heads_k, seq_k and dim_v follow heads, seq_q and dim
  * where those are named. Returns 0, or -1 with one line in `error`.
  */
@@ -27,11 +42,17 @@ int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ER
 struct bench_shape bench_default(void);
 
 /* The shape as bench_parse() reads it; returns text. */
-enum { BENCH_TEXT_MAX = 192 };
+enum { BENCH_TEXT_MAX = 224 };
 const char *bench_text(const struct bench_shape *shape, char text[BENCH_TEXT_MAX]);
 
 /* The shapes of a preset as lines of text, NULL behind the last; NULL if there is none. */
 const char *const *bench_preset(const char *name);
+
+/* "window" and so on; "none". */
+const char *bench_feature_name(int feature);
+
+/* The masked problem as the library's parameters say it: mask, window_left, window_right. */
+void bench_set_mask(const struct bench_shape *shape, struct aothip_attn_fwd_params *params);
 
 /* A shape of the same kind that an emulator gets through in seconds. */
 struct bench_shape bench_cut(const struct bench_shape *shape);

@@ -53,6 +53,16 @@ static const struct word {
     {"layout", "bshd", offsetof(struct bench_shape, bshd), 1},
     {"pass", "fwd", offsetof(struct bench_shape, backward), 0},
     {"pass", "bwd", offsetof(struct bench_shape, backward), 1},
+    {"with", "none", offsetof(struct bench_shape, feature), BENCH_PLAIN},
+    {"with", "window", offsetof(struct bench_shape, feature), BENCH_WINDOW},
+    {"with", "keep", offsetof(struct bench_shape, feature), BENCH_KEEP},
+    {"with", "bias", offsetof(struct bench_shape, feature), BENCH_BIAS},
+    {"with", "alibi", offsetof(struct bench_shape, feature), BENCH_ALIBI},
+    {"with", "softcap", offsetof(struct bench_shape, feature), BENCH_SOFTCAP},
+    {"with", "sinks", offsetof(struct bench_shape, feature), BENCH_SINKS},
+    {"with", "dropout", offsetof(struct bench_shape, feature), BENCH_DROPOUT},
+    {"with", "lengths", offsetof(struct bench_shape, feature), BENCH_LENGTHS},
+    {"with", "paged", offsetof(struct bench_shape, feature), BENCH_PAGED},
 };
 
 enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), WORDS = sizeof(words) / sizeof(*words) };
@@ -143,6 +153,10 @@ int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ER
         return -1;
     }
     follow(shape, named);
+    if (shape->feature == BENCH_PAGED && shape->backward) {
+        snprintf(error, BENCH_ERROR_MAX, "with=paged: there is no such backward pass");
+        return -1;
+    }
     if (shape->heads % shape->heads_k) {
         snprintf(error, BENCH_ERROR_MAX, "heads=%d is no multiple of heads_k=%d", shape->heads,
                  shape->heads_k);
@@ -160,14 +174,20 @@ static const char *spelling(const char *key, int value)
     return "?";
 }
 
+const char *bench_feature_name(int feature)
+{
+    return spelling("with", feature);
+}
+
 const char *bench_text(const struct bench_shape *s, char text[BENCH_TEXT_MAX])
 {
     snprintf(text, BENCH_TEXT_MAX,
              "batch=%d,heads=%d,heads_k=%d,seq_q=%d,seq_k=%d,dim=%d,dim_v=%d,dtype=%s,mask=%s,"
-             "layout=%s,pass=%s",
+             "layout=%s,pass=%s%s%s",
              s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim, s->dim_v,
              spelling("dtype", s->dtype), spelling("mask", s->mask), spelling("layout", s->bshd),
-             spelling("pass", s->backward));
+             spelling("pass", s->backward), s->feature ? ",with=" : "",
+             s->feature ? bench_feature_name(s->feature) : "");
     return text;
 }
 
@@ -223,15 +243,26 @@ struct bench_shape bench_cut(const struct bench_shape *shape)
     return s;
 }
 
+void bench_set_mask(const struct bench_shape *s, struct aothip_attn_fwd_params *params)
+{
+    params->mask = s->mask;
+    if (s->feature != BENCH_WINDOW)
+        return;
+    params->mask = s->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT ? AOTHIP_MASK_WINDOW_TOP_LEFT
+                                                          : AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    params->window_left = 511;
+}
+
 /* Pairs of a query and a key that it sees, of one head. */
 static double pairs(const struct bench_shape *s)
 {
-    struct aothip_attn_fwd_params params = {.mask = s->mask};
+    struct aothip_attn_fwd_params params = {0};
+    int seq_k = s->feature == BENCH_LENGTHS ? (s->seq_k * 3 + 3) / 4 : s->seq_k, m;
     double sum = 0;
-    int m;
 
+    bench_set_mask(s, &params);
     for (m = 0; m < s->seq_q; m++) {
-        struct ref_interval seen = ref_visible(&params, m, s->seq_q, s->seq_k);
+        struct ref_interval seen = ref_visible(&params, m, s->seq_q, seq_k);
         sum += (double)(seen.hi - seen.lo);
     }
     return sum;
@@ -250,5 +281,11 @@ double bench_bytes(const struct bench_shape *s)
     double rows_k = (double)s->batch * s->heads_k * s->seq_k;
     double q = rows_q * s->dim, o = rows_q * s->dim_v, k = rows_k * s->dim, v = rows_k * s->dim_v;
     double elements = s->backward ? 2 * (q + o + k + v) : q + o + k + v;
+    double pairs = (double)s->seq_q * s->seq_k;
+
+    if (s->feature == BENCH_BIAS)
+        elements += pairs;
+    else if (s->feature == BENCH_KEEP)
+        elements += pairs / (double)ref_dtype_size(s->dtype);
     return elements * (double)ref_dtype_size(s->dtype) + rows_q * sizeof(float);
 }
