@@ -47,6 +47,11 @@ def int32_like(first, x):
     return torch.as_tensor(x, dtype=torch.int32, device=first.device)
 
 
+def float32_of(x):
+    """x in float32, differentiable for torch."""
+    return x.float() if hasattr(x, "data_ptr") else numpy.asarray(x, numpy.float32)
+
+
 def _dtype(name, what):
     if name not in _DTYPES:
         raise TypeError(f"aothip: {what} has type {name}; float16, bfloat16 and float32 are known")

@@ -41,13 +41,18 @@ def _attn_fwd(*arguments):
     return o, lse, probs[0] if probs else o.new_empty(0)
 
 
+def _mark_changed(problem):
+    """Tells autograd of a cache that has grown."""
+    if problem.k_new is not None and hasattr(torch.autograd.graph, "increment_version"):
+        torch.autograd.graph.increment_version(problem.k)
+        torch.autograd.graph.increment_version(problem.v)
+
+
 def _attn_cache(k_new, v_new, cos, sin, interleaved, *values):
     rotary = None if cos is None else (cos, sin, interleaved)
     problem = _problem(values, k_new=k_new, v_new=v_new, rotary=rotary)
     result = problem.forward()
-    if k_new is not None:
-        torch.autograd.graph.increment_version(problem.k)
-        torch.autograd.graph.increment_version(problem.v)
+    _mark_changed(problem)
     return result
 
 
@@ -277,8 +282,9 @@ def _autocast(f):
     else:
         return
     for name in ("q", "k", "v", "bias"):
-        if f[name] is not None and f[name].dtype in (torch.float32, torch.float16, torch.bfloat16):
-            f[name] = f[name].to(to)
+        x = f.get(name)
+        if x is not None and x.dtype in (torch.float32, torch.float16, torch.bfloat16):
+            f[name] = x.to(to)
 
 
 def _arguments(f):
@@ -308,12 +314,32 @@ _DEFAULTS = {name: parameter.default for name, parameter in
              inspect.signature(attention.Problem).parameters.items()}
 
 
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _plainly(*tensors):
+    """Whether nobody looks on: no tracing, no transform, no mode, no subclass. Then the operators,
+    which take several times as long to get through, are left out."""
+    return (all(type(x) in _PLAIN for x in tensors) and tensors[0].device.type != "meta" and
+            not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0 and
+            not torch._C._are_functorch_transforms_active())
+
+
+def _attend_plainly(with_probs, f):
+    _autocast(f)
+    problem = attention.Problem(**f)
+    if problem.k_new is None and problem.rotary is None:
+        return run_with_gradients(problem, with_probs)
+    result = problem.forward()
+    _mark_changed(problem)
+    return result
+
+
 def attend(with_probs, fields):
     """The results of the problem of these fields, with gradients where tensors want them."""
+    if not AVAILABLE or _plainly(fields["q"], fields["k"], fields["v"]):
+        return _attend_plainly(with_probs, fields)
     f = dict(_DEFAULTS, **fields)
-    if not AVAILABLE:
-        _autocast(f)
-        return run_with_gradients(attention.Problem(**f), with_probs)
     if f["k_new"] is None and f["v_new"] is None and f["rotary"] is None:
         fwd = _Attention.apply if _transforming() else torch.ops.aothip.attn_fwd
         o, lse, probs = fwd(*_arguments(f), with_probs)

@@ -72,7 +72,8 @@ class Problem:
     keep            bool of the same shape, True where a key takes part
     dropout_p, seed (seed, offset): two integers, or an array of two int64, which is read on the
                     device; None: drawn from NumPy's or torch's generator
-    cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_k   order "shd" only
+    cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_k   order "shd" only; without
+                    cu_seqlens_k, k and v are (batch, rows, heads, dim), or in pages
     leftpad_k       int32 (batch), order "shd" only: how many rows of each sequence of k and v,
                     seqused_k included, come before its first
     lengths, starts int32 (batch): rows that count of k and v, and from which row on
@@ -123,7 +124,7 @@ class Problem:
         if self.order not in _AXES:
             raise ValueError(f"aothip: order is {self.order!r}, not one of " + ", ".join(_AXES))
         dims = len(self.order)
-        cache_dims = 4 if self.block_table is not None else dims
+        cache_dims = 4 if self.block_table is not None or self._keys_padded() else dims
         wanted = {"q": dims, "k": cache_dims, "v": cache_dims}
         if self.k_new is not None or self.v_new is not None:
             wanted.update(k_new=4, v_new=4)
@@ -131,14 +132,18 @@ class Problem:
         for name, n in wanted.items():
             _check_dims(name, getattr(self, name), n)
         side = side_of(self.q, self.k, self.v)
-        self.check_numbers()
+        self._check_numbers()
         self._check_arrays()
         if self.rotary is not None:
             self._check_rotary()
         if self.dropout_p > 0:
             self._check_seed(side)
 
-    def check_numbers(self):
+    def _keys_padded(self):
+        """Packed queries, and keys of each sequence in a batch entry of their own."""
+        return self.order == "shd" and self.cu_seqlens_k is None
+
+    def _check_numbers(self):
         if self.scale is None:
             self.scale = float(max(self.q.shape[-1], 1)) ** -0.5
         self.softcap = 0.0 if self.softcap is None else self.softcap
@@ -163,14 +168,17 @@ class Problem:
     def _check_arrays(self):
         heads, batch = self.q.shape[2 if self.order == "bshd" else 1], self.q.shape[0]
         if self.order == "shd":
-            if self.cu_seqlens_q is None or self.cu_seqlens_k is None:
-                raise ValueError("aothip: cu_seqlens_q and cu_seqlens_k must be given")
+            if self.cu_seqlens_q is None:
+                raise ValueError("aothip: cu_seqlens_q must be given")
+            if self.cu_seqlens_k is None and (self.seqused_k is None or self.leftpad_k is not None):
+                raise ValueError("aothip: cu_seqlens_k must be given, or seqused_k without "
+                                 "leftpad_k")
             batch = max((shape_of(self.cu_seqlens_q) or (0,))[0] - 1, 0)
             _check_shape("cu_seqlens_q", self.cu_seqlens_q, (batch + 1,))
             _check_shape("cu_seqlens_k", self.cu_seqlens_k, (batch + 1,))
             _check_shape("leftpad_k", self.leftpad_k, (batch,))
         _check_shape("alibi_slopes", self.alibi_slopes, (heads,), (batch, heads))
-        _check_shape("sinks", self.sinks, (heads,))
+        _check_shape("sinks (s_aux)", self.sinks, (heads,))
         _check_shape("seqused_k", self.seqused_k, (batch,))
         _check_shape("lengths (cache_seqlens)", self.lengths, (batch,))
         _check_shape("starts (cache_leftpad)", self.starts, (batch,))
@@ -245,13 +253,9 @@ class Problem:
             p.q_seqs.cumulative = side.vector(self.cu_seqlens_q, "int32", "cu_seqlens_q")
             p.q_seqs.max = self.max_seqlen_q
             p.lse_layout = _lib.LSE_HEADS
-            cumulative = side.vector(self.cu_seqlens_k, "int32", "cu_seqlens_k")
+            p.k_seqs.cumulative = side.vector(self.cu_seqlens_k, "int32", "cu_seqlens_k")
             p.k_seqs.max = self.max_seqlen_k
-            if self.block_table is not None:
-                p.k_seqs.cumulative = cumulative
-            else:
-                p.k_seqs.packed = 1
-                p.k_seqs.cumulative = cumulative
+            p.k_seqs.packed = int(self.block_table is None and not self._keys_padded())
             if self.leftpad_k is not None:
                 self._padded(side, p)
             elif self.seqused_k is not None:
@@ -300,11 +304,14 @@ class Problem:
             p.rotary_dim, p.rotary_interleaved = 2 * cos.shape[1], int(bool(interleaved))
         p.splits = self.splits
 
+    def _key_axes(self):
+        padded = self.block_table is not None or self._keys_padded()
+        return _AXES["bshd" if padded else self.order]
+
     def params(self, side, o, lse, written):
         """The C struct; written: o and lse are results, else inputs."""
         p = _lib.FwdParams(struct_size=ctypes.sizeof(_lib.FwdParams), scale=self.scale)
-        axes = _AXES[self.order]
-        cache = _AXES["bshd"] if self.block_table is not None else axes
+        axes, cache = _AXES[self.order], self._key_axes()
         changed = self.k_new is not None
         p.q = side.tensor(self.q, axes, "q")
         p.k = side.tensor(self.k, cache, "k", written=changed)
@@ -359,8 +366,8 @@ class Problem:
             b = _lib.BwdParams(struct_size=ctypes.sizeof(_lib.BwdParams))
             b.fwd = ctypes.pointer(p)
             b.d_o = side.tensor(d_o, axes, "dout")
-            for name in ("dq", "dk", "dv"):
-                setattr(b, name, side.tensor(result[name], axes, name, written=True))
+            for name, at in (("dq", axes), ("dk", self._key_axes()), ("dv", self._key_axes())):
+                setattr(b, name, side.tensor(result[name], at, name, written=True))
             self._other_gradients(side, b, also, result)
             size = ctypes.c_size_t()
             _lib.check(_lib.lib.aothip_attn_bwd_workspace(_lib.context(), b, side.stream, size))
@@ -384,10 +391,11 @@ class Problem:
                                               written=True))
 
 
-def attend(q, k, v, order, with_probs=False, **fields):
-    """(o, lse) or (o, lse, probs) of Problem(q, k, v, order, **fields), with gradients."""
-    if not hasattr(q, "data_ptr"):
-        return Problem(q, k, v, order, **fields).forward(with_probs)
+def attend(q, k, v, order, with_probs=False, out=None, **fields):
+    """(o, lse) or (o, lse, probs) of Problem(q, k, v, order, **fields), with gradients; with out,
+    written there, without."""
+    if out is not None or not hasattr(q, "data_ptr"):
+        return Problem(q, k, v, order, **fields).forward(with_probs, out=out)
     from . import _torch
 
     for name, x in (("k", k), ("v", v)):

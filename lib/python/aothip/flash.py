@@ -7,40 +7,64 @@ works too. window_size and softcap may be None, for none. return_attn_probs give
 carries gradients for torch, and S_dmask: P / (1 - dropout_p), negative where dropped; without
 dropout, an empty array, and nothing of that size is made (Problem(...)(True) always makes it).
 `deterministic` is accepted and has no effect: gradients are always deterministic.
+
+flash-attention 3's further keywords are taken where they mean something here: return_softmax_lse,
+s_aux (a sink a head, of any float type), out (written and returned, without gradients),
+num_splits, page_table for block_table, and of cu_seqlens_k either that or seqused_k, for keys
+(batch, rows, heads, dim) or in pages. q_descale and its like are refused: there is no f8.
 """
 
 import numbers
 
-from ._arrays import int32_like, library_of
+from ._arrays import float32_of, int32_like, library_of
 from .attention import attend
 
 
-def _results(return_attn_probs, q, k, v, order, **fields):
-    dropped = bool(return_attn_probs) and fields["dropout_p"] != 0
-    result = attend(q, k, v, order, dropped, **fields)
-    if not return_attn_probs:
-        return result[0]
-    return result if dropped else (*result, result[1].reshape(-1)[:0])
+def _results(probs, lse, q, k, v, order, *, s_aux=None, out=None, descales=(), **fields):
+    """out, and what else is asked for: probs is return_attn_probs, lse return_softmax_lse."""
+    if any(x is not None for x in descales):
+        raise NotImplementedError("aothip: q_descale, k_descale and v_descale scale f8, which is "
+                                  "not computed")
+    dropped = bool(probs) and fields.get("dropout_p", 0.0) != 0
+    result = attend(q, k, v, order, dropped, out=out,
+                    sinks=None if s_aux is None else float32_of(s_aux), **fields)
+    if probs:
+        return result if dropped else (*result, result[1].reshape(-1)[:0])
+    return result[:2] if lse else result[0]
 
 
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
-                    softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False):
-    """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs."""
-    return _results(return_attn_probs, q, k, v, "bshd", scale=softmax_scale, causal=causal,
-                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                    dropout_p=dropout_p)
+                    softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
+                    *, return_softmax_lse=False, s_aux=None, out=None, num_splits=0,
+                    q_descale=None, k_descale=None, v_descale=None):
+    """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs, or (out,
+    softmax_lse) with return_softmax_lse."""
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", scale=softmax_scale,
+                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                    dropout_p=dropout_p, s_aux=s_aux, out=out, splits=num_splits,
+                    descales=(q_descale, k_descale, v_descale))
 
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
                            dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
                            softcap=0.0, alibi_slopes=None, deterministic=False,
-                           return_attn_probs=False, block_table=None, seqused_k=None):
+                           return_attn_probs=False, block_table=None, seqused_k=None,
+                           *, return_softmax_lse=False, s_aux=None, out=None, num_splits=0,
+                           page_table=None, q_descale=None, k_descale=None, v_descale=None):
     """out (total_q, heads, dim), or with softmax_lse (heads, total_q) and S_dmask."""
-    return _results(return_attn_probs, q, k, v, "shd", scale=softmax_scale, causal=causal,
-                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", scale=softmax_scale,
+                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
                     dropout_p=dropout_p, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k,
-                    max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, block_table=block_table,
-                    seqused_k=seqused_k)
+                    max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k,
+                    block_table=_one_table(block_table, page_table), seqused_k=seqused_k,
+                    s_aux=s_aux, out=out, splits=num_splits,
+                    descales=(q_descale, k_descale, v_descale))
+
+
+def _one_table(block_table, page_table):
+    if block_table is not None and page_table is not None:
+        raise ValueError("aothip: block_table and page_table are the same; give one of them")
+    return page_table if block_table is None else block_table
 
 
 def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=False,
@@ -85,7 +109,9 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
                             cache_seqlens=None, cache_batch_idx=None, cache_leftpad=None,
                             block_table=None, softmax_scale=None, causal=False,
                             window_size=(-1, -1), softcap=0.0, rotary_interleaved=True,
-                            alibi_slopes=None, num_splits=0, return_softmax_lse=False):
+                            alibi_slopes=None, num_splits=0, return_softmax_lse=False, *,
+                            s_aux=None, out=None, page_table=None, q_descale=None, k_descale=None,
+                            v_descale=None):
     """
     Decoding: q (batch, seq_q, heads, dim) against a cache (batch, rows, heads_k, dim), or (pages,
     page rows, heads_k, dim) with block_table. k and v (batch, seq_new, heads_k, dim) are first
@@ -114,9 +140,9 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
                              f"cache_seqlens {tuple(lengths.shape)}")
         lengths = lengths - cache_leftpad
     rotary = None if rotary_cos is None else (rotary_cos, rotary_sin, rotary_interleaved)
-    o, lse = attend(q, k_cache, v_cache, "bshd", scale=softmax_scale, causal=causal,
-                    window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                    lengths=lengths, starts=cache_leftpad, block_table=block_table,
-                    batch_index=cache_batch_idx, k_new=k, v_new=v, rotary=rotary,
-                    splits=num_splits)
-    return (o, lse) if return_softmax_lse else o
+    return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", scale=softmax_scale,
+                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                    lengths=lengths, starts=cache_leftpad,
+                    block_table=_one_table(block_table, page_table), batch_index=cache_batch_idx,
+                    k_new=k, v_new=v, rotary=rotary, splits=num_splits, s_aux=s_aux, out=out,
+                    descales=(q_descale, k_descale, v_descale))

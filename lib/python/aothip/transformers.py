@@ -60,7 +60,7 @@ def _refusing(own):
         if requested_attention == _NAME and not _asks_registry(type(self)):
             raise ValueError(f"aothip: {type(self).__name__} computes attention by itself, "
                              "whatever attn_implementation says, and the masks made for \"aothip\" "
-                             "would be wrong for it; aothip.enable() serves models that call PyTorch's")
+                             "would be wrong for it; aothip.enable() serves what calls PyTorch's")
         return own(self, requested_attention, *arguments, **named)
 
     get_correct_attn_implementation.aothip = True

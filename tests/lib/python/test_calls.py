@@ -163,4 +163,39 @@ def test_leftpad():
                  f"leftpad_k, sequence {b}, seqused_k {used}")
 
 
+def test_newer_keywords():
+    sinks, out = rng.standard_normal(2).astype(numpy.float16), numpy.full_like(q, 7)
+    got, lse = aothip.flash_attn_func(q, k, v, causal=True, s_aux=sinks, out=out, num_splits=1,
+                                      return_softmax_lse=True)
+    want = aothip.Problem(q, k, v, "bshd", causal=True, sinks=sinks.astype(numpy.float32))()
+    ok(got is out and (out == want[0]).all() and (lse == want[1]).all(), "s_aux, out and lse")
+    used = numpy.array([3, 7], numpy.int32)
+    k2, v2 = random(2, 9, 2, 32), random(2, 9, 2, 32)
+    got = aothip.flash_attn_varlen_func(q[0], k2, v2, cu_q, None, 4, 9, seqused_k=used,
+                                        s_aux=sinks)
+    rows = [slice(0, 2), slice(2, 6)]
+    want = [aothip.flash_attn_func(q[:, at], k2[b:b + 1, :n], v2[b:b + 1, :n], s_aux=sinks)[0]
+            for b, (at, n) in enumerate(zip(rows, used))]
+    near(got, numpy.concatenate(want), 2e-3, "seqused_k for keys in a batch, without cu_seqlens_k")
+    pages, table = random(4, 16, 2, 32), numpy.array([[2], [1]], numpy.int32)
+    got = aothip.flash_attn_varlen_func(q[0], pages, pages, cu_q, None, 4, 16, seqused_k=used,
+                                        page_table=table)
+    want = [aothip.flash_attn_func(q[:, at], *(pages[table[b], :n],) * 2)[0]
+            for b, (at, n) in enumerate(zip(rows, used))]
+    near(got, numpy.concatenate(want), 2e-3, "page_table")
+    got = aothip.flash_attn_with_kvcache(random(2, 1, 2, 32), pages, pages, cache_seqlens=used,
+                                         page_table=table, s_aux=sinks, return_softmax_lse=True)
+    ok(got[1].shape == (2, 2, 1), "and in flash_attn_with_kvcache")
+    for kind, text, function in (
+            (NotImplementedError, "q_descale", lambda: aothip.flash_attn_func(
+                q, k, v, q_descale=q)),
+            (ValueError, "are the same", lambda: aothip.flash_attn_with_kvcache(
+                q, pages, pages, block_table=table, page_table=table)),
+            (ValueError, "sinks (s_aux) has shape (3,)", lambda: aothip.flash_attn_func(
+                q, k, v, s_aux=numpy.zeros(3))),
+            (ValueError, "cu_seqlens_k must be given", lambda: aothip.flash_attn_varlen_func(
+                q[0], k2, v2, cu_q, None, 4, 9))):
+        raises(kind, text, function, f"refused: {text}")
+
+
 sys.exit(done(globals()))

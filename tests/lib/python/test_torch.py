@@ -232,6 +232,9 @@ def test_kvcache():
     near(lse, torch.cat([part for _, part in parts]), 2e-3, "flash_attn_with_kvcache: lse")
     near(k_cache, keys, 2e-3, "the cache of K has the new rows, rotated")
     ok(torch.equal(v_cache.double(), values), "the cache of V has the new rows")
+    before = k_cache._version
+    aothip.flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cache_seqlens=lengths)
+    ok(k_cache._version > before, "autograd is told of it")
 
     pages_k, pages_v = (random(5, 16, 2, 64, grad=False) for _ in "kv")
     table = torch.tensor([[3, 0], [4, 1]], dtype=torch.int32)
@@ -304,6 +307,17 @@ def test_sinks():
     exact = double(q, k, v, sinks)
     problem = aothip.Problem(q, k, v, "bshd", sinks=sinks)
     compare("sinks", problem()[0], reference(*exact[:3], sinks=exact[3])[0],
+            (q, k, v, sinks), exact)
+
+
+    q, k, v = random(20, 2, 64), random(2, 15, 2, 64), random(2, 15, 2, 64)
+    sinks = random(2)
+    cu, used = torch.tensor([0, 8, 20], dtype=torch.int32), torch.tensor([15, 6])
+    exact = double(q, k, v, sinks)
+    o = aothip.flash_attn_varlen_func(q, k, v, cu, None, 12, 15, seqused_k=used, s_aux=sinks)
+    want = [reference(exact[0][None, at], *(x[b:b + 1, :n] for x in exact[1:3]), sinks=exact[3])[0]
+            for b, (at, n) in enumerate(((slice(0, 8), 15), (slice(8, 20), 6)))]
+    compare("s_aux, keys in a batch under packed queries", o, torch.cat(want, 1)[0],
             (q, k, v, sinks), exact)
 
 
