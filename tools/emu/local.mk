@@ -62,8 +62,8 @@ emu_time = tools/emu/time/chip.c tools/emu/time/chip.h tools/emu/time/clock.h \
 	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \
 	tools/emu/time/unit_issue.c tools/emu/time/unit_memory.c \
 	tools/emu/time/unit_parts.h tools/emu/time/unit_state.h
-emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/run_launch.c \
-	tools/emu/run/wave_start.c
+emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/kernel_registers.c \
+	tools/emu/run/kernel_registers.h tools/emu/run/run_launch.c tools/emu/run/wave_start.c
 emu_hip = tools/emu/hip/captures.c tools/emu/hip/counters_file.c tools/emu/hip/devices.c \
 	tools/emu/hip/dispatch.c tools/emu/hip/error_names.c tools/emu/hip/fat_binary.c \
 	tools/emu/hip/functions.c tools/emu/hip/graph_nodes.c tools/emu/hip/graph_nodes.h \
@@ -83,6 +83,23 @@ tools_emu_libhipemu_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version \
 	-Wl,--version-script=$(srcdir)/tools/emu/hipemu.map $(NO_UNDEFINED)
 tools_emu_libhipemu_la_DEPENDENCIES = tools/emu/libemu.la tools/emu/hipemu.map
 EXTRA_DIST += tools/emu/hipemu.map tools/emu/README.md
+
+# What AMD's own runtime finds when this is preloaded: the driver's files, a GPU behind them.
+lib_LTLIBRARIES += tools/emu/libhipemu-kfd.la
+tools_emu_libhipemu_kfd_la_SOURCES = tools/emu/kfd/aql_packets.c tools/emu/kfd/dispatches.c \
+	tools/emu/kfd/driver_interface.h tools/emu/kfd/gpu_clock.c \
+	tools/emu/kfd/gpu_memory.c tools/emu/kfd/gpus.c tools/emu/kfd/interrupts.c \
+	tools/emu/kfd/kfd.h tools/emu/kfd/loaded_kernels.c tools/emu/kfd/preload.c tools/emu/kfd/render_node.c \
+	tools/emu/kfd/requests.c tools/emu/kfd/rings.c tools/emu/kfd/run_settings.c \
+	tools/emu/kfd/sdma_packets.c tools/emu/kfd/signals.h tools/emu/kfd/topology.c
+tools_emu_libhipemu_kfd_la_CPPFLAGS = $(AM_CPPFLAGS) $(emu_rooms)
+tools_emu_libhipemu_kfd_la_LIBADD = tools/emu/libemu.la -ldl
+kfd_hooks = open open64 openat openat64 fopen fopen64 access opendir readdir closedir ioctl
+tools_emu_libhipemu_kfd_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -module \
+	`for n in $(kfd_hooks); do echo "-Wl,--defsym=$$n=kfd_hook_$$n"; done` \
+	-Wl,--version-script=$(srcdir)/tools/emu/kfd/kfd.map $(NO_UNDEFINED)
+tools_emu_libhipemu_kfd_la_DEPENDENCIES = tools/emu/libemu.la tools/emu/kfd/kfd.map
+EXTRA_DIST += tools/emu/kfd/kfd.map
 
 # A program linked against libamdhip64 runs on the emulator with this directory on LD_LIBRARY_PATH.
 EMU_SONAMES = libamdhip64.so.5 libamdhip64.so.6 libamdhip64.so.7

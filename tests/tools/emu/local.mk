@@ -63,6 +63,26 @@ $(emu_test_objects): tests/tools/emu/hip/emu_kernels.hip
 		-nogpuinc -nogpulib -O2 -gline-tables-only -o $@ \
 		$(top_srcdir)/tests/tools/emu/hip/emu_kernels.hip
 
+# AMD's own runtime on the driver's stand-in; its release 5.2 reads objects of version 4.
+kfd_objects = tests/tools/emu/kfd/kernels_v4.gfx90a.co tests/tools/emu/kfd/kernels_v4.gfx942.co
+CLEANFILES += $(kfd_objects) tests/tools/emu/kfd/hip_client tests/tools/emu/kfd/hip_client.log
+$(kfd_objects): tests/tools/emu/hip/emu_kernels.hip
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && gpu=$@ && gpu=$${gpu%.co} && gpu=$${gpu##*.} && \
+	$(DEVICE_CLANG) -x hip --offload-arch=$$gpu --offload-device-only --no-gpu-bundle-output \
+		-nogpuinc -nogpulib -mcode-object-version=4 -O2 -o $@ \
+		$(top_srcdir)/tests/tools/emu/hip/emu_kernels.hip
+# Where there is no such runtime the program is not made, and the test says so.
+tests/tools/emu/kfd/hip_client: tests/tools/emu/kfd/hip_client.c tests/tap.h
+	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(DEFS) $(CPPFLAGS) $(AM_CPPFLAGS) $(tests_rooms) \
+		$(AM_CFLAGS) $(CFLAGS) -D__HIP_PLATFORM_AMD__ -o $@ \
+		$(top_srcdir)/tests/tools/emu/kfd/hip_client.c -l:libamdhip64.so.5 2>$@.log || \
+		rm -f $@
+dist_check_SCRIPTS += tests/tools/emu/kfd/rocm_runtime.sh
+EXTRA_DIST += tests/tools/emu/kfd/hip_client.c
+TESTS += tests/tools/emu/kfd/rocm_runtime.sh
+tests/tools/emu/kfd/rocm_runtime.log: tools/emu/libhipemu-kfd.la $(kfd_objects) \
+	tests/tools/emu/kfd/hip_client
+
 # The execution core, strict mode and counters, on kernels assembled from text.
 exec_tests = tests/tools/emu/exec/test_exec tests/tools/emu/strict/test_strict \
 	tests/tools/emu/exec/test_exec_dense tests/tools/emu/exec/test_exec_start \

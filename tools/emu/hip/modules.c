@@ -5,6 +5,7 @@
  * one that the loader refuses.
  */
 #include "handles.h"
+#include "kernel_registers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,12 +123,6 @@ static bool source_line(const struct emu_kernel *k, size_t offset, char *buf, si
     return true;
 }
 
-/*
- * Bytes at the entry of a kernel with preloaded arguments that load them for firmware which cannot.
- * Firmware that can starts the wave behind them; so does this emulator.
- */
-enum { PRELOAD_PROLOGUE = 256 };
-
 static void fill_kernel(struct emu_module *m, const struct emu_kernel_meta *meta,
                         struct emu_kernel *k)
 {
@@ -139,30 +134,22 @@ static void fill_kernel(struct emu_module *m, const struct emu_kernel_meta *meta
             text = s;
     }
     assert(text); /* emu_object_open refuses an entry that is in no executable segment */
-    bool cdna = m->device->family == EMU_GFX90A || m->device->family == EMU_GFX942;
-    unsigned granule = cdna || !(kd->properties >> 10 & 1) ? (cdna ? 8 : 4) : 8;
     *k = (struct emu_kernel){
         .name = meta->name,
-        .family = m->device->family,
-        .wave = cdna || !(kd->properties >> 10 & 1) ? 64 : 32,
         .code = m->block->host + text->vaddr,
         .code_size = text->filesz & ~(size_t)3,
         .entry = meta->entry - text->vaddr,
         .code_address = m->block->base + text->vaddr,
-        .vgprs = ((kd->rsrc1 & 63) + 1) * granule,
-        .accum_offset = cdna ? ((kd->rsrc3 & 63) + 1) * 4 : 0,
-        .rsrc1 = kd->rsrc1,
-        .rsrc2 = kd->rsrc2,
-        .rsrc3 = kd->rsrc3,
-        .properties = kd->properties,
-        .preload = cdna ? kd->kernarg_preload : 0,
         .lds_static = kd->group_segment,
         .scratch_lane = kd->private_segment,
         .kernarg_size = meta->kernarg_size,
         .source_line = source_line,
         .loader = m,
     };
-    k->start = k->entry + (k->preload & 127 ? PRELOAD_PROLOGUE : 0);
+    emu_kernel_registers(k, m->device->family,
+                         &(struct emu_registers){.rsrc = {kd->rsrc1, kd->rsrc2, kd->rsrc3},
+                                                 .properties = kd->properties,
+                                                 .preload = kd->kernarg_preload});
     /* A dynamic stack (recursion, calls through pointers) has no size of its own; 16 KiB a lane is
      * what the HIP runtime grants at first. */
     if (meta->uses_dynamic_stack)

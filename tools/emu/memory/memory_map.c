@@ -244,6 +244,47 @@ struct emu_block *emu_mem_alloc(enum emu_block_kind kind, int device, uint64_t s
     return b;
 }
 
+/* Takes the block, which is the caller's choice of addresses; NULL when it overlaps another. */
+static struct emu_block *insert(struct emu_block *b)
+{
+    atomic_init(&b->refs, 1);
+    pthread_mutex_lock(&map.lock);
+    b->serial = ++map.serial;
+    const struct emu_snapshot *s = map.current;
+    size_t i = s ? above(s->bases, s->count, b->base) : 0;
+    bool ok = (i == 0 || b->base - s->bases[i - 1] >= s->blocks[i - 1]->size) &&
+              (!s || i == s->count || s->bases[i] - b->base >= b->size) && republish(b, NULL);
+    if (ok && b->kind == EMU_BLOCK_DEVICE)
+        map.used[b->device] += b->size;
+    pthread_mutex_unlock(&map.lock);
+    if (!ok) {
+        block_release(b);
+        return NULL;
+    }
+    return b;
+}
+
+struct emu_block *emu_mem_place(enum emu_block_kind kind, int device, uint64_t base, void *host,
+                                uint64_t size, bool owned)
+{
+    struct emu_block *b = calloc(1, sizeof *b);
+    if (!b) {
+        if (owned)
+            munmap(host, size);
+        return NULL;
+    }
+    *b = (struct emu_block){
+        .base = base,
+        .size = size,
+        .host = host,
+        .kind = kind,
+        .device = host_visible(kind) ? EMU_ANY_DEVICE : device,
+        .mapping = owned ? host : NULL,
+        .mapping_size = owned ? size : 0,
+    };
+    return insert(b);
+}
+
 struct emu_block *emu_mem_register(void *host, uint64_t size, unsigned flags)
 {
     uint64_t base = (uint64_t)(uintptr_t)host;
@@ -260,19 +301,7 @@ struct emu_block *emu_mem_register(void *host, uint64_t size, unsigned flags)
         .flags = flags,
         .device = EMU_ANY_DEVICE,
     };
-    atomic_init(&b->refs, 1);
-    pthread_mutex_lock(&map.lock);
-    b->serial = ++map.serial;
-    const struct emu_snapshot *s = map.current;
-    size_t i = s ? above(s->bases, s->count, base) : 0;
-    bool ok = (i == 0 || base - s->bases[i - 1] >= s->blocks[i - 1]->size) &&
-              (!s || i == s->count || s->bases[i] - base >= size) && republish(b, NULL);
-    pthread_mutex_unlock(&map.lock);
-    if (!ok) {
-        block_release(b);
-        return NULL;
-    }
-    return b;
+    return insert(b);
 }
 
 /* Lock held. */

@@ -44,6 +44,12 @@ struct emu_block *emu_mem_alloc(enum emu_block_kind kind, int device, uint64_t s
                                 unsigned flags);
 /* Announces host memory of the caller; NULL when it overlaps a block. */
 struct emu_block *emu_mem_register(void *host, uint64_t size, unsigned flags);
+/*
+ * A block at a device address that somebody else chose, whose bytes are at `host`; NULL when it
+ * overlaps a block. owned: the bytes are a mapping that goes away with the block.
+ */
+struct emu_block *emu_mem_place(enum emu_block_kind kind, int device, uint64_t base, void *host,
+                                uint64_t size, bool owned);
 /* Removes the block that starts at `base` and is of one of the kinds in `kinds` (bits). */
 bool emu_mem_free(uint64_t base, unsigned kinds);
 /* Removes every block of a device. */

@@ -1,0 +1,97 @@
+#!/bin/sh
+# AMD's own runtime, as Debian ships it, on the driver's stand-in: rocminfo, a HIP program, and what
+# the runtime says of objects and kernels that are wrong. Run from the build directory.
+set -u
+top=`pwd`
+kfd=$top/tools/emu/.libs/libhipemu-kfd.so
+client=$top/tests/tools/emu/kfd/hip_client
+object=$top/tests/tools/emu/kfd/kernels_v4.gfx90a.co
+other=$top/tests/tools/emu/kfd/kernels_v4.gfx942.co
+
+skip() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+release=`dpkg-query -W -f '${Version}' libamdhip64-5 2>/dev/null` ||
+	skip "Debian's package libamdhip64-5, which is AMD's HIP runtime, is not installed"
+case $release in
+5.2*) ;;
+*) skip "libamdhip64-5 is of release $release; known here is 5.2" ;;
+esac
+[ -x "$client" ] || skip "the HIP program was not built: there was no libamdhip64.so.5 to link it against"
+case `nm -D "$kfd"` in
+*__asan_init* | *__tsan_init* | *__ubsan_*) skip "a sanitizer has to be the first library, and $kfd is preloaded" ;;
+esac
+
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-kfd.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+cd "$work" || exit 99
+ulimit -c 0
+AOTHIP_EMU_GPU=gfx90a
+export AOTHIP_EMU_GPU
+unset AOTHIP_EMU_MODE AOTHIP_EMU_MATRIX AOTHIP_KFD_LOG HSA_ENABLE_SDMA HSA_OVERRIDE_GFX_VERSION LD_PRELOAD
+
+count=0 failed=0
+result() { # STATUS TEXT
+	count=$((count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $count - $2"
+	else
+		failed=1
+		echo "not ok $count - $2"
+		tail -n 30 out | sed 's/^/# /'
+	fi
+}
+on_driver() { # COMMAND...: its output in the file out
+	LD_PRELOAD=$kfd timeout 300 "$@" >out 2>&1
+}
+says() { # TEXT WHAT
+	grep -qF "$1" out
+	result $? "$2"
+}
+
+# rocminfo asks lsmod for the driver's module, and lsmod reads /proc/modules.
+if command -v rocminfo >/dev/null 2>&1; then
+	mkdir bin && printf '#!/bin/sh\nexec cat /proc/modules\n' >bin/lsmod && chmod +x bin/lsmod || exit 99
+	PATH=$work/bin:$PATH on_driver rocminfo
+	result $? "rocminfo lists the system"
+	says 'amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-' "with the GPU"
+	says 'Wavefront Size:          64(0x40)' "its wave size"
+	says 'Compute Unit:            110' "its compute units"
+	says 'Size:                    67108864(0x4000000) KB' "and its memory"
+	AOTHIP_EMU_GPU=gfx90a,gfx90a PATH=$work/bin:$PATH on_driver rocminfo
+	[ "`grep -c 'Device Type:             GPU' out`" -eq 2 ]
+	result $? "two GPUs, when two are asked for"
+else
+	echo "# rocminfo is not installed"
+fi
+
+on_driver "$client" gfx90a "$object"
+result $? "a HIP program: `grep -c '^ok' out` checks"
+grep '^not ok' out | sed 's/^/# /'
+HSA_ENABLE_SDMA=0 on_driver "$client" gfx90a "$object"
+result $? "the same with the runtime's copying kernels in place of SDMA"
+
+# What is wrong, and what AMD's runtime makes of it.
+on_driver "$client" try "$object"
+says hipSuccess "an object that is right"
+on_driver "$client" try "$other"
+says hipErrorSharedObjectInitFailed "an object of another GPU"
+if objcopy=`command -v llvm-objcopy || command -v llvm-objcopy-19`; then
+	"$objcopy" --strip-all "$object" stripped.co || exit 99
+	on_driver "$client" try stripped.co
+	case $? in
+	0) says hipError "an object without .symtab is refused" ;;
+	139) result 0 "an object without .symtab brings the runtime down" ;;
+	*) result 1 "an object without .symtab is not taken" ;;
+	esac
+fi
+on_driver "$client" stray "$object"
+[ $? -eq 134 ]
+result $? "a kernel that writes beyond memory ends the process"
+says 'Memory access fault by GPU node-1' "with AMD's report"
+says 'write of 4 bytes at 0x' "and the emulator's"
+says 'kernel touch' "which names the kernel"
+echo "1..$count"
+exit $failed
