@@ -23,9 +23,10 @@ struct kfd_gpu {
     unsigned target;    /* gfx_target_version: major * 10000 + minor * 100 + stepping */
     unsigned device_id; /* PCI */
     unsigned units;     /* compute units */
-    unsigned engines, units_per_engine;
+    unsigned arrays, arrays_per_engine, units_per_array; /* shader arrays */
     unsigned clock_mhz, memory_mhz, bus_bits, l2_kb;
     unsigned sdma_engines, sdma_xgmi_engines;
+    unsigned drm_family; /* AMDGPU_FAMILY_* of amdgpu_drm.h */
     uint32_t capability; /* beyond what all have */
 };
 

@@ -15,7 +15,6 @@ enum {
     INFO_ACCEL_WORKING = 0x00,
     INFO_READ_REGISTERS = 0x15,
     INFO_DEVICE = 0x16,
-    FAMILY_AI = 141, /* Vega and its successors of the CDNA line */
 };
 
 struct version {
@@ -81,9 +80,9 @@ static struct device_info describe(const struct kfd_gpu *g)
 {
     return (struct device_info){
         .device = g->device_id,
-        .family = FAMILY_AI,
-        .engines = g->engines,
-        .arrays = 1,
+        .family = g->drm_family,
+        .engines = g->arrays / g->arrays_per_engine,
+        .arrays = g->arrays_per_engine,
         .counter_khz = 100000,
         .clock_khz = g->clock_mhz * UINT64_C(1000),
         .memory_khz = g->memory_mhz * UINT64_C(1000),

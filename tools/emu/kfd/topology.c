@@ -121,17 +121,17 @@ static void add_gpu(unsigned i)
              "cpu_cores_count 0\nsimd_count %u\nmem_banks_count 1\ncaches_count 2\n"
              "io_links_count 1\np2p_links_count 0\ncpu_core_id_base 0\nsimd_id_base 2147487744\n"
              "max_waves_per_simd %u\nlds_size_in_kb 64\ngds_size_in_kb 0\nnum_gws 0\n"
-             "wave_front_size %u\narray_count %u\nsimd_arrays_per_engine 1\n"
+             "wave_front_size %u\narray_count %u\nsimd_arrays_per_engine %u\n"
              "cu_per_simd_array %u\nsimd_per_cu %u\nmax_slots_scratch_cu 32\n"
              "gfx_target_version %u\nvendor_id 4098\ndevice_id %u\nlocation_id %u\ndomain 0\n"
              "drm_render_minor %u\nhive_id 0\nnum_sdma_engines %u\nnum_sdma_xgmi_engines %u\n"
              "num_sdma_queues_per_engine 8\nnum_cp_queues 24\nmax_engine_clk_fcompute %u\n"
              "local_mem_size 0\nfw_version 0\ncapability %u\nsdma_fw_version 0\n"
              "unique_id %u\nnum_xcc 1\nmax_engine_clk_ccompute 0\n",
-             g->units * (wave64 ? 4 : 2), wave64 ? 8 : 16, g->wave, g->engines, g->units_per_engine,
-             wave64 ? 4 : 2, g->target, g->device_id, (i + 1) << 8, KFD_RENDER_MINOR + i,
-             g->sdma_engines, g->sdma_xgmi_engines, g->clock_mhz, CAP_DOORBELL_64 | g->capability,
-             i + 1);
+             g->units * (wave64 ? 4 : 2), wave64 ? 8 : 16, g->wave, g->arrays, g->arrays_per_engine,
+             g->units_per_array, wave64 ? 4 : 2, g->target, g->device_id, (i + 1) << 8,
+             KFD_RENDER_MINOR + i, g->sdma_engines, g->sdma_xgmi_engines, g->clock_mhz,
+             CAP_DOORBELL_64 | g->capability, i + 1);
     add(text, TOPOLOGY "/nodes/%u/properties", i + 1);
     snprintf(text, sizeof text, "%u\n", kfd_gpu_id(i));
     add(text, TOPOLOGY "/nodes/%u/gpu_id", i + 1);
