@@ -77,6 +77,18 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     return need;
 }
 
+/*
+ * Whether the kernels of the gradients for aligned rows reach a bias or a mask: with 32-bit offsets
+ * from the first of 32 rows, key by key.
+ */
+static int is_near(const struct aothip_tensor *scores)
+{
+    return !scores->data ||
+           (scores->size[3] > 1 && scores->stride[3] == 1 &&
+            scores->size[3] <= KERNARG_ALIGNED_STRIDE_MAX &&
+            (scores->size[2] == 1 || scores->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX));
+}
+
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *p,
                                      const struct aothip_tensor *const *tensors, int count)
 {
@@ -88,6 +100,8 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
         need.features &= ~(uint32_t)FORMAT_FEATURE_SCORE;
     if (!scores && op != FORMAT_OP_ATTN_APPEND)
         need.features &= ~(uint32_t)FORMAT_FEATURE_PAGED;
+    if (scores && (!is_near(&p->bias) || !is_near(&p->keep)))
+        need.features |= FORMAT_FEATURE_UNALIGNED;
     for (int i = 0; i < count; i++)
         if (tensors[i]->data && !is_aligned(tensors[i]))
             need.features |= FORMAT_FEATURE_UNALIGNED;

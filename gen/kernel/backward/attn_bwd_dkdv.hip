@@ -36,7 +36,7 @@ DEVICE struct column column_of(const struct job &job)
     return {index,
             visible,
             visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
-            {high.first, low.last},
+            {wait_long(high.first), wait_long(low.last)},
             {low.first, high.last}};
 }
 
@@ -124,9 +124,13 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         struct stream stream;
         set_rows(stream, q, d_o);
         stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
-        stream.vector_pitch = (u32)vectors.step * 4;
+        stream.vector_pitch = stay_apart((u32)vectors.step * 4);
         stream.factor = lower ? lse_unit_of(now.problem, form) : DELTA_FIRST ? -1.0f : 1.0f;
         lift_stream<form>(stream, lower);
+        stream.factor = stay_apart(stream.factor);
+#if LIFTS
+        stream.offset = stay_apart(stream.offset);
+#endif
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
         walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now.problem, p, form), column, walk,
@@ -162,8 +166,8 @@ DEVICE void compute_dkdv(const struct job &job)
 #endif
     struct place p = {s, 0, job.kv_head};
     struct owned y;
-    y.first = job.first_key + (int)team_id() * BLOCK;
-    y.end = job.end_key;
+    y.first = wait_long(job.first_key + (int)team_id() * BLOCK);
+    y.end = wait_long(job.end_key);
     if (KERNEL_DIM <= SLAB) {
         load_owned(y, p, 0, 0);
         load_owned(y, p, 1, 0);
@@ -183,12 +187,14 @@ DEVICE void compute_dkdv(const struct job &job)
             }
         }
         const struct attn_bwd_args &now = args_here();
-        struct rows dk = dk_rows(now, p), dv = dv_rows(now, p);
+        const struct place end = {promised_sequence(now.problem, s.number), 0, job.kv_head};
+        struct rows dk = dk_rows(now, end), dv = dv_rows(now, end);
         if (now.dk)
-            store_result(r.r[0], now.problem.scale * lowered(), dk, view_of(dk, y.first, y.end),
-                         awaited(slab));
+            store_result(r.r[0], now.problem.scale * lowered(), dk,
+                         view_of(dk, awaited_long(y.first), awaited_long(y.end)), awaited(slab));
         if (now.dv)
-            store_result(r.r[1], lowered(), dv, view_of(dv, y.first, y.end), awaited(slab));
+            store_result(r.r[1], lowered(), dv,
+                         view_of(dv, awaited_long(y.first), awaited_long(y.end)), awaited(slab));
         slab = wait_apart(slab + 1);
     } while (awaited(slab) < slabs_of(args_here().problem));
 }

@@ -29,21 +29,26 @@ DEVICE void compute_dq(const struct job &job)
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     const bool wide = turn_wide(column, p);
-    const int wanted = KERNEL_DIM <= SLAB ? 1 : (args_here().problem.dim_qk + SLAB - 1) / SLAB;
+    const int begin = wait_apart(walk.begin);
+    int slab = wait_apart(0);
 #pragma unroll 1
-    for (int slab = 0; slab < wanted; slab++) {
+    do {
         struct results r = {};
+        walk.begin = awaited(begin);
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
             walk_stream<OF_PRODUCT>(r, y, stream, context_of(args_here().problem, p), column, walk,
-                                    slab);
+                                    awaited(slab));
         else if (walk.begin < walk.end)
-            walk_stream<OF_PRODUCT, LSE_NATURAL>(
-                r, y, stream, context_of(args_here().problem, p, LSE_NATURAL), column, walk, slab);
+            walk_stream<OF_PRODUCT, LSE_NATURAL>(r, y, stream,
+                                                 context_of(args_here().problem, p, LSE_NATURAL),
+                                                 column, walk, awaited(slab));
         const struct attn_bwd_args &now = args_here();
         struct rows dq = dq_rows(now, p);
-        store_result(r.r[0], now.problem.scale * lowered(y), dq, view_of(dq, y.first, y.end), slab);
-    }
+        store_result(r.r[0], now.problem.scale * lowered(y), dq, view_of(dq, y.first, y.end),
+                     awaited(slab));
+        slab = wait_apart(slab + 1);
+    } while (KERNEL_DIM > SLAB && awaited(slab) * SLAB < args_here().problem.dim_qk);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),

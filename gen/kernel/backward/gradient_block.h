@@ -14,6 +14,12 @@
 #include "mma.h"
 #endif
 
+/* Kernels with score features of aligned rows have the terms of gradient_terms.h. */
+#define TERMS_NEAR (KERNEL_SCORE && !KERNEL_UNALIGNED)
+#if TERMS_NEAR
+#include "gradient_terms.h"
+#endif
+
 #if KERNEL_DTYPE == 1
 /* The names that mma.h has for what mma_f32.h calls otherwise; nothing is rounded. */
 enum { BLOCK = SIDE };
@@ -38,7 +44,7 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
  */
 #define OWNED_AGAIN (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM == 128 && !KERNEL_UNALIGNED)
 
-#define COMPUTED_ANEW (KERNEL_UNALIGNED || OWNED_AGAIN) /* see stay_here() */
+#define COMPUTED_ANEW (KERNEL_SCORE || OWNED_AGAIN) /* see stay_here() */
 
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
 #define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
@@ -69,7 +75,7 @@ DEVICE u32 stay_here(u32 x)
  * A uniform number that is not wanted for long waits in a vector register where scalar registers
  * are short. awaited() is the number.
  */
-#define WAITS_APART (KERNEL_UNALIGNED && (KERNEL_WAVE == 64 || KERNEL_DTYPE == 1))
+#define WAITS_APART (KERNEL_SCORE && (KERNEL_WAVE == 64 || KERNEL_DTYPE == 1))
 
 DEVICE int wait_apart(int x)
 {
@@ -81,6 +87,30 @@ DEVICE int wait_apart(int x)
 DEVICE int awaited(int x)
 {
     return WAITS_APART ? (int)uniform((u32)x) : x;
+}
+
+/* The same for what is wanted once a block of rows, where scalar registers are shortest. */
+#define WAITS_LONG                                                                                 \
+    (OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64 && KERNEL_DIM <= 128 && KERNEL_DTYPE != 1)
+
+DEVICE int wait_long(int x)
+{
+    if (WAITS_LONG)
+        asm volatile("" : "+v"(x));
+    return x;
+}
+
+DEVICE int awaited_long(int x)
+{
+    return WAITS_LONG ? (int)uniform((u32)x) : x;
+}
+
+/* The same for a number that vector instructions take as it is. */
+template <class T> DEVICE T stay_apart(T x)
+{
+    if (WAITS_APART && KERNEL_DTYPE != 1)
+        asm volatile("" : "+v"(x));
+    return x;
 }
 
 /*
@@ -164,7 +194,9 @@ DEVICE float raise_of(const struct column &column)
 struct context {
 #if KERNEL_SCORE
     struct place place;
-#if KERNEL_DTYPE == 1
+#if TERMS_NEAR
+    u32 terms; /* enum term */
+#elif KERNEL_DTYPE == 1
     u32 plain; /* whether the problem has no score features. In one register: a bool takes two */
 #endif
 #else
@@ -180,7 +212,9 @@ DEVICE struct context context_of(const struct attn_problem &a, const struct plac
 #if KERNEL_SCORE
     (void)form;
     c.place = p;
-#if KERNEL_DTYPE == 1
+#if TERMS_NEAR
+    c.terms = terms_of(a);
+#elif KERNEL_DTYPE == 1
     c.plain = !a.bias.data && !a.keep.data && !a.alibi && !(a.softcap > 0) &&
               !(a.flags & KERNARG_DROPOUT);
     asm("" : "+s"(c.plain));
@@ -283,7 +317,7 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
         s[i] = weight_of(s[i], lse[i]);
         dp[i] *= s[i];
     }
-    if (row < column.full.first || row + BLOCK - 1 > column.full.last)
+    if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
 #pragma unroll
         for (int i = 0; i < ACC; i++) {
             s[i] = sees(column, row, i) ? s[i] : 0;
@@ -291,6 +325,56 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
         }
 }
 #endif
+
+#if TERMS_NEAR
+
+/* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
+ * `row`. */
+template <enum gradient of, enum lse_form>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    const u32 terms = context.terms;
+    u32 kept = 0;
+    float kept_scale = 1;
+    if (has_term(terms, TERM_DROPOUT)) {
+        const struct attn_problem &a = args_here().problem;
+        const struct place &p = context.place;
+        kept = kept_elements(dropout_of(a, p.sequence.number, p.head), column, row);
+        kept_scale = a.dropout_scale;
+        each_element<ACC>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
+    }
+#if OWNS_KEYS
+    dp -= row_values(1, block);
+#else
+    dp -= column.delta;
+    (void)block;
+#endif
+    s *= args_here().problem.scale;
+    if (has_term(terms, TERM_SOFTCAP | TERM_ALIBI | TERM_BIAS | TERM_KEEP))
+        add_near_terms<of>(s, dp, context.place, terms, column.index, row);
+    if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
+        each_element<ACC>([&](int i) { s[i] = sees(column, row, i) ? s[i] : -__builtin_inff(); });
+#if OWNS_KEYS
+    const block_acc lse = row_values(0, block);
+#else
+    const block_acc lse = column.lse;
+#endif
+    each_element<ACC>([&](int i) {
+        s[i] = weight_of(s[i], lse[i], raise_of(column));
+        dp[i] *= s[i];
+    });
+    if (has_term(terms, TERM_DROPOUT))
+        each_element<ACC>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
+    if (of == OF_PRODUCT)
+#pragma unroll
+        for (int i = 0; i < ACC; i++) {
+            s[i] = begin_round(s[i]);
+            dp[i] = begin_round(dp[i]);
+        }
+}
+
+#else
 
 /* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
  * `row`. */
@@ -332,6 +416,8 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
         }
 }
 
+#endif
+
 #else
 
 /* Of natural scores and lse; see weight_of(). The scores are rounded as lse was. */
@@ -349,7 +435,8 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
                                 const struct column &column, int row, int block)
 {
     /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
-    if (KERNEL_WAVE == 32 || row < column.full.first || row + BLOCK - 1 > column.full.last)
+    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
+        row + BLOCK - 1 > awaited_long(column.full.last))
 #pragma unroll
         for (int i = 0; i < ACC; i++)
             s[i] = sees(column, row, i) ? s[i] : context.masked;

@@ -72,7 +72,7 @@ DEVICE void rewind(struct stream &x, int tile, int end)
 {
     x.view = view_of(x.mine, tile * STREAM_ROWS, end);
 #if OWNS_KEYS
-    x.vector_from = (u32)tile * STREAM_ROWS * x.vector_pitch;
+    x.vector_from = stay_apart((u32)tile * STREAM_ROWS * x.vector_pitch);
 #endif
 }
 
@@ -262,7 +262,7 @@ DEVICE void lift_owned(struct owned &y)
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 {
     const struct rows x = owned_rows(args_here(), p, t);
-    const struct rows_view view = view_of(x, y.first, y.end);
+    const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
 #if OWNED_AGAIN
     if (t == 1) {
         y.buffer = describe(view, x);

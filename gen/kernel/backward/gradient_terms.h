@@ -1,0 +1,227 @@
+/*
+ * The score features of walks over aligned rows. They take no 64-bit address for an element: bias
+ * and mask are reached through descriptors of a block's rows, with 32-bit offsets, which
+ * KERNARG_ALIGNED_STRIDE_MAX and select.c see to. Where rows stream by as keys, four keys of a lane
+ * come in one load if memory lies so.
+ */
+#ifndef AOTHIP_ATTN_BWD_TERMS_H
+#define AOTHIP_ATTN_BWD_TERMS_H
+
+#include "gradient_score.h"
+#include "mma.h"
+
+/* What a problem has of them. */
+enum term {
+    TERM_SOFTCAP = 1,
+    TERM_ALIBI = 2,
+    TERM_BIAS = 4,
+    TERM_KEEP = 8,
+    TERM_DROPOUT = 16,
+    TERM_BIAS_F32 = 32,
+    TERM_BIAS_QUADS = 64, /* four keys are a load */
+    TERM_KEEP_QUADS = 128,
+};
+
+/* Whether the terms wait in a vector register: gfx90a has the fewest scalar ones. */
+#if defined(__gfx90a__)
+#define TERMS_APART (OWNS_KEYS && KERNEL_DIM > 128)
+#else
+#define TERMS_APART 0
+#endif
+
+/* Whether rows of x are quads of elements of `size` bytes, each of which is aligned. */
+DEVICE bool has_quads(const struct kernarg_tensor &x, u32 size, int keys)
+{
+    return !(((kernarg_u64)x.data & (4 * size - 1)) |
+             ((kernarg_u64)(x.stride[0] | x.stride[1] | x.stride[2] | keys) & 3));
+}
+
+DEVICE u32 terms_of(const struct attn_problem &a)
+{
+    u32 terms = 0;
+    terms |= a.softcap > 0 ? TERM_SOFTCAP : 0;
+    terms |= a.alibi ? TERM_ALIBI : 0;
+    terms |= a.bias.data ? TERM_BIAS : 0;
+    terms |= a.keep.data ? TERM_KEEP : 0;
+    terms |= a.flags & KERNARG_DROPOUT ? TERM_DROPOUT : 0;
+    terms |= a.flags & KERNARG_BIAS_F32 ? TERM_BIAS_F32 : 0;
+    terms |=
+        has_quads(a.bias, a.flags & KERNARG_BIAS_F32 ? 4 : 2, a.keys_most) ? TERM_BIAS_QUADS : 0;
+    terms |= has_quads(a.keep, 1, a.keys_most) ? TERM_KEEP_QUADS : 0;
+    terms = uniform(terms);
+    if (TERMS_APART) /* see wait_apart() */
+        asm volatile("" : "+v"(terms));
+    return terms;
+}
+
+/* Tested where it matters, for the result kept in the meantime would take two registers. */
+DEVICE bool has_term(u32 terms, u32 which)
+{
+    if (TERMS_APART)
+        terms = uniform(terms);
+    asm volatile("" : "+s"(terms));
+    return terms & which;
+}
+
+/* The elements of bias or mask that a block needs. */
+struct near {
+    __amdgpu_buffer_rsrc_t buffer;
+    u32 at;   /* where the lane's first element lies */
+    u32 step; /* bytes from row to row of the block: from query to query, or from key to key */
+};
+
+/*
+ * The block begins with query `query`, the lane's element with query `query` + down and key `key`.
+ */
+DEVICE struct near near_of(const struct kernarg_tensor &x, u32 size, const struct place &p,
+                           int query, u32 down, int key)
+{
+    const u32 pitch = (u32)x.stride[2] * size;
+    char *base =
+        (char *)x.data +
+        (p.sequence.number * x.stride[0] + p.head * x.stride[1] + query * x.stride[2]) * size;
+    int rows = p.sequence.seq_q - query;
+    rows = rows < BLOCK ? rows : BLOCK;
+    const u32 bytes =
+        rows > 0 ? (u32)(rows - 1) * pitch + (u32)args_here().problem.keys_most * size : 0;
+    return {__builtin_amdgcn_make_buffer_rsrc(base, 0, (int)bytes, DESCRIPTOR_WORD3),
+            down * pitch + (u32)key * size, OWNS_KEYS ? pitch : size};
+}
+
+DEVICE float bias_of(u32 word, int upper)
+{
+#if KERNEL_DTYPE == 2
+    return (float)__builtin_bit_cast(_Float16, (u16)(upper ? word >> 16 : word));
+#else
+    return __builtin_bit_cast(float, upper ? word & 0xffff0000u : word << 16);
+#endif
+}
+
+/* Where the lane's element i lies, after element i - 1 at `at`. */
+DEVICE u32 next_at(u32 at, const struct near &x, int i)
+{
+    if (i > 0)
+        at += (acc_row((u32)i) - acc_row((u32)i - 1)) * x.step;
+    asm volatile("" : "+v"(at)); /* or the places of all would be held */
+    return at;
+}
+
+/* Calls f(i, bias) for each of the lane's elements. */
+template <class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
+{
+    const bool wide = has_term(terms, TERM_BIAS_F32);
+    u32 at = x.at;
+    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_BIAS_QUADS)) {
+#pragma unroll
+        for (int i = 0; i < ACC; i += 4) {
+            const u32 own = at + (acc_row((u32)i) - acc_row(0)) * x.step;
+            if (wide) {
+                const u32x4 quad = __builtin_amdgcn_raw_buffer_load_b128(x.buffer, (int)own, 0, 0);
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    u32 word = quad[j];
+                    f(i + j, __builtin_bit_cast(float, word));
+                }
+            } else {
+                const u32x2 quad = __builtin_amdgcn_raw_buffer_load_b64(x.buffer, (int)own, 0, 0);
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    f(i + j, bias_of(quad[j / 2], j % 2));
+            }
+        }
+        return;
+    }
+    if (wide) {
+        each_element<ACC>([&](int i) {
+            at = next_at(at, x, i);
+            f(i, __builtin_bit_cast(float,
+                                    __builtin_amdgcn_raw_buffer_load_b32(x.buffer, (int)at, 0, 0)));
+        });
+        return;
+    }
+    each_element<ACC>([&](int i) {
+        at = next_at(at, x, i);
+        f(i, bias_of((u16)__builtin_amdgcn_raw_buffer_load_b16(x.buffer, (int)at, 0, 0), 0));
+    });
+}
+
+/* Calls f(i, byte) for each of the lane's elements; the byte's other bits may be set. */
+template <class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
+{
+    u32 at = x.at;
+    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_KEEP_QUADS)) {
+#pragma unroll
+        for (int i = 0; i < ACC; i += 4) {
+            const u32 own = at + (acc_row((u32)i) - acc_row(0));
+            const u32 quad = __builtin_amdgcn_raw_buffer_load_b32(x.buffer, (int)own, 0, 0);
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                f(i + j, quad & 0xffu << 8 * j);
+        }
+        return;
+    }
+    each_element<ACC>([&](int i) {
+        at = next_at(at, x, i);
+        f(i, (u32)(unsigned char)__builtin_amdgcn_raw_buffer_load_b8(x.buffer, (int)at, 0, 0));
+    });
+}
+
+/* One register at a time: what is loaded for the next terms has no registers yet. */
+DEVICE void next_term()
+{
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+/*
+ * s, scale * q . k, becomes the score, as add_terms() makes it. The lane's elements are those of
+ * column `index` from row `row` of the stream on.
+ */
+template <enum gradient of>
+DEVICE void add_near_terms(block_acc &s, block_acc &dp, const struct place &p, u32 terms, int index,
+                           int row)
+{
+    const int query = OWNS_KEYS ? row : (int)uniform((u32)index - lane_column());
+    const u32 down = OWNS_KEYS ? acc_row(0) : lane_column();
+    const int key = OWNS_KEYS ? index : row + (int)acc_row(0);
+    next_term();
+    if (has_term(terms, TERM_SOFTCAP)) {
+        const float cap = args_here().problem.softcap, inverse = 1 / cap;
+        each_element<ACC>([&](int i) {
+            const float capped = tanh_of(s[i] * inverse);
+            s[i] = cap * capped;
+            if (of == OF_PRODUCT)
+                dp[i] *= __builtin_fmaf(-capped, capped, 1);
+        });
+        next_term();
+    }
+    if (has_term(terms, TERM_ALIBI)) {
+        const float slope = terms_here(p).slope;
+        const float first = (float)((OWNS_KEYS ? row - index : index - row) + diagonal_of(p) +
+                                    (OWNS_KEYS ? 1 : -1) * (int)acc_row(0));
+        each_element<ACC>([&](int i) {
+            const float step = (float)(int)(acc_row((u32)i) - acc_row(0));
+            s[i] -= slope * __builtin_fabsf(OWNS_KEYS ? first + step : first - step);
+        });
+        next_term();
+    }
+    if (has_term(terms, TERM_BIAS)) {
+        const u32 size = has_term(terms, TERM_BIAS_F32) ? 4 : 2;
+        each_bias(near_of(args_here().problem.bias, size, p, query, down, key), terms,
+                  [&](int i, float bias) { s[i] += bias; });
+        next_term();
+    }
+    if (has_term(terms, TERM_KEEP)) {
+        each_keep(near_of(args_here().problem.keep, 1, p, query, down, key), terms,
+                  [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
+        next_term();
+    }
+}
+
+/* x where bit i of `kept` is set, else 0. */
+DEVICE float keep_bit(float x, u32 kept, u32 i)
+{
+    const u32 mask = (u32)((int)(kept << (31 - i)) >> 31);
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, x) & mask);
+}
+
+#endif
