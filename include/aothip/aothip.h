@@ -145,7 +145,8 @@ struct aothip_seqs {
     int32_t packed;         /* 0 or 1 */
     /*
      * No sequence is longer (of one that is all the same, the rows of o and lse beyond are not
-     * defined); 0: no longer than the tensor. For k: a hint, and the pitch of dropout.
+     * defined); 0: no longer than the tensor. For k: a hint, and the pitch of dropout; rows of dk and
+     * dv beyond it may be left unwritten.
      */
     int32_t max;
 };
