@@ -241,6 +241,11 @@ tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
+# Installs packages, so it is no part of check.
+check-clients: all
+	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
+.PHONY: check-clients
+EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_stubs.py
 EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \

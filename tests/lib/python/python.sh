@@ -1,9 +1,10 @@
 # The Python module on the emulator, as each GPU that was built: with NumPy, and with torch, if a
-# Python here has it (Debian's python3-torch will do, and so does a torch without ROCm).
+# Python here has it (Debian's python3-torch will do, and so does a torch without ROCm), with what
+# make check-clients has installed, if it was.
 : "${srcdir:=.}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
 build=`pwd`
 python_with() { # MODULE: sets $python, empty if there is none
-    for python in ${PYTHON-} python3 /usr/bin/python3; do
+    for python in ${PYTHON-} "$build/clients/bin/python3" python3 /usr/bin/python3; do
         "$python" -c "import $1" 2>/dev/null && return
     done
     python=

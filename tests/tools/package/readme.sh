@@ -31,7 +31,7 @@ while IFS= read -r command; do
     ok "$command"
     [ "$good" = ok ] || tail -n 30 out | sed 's/^/#   /'
 done <commands
-for target in check-real check-random; do
+for target in check-real check-random check-clients; do
     grep -q "^$target:" "$build/Makefile"
     ok "make $target exists"
 done

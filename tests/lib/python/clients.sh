@@ -1,0 +1,41 @@
+#!/bin/sh
+# make check-clients: the packages that people use attention from, installed into an environment of
+# its own, clients/ in the build, and the tests of our doors to them; then a table. The environment
+# is kept, and make check uses it from then on. It takes 1.6 GB and, to install, some minutes: torch
+# is the wheel that pip finds, without the libraries of NVIDIA.
+set -e
+: "${srcdir:=.}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
+python=`pwd`/clients/bin/python3
+pip() { "$python" -m pip install --quiet --disable-pip-version-check "$@"; }
+if [ ! -e clients/complete ]; then
+    rm -rf clients
+    python3 -m venv clients
+    pip numpy
+    pip --no-deps torch
+    # What torch needs beside NVIDIA's libraries and the compiler for its GPUs.
+    pip `"$python" -c '
+import importlib.metadata, re
+for line in importlib.metadata.requires("torch"):
+    if "extra ==" not in line and not re.match("nvidia|cuda|triton", line):
+        print(re.match("[A-Za-z0-9_.-]+", line)[0])'`
+    "$python" -c 'import torch' 2>/dev/null ||
+        "$python" "$srcdir/tests/lib/python/torch_stubs.py" \
+            clients/lib/python3*/site-packages/torch/lib
+    pip transformers einops psutil wheel
+    FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip --no-deps --no-build-isolation flash-attn
+    : >clients/complete
+fi
+status=0
+PYTHON=$python sh "$srcdir/tests/lib/python/python.sh" >clients/log 2>&1 || status=$?
+grep -v '^ok' clients/log | grep -v '^1\.\.' || :
+"$python" -c '
+import importlib.metadata, re, sys
+for name in ("numpy", "torch", "transformers", "flash-attn"):
+    print(f"{name:16} {importlib.metadata.version(name)}")
+for line in open("clients/log"):
+    row = re.match(r"(not ok|ok) \d+ - (\S+), (\S+): (\w+) checks, (\d+) failed", line)
+    if row:
+        print(f"{row[2]:26} {row[3]:8} {row[4]:>4} checks {row[5]:>3} failed")
+'
+echo "clients/: `du -sh clients | cut -f1`"
+exit $status
