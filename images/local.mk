@@ -61,8 +61,17 @@ update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
 	mv images/counts.tmp $(counts_table)
 
+# The same for what launches of fixed problems take, of tests/gen/kernel/launches.sh.
+launches_table = $(srcdir)/images/counts/launches-$(firstword $(subst ., ,$(DEVICE_CLANG_VERSION))).txt
+update-launches: all tests/gen/kernel/attn_launches$(EXEEXT)
+	@{ echo '# Instructions of forward launches on the emulator: GPU, problem (attn_launches.c), kernel, number.'; \
+	  echo '# tests/gen/kernel/launches.sh fails when one gets more; `make update-launches` writes this file.'; \
+	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
+	  tests/gen/kernel/attn_launches$(EXEEXT); } >images/launches.tmp
+	mv images/launches.tmp $(launches_table)
+
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean
 INSTALL_DATA_LOCAL += images-install
 UNINSTALL_LOCAL += images-uninstall
-.PHONY: images-all compare-images update-counts
+.PHONY: images-all compare-images update-counts update-launches
