@@ -51,17 +51,18 @@ emu_strict = tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/stri
 	tools/emu/strict/matrix_poison.c tools/emu/strict/pending.c tools/emu/strict/poison.c \
 	tools/emu/strict/rewrites.c tools/emu/strict/strict.h tools/emu/strict/strict_step.c \
 	tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
-emu_time = tools/emu/time/chip.c tools/emu/time/chip.h tools/emu/time/clock.h \
-	tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
-	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def \
-	tools/emu/time/clock_gfx942.def tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h \
-	tools/emu/time/clock_params.c tools/emu/time/clock_params.h tools/emu/time/clock_trace.c \
-	tools/emu/time/clock_trace.h tools/emu/time/clusters.c tools/emu/time/clusters.h \
-	tools/emu/time/predict.c tools/emu/time/predict.h tools/emu/time/resident.c tools/emu/time/resident.h \
-	tools/emu/time/clock_result.c tools/emu/time/clock_result.h tools/emu/time/share.c tools/emu/time/share.h \
+emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
+	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def tools/emu/time/clock_gfx942.def \
+	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
+	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h \
 	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \
-	tools/emu/time/unit_issue.c tools/emu/time/unit_memory.c \
-	tools/emu/time/unit_parts.h tools/emu/time/unit_state.h
+	tools/emu/time/unit_issue.c tools/emu/time/unit_memory.c tools/emu/time/unit_parts.h \
+	tools/emu/time/unit_state.h
+emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predict/clock_result.c \
+	tools/emu/predict/clock_result.h tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
+	tools/emu/predict/everything.c tools/emu/predict/everything.h tools/emu/predict/predict.c \
+	tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
+	tools/emu/predict/share.c tools/emu/predict/share.h
 emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/kernel_registers.c \
 	tools/emu/run/kernel_registers.h tools/emu/run/run_launch.c tools/emu/run/wave_start.c
 emu_hip = tools/emu/hip/captures.c tools/emu/hip/counters_file.c tools/emu/hip/devices.c \
@@ -74,7 +75,7 @@ emu_hip = tools/emu/hip/captures.c tools/emu/hip/counters_file.c tools/emu/hip/d
 	tools/emu/hip/transfers.c
 tools_emu_libemu_la_SOURCES = $(emu_isa) $(emu_disasm) $(emu_object) $(emu_memory) $(emu_wave) \
 	$(emu_arith) $(emu_exec) $(emu_vector) $(emu_matrix) $(emu_access) \
-	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_run) $(emu_hip)
+	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_predict) $(emu_run) $(emu_hip)
 
 lib_LTLIBRARIES += tools/emu/libhipemu.la
 tools_emu_libhipemu_la_SOURCES =

@@ -279,3 +279,20 @@ check-threads: all
 clean-threads:
 	rm -rf threads
 CLEAN_LOCAL += clean-threads
+
+# The clock: its parts, small kernels that were measured, and sampling. `make calibrate PEERS=DIR`
+# prints what it predicts beside all that was measured (calibrate.py says what DIR holds).
+check_PROGRAMS += tests/tools/emu/time/test_clock
+tests_tools_emu_time_test_clock_SOURCES = tests/tools/emu/time/test_clock.c
+tests_tools_emu_time_test_clock_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_time_test_clock_LDADD = tools/emu/libemu.la -lm
+clock_scripts = tests/tools/emu/time/small_kernels.sh
+dist_check_SCRIPTS += $(clock_scripts)
+TESTS += tests/tools/emu/time/test_clock $(clock_scripts)
+clock_python = tests/tools/emu/time/calibrate.py tests/tools/emu/time/emu_clock.py \
+	tests/tools/emu/time/micro.py
+EXTRA_DIST += $(clock_python) tools/emu/time/calibration.txt
+.PHONY: calibrate
+calibrate: tools/emu/libhipemu.la
+	@PYTHONDONTWRITEBYTECODE=1 $${PYTHON:-python3} \
+		$(srcdir)/tests/tools/emu/time/calibrate.py tools/emu/.libs/libhipemu.so $(PEERS)

@@ -175,7 +175,7 @@ static bool read_environment(void)
                                                  EMU_MATRIX_ADVERSARIAL};
     static const char *const waits[] = {"fault", "warn", NULL};
     static const char *const hosts[] = {"avx512", "avx2", "base", NULL};
-    static const char *const times[] = {"0", "1", "samples", NULL};
+    static const char *const times[] = {"0", "1", "samples", "everything", NULL};
     const char *gpus = getenv("AOTHIP_EMU_GPU");
     unsigned mode, kind, wait, host;
     uint64_t threads = 0;

@@ -41,7 +41,7 @@ struct emu_device {
     struct ihipStream_t *null_stream;
 };
 
-enum emu_time_wish { EMU_TIME_OFF, EMU_TIME_BY_RUNNING, EMU_TIME_BY_SAMPLES };
+enum emu_time_wish { EMU_TIME_OFF, EMU_TIME_BY_RUNNING, EMU_TIME_BY_SAMPLES, EMU_TIME_OF_ALL };
 
 struct emu_settings {
     bool strict, warn_waits;

@@ -17,7 +17,8 @@ static struct {
 
 bool emu_time_start(const struct emu_time_options *o)
 {
-    const unsigned known = EMU_TIME_INSTRUCTIONS | EMU_TIME_EVENTS | EMU_TIME_SAMPLES_ONLY;
+    const unsigned known =
+        EMU_TIME_INSTRUCTIONS | EMU_TIME_EVENTS | EMU_TIME_SAMPLES_ONLY | EMU_TIME_EVERYTHING;
 
     if (!o || o->size < sizeof *o || o->flags & ~known || emu_hip_start() != hipSuccess ||
         emu_hip_settings()->strict)
@@ -81,7 +82,11 @@ struct emu_timing emu_timing_begin(struct emu_launch *l)
     if (!t.kept)
         t.options = (struct emu_time_options){
             .size = sizeof t.options,
-            .flags = set->time == EMU_TIME_BY_SAMPLES ? EMU_TIME_SAMPLES_ONLY : 0};
+            .flags = set->time == EMU_TIME_BY_SAMPLES ? EMU_TIME_SAMPLES_ONLY
+                     : set->time == EMU_TIME_OF_ALL   ? EMU_TIME_EVERYTHING
+                                                      : 0};
+    if (t.options.flags & EMU_TIME_EVERYTHING)
+        t.options.sample_limit = UINT32_MAX;
     if (!l->strict)
         l->clock = emu_clock_recorder_new(l->grid, t.options.sample_limit,
                                           t.options.flags & EMU_TIME_SAMPLES_ONLY);

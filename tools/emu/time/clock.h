@@ -132,6 +132,9 @@ enum emu_time_flags {
     /* Only the workgroups that are recorded are run: for sizes that would take hours. Memory that
      * the others write stays as it is, so results of the kernels are wrong. */
     EMU_TIME_SAMPLES_ONLY = 4,
+    /* Every workgroup is recorded and every unit simulated, one after the other: to judge sampling
+     * by. For launches of at most 64 workgroups; larger ones are sampled. */
+    EMU_TIME_EVERYTHING = 8,
 };
 
 struct emu_time_options {

@@ -167,7 +167,6 @@ static void describe(struct emu_clock_op *c, const struct emu_op *op, const stru
     const char *sem = emu_rows[op->insn->row].sem;
     struct emu_strict_op so;
 
-    memset(&so, 0, sizeof so);
     emu_strict_describe(&so, op, p);
     describe_registers(c, &so, op);
     c->size = op->insn->size;

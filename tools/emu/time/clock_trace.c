@@ -34,6 +34,12 @@ static void choose(struct emu_clock_recorder *r, unsigned limit, uint64_t x, uin
         r->group[r->groups++]->number = number;
 }
 
+/* A number that shares its die, and what else goes by small powers of two, with 0. */
+static uint64_t even(uint64_t x)
+{
+    return x < 16 ? x : x / 16 * 16;
+}
+
 /*
  * Work mostly differs along one axis of a grid: x at its ends and between them, then y and z, each
  * with the others in the middle.
@@ -42,19 +48,21 @@ static void choose_all(struct emu_clock_recorder *r, unsigned limit)
 {
     const uint64_t last[3] = {r->grid[0] - 1, r->grid[1] - 1, r->grid[2] - 1};
 
+    for (uint64_t i = 0; r->workgroups <= limit && i < r->workgroups; i++)
+        choose(r, limit, i, 0, 0);
     choose(r, limit, 0, 0, 0);
     choose(r, limit, last[0], last[1], last[2]);
-    choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
     choose(r, limit, last[0], 0, 0);
-    choose(r, limit, last[0] / 2, 0, 0);
-    choose(r, limit, last[0] / 4, 0, 0);
-    choose(r, limit, last[0] - last[0] / 4, 0, 0);
+    choose(r, limit, even(last[0] / 2), 0, 0);
+    choose(r, limit, even(last[0] / 4), 0, 0);
+    choose(r, limit, even(last[0] - last[0] / 4), 0, 0);
     choose(r, limit, 0, last[1], 0);
     choose(r, limit, 0, last[1] / 2, 0);
     choose(r, limit, 0, 0, last[2]);
     choose(r, limit, 0, 0, last[2] / 2);
-    choose(r, limit, last[0] / 8, 0, 0);
-    choose(r, limit, last[0] - last[0] / 8, 0, 0);
+    choose(r, limit, even(last[0] / 8), 0, 0);
+    choose(r, limit, even(last[0] - last[0] / 8), 0, 0);
+    choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
 }
 
 static int by_number(const void *a, const void *b)
@@ -74,7 +82,8 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     r->samples_only = samples_only;
     memcpy(r->grid, grid, sizeof r->grid);
     r->workgroups = (uint64_t)grid[0] * grid[1] * grid[2];
-    choose_all(r, limit && limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
+    limit = limit ? limit : EMU_CLOCK_USUAL;
+    choose_all(r, limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
     qsort(r->group, r->groups, sizeof *r->group, by_number);
     if (!samples_only)
         r->cost = calloc(r->workgroups, sizeof *r->cost);
@@ -97,6 +106,28 @@ void emu_clock_recorder_free(struct emu_clock_recorder *r)
     }
     free(r->cost);
     free(r);
+}
+
+static uint64_t lowest_line(const struct emu_clock_recorder *r)
+{
+    uint64_t low = UINT64_MAX;
+
+    for (unsigned i = 0; i < r->groups; i++)
+        for (unsigned j = 0; j < r->group[i]->waves; j++)
+            for (size_t k = 0; k < r->group[i]->wave[j].lines; k++)
+                if (r->group[i]->wave[j].line[k] < low)
+                    low = r->group[i]->wave[j].line[k];
+    return low / 64 * 64;
+}
+
+void emu_clock_rebase(struct emu_clock_recorder *r)
+{
+    const uint64_t low = lowest_line(r);
+
+    for (unsigned i = 0; i < r->groups; i++)
+        for (unsigned j = 0; j < r->group[i]->waves; j++)
+            for (size_t k = 0; k < r->group[i]->wave[j].lines; k++)
+                r->group[i]->wave[j].line[k] -= low;
 }
 
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number)

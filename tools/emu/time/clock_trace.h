@@ -33,7 +33,8 @@ struct emu_clock_group {
     struct emu_footprint footprint;
 };
 
-enum { EMU_CLOCK_SAMPLES = 16 };
+/* Recorded of a launch at most; as many as the recorder takes by itself. */
+enum { EMU_CLOCK_SAMPLES = 64, EMU_CLOCK_USUAL = 16 };
 
 /* Of a launch; groups[] in ascending order of their numbers. */
 struct emu_clock_recorder {
@@ -45,11 +46,16 @@ struct emu_clock_recorder {
     float *cost; /* of each workgroup of the launch; NULL with samples_only */
 };
 
-/* Chooses at most `limit` workgroups (0: as many as it likes) of a grid. NULL when out of memory.
+/* Chooses at most `limit` workgroups (0: as many as it likes) of a grid; all, where that suffices.
+ * NULL when out of memory.
  */
 struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
                                                   bool samples_only);
 void emu_clock_recorder_free(struct emu_clock_recorder *r);
+/* Counts addresses from the lowest page that was touched: where memory lies differs from run to
+ * run.
+ */
+void emu_clock_rebase(struct emu_clock_recorder *r);
 /* NULL: this workgroup is not recorded. */
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number);
 /* Wave i has executed op, and the ops behind it that have no effect. */

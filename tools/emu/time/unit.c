@@ -170,7 +170,10 @@ static void leave(struct unit *u, struct unit_simd *s, struct unit_wave *w)
 /* The wave has issued. */
 static void advance(struct unit *u, struct unit_simd *s, struct unit_wave *w)
 {
+    const unsigned kind = u->ops[w->trace->record[w->at].op].kind;
+
     u->count[w->trace->record[w->at].op].executed++;
+    w->after_vector = kind == EMU_CK_VALU || kind == EMU_CK_TRANS;
     w->at++;
     w->last = u->now;
     w->since = w->wake = w->free;

@@ -28,7 +28,8 @@ static uint64_t latest(const uint32_t *at, const struct emu_range *r)
 }
 
 /* When the vector registers that op reads and writes are there. */
-static uint64_t rows_ready(const struct unit_wave *w, const struct emu_clock_op *op)
+static uint64_t rows_ready(const struct unit *u, const struct unit_wave *w,
+                           const struct emu_clock_op *op)
 {
     const bool matrix = op->kind == EMU_CK_MATRIX;
     uint64_t last = 0, x;
@@ -37,7 +38,7 @@ static uint64_t rows_ready(const struct unit_wave *w, const struct emu_clock_op 
         x = latest(matrix && i == 2 ? w->chain : w->row, &op->read[i]);
         last = x > last ? x : last;
     }
-    for (unsigned i = 0; i < op->nwrite; i++) {
+    for (unsigned i = 0; i < op->nwrite && !u->gfx11; i++) {
         const bool adds = matrix && op->nread > 2 && op->read[2].first == op->write[i].first;
 
         x = latest(adds ? w->chain : w->row, &op->write[i]);
@@ -46,7 +47,7 @@ static uint64_t rows_ready(const struct unit_wave *w, const struct emu_clock_op 
     return last;
 }
 
-static bool registers_ready(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op)
+static bool scalars_ready(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op)
 {
     uint64_t last = 0, x;
 
@@ -54,8 +55,17 @@ static bool registers_ready(struct unit *u, struct unit_wave *w, const struct em
         x = latest(w->scalar, &op->sread[i]);
         last = x > last ? x : last;
     }
+    return last <= u->now || wait_until(w, last, EMU_TIME_DEPENDENCE);
+}
+
+static bool registers_ready(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op)
+{
+    uint64_t last = 0, x;
+
+    if (!scalars_ready(u, w, op))
+        return false;
     if (w->rows_until > u->now && (op->nread || op->nwrite)) {
-        x = rows_ready(w, op);
+        x = rows_ready(u, w, op);
         last = x > last ? x : last;
     }
     return last <= u->now || wait_until(w, last, EMU_TIME_DEPENDENCE);
@@ -181,10 +191,37 @@ static bool issue_barrier(struct unit *u, struct unit_wave *w)
     return true;
 }
 
+/*
+ * gfx11: what depends on the instruction before it takes 9 clocks, not 5, once the wave's end has
+ * been issued.
+ */
+static void drain(struct unit *u, struct unit_wave *w)
+{
+    uint32_t first = w->vectors > UNIT_QUEUE ? w->vectors - UNIT_QUEUE : 1, was = 0, last = 0;
+
+    for (uint32_t i = first; i < w->vectors; i++) {
+        const uint32_t before = i == first ? w->executes[(i - 1) % UNIT_QUEUE_EVENTS] : last;
+        const uint32_t distance = w->executes[i % UNIT_QUEUE_EVENTS] - (i == first ? before : was);
+        uint32_t *at = &w->executes[i % UNIT_QUEUE_EVENTS];
+        const size_t event = w->event[i % UNIT_QUEUE_EVENTS];
+
+        was = last = *at;
+        if (*at + 3 < u->now || distance < (uint32_t)u->gpu->valu_latency)
+            continue;
+        last = *at = before + (uint32_t)u->gpu->valu_drain;
+        if (event < u->events) {
+            u->event[event].start = *at;
+            u->event[event].end = *at + 1;
+        }
+    }
+}
+
 static bool issue_end(struct unit *u, struct unit_wave *w)
 {
     struct unit_group *g = &u->group[w->group];
 
+    if (u->gfx11)
+        drain(u, w);
     issued(u, w, EMU_TIME_PIPE_SALU, u->gpu->internal, 0);
     w->ended = true;
     g->alive--;
@@ -207,7 +244,10 @@ static bool issue_message(struct unit *u, struct unit_wave *w, const struct emu_
     case EMU_CK_END:
         return issue_end(u, w);
     case EMU_CK_NOP:
-        return issued(u, w, EMU_TIME_PIPE_SALU, g->nop + (op->argument & 15) * g->slot, 0);
+        return issued(u, w, EMU_TIME_PIPE_SALU,
+                      g->nop + (op->argument & (u->gfx11 ? 0xffff : 15)) * g->slot +
+                          (w->after_vector ? g->nop_switch : 0),
+                      0);
     case EMU_CK_SLEEP:
         return issued(u, w, EMU_TIME_PIPE_SALU, 64.0 * (op->argument & 127) + g->slot, 0);
     case EMU_CK_PRIORITY:
@@ -238,6 +278,44 @@ static bool port_free(struct unit *u, struct unit_wave *w, const struct emu_cloc
     return true;
 }
 
+/*
+ * gfx11: plain vector instructions issue one a clock and execute in order when what they read is
+ * there; from a register file they read it two clocks later than from a constant.
+ */
+static bool issue_queued(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op,
+                         unsigned *taken)
+{
+    const struct emu_clock_gpu *g = u->gpu;
+    const uint32_t number = w->vectors;
+    const uint64_t full =
+        number >= UNIT_QUEUE ? w->executes[(number - UNIT_QUEUE) % UNIT_QUEUE_EVENTS] : 0;
+    uint64_t at = u->now + (op->nread ? 2 : 0), rows = rows_ready(u, w, op);
+    const uint64_t last = number ? w->executes[(number - 1) % UNIT_QUEUE_EVENTS] + UINT64_C(1) : 0;
+
+    if (!take(u, w, taken, TAKEN_VECTOR) || !port_free(u, w, op) || !scalars_ready(u, w, op))
+        return false;
+    if (full > u->now)
+        return wait_until(w, full, EMU_TIME_DEPENDENCE);
+    *taken |= TAKEN_VECTOR;
+    at = at > rows ? at : rows;
+    at = at > last ? at : last;
+    u->simd[w->simd].vector = u->now + 1;
+    u->simd[w->simd].port_trans = false;
+    u->vector_busy++;
+    w->event[number % UNIT_QUEUE_EVENTS] = u->event ? u->events : SIZE_MAX;
+    w->executes[number % UNIT_QUEUE_EVENTS] = (uint32_t)at;
+    w->vectors++;
+    at += (uint64_t)(number ? g->valu_latency : g->valu_latency + 1);
+    write_rows(w, op, at, at);
+    if (op->nswrite)
+        write_scalars(w, op, at - (uint64_t)g->valu_latency + (uint64_t)g->valu_scalar);
+    at -= (uint64_t)(number ? g->valu_latency : g->valu_latency + 1);
+    emu_unit_event(u, w, EMU_TIME_PIPE_VALU, at, at + 1);
+    w->free = u->now + 1;
+    u->count[w->trace->record[w->at].op].issued++;
+    return true;
+}
+
 static bool issue_vector(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op,
                          unsigned *taken)
 {
@@ -245,6 +323,8 @@ static bool issue_vector(struct unit *u, struct unit_wave *w, const struct emu_c
     const struct emu_clock_gpu *g = u->gpu;
     uint64_t port = op->port, latency = op->latency, pipe = op->pipe;
 
+    if (u->gfx11 && op->kind == EMU_CK_VALU && port == 1)
+        return issue_queued(u, w, op, taken);
     if (!take(u, w, taken, TAKEN_VECTOR) || !port_free(u, w, op) || !registers_ready(u, w, op))
         return false;
     *taken |= TAKEN_VECTOR;

@@ -229,7 +229,8 @@ bool emu_unit_lds(struct unit *u, struct unit_wave *w, const struct emu_clock_op
     h->conflicts = bank > 2 * (uint64_t)x->lds_ideal;
     w->lds_next = from + later((uint64_t)(lds_rate(g, op) + 0.5), bank);
     u->lds_busy += (double)bank;
-    *done = from + (uint64_t)lds_latency(g, op) + (bank > port ? bank - port : 0);
+    /* latencies are measured up to the instruction behind the wait, which takes its time, too */
+    *done = from + (uint64_t)(lds_latency(g, op) - g->internal) + (bank > port ? bank - port : 0);
     emu_unit_fly(&w->lgkm, *done,
                  h->conflicts && from + bank > u->now + 16      ? EMU_TIME_CONFLICT
                  : from > u->now + (uint64_t)lds_latency(g, op) ? EMU_TIME_LDS

@@ -10,6 +10,8 @@
 #include "clock_ops.h"
 #include "clock_trace.h"
 
+/* UNIT_QUEUE: vector instructions of a wave of gfx11 that are under way at most. */
+enum { UNIT_QUEUE = 11, UNIT_QUEUE_EVENTS = 16 };
 enum { EMU_UNIT_SIMDS = 4, EMU_UNIT_GROUPS = 32, EMU_UNIT_FLIGHT = 64 };
 
 /* Which of several ready waves goes first. s_setprio stands above. */
@@ -35,6 +37,11 @@ struct unit_wave {
     uint32_t row[512], chain[512], scalar[EMU_S_REGS];
     uint64_t rows_until; /* all of row[] have passed */
     struct unit_flight vm, lgkm, vs;
+    /* gfx11: its vector instructions, by number modulo the size: when they execute, their events */
+    uint32_t executes[UNIT_QUEUE_EVENTS];
+    size_t event[UNIT_QUEUE_EVENTS];
+    uint32_t vectors;
+    bool after_vector; /* the last instruction was one */
     uint64_t lds_next; /* the next LDS operation's data can follow */
     uint64_t code_line;
 };

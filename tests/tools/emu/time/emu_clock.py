@@ -97,14 +97,14 @@ class Emulator:
                    "launch")
 
     def time(self, function, grid, block, kernarg, lds=0, flags=SAMPLES_ONLY, samples=0):
-        """The clock's Result of one launch; valid until the next call."""
+        """The clock's Result of one launch; what it points to is there until the next call."""
         self.l.emu_time_clear()
         options = Options(ctypes.sizeof(Options), flags, 0, samples)
         if not self.l.emu_time_start(ctypes.byref(options)):
             raise RuntimeError("the clock did not start")
         self.launch(function, grid, block, kernarg, lds)
         self.l.emu_time_stop()
-        r = self.l.emu_time_get(self.l.emu_time_count() - 1).contents
+        r = Result.from_buffer_copy(self.l.emu_time_get(self.l.emu_time_count() - 1).contents)
         if not r.timed:
             raise RuntimeError(f"not timed: {r.why.decode()}")
         return r

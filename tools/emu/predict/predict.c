@@ -11,6 +11,7 @@
 #include "chip.h"
 #include "clock_result.h"
 #include "clusters.h"
+#include "everything.h"
 #include "resident.h"
 #include "share.h"
 #include "unit.h"
@@ -128,6 +129,30 @@ static void weigh(struct job *j)
     }
 }
 
+/* Every unit, where that was asked for and is possible. */
+static bool wants_everything(const struct job *j)
+{
+    const struct emu_clock_recorder *r = j->launch->clock;
+
+    return j->options->flags & EMU_TIME_EVERYTHING && r->groups == r->workgroups;
+}
+
+static bool run_everything(struct job *j)
+{
+    for (unsigned v = 0; v < VARIANTS; v++) {
+        const struct emu_unit_kind kind = {.kernel = j->launch->kernel,
+                                           .ops = j->ops,
+                                           .gpu = j->gpu,
+                                           .policy = variants[v].policy,
+                                           .share = &j->share,
+                                           .offset = variants[v].offset};
+
+        if (!emu_everything_run(&j->chip, j->launch->clock, &kind, &j->time[v]))
+            return false;
+    }
+    return true;
+}
+
 /* Rounds over the chip, for each variant. */
 static bool run_chip(struct job *j)
 {
@@ -178,8 +203,9 @@ static void set_up_chip(struct job *j, unsigned units, unsigned waves)
 
 static const char *predict(struct job *j, unsigned units)
 {
-    const struct emu_clock_recorder *r = j->launch->clock;
+    struct emu_clock_recorder *r = j->launch->clock;
 
+    emu_clock_rebase(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
         return "no workgroup was recorded";
@@ -192,7 +218,9 @@ static const char *predict(struct job *j, unsigned units)
         if (!pass && !simulate_alone(j))
             return "out of memory";
     }
-    return simulate_full(j) && run_chip(j) ? "" : "out of memory";
+    if (!simulate_full(j))
+        return "out of memory";
+    return (wants_everything(j) ? run_everything : run_chip)(j) ? "" : "out of memory";
 }
 
 struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char *target,

@@ -64,21 +64,31 @@ struct owned {
     char kernel[256], target[32], why[64];
 };
 
-static struct emu_time_range range_of(const struct emu_result_parts *p, double scale, double add)
+static int by_size(const void *a, const void *b)
 {
-    struct emu_time_range r = {p->time[0].cycles, 0, p->time[0].cycles};
+    const double x = *(const double *)a, y = *(const double *)b;
 
-    for (unsigned i = 0; i < p->variants; i++) {
-        const double x = p->time[i].cycles;
+    return (x > y) - (x < y);
+}
 
-        r.low = x < r.low ? x : r.low;
-        r.high = x > r.high ? x : r.high;
-        r.middle += x / p->variants;
-    }
-    r.low = r.low * scale + add;
-    r.middle = r.middle * scale + add;
-    r.high = r.high * scale + add;
-    return r;
+/* Cycles of the variants; the middle is the median. */
+static struct emu_time_range range_of(const struct emu_result_parts *p)
+{
+    double x[8] = {0};
+    const unsigned n = p->variants < 8 ? p->variants : 8;
+
+    for (unsigned i = 0; i < n; i++)
+        x[i] = p->time[i].cycles;
+    qsort(x, n, sizeof *x, by_size);
+    return (struct emu_time_range){x[0], (x[(n - 1) / 2] + x[n / 2]) / 2, x[n - 1]};
+}
+
+static struct emu_time_range in_microseconds(const struct emu_time_range *c, double gigahertz,
+                                             double launch)
+{
+    return (struct emu_time_range){c->low / gigahertz / 1000 + launch,
+                                   c->middle / gigahertz / 1000 + launch,
+                                   c->high / gigahertz / 1000 + launch};
 }
 
 /* The units' clocks with waves, scaled to what the chip says they took; the rest is tail. */
@@ -90,14 +100,14 @@ static void summarize(struct emu_time_result *r, const struct emu_result_parts *
         busy += p->time[i].unit_busy / p->variants * EMU_UNIT_SIMDS;
     for (unsigned i = 0; i < EMU_TIME_CAUSES; i++)
         sum += p->sum->summary[i];
+    busy = busy < clocks ? busy : clocks;
     scale = sum > 0 ? busy / sum : 0;
     for (unsigned i = 0; i < EMU_TIME_CAUSES; i++) {
         r->summary[i] = p->sum->summary[i] * scale / clocks * r->cycles.middle;
         if (i != EMU_TIME_TAIL && r->summary[i] > r->summary[r->bound])
             r->bound = (enum emu_time_cause)i;
     }
-    if (busy < clocks)
-        r->summary[EMU_TIME_TAIL] += (clocks - busy) / clocks * r->cycles.middle;
+    r->summary[EMU_TIME_TAIL] += (clocks - busy) / clocks * r->cycles.middle;
 }
 
 static void set_times(struct emu_time_result *r, const struct emu_result_parts *p)
@@ -106,14 +116,14 @@ static void set_times(struct emu_time_result *r, const struct emu_result_parts *
     const struct emu_clock_gpu *g = emu_clock_gpu(family);
     double busy = 0, clocks;
 
-    r->cycles = range_of(p, g->spread, 0);
+    r->cycles = range_of(p);
     clocks = r->cycles.middle * r->units * EMU_UNIT_SIMDS;
     for (unsigned i = 0; i < p->variants; i++)
         busy += p->time[i].unit_busy * EMU_UNIT_SIMDS / p->variants;
     r->gigahertz = emu_clock_frequency(family, busy > 0 ? p->sum->matrix_busy / busy : 0);
     r->clock_law = emu_clock_law(family);
     r->launch_us = g->launch_us;
-    r->microseconds = range_of(p, g->spread / r->gigahertz / 1000, g->launch_us);
+    r->microseconds = in_microseconds(&r->cycles, r->gigahertz, g->launch_us);
     r->uncertainty = g->model / 100;
     r->clock_uncertainty = 0.1;
     r->extrapolated = emu_clock_extrapolates(family);

@@ -1,0 +1,124 @@
+/* Parts of the clock whose answers are known: tables, rounds over the chip, costs between samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chip.h"
+#include "clock.h"
+#include "clock_params.h"
+#include "clusters.h"
+#include "tap.h"
+
+static void tables(void)
+{
+    static const char *const names[] = {
+#define FIELD(name, unit, what) #name,
+#include "clock_fields.def"
+#undef FIELD
+    };
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
+
+    for (int family = 0; family < EMU_FAMILIES; family++) {
+        size_t wrong = 0, bare = 0;
+
+        for (size_t i = 0; i < emu_clock_origins(); i++) {
+            const struct emu_clock_origin o = emu_clock_origin((enum emu_family)family, i);
+
+            wrong += !o.name || strcmp(o.name, names[i]) != 0;
+            bare += !o.source || !*o.source || !strchr("MVLCD?", o.tag);
+        }
+        ok(wrong == 0, gpus[family]);
+        ok(bare == 0, "each line has a tag and a source");
+    }
+    ok(emu_clock_extrapolates(EMU_GFX90A), "gfx90a is extrapolated");
+    ok(!emu_clock_extrapolates(EMU_GFX942), "gfx942 is not");
+}
+
+static void frequency(void)
+{
+    double before = 3;
+
+    for (int i = 0; i <= 100; i++) {
+        const double f = emu_clock_frequency(EMU_GFX942, i / 100.0);
+
+        if (f > before || f < 0.8) {
+            ok(false, "the frequency falls with the load");
+            return;
+        }
+        before = f;
+    }
+    ok(fabs(emu_clock_frequency(EMU_GFX942, 0.72) - 1.11) < 1e-9, "1.11 GHz where AITER has it");
+    ok(true, "the frequency falls with the load");
+}
+
+static double run(struct emu_chip *c, unsigned groups, double each)
+{
+    struct emu_chip_time t = {0, 0, 0};
+    float *alone = malloc(groups * sizeof *alone);
+
+    for (unsigned i = 0; alone && i < groups; i++)
+        alone[i] = (float)each;
+    c->alone = alone;
+    c->workgroups = groups;
+    if (!alone || !emu_chip_run(c, &t))
+        t.cycles = -1;
+    free(alone);
+    return t.cycles;
+}
+
+static void rounds(void)
+{
+    struct emu_chip c = {.units = 8, .dies = 2, .resident = 1, .engines = 2, .turnaround = 10};
+
+    c.slow[1] = 1;
+    ok(run(&c, 8, 100) == 100, "a round");
+    ok(run(&c, 9, 100) == 210, "one more begins another, after the turnaround");
+    c.resident = 2;
+    c.slow[2] = 1.5;
+    ok(fabs(run(&c, 16, 100) - 150) < 1e-6, "two on a unit share it");
+    ok(fabs(run(&c, 12, 100) - 150) < 1e-6, "where they meet");
+    c.dispatch = 5;
+    c.resident = 1;
+    ok(run(&c, 8, 100) == 115, "an engine launches one after the other");
+}
+
+static void costs(void)
+{
+    struct emu_clock_group g[3] = {{.number = 0, .cost = 100, .done = true},
+                                   {.number = 8, .cost = 200, .done = true},
+                                   {.number = 16, .cost = 200.2, .done = true}};
+    struct emu_clock_recorder r = {
+        .grid = {32, 1, 1}, .workgroups = 32, .groups = 3, .group = {&g[0], &g[1], &g[2]}};
+    struct emu_clusters c;
+    struct emu_between b;
+
+    emu_clusters_make(&c, &r);
+    ok(c.n == 2 && c.members[1] == 2, "equal costs are one cluster");
+    ok(fabs(emu_clock_cost(&r, 4) - 150) < 1e-6, "costs lie on a line between samples");
+    ok(fabs(emu_clock_cost(&r, 31) - 200.2) < 1e-6, "and stay behind the last");
+    b = emu_clusters_find(&c, 150);
+    ok(b.lower == 0 && b.upper == 1 && fabs(b.part - 0.5) < 1e-6, "half way between clusters");
+    b = emu_clusters_find(&c, 400);
+    ok(b.lower == 1 && b.upper == 1 && fabs(b.scale - 2) < 1e-6, "beyond them in proportion");
+}
+
+static void names(void)
+{
+    for (int i = 0; i < EMU_TIME_CAUSES; i++)
+        if (!*emu_time_cause_name((enum emu_time_cause)i)) {
+            ok(false, "every cause has a name");
+            return;
+        }
+    ok(!*emu_time_cause_name(EMU_TIME_CAUSES), "nothing else has a name");
+    ok(true, "every cause has a name");
+}
+
+int main(void)
+{
+    tables();
+    frequency();
+    rounds();
+    costs();
+    names();
+    return tap_done();
+}

@@ -1,0 +1,153 @@
+/* What the workgroups on the other units leave of L2 and memory, and what they have fetched. */
+#include "share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Distinct lines of a workgroup, ascending; malloc'ed. */
+static uint64_t *distinct_lines(const struct emu_clock_group *g, size_t *count)
+{
+    size_t n = 0, kept = 0;
+    uint64_t *line;
+
+    for (unsigned i = 0; i < g->waves; i++)
+        n += g->wave[i].lines;
+    line = malloc((n + 1) * sizeof *line);
+    *count = 0;
+    if (!line)
+        return NULL;
+    n = 0;
+    for (unsigned i = 0; i < g->waves; i++)
+        for (size_t j = 0; j < g->wave[i].lines; j++)
+            line[n++] = g->wave[i].line[j];
+    qsort(line, n, sizeof *line, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || line[i] != line[kept - 1])
+            line[kept++] = line[i];
+    *count = kept;
+    return line;
+}
+
+/* Notes which lines of x (ascending) are also lines of y. */
+static void mark_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y, size_t ny)
+{
+    for (size_t i = 0, j = 0; i < nx && j < ny;) {
+        if (x[i] == y[j])
+            hits[i++]++;
+        else if (x[i] < y[j])
+            i++;
+        else
+            j++;
+    }
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t t = a % b;
+
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+/* Of the lines that a workgroup touches. */
+struct reuse {
+    double fresh;  /* part that no other one on its die fetches at the same time */
+    double unique; /* part that no other one of the launch touches */
+    uint64_t *line;
+    uint16_t *hits;
+    size_t lines;
+};
+
+/* The mean part of its lines that one of n workgroups brings in, when `samples` of the others were
+ * looked at. */
+static double part_of(const struct reuse *reuse, unsigned samples, uint64_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < reuse->lines; i++)
+        sum += 1 / (1 + (double)reuse->hits[i] / samples * (double)(n ? n - 1 : 0));
+    return reuse->lines ? sum / (double)reuse->lines : 1;
+}
+
+/* The workgroups along one axis: which lines they have in common with the first, and how many of
+ * them are on its die at once, of `active` on the chip. */
+static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsigned dies,
+                       uint64_t active, struct reuse *out)
+{
+    const uint64_t n = r->grid[axis], step = axis == 0   ? 1
+                                             : axis == 1 ? r->grid[0]
+                                                         : (uint64_t)r->grid[0] * r->grid[1];
+    const uint64_t every = dies / common_divisor(step, dies); /* of them are on the same die */
+    uint64_t sharers = (active + step * every - 1) / (step * every);
+    const uint64_t on_die = (n + every - 1) / every;
+    unsigned samples = 0;
+    double part;
+
+    memset(out->hits, 0, out->lines * sizeof *out->hits);
+    for (unsigned i = 1; i < r->groups; i++) {
+        const uint64_t number = r->group[i]->number;
+        uint64_t *line;
+        size_t lines;
+
+        if (number % step || number / step >= n || number % dies || !r->group[i]->done)
+            continue;
+        line = distinct_lines(r->group[i], &lines);
+        if (line)
+            mark_common(out->hits, out->line, out->lines, line, lines);
+        samples += line != NULL;
+        free(line);
+    }
+    if (!samples)
+        return;
+    part = part_of(out, samples, sharers < on_die ? sharers : on_die);
+    out->fresh = part < out->fresh ? part : out->fresh;
+    part = part_of(out, samples, n);
+    out->unique = part < out->unique ? part : out->unique;
+}
+
+static struct reuse look(const struct emu_clock_recorder *r, unsigned dies, uint64_t active)
+{
+    struct reuse reuse = {.fresh = 1, .unique = 1};
+
+    reuse.line = distinct_lines(r->group[0], &reuse.lines);
+    reuse.hits = calloc(reuse.lines + 1, sizeof *reuse.hits);
+    for (unsigned axis = 0; axis < 3 && reuse.line && reuse.hits && !r->group[0]->number; axis++)
+        look_along(r, axis, dies, active, &reuse);
+    free(reuse.line);
+    free(reuse.hits);
+    return reuse;
+}
+
+struct emu_unit_share emu_unit_share(const struct emu_clock_recorder *r,
+                                     const struct emu_clock_gpu *g, unsigned units,
+                                     unsigned resident, double gigahertz)
+{
+    const double active = (double)(r->workgroups < units ? r->workgroups : units);
+    const struct reuse reuse = look(r, (unsigned)g->xcds, (uint64_t)units * resident);
+    struct emu_unit_share s;
+    bool cached;
+
+    cached = g->mall_bytes > 0 &&
+             64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique <= g->mall_bytes;
+    s.far_share = reuse.fresh;
+    s.l2_rate = g->l2_rate / (active / g->xcds < 1 ? 1 : active / g->xcds);
+    if (s.l2_rate > g->l2_unit_rate)
+        s.l2_rate = g->l2_unit_rate;
+    s.far_rate = (cached ? g->mall_rate : g->dram_rate) * 1000 / gigahertz / active;
+    if (s.far_rate > g->l2_unit_rate)
+        s.far_rate = g->l2_unit_rate;
+    s.far_latency = cached ? g->mall_latency : g->dram_latency * gigahertz;
+    if (s.far_latency < g->l2_latency)
+        s.far_latency = g->l2_latency;
+    return s;
+}
