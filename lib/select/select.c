@@ -52,6 +52,12 @@ static int are_aligned(const struct aothip_attn_fwd_params *p)
     return is_aligned(&p->q) && is_aligned(&p->k) && is_aligned(&p->v) && is_aligned(&p->o);
 }
 
+/* Whether the kernels for aligned tensors can read this bias or mask: rows of four keys or more. */
+static int has_runs(const struct aothip_tensor *tensor)
+{
+    return !tensor->data || (tensor->stride[3] == 1 && tensor->size[3] >= 4);
+}
+
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
     uint32_t features = 0;
@@ -72,7 +78,7 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
     if (!plain)
         need.features = option_features(p);
-    if (!are_aligned(p))
+    if (!are_aligned(p) || (!plain && (!has_runs(&p->bias) || !has_runs(&p->keep))))
         need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }

@@ -126,6 +126,12 @@ tests_gen_kernel_test_attn_bwd_tiny_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_bwd_tiny_LDADD = $(kernel_test_ldadd)
 TESTS += tests/gen/kernel/test_attn_bwd tests/gen/kernel/test_attn_bwd_tiny
 SLOW_TESTS += tests/gen/kernel/test_attn_bwd
+check_PROGRAMS += tests/gen/kernel/test_attn_fwd_terms
+tests_gen_kernel_test_attn_fwd_terms_SOURCES = tests/gen/kernel/test_attn_fwd_terms.c \
+	tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c
+tests_gen_kernel_test_attn_fwd_terms_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_fwd_terms_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/kernel/test_attn_fwd_terms
 check_PROGRAMS += tests/gen/kernel/attn_launches
 tests_gen_kernel_attn_launches_SOURCES = tests/gen/kernel/attn_launches.c
 tests_gen_kernel_attn_launches_CPPFLAGS = $(kernel_test_cppflags)

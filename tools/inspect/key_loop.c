@@ -151,14 +151,17 @@ static bool next_loop(const struct inspect_kernel *k, uint32_t *at, uint32_t *be
     return false;
 }
 
-/* Does a smaller loop with matrix instructions lie inside? */
+/*
+ * Does a smaller loop with matrix instructions lie inside? Branches back to one place are one loop,
+ * with a short cut from its middle.
+ */
 static bool is_outer(const struct inspect_kernel *k, uint32_t begin, uint32_t end, unsigned matrix)
 {
     uint32_t at = begin, inner;
     struct inspect_counts c;
 
     while (next_loop(k, &at, &inner) && at <= end)
-        if (inner >= begin && at - inner < end - begin && count_range(k, inner, at, &c, NULL, 0) &&
+        if (inner > begin && at - inner < end - begin && count_range(k, inner, at, &c, NULL, 0) &&
             (c.matrix || !matrix))
             return true;
     return false;

@@ -24,7 +24,7 @@
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
-#if KERNEL_UNALIGNED || KERNEL_SCORE || KERNEL_PAGED || KERNEL_DIM > 128
+#if KERNEL_UNALIGNED || KERNEL_PAGED || KERNEL_DIM > 128
 #include "general_form.h"
 #else
 #include "fast_form.h"

@@ -17,6 +17,7 @@
 
 #include "cargo_aligned.h"
 #include "query_rows.h"
+#include "score_runs.h"
 
 /* Loading V only after the last use of P saves the registers of one of them. */
 #define LATE_V Q_IN_LDS
@@ -29,7 +30,8 @@ DEVICE struct tile_view tile_at(const struct sequence &sequence, const struct sl
             left < KERNEL_TILE_K ? left : KERNEL_TILE_K};
 }
 
-/* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may not. */
+/* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may
+ * not. */
 enum { BARRIER_OF_STORES = 0x2 | 0x4 | 0x10 | 0x100 | 0x400 };
 
 /*
@@ -51,17 +53,25 @@ struct progress {
     struct softmax_state softmax[Q_BLOCKS];
     output_blocks o;
     u32 found; /* enum found. Uniform */
+    struct terms terms;
+};
+
+/* Where in the problem the workgroup is, for what is computed of a tile. */
+struct place {
+    const struct sequence &sequence;
+    const struct job &job;
+    float factor; /* of the softmax */
+    const struct key_interval *visible;
 };
 
 /* What comes before the walk over the keys, the first of which it brings to LDS. */
-template <enum score_kind kind>
-DEVICE void begin_walk(struct progress &x, const struct courier &courier,
+DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
                        const struct key_walk &walk, const struct slice &k, struct tile_view first_k,
                        const struct slice &v, struct tile_view first_v)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        x.softmax[column] = softmax_start<kind>();
+        x.softmax[column] = wide ? softmax_start<SCORE_WIDE>() : softmax_start<SCORE_PLAIN>();
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++)
             x.o[column][block] = {};
@@ -87,48 +97,85 @@ DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[
             s[column][block] = -softmax[column].shift;
 }
 
+/* What each column sees. With score terms vector registers are short: found anew. */
+DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct terms &terms,
+                     const struct place &place)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        visible[column] =
+            KERNEL_SCORE ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
+                         : place.visible[column];
+}
+
+/* S to P in place, sums of it. Beside the fast step, moves the shifts; whether to go for wide ones.
+ */
+template <enum step_kind kind, enum score_kind scores>
+DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOCKS], float factor)
+{
+    bool wide = false;
+#pragma unroll
+    for (int column = 0; kind != STEP_FAST && column < Q_BLOCKS; column++)
+        wide |= move_shift<scores>(x.softmax[column], x.o[column], s[column], factor);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        sum[column] = exponentiate<scores>(x.softmax[column], s[column], factor);
+        if (kind != STEP_FAST)
+            keep_shift<scores>(x.softmax[column]);
+    }
+    return kind != STEP_FAST && in_any_lane(wide);
+}
+
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
- * `full`: all queries of the workgroup see all keys of the tile.
+ * `full`: all queries of the workgroup see all keys of the tile. `wide`: in the wide form, where
+ * the kind does not say it.
  * Returns false, with nothing changed, if the step turns out not to be a fast one.
  */
 template <enum step_kind kind>
-DEVICE bool step(struct progress &x, const struct courier &courier, float factor,
-                 const struct key_interval *visible, u32 key, bool full, const struct slice &k,
-                 struct tile_view next_k, const struct slice &v, struct tile_view next_v)
+DEVICE bool step(struct progress &x, const struct courier &courier, const struct place &place,
+                 u32 key, bool full, bool wide, const struct slice &k, struct tile_view next_k,
+                 const struct slice &v, struct tile_view next_v)
 {
     const enum score_kind scores = kind == STEP_WIDE                      ? SCORE_WIDE
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
                                                                           : SCORE_PLAIN;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
+    const bool whole = kind == STEP_FAST;
+    const struct term_tile tile = {(int)key, place.sequence.seq_k};
+    struct ahead ahead;
     score_blocks s;
     partial_sum sum[Q_BLOCKS];
     float largest = 0;
 
+    if (whole)
+        load_ahead(ahead, x.terms, tile);
     begin_scores<scores>(s, x.softmax);
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
+    add_terms<whole>(s, ahead, x.terms, tile);
     if (kind != STEP_FAST) {
-        bool wide = false;
+        struct key_interval visible[Q_BLOCKS];
+        see_keys(visible, x.terms, place);
         mask_scores(s, visible, key);
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            wide |= move_shift<scores>(x.softmax[column], x.o[column], s[column], factor);
-        if (kind == STEP_GENERAL)
-            x.found |= in_any_lane(wide) ? FOUND_WIDE : 0;
     }
+    bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
+                                     : weigh<kind, scores>(x, s, sum, place.factor);
+    if (kind == STEP_GENERAL)
+        x.found |= asks && !wide ? FOUND_WIDE : 0;
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        sum[column] = exponentiate<scores>(x.softmax[column], s[column], factor);
+    for (int column = 0; column < Q_BLOCKS; column++)
         largest = __builtin_fmaxf(largest, total(sum[column]));
-    }
     if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
         return false;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         x.softmax[column].sum += sum[column];
+    if (has(x.terms, TERM_DROPOUT))
+        drop_tile(s, x.terms, (int)key);
 
-    if (kind != STEP_FAST) {
-        x.found |= isolate_v(x.cargo, !full) ? FOUND_NONFINITE : 0;
+    if (kind != STEP_FAST || KERNEL_SCORE) {
+        bool some = has(x.terms, TERM_BIAS | TERM_KEEP) || (kind != STEP_FAST && !full);
+        x.found |= isolate_v(x.cargo, some) ? FOUND_NONFINITE : 0;
         if (STAGE_DIM <= 64)
             x.found = uniform(x.found); /* vector registers are short */
     }
@@ -141,7 +188,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, float factor
         load_v<exist>(x.cargo, courier, v, next_v);
     lds_barrier();
     multiply_vp(x.o, s);
-    /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for it.) */
+    /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for
+     * it.) */
     if (KERNEL_WAVE == 64)
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
     store_k(k_tile, x.cargo, courier);
@@ -152,48 +200,67 @@ DEVICE bool step(struct progress &x, const struct courier &courier, float factor
 }
 
 /* The walk over the keys once more, in the softmax's wide form. */
-DEVICE void walk_wide(struct progress &x, const struct courier &courier, float factor,
-                      const struct key_interval *visible, const struct key_walk &first_walk,
-                      const struct sequence &sequence, const struct slice &k, const struct slice &v)
+DEVICE void walk_wide(struct progress &x, const struct courier &courier, const struct place &place,
+                      const struct key_walk &first_walk, const struct slice &k,
+                      const struct slice &v)
 {
+    const struct sequence &sequence = place.sequence;
     struct key_walk walk = first_walk;
     walk.count = computed_here(walk.count);
     walk.first = computed_here(walk.first);
     int tile = walk.first;
     lds_barrier(); /* what was found has been read where K goes */
-    begin_walk<SCORE_WIDE>(x, courier, walk, k, tile_at(sequence, k, tile), v,
-                           tile_at(sequence, v, tile));
+    begin_walk(x, true, courier, walk, k, tile_at(sequence, k, tile), v,
+               tile_at(sequence, v, tile));
 #pragma unroll 1
     for (int i = 0; i < walk.count; i++) {
         int next = next_tile(walk, tile);
         struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
         if (i + 1 == walk.count)
             next_k.rows = next_v.rows = 0;
-        step<STEP_WIDE>(x, courier, factor, visible, (u32)tile * KERNEL_TILE_K,
-                        i <= walk.fast_count, k, next_k, v, next_v);
+        step<STEP_WIDE>(x, courier, place, (u32)tile * KERNEL_TILE_K, i <= walk.fast_count, true, k,
+                        next_k, v, next_v);
         tile = next;
     }
 }
 
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
-DEVICE void mark_all(struct progress &x, const struct courier &courier,
-                     const struct key_interval *visible, const struct key_walk &walk,
-                     const struct sequence &sequence, const struct slice &v)
+DEVICE void mark_all(struct progress &x, const struct courier &courier, const struct place &place,
+                     const struct key_walk &walk, const struct slice &v)
 {
+    const struct sequence &sequence = place.sequence;
+    const bool hides = has(x.terms, TERM_BIAS | TERM_KEEP);
     const int count = computed_here(walk.count);
+    struct key_interval visible[Q_BLOCKS];
     int tile = walk.first;
+    see_keys(visible, x.terms, place);
 #pragma unroll 1
     for (int i = 0; i < count; i++, tile = next_tile(walk, tile)) {
-        if (i <= walk.fast_count)
+        if (i <= walk.fast_count && !hides)
             continue; /* full */
         load_v<ROWS_SOME>(x.cargo, courier, v, tile_at(sequence, v, tile));
         store_v(vt_tile, x.cargo, courier);
         note_nonfinite(vt_tile, k_tile);
 #pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            mark_o(x.o[column], k_tile, sight_of(visible[column], (u32)tile * KERNEL_TILE_K));
+        for (int column = 0; column < Q_BLOCKS; column++) {
+            struct sight sight = sight_of(visible[column], (u32)tile * KERNEL_TILE_K);
+            if (hides)
+                blind_sight(sight, late_problem(), sequence, place.job, column,
+                            tile * KERNEL_TILE_K);
+            mark_o(x.o[column], k_tile, sight);
+        }
         lds_barrier();
     }
+}
+
+/* Whether some column has only seen scores that were ignored. */
+DEVICE bool any_ignored(const struct softmax_state (&softmax)[Q_BLOCKS])
+{
+    bool any = false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        any |= softmax[column].shift == SHIFT_IGNORED;
+    return in_any_lane(any);
 }
 
 /* Divides by the sum, rounds and stores O; then lse. */
@@ -204,18 +271,85 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     const struct slice slice =
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
+    const float kept = has(x.terms, TERM_DROPOUT) ? a.dropout_scale : 1;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const struct softmax_state &state = x.softmax[column];
-        u32 row = wave_id() * COLUMNS + column * BLOCK + lane_column();
+        u32 thread = thread_id();
+        if (KERNEL_SCORE) /* computed here, and not kept in a register */
+            asm volatile("" : "+v"(thread));
+        u32 row = uniform(thread / KERNEL_WAVE) * COLUMNS + column * BLOCK + thread % BLOCK;
         float sum = total(state.sum);
         sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
         float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
         if (wide)
-            top = sum == 0 ? -__builtin_inff() : state.shift * __builtin_fabsf(a.scale);
+            top = sum == 0 ? -__builtin_inff() : state.shift * score_unit(a);
         struct column_end end = end_column(top, sum, a, job.head);
-        store_o(x.o[column], end.inverse * SOFTMAX_UNBIAS, end.blind, view, slice, row, 0);
+        store_o(x.o[column], end.inverse * SOFTMAX_UNBIAS * kept, end.blind, view, slice, row, 0);
         store_lse(args, sequence, job, row, end.lse);
+    }
+}
+
+/* What a workgroup has to do, and where. Uniform. */
+struct errand {
+    struct sequence sequence;
+    struct job job;
+    struct key_walk walk;
+    struct slice k, v;
+    float factor;
+};
+
+/* What follows from the problem and its own part of it. */
+DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
+{
+    const struct sequence &sequence = x.sequence;
+    x.factor = softmax_factor(score_unit(a));
+    if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
+        x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
+    x.walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
+    x.k = slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, x.job.kv_head, a.dim_qk);
+    x.v = slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, x.job.kv_head, a.dim_v);
+}
+
+/*
+ * All of it anew, with score terms: what is not used before the walk's end would otherwise occupy
+ * scalar registers throughout, of which the terms leave too few.
+ */
+DEVICE void recall_errand(struct errand &x, const struct terms &t)
+{
+    const struct scene scene = recall(t);
+    x.sequence = sequence_of(late_problem(), scene.number);
+    x.job = scene.job;
+    plan_errand(x, late_problem());
+}
+
+/* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
+ */
+DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
+                      bool wide, const struct key_walk &walk, const struct slice &k,
+                      const struct slice &v)
+{
+    const struct sequence &sequence = place.sequence;
+    int tile = walk.first, fast = walk.fast_count;
+    begin_walk(p, wide, courier, walk, k, tile_at(sequence, k, walk.first), v,
+               tile_at(sequence, v, walk.first));
+#pragma unroll 1
+    for (int left = walk.count; left > 0; left--, fast--) {
+        int next = next_tile(walk, tile);
+        struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
+        if (left == 1)
+            next_k.rows = next_v.rows = 0;
+        step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, fast >= 0, wide, k, next_k,
+                           v, next_v);
+        tile = next;
+#pragma unroll 1
+        for (; fast > 1 && !wide; fast--, left--, tile++) {
+            next_k.first += k.pitch * KERNEL_TILE_K;
+            next_v.first += v.pitch * KERNEL_TILE_K;
+            if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, true, false, k,
+                                 {next_k.first, KERNEL_TILE_K}, v, {next_v.first, KERNEL_TILE_K}))
+                break;
+        }
     }
 }
 
@@ -224,55 +358,53 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
 KERNEL_SYMBOL(struct attn_fwd_args args)
 {
     const struct attn_problem &a = args.problem;
-    struct sequence sequence;
-    struct job job;
-    if (!find_job(a, sequence, job))
-        return;
-
-    float factor = softmax_factor(a.scale);
-    if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
-        factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, factor)));
-    struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
+    struct errand e;
     struct courier courier;
     struct progress p;
-
-    struct slice k =
-        slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_qk);
-    struct slice v =
-        slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v);
-    hire(courier, k, v);
-    p.found = 0;
-    load_q(p.q, job, sequence, a);
     struct key_interval visible[Q_BLOCKS];
-    find_visible(visible, sequence, job);
-    begin_walk<SCORE_PLAIN>(p, courier, walk, k, tile_at(sequence, k, walk.first), v,
-                            tile_at(sequence, v, walk.first));
-
-    int tile = walk.first, fast = walk.fast_count;
-#pragma unroll 1
-    for (int left = walk.count; left > 0; left--, fast--) {
-        int next = next_tile(walk, tile);
-        struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
-        if (left == 1)
-            next_k.rows = next_v.rows = 0;
-        step<STEP_GENERAL>(p, courier, factor, visible, (u32)tile * KERNEL_TILE_K, fast >= 0, k,
-                           next_k, v, next_v);
-        tile = next;
-#pragma unroll 1
-        for (; fast > 1; fast--, left--, tile++) {
-            next_k.first += k.pitch * KERNEL_TILE_K;
-            next_v.first += v.pitch * KERNEL_TILE_K;
-            if (!step<STEP_FAST>(p, courier, factor, nullptr, 0, true, k,
-                                 {next_k.first, KERNEL_TILE_K}, v, {next_v.first, KERNEL_TILE_K}))
-                break;
-        }
+    if (KERNEL_SCORE)
+        write_seed_once(a, args);
+    if (!find_job(a, e.sequence, e.job))
+        return;
+    p.found = 0;
+    if (KERNEL_SCORE) {
+        load_q(p.q, e.job, e.sequence, a);
+        p.terms = terms_of(late_problem(), e.sequence, e.job);
+        recall_errand(e, p.terms);
+        hire(courier, e.k, e.v);
+    } else {
+        plan_errand(e, a);
+        hire(courier, e.k, e.v);
+        load_q(p.q, e.job, e.sequence, a);
+        find_visible(visible, e.sequence, e.job);
     }
-    const u32 found = any_wave(p.found);
-    if (found & FOUND_WIDE)
-        walk_wide(p, courier, factor, visible, walk, sequence, k, v);
-    if (found & FOUND_NONFINITE)
-        mark_all(p, courier, visible, walk, sequence, v);
-    finish(p, computed_here(job), computed_here(sequence), factor, found & FOUND_WIDE,
+
+    bool wide = false;
+#if KERNEL_SCORE
+    bool again;
+#pragma unroll 1
+    do {
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, visible}, wide, e.walk, e.k, e.v);
+        if (any_ignored(p.softmax))
+            p.found |= FOUND_WIDE;
+        p.found = any_wave(p.found);
+        again = !wide && p.found & FOUND_WIDE;
+        wide |= again;
+        recall_errand(e, p.terms);
+        lds_barrier(); /* what was found has been read where K goes */
+    } while (again);
+    const struct place place = {e.sequence, e.job, e.factor, visible};
+#else
+    const struct place place = {e.sequence, e.job, e.factor, visible};
+    walk_keys(p, courier, place, false, e.walk, e.k, e.v);
+    p.found = any_wave(p.found);
+    wide = p.found & FOUND_WIDE;
+    if (wide)
+        walk_wide(p, courier, place, e.walk, e.k, e.v);
+#endif
+    if (p.found & FOUND_NONFINITE)
+        mark_all(p, courier, place, e.walk, e.v);
+    finish(p, computed_here(e.job), computed_here(e.sequence), e.factor, wide,
            late_arguments<struct attn_fwd_args>());
 }
 

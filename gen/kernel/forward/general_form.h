@@ -25,7 +25,7 @@
 #include "cargo_aligned.h"
 #endif
 #include "query_rows.h"
-#include "score_columns.h"
+#include "score_singly.h"
 
 /* One column. Both halves agree on the maximum; -infinity before any key is seen. */
 struct running {
@@ -145,12 +145,6 @@ DEVICE void add_scores(struct running &x, block_acc (&o)[DIM_BLOCKS], block_acc 
         }
 }
 
-/* The problem, read anew. */
-DEVICE const struct attn_problem &late_problem()
-{
-    return late_arguments<struct attn_fwd_args>().problem;
-}
-
 DEVICE void bring_tile(struct progress &x, const struct job &job, const struct sequence &sequence,
                        int tile, int part, bool full)
 {
@@ -197,8 +191,9 @@ DEVICE void step(struct progress &x, const struct job &job, const struct sequenc
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         add_scores(x.running[column], x.o[column], s[column], softmax_factor(factor));
-    if (KERNEL_SCORE)
-        drop_tile(s, late_problem(), computed_here(sequence), job, key);
+    if (KERNEL_SCORE && late_problem().flags & KERNARG_DROPOUT)
+        drop_tile(s, dropout_of(late_problem(), computed_here(sequence).number, job.head), job,
+                  key);
     multiply_vp(x.o, s);
 }
 
@@ -260,9 +255,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     const struct attn_problem &a = args.problem;
     struct sequence sequence;
     struct job job;
-    if (KERNEL_SCORE && thread_id() == 0 && __builtin_amdgcn_workgroup_id_x() == 0 &&
-        sequence_number(a) == 0)
-        write_seed(a, args.seed_output, args.offset_output);
+    if (KERNEL_SCORE)
+        write_seed_once(a, args);
     if (!find_job(a, sequence, job))
         return;
 

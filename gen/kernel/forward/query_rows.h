@@ -59,6 +59,12 @@ DEVICE struct sequence computed_here(struct sequence x)
     return x;
 }
 
+/* The problem, read anew. */
+DEVICE const struct attn_problem &late_problem()
+{
+    return late_arguments<struct attn_fwd_args>().problem;
+}
+
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
     int head, kv_head;
@@ -101,6 +107,13 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     sequence = sequence_of(a, (int)number);
     job = job_of(a, sequence, deal, (int)(tiles_q - 1 - deal.tile));
     return job.first_row <= job.last_row;
+}
+
+/* By one thread of the launch. */
+DEVICE void write_seed_once(const struct attn_problem &a, const struct attn_fwd_args &args)
+{
+    if (thread_id() == 0 && __builtin_amdgcn_workgroup_id_x() == 0 && sequence_number(a) == 0)
+        write_seed(a, args.seed_output, args.offset_output);
 }
 
 DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct sequence &sequence,
@@ -199,7 +212,7 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
         block_frag b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
-            b[column] = pack_p(p[column][group / per_block], group % per_block, half);
+            b[column] = pack_keys(p[column][group / per_block], group % per_block, half);
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++) {
             block_frag a = vt_tile_frag(vt_tile, block, group);
@@ -219,7 +232,7 @@ DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32
         for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
             for (int i = 0; i < ACC; i++)
-                if (!sees(visible[column], key + block * BLOCK + acc_row(i)))
+                if (!sees(visible[column], key + block * BLOCK + first_key() + key_step(i)))
                     s[column][block][i] = -__builtin_inff();
 }
 
@@ -258,16 +271,24 @@ DEVICE struct column_end end_column(float top, float sum, const struct attn_prob
     return {ratio * __builtin_amdgcn_rcpf(sum), sum == 0 ? __builtin_inff() : lse, blind};
 }
 
+/* The lane's half, as computed_here(). */
+DEVICE u32 half_here()
+{
+    u32 half = KERNEL_SCORE ? thread_id() : lane_half();
+    asm volatile("" : "+v"(half));
+    return KERNEL_SCORE ? half % KERNEL_WAVE / BLOCK : half;
+}
+
 /* Stores one column of O, times `factor`, from channel `first_channel` on. */
 DEVICE void store_o(const block_acc (&o)[DIM_BLOCKS], float factor, bool blind,
                     struct tile_view view, const struct slice &slice, u32 row, u32 first_channel)
 {
-    u32 keep = blind ? 0 : 0xffffffffu;
+    const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
 #pragma unroll
     for (int block = 0; block < DIM_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i += CHUNK) {
-            u32 channel = first_channel + block * BLOCK + ACC * lane_half() + i;
+            u32 channel = first_channel + block * BLOCK + ACC * half + i;
             u32x4 chunk;
 #pragma unroll
             for (int j = 0; j < 4; j++)
@@ -281,8 +302,7 @@ DEVICE void store_o(const block_acc (&o)[DIM_BLOCKS], float factor, bool blind,
 DEVICE void store_lse(const struct attn_fwd_args &args, const struct sequence &sequence,
                       const struct job &job, u32 row, float lse)
 {
-    u32 half = lane_half();
-    asm volatile("" : "+v"(half)); /* as computed_here() */
+    u32 half = half_here();
     if (!args.lse || half || (int)row >= rows_of(job))
         return;
     GLOBAL float *at = lse_of(args.problem, args.lse, sequence, job.head, job.first_row + (int)row);

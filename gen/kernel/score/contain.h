@@ -12,6 +12,7 @@
 #ifndef AOTHIP_CONTAIN_H
 #define AOTHIP_CONTAIN_H
 
+#include "key_order.h"
 #include "mask.h"
 #include "softmax.h"
 
@@ -49,11 +50,13 @@ DEVICE struct sight sight_of(const struct key_interval &visible, u32 key)
 /* Of V^T in LDS. `notes` has NOTE_WORDS and is free to be written when all waves have arrived. */
 DEVICE void note_nonfinite(const char *vt_tile, char *notes)
 {
-    const int pair = VT_PAIR_STEP, next = 3 - pair;
+    const int pair = KEY_PAIR_STEP, next = 3 - pair;
+    u32 thread = thread_id();
+    asm volatile("" : "+v"(thread)); /* keeps what follows from it out of registers until here */
     lds_barrier();
 #pragma unroll 1
     for (u32 i = 0; i < NOTE_WORDS; i += THREADS) {
-        u32 item = (thread_id() + i) % NOTE_WORDS, channel = item / SIGHT_WORDS, word = 0;
+        u32 item = (thread + i) % NOTE_WORDS, channel = item / SIGHT_WORDS, word = 0;
 #pragma unroll 1
         for (u32 quad = 0; quad < 8; quad++) {
             u32x2 x = *(u32x2 *)(vt_tile + vt_tile_at(channel, item % SIGHT_WORDS * 8 + quad));

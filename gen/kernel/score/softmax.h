@@ -50,7 +50,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
  * but not of the fused multiply-add that the other form takes. The sums' begin occupies a vector of
  * registers for each column, which there are not at head dim 128.
  */
-#define SHIFT_OF_SCORES (KERNEL_WAVE == 32 && STAGE_DIM <= 64)
+#define SHIFT_OF_SCORES (KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE)
 
 /*
  * Before any key is seen: every score that is not masked exceeds the limit. Or, in units of S, the
@@ -59,6 +59,13 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define SHIFT_UNSET (SHIFT_OF_SCORES ? -0x1p126f : -0x1p100f)
 
 #define SHIFT_MOST 0x1p20f /* 1/16 is the last place there */
+
+/*
+ * Scores as low as that are what masks given as a bias make: while a column has seen no other, they
+ * count as 0, and its shift says so. If it ends so, they matter: that is for the wide form.
+ */
+#define SHIFT_IGNORED -0x1p99f
+#define SHIFT_IGNORING 0x1p100f /* while they are */
 
 /* The wide form's M before any key is seen; no finite score is below it. */
 #define WIDE_UNSET -0x1.fffffep127f
@@ -148,6 +155,9 @@ DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
 
     float shift =
         __builtin_fmaxf(x.shift, kind == SCORE_WIDE ? largest : shift_for(largest, factor));
+    const bool ignored = KERNEL_SCORE && kind != SCORE_WIDE && largest > -__builtin_inff() &&
+                         largest * factor < -SHIFT_MOST && x.shift <= SHIFT_IGNORED;
+    shift = ignored ? SHIFT_IGNORING : shift;
     float moved = x.shift - shift;
     float ratio =
         __builtin_amdgcn_exp2f(kind == SCORE_WIDE ? moved * factor : scaled_shift(moved, factor));
@@ -156,7 +166,15 @@ DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
 #pragma unroll
     for (int block = 0; block < DIM_BLOCKS; block++)
         o[block] *= ratio;
-    return largest > -__builtin_inff() && __builtin_fabsf(largest) * factor > SHIFT_MOST;
+    float far = KERNEL_SCORE ? largest : __builtin_fabsf(largest);
+    return __builtin_fabsf(largest) < __builtin_inff() && far * factor > SHIFT_MOST;
+}
+
+/* After the P of the step: the shift to go on with. */
+template <enum score_kind kind> DEVICE void keep_shift(struct softmax_state &x)
+{
+    if (KERNEL_SCORE && kind != SCORE_WIDE)
+        x.shift = x.shift == SHIFT_IGNORING ? SHIFT_IGNORED : x.shift;
 }
 
 template <enum score_kind kind> DEVICE f32x2 exponents(f32x2 scores, float shift, float factor)

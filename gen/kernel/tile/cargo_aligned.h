@@ -14,7 +14,7 @@
 #ifndef AOTHIP_CARGO_ALIGNED_H
 #define AOTHIP_CARGO_ALIGNED_H
 
-#include "mma.h"
+#include "key_order.h"
 
 enum {
     K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS,
@@ -74,11 +74,14 @@ template <enum rows_exist exist, int count>
 DEVICE void load_chunks(u32x4 (&to)[count], struct tile_view view, const struct slice &x,
                         u32 offset, int step)
 {
+    int pitch = (int)x.pitch;
+    if (KERNEL_SCORE && KERNEL_WAVE == 64) /* its multiples would take scalar registers */
+        asm volatile("" : "+s"(pitch));
 #pragma unroll
     for (int i = 0; i < count; i++)
         to[i] = exist == ROWS_ALL
                     ? __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, 0), (int)offset,
-                                                            i * step * (int)x.pitch, 0)
+                                                            i * step * pitch, 0)
                     : __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, i * step),
                                                             (int)offset, 0, 0);
 }
@@ -98,7 +101,7 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
     u32 thread = thread_id();
     struct vt_duty duty = vt_duty_of(thread);
     c.k_from = chunk_offset(k, thread / CHUNKS, thread % CHUNKS * CHUNK);
-    c.k_at = k_tile_at(thread / CHUNKS, thread % CHUNKS);
+    c.k_at = k_tile_at(key_line(thread / CHUNKS), thread % CHUNKS);
     c.v_from = chunk_offset(v, duty.quad * 4, duty.channel);
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
@@ -123,28 +126,43 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
 {
 #pragma unroll
     for (int i = 0; i < K_LOADS; i++)
-        *(u32x4 *)(tile + c.k_at + i * KEYS_PER_LOAD * K_ROW_BYTES) = from.k[i];
+        *(u32x4 *)(tile + c.k_at + key_line(i * KEYS_PER_LOAD) * K_ROW_BYTES) = from.k[i];
+}
+
+/* The larger magnitudes of two pairs; what is not finite is larger than what is. */
+DEVICE u32 larger_pair(u32 magnitudes, u32 pair)
+{
+    typedef u16 u16x2 __attribute__((ext_vector_type(2)));
+    return __builtin_bit_cast(
+        u32, __builtin_elementwise_max(__builtin_bit_cast(u16x2, magnitudes),
+                                       __builtin_bit_cast(u16x2, pair & 0x7fff7fffu)));
 }
 
 /* If asked to, makes V that is not finite 0; returns whether any lane had to. See contain.h. */
 DEVICE bool isolate_v(struct cargo &x, bool wanted)
 {
-    u32 want = wanted ? 0xffffffffu : 0, any = 0;
+    u32 largest = 0;
+    if (KERNEL_SCORE && !wanted) /* elsewhere a branch costs more registers than it saves */
+        return false;
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            u32 mask = select_nonfinite(x.v[i][j]) & want;
-            any |= mask;
-            x.v[i][j] &= ~mask;
-        }
-    return in_any_lane(any != 0);
+        for (int j = 0; j < 4; j++)
+            largest = larger_pair(largest, x.v[i][j]);
+    if (!in_any_lane(wanted && select_nonfinite(largest) != 0))
+        return false;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            x.v[i][j] &= ~select_nonfinite(x.v[i][j]);
+    return true;
 }
 
 /* Four rows of eight channels become eight rows of a quad of keys. */
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
 {
-    const int pair = VT_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
+    const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
 #pragma unroll
     for (int i = 0; i < CHUNK; i++) {
         u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;

@@ -12,7 +12,7 @@
 #define AOTHIP_CARGO_ANY_H
 
 #include "element.h"
-#include "mma.h"
+#include "key_order.h"
 
 enum {
     CHANNELS = STAGE_DIM / KERNEL_WAVE,               /* of one row per lane */
@@ -137,7 +137,7 @@ DEVICE void stage_k(char *tile, const struct key_rows &k, int key, int first_cha
             for (int c = 0; c < CHANNELS; c += 2) {
                 const u32(&x)[CHANNELS] = quad[i / 4].x[i % 4];
                 u32 channel = 2 * lane + c * KERNEL_WAVE;
-                *(u32 *)(tile + k_tile_at(row + i, channel / CHUNK) + channel % CHUNK * 2) =
+                *(u32 *)(tile + k_tile_at(key_line(row + i), channel / CHUNK) + channel % CHUNK * 2) =
                     (x[c] | x[c + 1] << 16) & keep[c / 2];
             }
     }
@@ -146,7 +146,7 @@ DEVICE void stage_k(char *tile, const struct key_rows &k, int key, int first_cha
 /* One channel of four keys, in the order of V^T in LDS. `left`: how many keys exist. */
 DEVICE u32x2 join_quad(const struct quad_rows &quad, int c, int left)
 {
-    const int pair = VT_PAIR_STEP, next = 3 - pair; /* (0, pair), (next, 3) */
+    const int pair = KEY_PAIR_STEP, next = 3 - pair; /* (0, pair), (next, 3) */
     u32 x[4];
 #pragma unroll
     for (int i = 0; i < 4; i++)

@@ -1,0 +1,254 @@
+/*
+ * Bias and boolean mask on their way to columns of S^T.
+ *
+ * A lane has runs of KEY_RUN consecutive keys of its row, and reads what belongs to them a run at a
+ * time, whatever the alignment. In tiles that exist whole, one of the two is read for all of the
+ * tile at once (struct ahead): the 16-bit bias if there is one, else the mask. All the rest is
+ * read block by block, where it is used.
+ */
+#ifndef AOTHIP_FWD_SCORE_LOAD_H
+#define AOTHIP_FWD_SCORE_LOAD_H
+
+#include "score_columns.h"
+
+enum term {
+    TERM_CAP = 1,
+    TERM_SLOPE = 2,
+    TERM_BIAS = 4,
+    TERM_BIAS_F32 = 8,
+    TERM_KEEP = 16,
+    TERM_KEEP_COMMON = 32, /* the same for all queries */
+    TERM_DROPOUT = 64,
+};
+
+/* Of which (sequence, head) and rows. Uniform. */
+struct scene {
+    int number;     /* of the sequence */
+    struct job job; /* in it */
+    int diagonal;   /* seq_k - seq_q */
+};
+
+/* The terms of a workgroup. */
+struct terms {
+    u32 which;                         /* enum term. Uniform */
+    const GLOBAL char *rows[Q_BLOCKS]; /* of bias, or else mask: this lane's, at its first key */
+    u32 scene;                         /* a struct scene, an element a lane: see recall() */
+};
+
+/* The walk has no scalar registers for what it needs once a tile. */
+DEVICE u32 remember(const struct scene &x)
+{
+    const u32 lane = lane_id();
+    u32 value = (u32)x.number;
+    value = lane == 1 ? (u32)x.job.head : value;
+    value = lane == 2 ? (u32)x.job.kv_head : value;
+    value = lane == 3 ? (u32)x.job.first_row : value;
+    value = lane == 4 ? (u32)x.job.last_row : value;
+    return lane == 5 ? (u32)x.diagonal : value;
+}
+
+DEVICE struct scene recall(const struct terms &t)
+{
+    u32 lanes = t.scene;
+    asm volatile("" : "+v"(lanes));
+    int x[6];
+#pragma unroll
+    for (int i = 0; i < 6; i++)
+        x[i] = (int)__builtin_amdgcn_readlane(lanes, i);
+    return {x[0], {x[1], x[2], x[3], x[4]}, x[5]};
+}
+
+DEVICE u32 which_terms(const struct attn_problem &a)
+{
+    u32 which = (a.softcap > 0 ? TERM_CAP : 0) | (a.alibi ? TERM_SLOPE : 0) |
+                (a.flags & KERNARG_DROPOUT ? TERM_DROPOUT : 0);
+    if (a.bias.data)
+        which |= TERM_BIAS | (a.flags & KERNARG_BIAS_F32 ? TERM_BIAS_F32 : 0);
+    if (a.keep.data)
+        which |= TERM_KEEP | (a.keep.stride[2] == 0 ? TERM_KEEP_COMMON : 0);
+    return uniform(which);
+}
+
+/* Tested where it matters: each result kept in the meantime would take two registers. */
+DEVICE u32 which_here(const struct terms &t)
+{
+    u32 which = t.which;
+    asm volatile("" : "+s"(which));
+    return which;
+}
+
+DEVICE bool has(const struct terms &t, u32 which)
+{
+    return KERNEL_SCORE && which_here(t) & which;
+}
+
+/* Of bias or mask, whose elements have `bytes`: the rows of this lane's columns, at key 0. */
+DEVICE void find_rows(const GLOBAL char *(&rows)[Q_BLOCKS], const struct kernarg_tensor &x,
+                      int bytes, const struct scene &scene)
+{
+    const kernarg_i64 head = scene.number * x.stride[0] + scene.job.head * x.stride[1];
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        rows[column] = (const GLOBAL char *)x.data +
+                       (head + row_of_column(scene.job, column) * x.stride[2]) * bytes;
+}
+
+DEVICE int bias_bytes(const struct terms &t)
+{
+    return has(t, TERM_BIAS_F32) ? 4 : 2;
+}
+
+DEVICE struct terms terms_of(const struct attn_problem &a, const struct sequence &sequence,
+                             const struct job &job)
+{
+    const struct scene scene = {sequence.number, job, sequence.seq_k - sequence.seq_q};
+    struct terms t = {};
+    t.scene = remember(scene);
+    t.which = which_terms(a);
+    const int bytes = has(t, TERM_BIAS) ? bias_bytes(t) : 1;
+    find_rows(t.rows, has(t, TERM_BIAS) ? a.bias : a.keep, bytes, scene);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        t.rows[column] += first_key() * (u32)bytes;
+    return t;
+}
+
+enum {
+    AHEAD_WORDS = KEY_BLOCKS * ACC / 2,   /* of a column of 16-bit bias */
+    COMMON = KERNEL_TILE_K / KERNEL_WAVE, /* keys of a tile of which a lane asks what all share */
+};
+
+/* What is read of a tile at once, before the product with K, in whose time it arrives. */
+struct ahead {
+    u32 word[Q_BLOCKS][AHEAD_WORDS]; /* in the order of a column's elements */
+    u32 common;                      /* of the mask */
+};
+
+/* Keys of a tile as loads see them. Uniform. */
+struct term_tile {
+    int key;   /* the first one */
+    int seq_k; /* how many exist in all */
+};
+
+template <int bytes, int count> struct run_of_keys {
+    typedef u32 words __attribute__((ext_vector_type(count * bytes / 4)));
+    typedef const GLOBAL words anywhere __attribute__((aligned(1)));
+};
+
+/*
+ * Four elements from `key` on of a row that has at least four; those beyond `seq_k` are some other
+ * ones. Elements that the row's last four have in common with them move to where they belong.
+ */
+template <int bytes>
+DEVICE void load_last(u32 (&to)[bytes], const GLOBAL char *row, int key, int seq_k)
+{
+    int last = seq_k > 4 ? seq_k - 4 : 0, first = key < last ? key : last;
+    if (bytes == 4) {
+#pragma unroll
+        for (int i = 0; i < bytes; i++) {
+            int n = key + i < last + 3 ? key + i : last + 3;
+            to[i] = *(const GLOBAL u32 *)(row + n * 4);
+        }
+        return;
+    }
+    auto x = *(typename run_of_keys<bytes, 4>::anywhere *)(row + first * bytes);
+    u32 shift = (u32)(key - first) * bytes * 8;
+    kernarg_u64 all = 0;
+#pragma unroll
+    for (int i = 0; i < bytes; i++)
+        all |= (kernarg_u64)x[i] << 32 * i;
+    all = bytes == 1 ? (u32)all >> (shift & 31) : all >> (shift & 63);
+#pragma unroll
+    for (int i = 0; i < bytes; i++)
+        to[i] = (u32)(all >> 32 * i);
+}
+
+/* Block `block` of a column whose row is `row`; of a tile that may not exist whole. */
+template <int bytes>
+DEVICE void load_block(u32 *to, const GLOBAL char *row, int block, const struct term_tile &tile)
+{
+#pragma unroll
+    for (int i = 0; i < ACC; i += 4) {
+        u32 x[bytes];
+        load_last<bytes>(x, row, tile.key + block * BLOCK + key_step(i) + (int)first_key(),
+                         tile.seq_k);
+#pragma unroll
+        for (int j = 0; j < bytes; j++)
+            to[i * bytes / 4 + j] = x[j];
+    }
+}
+
+/* Of a tile that does; `at` is where this lane's first key of the tile is. */
+template <int bytes> DEVICE void load_whole_block(u32 *to, const GLOBAL char *at, int block)
+{
+    enum { WORDS = KEY_RUN * bytes / 4 };
+#pragma unroll
+    for (int i = 0; i < ACC; i += KEY_RUN) {
+        auto x =
+            *(typename run_of_keys<bytes, KEY_RUN>::anywhere *)(at + (block * BLOCK + key_step(i)) *
+                                                                         bytes);
+#pragma unroll
+        for (int j = 0; j < WORDS; j++)
+            to[i * bytes / 4 + j] = x[j];
+    }
+}
+
+/* Whether the tile is read at once: 16-bit bias; mask. */
+DEVICE bool bias_ahead(const struct terms &t)
+{
+    return (which_here(t) & (TERM_BIAS | TERM_BIAS_F32)) == TERM_BIAS;
+}
+
+DEVICE bool keep_ahead(const struct terms &t)
+{
+    return (which_here(t) & (TERM_KEEP | TERM_KEEP_COMMON | TERM_BIAS)) == TERM_KEEP;
+}
+
+template <int bytes>
+DEVICE void load_columns(struct ahead &x, const struct terms &t, const struct term_tile &tile)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const GLOBAL char *at = t.rows[column] + tile.key * bytes;
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            load_whole_block<bytes>(x.word[column] + block * (ACC * bytes / 4), at, block);
+    }
+}
+
+/* What all queries share of the mask: of COMMON keys a lane, those of all lanes a tile. */
+DEVICE u32 load_common(const struct attn_problem &a, const struct scene &scene, int key)
+{
+    typedef const GLOBAL u16 pair __attribute__((aligned(1)));
+    static_assert(COMMON == 1 || COMMON == 2, "a byte or a pair of them");
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* computed here, and not kept in a register */
+    const GLOBAL char *at = (const GLOBAL char *)a.keep.data +
+                            (scene.number * a.keep.stride[0] + scene.job.head * a.keep.stride[1]) +
+                            key + lane * COMMON;
+    return COMMON == 1 ? *(const GLOBAL unsigned char *)at : *(pair *)at;
+}
+
+/* Whether none of the keys is hidden from all queries. */
+DEVICE bool all_kept(u32 common)
+{
+    bool zero = (common & 0xff) == 0;
+    if (COMMON == 2)
+        zero |= common >> 8 == 0;
+    return !in_any_lane(zero);
+}
+
+/* Of a tile that exists whole. */
+DEVICE void load_ahead(struct ahead &x, const struct terms &t, const struct term_tile &tile)
+{
+    if (!has(t, TERM_BIAS | TERM_KEEP))
+        return;
+    if (bias_ahead(t))
+        load_columns<2>(x, t, tile);
+    else if (keep_ahead(t))
+        load_columns<1>(x, t, tile);
+    if (has(t, TERM_KEEP_COMMON))
+        x.common = load_common(late_problem(), recall(t), tile.key);
+}
+
+#endif

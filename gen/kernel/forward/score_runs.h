@@ -1,0 +1,188 @@
+/*
+ * Score terms and dropout on columns of S^T and P^T, for the fast form: bias and mask as
+ * score_load.h reads them. Which terms there are is decided once for a tile, uniformly.
+ */
+#ifndef AOTHIP_FWD_SCORE_RUNS_H
+#define AOTHIP_FWD_SCORE_RUNS_H
+
+#include "score_load.h"
+
+/* What a unit of the scores that the softmax sees is, in natural units. */
+DEVICE float score_unit(const struct attn_problem &a)
+{
+    const bool natural = KERNEL_SCORE && (a.bias.data || a.alibi || a.softcap > 0);
+    return natural ? 1 : __builtin_fabsf(a.scale);
+}
+
+/* Element i of 16-bit ones. */
+DEVICE float bias_element(const u32 *word, int i)
+{
+#if KERNEL_DTYPE == MMA_F16
+    return (float)__builtin_bit_cast(f16x2, word[i / 2])[i % 2];
+#else
+    return __builtin_bit_cast(float, i % 2 ? word[i / 2] & 0xffff0000u : word[i / 2] << 16);
+#endif
+}
+
+DEVICE float fused(float x, float y, float z)
+{
+    return __builtin_fmaf(x, y, z);
+}
+
+/* s becomes softcap * tanh(s * scale / softcap): tanh(x) = 1 - 2 / (exp(2 x) + 1). */
+DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a)
+{
+    const float inside = 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap, cap = a.softcap;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i += 2) {
+                block_acc &x = s[column][block];
+                f32x2 pair = f32x2{x[i], x[i + 1]} * inside;
+                pair.x = __builtin_amdgcn_exp2f(pair.x);
+                pair.y = __builtin_amdgcn_exp2f(pair.y);
+                pair += 1;
+                pair.x = __builtin_amdgcn_rcpf(pair.x);
+                pair.y = __builtin_amdgcn_rcpf(pair.y);
+                pair = __builtin_elementwise_fma(pair, f32x2(-2 * cap), f32x2(cap));
+                x[i] = pair.x;
+                x[i + 1] = pair.y;
+            }
+}
+
+/* s becomes s * unit - slope * |row + diagonal - key| */
+DEVICE void slope_scores(score_blocks &s, float unit, const struct attn_problem &a,
+                         const struct scene &scene, int key)
+{
+    const float slope = -((const_float)a.alibi)[scene.number * a.alibi_stride + scene.job.head];
+    const int diagonal = scene.diagonal - key - (int)first_key();
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        float away = (float)(row_of_column(scene.job, column) + diagonal);
+        asm("" : "+v"(away)); /* one at a time: not a constant for each */
+        f32x2 pair = {away, away - 1};
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i += 2) {
+                block_acc &x = s[column][block];
+                f32x2 scaled = f32x2{x[i], x[i + 1]} * unit;
+                x[i] = fused(__builtin_fabsf(pair.x), slope, scaled.x);
+                x[i + 1] = fused(__builtin_fabsf(pair.y), slope, scaled.y);
+                pair -= (float)(i + 2 < ACC ? key_step(i + 2) - key_step(i) : BLOCK - key_step(i));
+            }
+    }
+}
+
+/*
+ * Calls f(column, block, its words) for each block of bias or mask. Those of all blocks at once
+ * would be too many registers.
+ */
+template <int bytes, bool whole, class F>
+DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
+                       const struct term_tile &tile, F f)
+{
+    const GLOBAL char *rows[Q_BLOCKS];
+    find_rows(rows, x, bytes, recall(t));
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++) {
+            u32 word[ACC * bytes / 4];
+            __builtin_amdgcn_sched_barrier(0);
+            if (whole)
+                load_whole_block<bytes>(word, rows[column] + (tile.key + (int)first_key()) * bytes,
+                                        block);
+            else
+                load_block<bytes>(word, rows[column], block, tile);
+            f(column, block, word);
+        }
+}
+
+/* s becomes s * unit + bias */
+template <bool whole>
+DEVICE void bias_scores(score_blocks &s, float unit, const struct ahead &ahead,
+                        const struct terms &t, const struct term_tile &tile)
+{
+    auto add = [&](int column, int block, const u32 *word) {
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[column][block][i] = fused(s[column][block][i], unit, bias_element(word, i));
+    };
+    if (has(t, TERM_BIAS_F32)) {
+        each_block<4, whole>(
+            late_problem().bias, t, tile, [&](int column, int block, const u32 *word) {
+#pragma unroll
+                for (int i = 0; i < ACC; i++)
+                    s[column][block][i] =
+                        fused(s[column][block][i], unit, __builtin_bit_cast(float, word[i]));
+            });
+    } else if (!whole) {
+        each_block<2, whole>(late_problem().bias, t, tile, add);
+    } else {
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+            for (int block = 0; block < KEY_BLOCKS; block++)
+                add(column, block, ahead.word[column] + block * ACC / 2);
+    }
+}
+
+/* Scores whose byte of the mask is 0 become -infinity. */
+DEVICE void hide_block(block_acc &s, const u32 *bytes)
+{
+#pragma unroll
+    for (int i = 0; i < ACC; i++)
+        s[i] = bytes[i / 4] >> 8 * (i % 4) & 0xff ? s[i] : -__builtin_inff();
+}
+
+template <bool whole>
+DEVICE void hide_scores(score_blocks &s, const struct ahead &ahead, const struct terms &t,
+                        const struct term_tile &tile)
+{
+    if (whole && has(t, TERM_KEEP_COMMON) && all_kept(ahead.common))
+        return;
+    if (whole && keep_ahead(t)) {
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+            for (int block = 0; block < KEY_BLOCKS; block++)
+                hide_block(s[column][block], ahead.word[column] + block * ACC / 4);
+        return;
+    }
+    each_block<1, whole>(late_problem().keep, t, tile, [&](int column, int block, const u32 *word) {
+        hide_block(s[column][block], word);
+    });
+}
+
+/* Scores, q . k at first, as the softmax takes them, whose unit is then score_unit(). */
+template <bool whole>
+DEVICE void add_terms(score_blocks &s, const struct ahead &ahead, const struct terms &t,
+                      const struct term_tile &tile)
+{
+    if (!has(t, TERM_CAP | TERM_SLOPE | TERM_BIAS | TERM_KEEP))
+        return;
+    float unit = __builtin_fabsf(late_problem().scale);
+    if (has(t, TERM_CAP)) {
+        cap_scores(s, late_problem());
+        unit = 1;
+    }
+    if (has(t, TERM_SLOPE)) {
+        slope_scores(s, unit, late_problem(), recall(t), tile.key);
+        unit = 1;
+    }
+    if (has(t, TERM_BIAS))
+        bias_scores<whole>(s, unit, ahead, t, tile);
+    if (has(t, TERM_KEEP))
+        hide_scores<whole>(s, ahead, t, tile);
+}
+
+DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
+{
+    const struct scene scene = recall(t);
+    drop_tile(p, dropout_of(late_problem(), scene.number, scene.job.head), scene.job, (u32)key);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * The forward kernels' pipelined walk with score terms: enough keys for its steps over tiles that
+ * all queries see, lengths that end anywhere in a run of keys, and each term alone and with others,
+ * in strict emulation.
+ *
+ *     test_attn_fwd_terms [GPU]
+ */
+#include "problem.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a case has beside its sizes. */
+struct terms {
+    enum extent bias;
+    bool bias_f32, bias_odd;
+    enum holes holes;
+    enum extent keep;
+    enum alibi alibi;
+    float softcap;
+    enum dropout dropout;
+    bool sinks;
+};
+
+static const struct terms terms[] = {
+    {.bias = PER_ROW},
+    {.bias = PER_ROW, .bias_f32 = true},
+    {.bias = PER_ROW, .holes = SOME_INFINITE},
+    {.bias = PER_ROW, .holes = ROWS_INFINITE, .sinks = true},
+    {.bias = PER_ROW, .bias_odd = true},
+    {.bias = PER_KEY},
+    {.bias = FULL, .keep = FULL, .dropout = DROPOUT_VALUE},
+    {.keep = FULL},
+    {.keep = PER_KEY},
+    {.keep = PER_BATCH, .alibi = ALIBI_HEAD},
+    {.alibi = ALIBI_BATCH},
+    {.softcap = 3},
+    {.softcap = 5, .bias = PER_BATCH, .alibi = ALIBI_HEAD, .keep = PER_KEY},
+    {.dropout = DROPOUT_ALL},
+    {.dropout = DROPOUT_POINTER, .softcap = 2, .keep = PER_HEAD},
+};
+enum { TERMS = sizeof(terms) / sizeof(*terms) };
+
+static struct test_case case_of(int n, int dtype)
+{
+    static const int keys[] = {389, 448, 454, 323, 387};
+    static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
+    static const int values[] = {NORMAL, RISING, NORMAL, LARGE};
+    const struct terms *t = &terms[n % TERMS];
+    const int dim = n / TERMS % 2 ? 128 : 64;
+
+    return (struct test_case){.dtype = dtype,
+                              .batch = 1 + n % 2,
+                              .heads_k = 1,
+                              .group = 1 + n % 3 / 2,
+                              .seq_q = 70,
+                              .seq_k = keys[n % 5],
+                              .dim_qk = dim,
+                              .dim_v = n % 4 ? dim : dim - 8,
+                              .scale = (n % 4 ? 1 : -1) / sqrt(dim),
+                              .mask = masks[n / 3 % 2],
+                              .values = (enum values)values[n / 2 % 4],
+                              .bias = t->bias,
+                              .bias_f32 = t->bias_f32,
+                              .bias_odd = t->bias_odd,
+                              .holes = t->holes,
+                              .keep = t->keep,
+                              .alibi = t->alibi,
+                              .softcap = t->softcap,
+                              .dropout = t->dropout,
+                              .sinks = t->sinks,
+                              .seed = 300 + (uint64_t)n};
+}
+
+static void test_terms(const struct device *device, struct aothip_context *context)
+{
+    int bad = 0, ran = 0;
+
+    for (int n = 0; n < 2 * TERMS; n += tap_one_in(1, 4), ran++) {
+        struct test_case c = case_of(n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
+        bad += !problem_check_fwd(device, context, &c);
+    }
+    ok(bad == 0, "%s: terms in long walks, %d wrong of %d", device->properties.target, bad, ran);
+}
+
+int main(int argc, char **argv)
+{
+    struct status why = {0};
+    struct device_runtime runtime;
+    struct aothip_context *context;
+
+    setenv("AOTHIP_EMU_MODE", "strict", 0);
+    if (device_emulate(argc > 1 ? argv[1] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
+        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
+        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
+        return 99;
+    }
+    for (int i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1) {
+        struct device device;
+
+        if (device_open(&runtime, i, &device, &why)) {
+            printf("Bail out! %s\n", why.text);
+            return 99;
+        }
+        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
+            tap_diag("%s: its images were not asked for", device.properties.target);
+        else
+            test_terms(&device, context);
+        device_close(&device);
+    }
+    aothip_close(context);
+    return tap_done();
+}
