@@ -19,9 +19,10 @@ static void print_text_head(const struct bench_style *style, const struct device
     if (style->kind == BENCH_COUNTED)
         printf("Emulated: counts of one call.\n");
     if (style->kind == BENCH_PREDICTED)
-        printf("Emulated: times are predicted, not measured; +-%%: how far off that may be. peak: "
-               "share of\nthe matrix pipes' rate at the predicted clock. *: no published time of "
-               "attention on this GPU.\n");
+        printf(
+            "Emulated: times are predicted, not measured; +-%%: how far off that may be. peak: "
+            "share of\nthe matrix pipes' rate at the predicted clock. *: nothing published of this "
+            "GPU was held\nagainst the model.\n");
     if (style->features)
         printf("%-27s", "feature");
     else

@@ -12,7 +12,7 @@ static void print_times(const struct emu_time_result *r)
     printf("  Predicted, not measured. The range is over the orders of waves that are plausible; "
            "beyond it\n  cycles may be off by %.0f %%, the clock by %.0f %%%s.\n",
            100 * r->uncertainty, 100 * r->clock_uncertainty,
-           r->extrapolated ? ", and no published time of attention on this GPU says so" : "");
+           r->extrapolated ? "; nothing published of this GPU was held against it" : "");
     printf(
         "  %.0f workgroups of %u threads, %u at a time on each of %u compute units, %.2f rounds; "
         "%u simulated\n",

@@ -316,7 +316,8 @@ enum aothip_status timeline_add(struct timeline *t, const struct emu_time_result
     l.life = malloc((r->events + 1) * sizeof(*l.life));
     failed = !l.event || !l.life;
     if (!failed) {
-        memcpy(l.event, r->event, r->events * sizeof(*l.event));
+        if (r->events)
+            memcpy(l.event, r->event, r->events * sizeof(*l.event));
         qsort(l.event, r->events, sizeof(*l.event), by_start);
         find_lives(&l, r->events);
         failed = place_waves(&l);

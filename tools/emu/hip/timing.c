@@ -116,7 +116,7 @@ void emu_timing_end(struct emu_timing *t, struct emu_launch *l, const struct emu
                     bool ran)
 {
     if (l->clock && ran)
-        t->result = emu_clock_predict(l, d->arch, d->units, &t->options);
+        t->result = emu_clock_predict(l, d->arch, d->units, d->registers, &t->options);
     emu_clock_recorder_free(l->clock);
     l->clock = NULL;
 }

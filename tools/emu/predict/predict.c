@@ -183,7 +183,7 @@ static bool run_chip(struct job *j)
     return ok;
 }
 
-static void set_up_chip(struct job *j, unsigned units, unsigned waves)
+static void set_up_chip(struct job *j, unsigned units, unsigned registers, unsigned waves)
 {
     const struct emu_clock_recorder *r = j->launch->clock;
     uint64_t each;
@@ -194,14 +194,14 @@ static void set_up_chip(struct job *j, unsigned units, unsigned waves)
     j->chip.dispatch =
         j->gpu->dispatch * (j->launch->kernel->family >= EMU_GFX11 ? (double)waves : 1);
     j->chip.turnaround = j->gpu->turnaround;
-    j->chip.resident = emu_clock_resident(j->launch, waves);
+    j->chip.resident = emu_clock_resident(j->launch, waves, registers);
     j->chip.workgroups = r->workgroups;
     each = (r->workgroups + units - 1) / units;
     j->resident = each < j->chip.resident ? (unsigned)each : j->chip.resident;
     j->ghz = emu_clock_frequency(j->launch->kernel->family, 0.5);
 }
 
-static const char *predict(struct job *j, unsigned units)
+static const char *predict(struct job *j, unsigned units, unsigned registers)
 {
     struct emu_clock_recorder *r = j->launch->clock;
 
@@ -209,7 +209,7 @@ static const char *predict(struct job *j, unsigned units)
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
         return "no workgroup was recorded";
-    set_up_chip(j, units, j->clusters.member[0][0]->waves);
+    set_up_chip(j, units, registers, j->clusters.member[0][0]->waves);
     if (!j->chip.resident)
         return "no workgroup fits on a compute unit";
     weigh(j);
@@ -224,7 +224,8 @@ static const char *predict(struct job *j, unsigned units)
 }
 
 struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char *target,
-                                          unsigned units, const struct emu_time_options *options)
+                                          unsigned units, unsigned registers,
+                                          const struct emu_time_options *options)
 {
     struct job *j = calloc(1, sizeof *j);
     struct emu_time_result *r;
@@ -243,7 +244,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
                                       .variants = VARIANTS,
                                       .sum = &j->sum,
                                       .flags = options->flags};
-    parts.why = j->ops ? predict(j, units) : "out of memory";
+    parts.why = j->ops ? predict(j, units, registers) : "out of memory";
     r = emu_clock_result_make(&parts);
     emu_unit_sum_free(&j->sum);
     free(j->ops);

@@ -6,10 +6,11 @@
 #include "clock_trace.h"
 
 /*
- * l has run, with l->clock. units: of the device. flags: enum emu_time_flags. emu_clock_result_free
- * the result. NULL when out of memory.
+ * l has run, with l->clock. units: of the device; registers: that a SIMD has for one lane (gfx11:
+ * of 32), which differ within a family. emu_clock_result_free the result. NULL when out of memory.
  */
 struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char *target,
-                                          unsigned units, const struct emu_time_options *options);
+                                          unsigned units, unsigned registers,
+                                          const struct emu_time_options *options);
 
 #endif

@@ -10,15 +10,17 @@ static unsigned round_up(unsigned n, unsigned to)
     return (n + to - 1) / to * to;
 }
 
-unsigned emu_clock_resident(const struct emu_launch *l, unsigned waves)
+unsigned emu_clock_resident(const struct emu_launch *l, unsigned waves, unsigned registers)
 {
     const struct emu_kernel *k = l->kernel;
     const struct emu_clock_gpu *g = emu_clock_gpu(k->family);
     const bool gfx11 = k->family >= EMU_GFX11;
     /* gfx11's CU mode has two halves, each with its own workgroups and LDS */
     const unsigned parts = gfx11 && !(k->rsrc1 & WGP_MODE) ? 2 : 1;
-    const unsigned file = (unsigned)g->registers / (gfx11 && k->wave == 64 ? 2 : 1);
-    const unsigned granule = (unsigned)g->granule / (gfx11 && k->wave == 64 ? 2 : 1);
+    const unsigned file = registers / (gfx11 && k->wave == 64 ? 2 : 1);
+    /* a family's smaller register file is given out in as many parts */
+    const unsigned granule =
+        (unsigned)(g->granule * registers / g->registers) / (gfx11 && k->wave == 64 ? 2 : 1);
     unsigned per_simd = file / round_up(k->vgprs ? k->vgprs : 1, granule), groups, lds;
 
     if (per_simd > (unsigned)g->waves)

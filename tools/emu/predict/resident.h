@@ -4,7 +4,8 @@
 
 #include "wave.h"
 
-/* Of a launch whose workgroups have so many waves; 0: none fits. */
-unsigned emu_clock_resident(const struct emu_launch *l, unsigned waves);
+/* Of a launch whose workgroups have so many waves, where a SIMD has so many registers for a lane
+ * (gfx11: of 32); 0: none fits. */
+unsigned emu_clock_resident(const struct emu_launch *l, unsigned waves, unsigned registers);
 
 #endif

@@ -103,7 +103,7 @@ struct emu_time_result {
     double launch_us;                   /* fixed cost of a launch */
     double uncertainty;                 /* of cycles, as a fraction, beside the range */
     double clock_uncertainty;           /* of gigahertz */
-    bool extrapolated; /* this GPU has no published time of attention to judge by */
+    bool extrapolated; /* no published time or trace of this GPU was held against the model */
 
     enum emu_time_cause bound;       /* the largest of summary[], without tail */
     double summary[EMU_TIME_CAUSES]; /* clocks; their sum is cycles.middle */

@@ -1,6 +1,8 @@
 /* The clock's parameters by GPU, and the law of the frequency. */
 #include "clock_params.h"
 
+#include <string.h>
+
 static const struct emu_clock_gpu gpus[EMU_FAMILIES] = {
 #define P(name, value, uncertainty, tag, source) .name = (value),
     [EMU_GFX90A] =
@@ -73,9 +75,9 @@ size_t emu_clock_origins(void)
     return FIELDS;
 }
 
-bool emu_clock_extrapolates(enum emu_family family)
+bool emu_clock_extrapolates(const char *target)
 {
-    return family == EMU_GFX90A;
+    return strcmp(target, "gfx942") != 0 && strcmp(target, "gfx1100") != 0;
 }
 
 /*

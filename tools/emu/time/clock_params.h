@@ -25,8 +25,8 @@ const struct emu_clock_gpu *emu_clock_gpu(enum emu_family family);
 /* Line i of the table, of emu_clock_origins(). */
 struct emu_clock_origin emu_clock_origin(enum emu_family family, size_t i);
 size_t emu_clock_origins(void);
-/* No attention kernel with a published time has been held against this one's model. */
-bool emu_clock_extrapolates(enum emu_family family);
+/* No published time or trace of this GPU, by its name, has been held against the model. */
+bool emu_clock_extrapolates(const char *target);
 
 /* The sustained frequency in GHz, where matrix instructions are busy this share of the time. */
 double emu_clock_frequency(enum emu_family family, double matrix_busy);

@@ -146,11 +146,11 @@ static void take_footprint(struct emu_clock_group *g, struct emu_clock_wave *w,
 
     x->lds_cycles = (uint16_t)f->lds_cycles;
     x->lds_ideal = (uint16_t)f->lds_ideal;
-    if (grow((void **)&w->line, &w->line_room, w->lines + f->lines, sizeof *w->line)) {
+    if (f->lines && grow((void **)&w->line, &w->line_room, w->lines + f->lines, sizeof *w->line)) {
         memcpy(w->line + w->lines, f->line, f->lines * sizeof *w->line);
         w->lines += f->lines;
         x->lines = (uint16_t)f->lines;
-    } else {
+    } else if (f->lines) {
         g->failed = true;
     }
     f->lds_cycles = f->lds_ideal = f->lines = 0;

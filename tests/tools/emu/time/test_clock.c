@@ -1,4 +1,5 @@
-/* Parts of the clock whose answers are known: tables, rounds over the chip, costs between samples. */
+/* Parts of the clock whose answers are known: tables, rounds over the chip, costs between samples.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,10 @@ static void tables(void)
         ok(wrong == 0, gpus[family]);
         ok(bare == 0, "each line has a tag and a source");
     }
-    ok(emu_clock_extrapolates(EMU_GFX90A), "gfx90a is extrapolated");
-    ok(!emu_clock_extrapolates(EMU_GFX942), "gfx942 is not");
+    ok(emu_clock_extrapolates("gfx90a"), "gfx90a is extrapolated");
+    ok(!emu_clock_extrapolates("gfx942"), "gfx942 is not");
+    ok(!emu_clock_extrapolates("gfx1100"), "gfx1100 is not");
+    ok(emu_clock_extrapolates("gfx1102"), "gfx1102, which has the table of another, is");
 }
 
 static void frequency(void)
