@@ -89,6 +89,8 @@ static sf_i128 on_grid(struct whole w, int unit, bool down)
     int shift = w.unit - unit;
     sf_u128 n = (sf_u128)(w.n < 0 ? -w.n : w.n), kept;
 
+    if (!w.n) /* whose unit may be any */
+        return 0;
     if (shift >= 0)
         return w.n * ((sf_i128)1 << shift);
     kept = shift < -127 ? 0 : n >> -shift;
