@@ -28,7 +28,7 @@ static void tables(void)
             wrong += !o.name || strcmp(o.name, names[i]) != 0;
             bare += !o.source || !*o.source || !strchr("MVLCD?", o.tag);
         }
-        ok(wrong == 0, gpus[family]);
+        ok(wrong == 0, "%s", gpus[family]);
         ok(bare == 0, "each line has a tag and a source");
     }
     ok(emu_clock_extrapolates("gfx90a"), "gfx90a is extrapolated");
