@@ -245,7 +245,7 @@ TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 check-clients: all
 	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
 .PHONY: check-clients
-EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_stubs.py
+EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_without_cuda.py
 EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \

@@ -19,7 +19,7 @@ for line in importlib.metadata.requires("torch"):
     if "extra ==" not in line and not re.match("nvidia|cuda|triton", line):
         print(re.match("[A-Za-z0-9_.-]+", line)[0])'`
     "$python" -c 'import torch' 2>/dev/null ||
-        "$python" "$srcdir/tests/lib/python/torch_stubs.py" \
+        "$python" "$srcdir/tests/lib/python/torch_without_cuda.py" \
             clients/lib/python3*/site-packages/torch/lib
     pip transformers einops psutil wheel
     FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip --no-deps --no-build-isolation flash-attn

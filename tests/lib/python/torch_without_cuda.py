@@ -1,7 +1,7 @@
 """Stands in for the NVIDIA libraries that a CUDA build of PyTorch is linked with, where only its
 CPU half is wanted: libraries of their names in torch/lib, whose functions all fail.
 
-usage: torch_stubs.py TORCH_LIB_DIRECTORY
+usage: torch_without_cuda.py TORCH_LIB_DIRECTORY
 """
 
 import collections
@@ -17,8 +17,8 @@ SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|z|quadmat
 
 # What torch calls on the CPU, too.
 KNOWN = """
-const char *cudaGetErrorString(int error) { (void)error; return "stub"; }
-const char *cudaGetErrorName(int error) { (void)error; return "stub"; }
+const char *cudaGetErrorString(int error) { (void)error; return "there is no CUDA device"; }
+const char *cudaGetErrorName(int error) { (void)error; return "there is no CUDA device"; }
 int cudaStreamIsCapturing(void *stream, int *status) { (void)stream; *status = 0; return 0; }
 """
 
@@ -60,14 +60,14 @@ def main(directory):
         build(directory, library,
               {version: names for (of, version), names in versioned.items() if of == library},
               loose if library == min(missing) else ())
-    print("stubs:", *sorted(missing))
+    print("in the place of:", *sorted(missing))
 
 
 def build(directory, library, versions, loose):
     names = sorted(set(loose).union(*versions.values()))
     wanted = re.compile(r"(__cuda|cu|nccl|nv|cufft|NvLS)")
     with tempfile.TemporaryDirectory() as work:
-        source, script = os.path.join(work, "stub.c"), os.path.join(work, "map")
+        source, script = os.path.join(work, "library.c"), os.path.join(work, "map")
         with open(source, "w") as f:
             f.write("static int nothing(void) { return 100; } /* cudaErrorNoDevice */\n")
             f.write(KNOWN)
