@@ -212,36 +212,21 @@ static void check(const struct device *device, struct aothip_context *context,
     problem_free(&p);
 }
 
+static void test_gpu(const struct device *device, struct aothip_context *context, int number,
+                     void *more)
+{
+    (void)number;
+    (void)more;
+    tap_diag("%s, seed 6", device->properties.target);
+    for (size_t j = 0; j < sizeof(forward) / sizeof(*forward); j++)
+        check(device, context, &forward[j], false);
+    for (size_t j = 0; j < sizeof(backward) / sizeof(*backward); j++)
+        check(device, context, &backward[j], true);
+}
+
 int main(int argc, char **argv)
 {
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    if (device_emulate(argc > 1 ? argv[1] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        tap_diag("%s, seed 6", device.properties.target);
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES) {
-            tap_diag("its images were not asked for");
-        } else {
-            for (size_t j = 0; j < sizeof(forward) / sizeof(*forward); j++)
-                check(&device, context, &forward[j], false);
-            for (size_t j = 0; j < sizeof(backward) / sizeof(*backward); j++)
-                check(&device, context, &backward[j], true);
-        }
-        device_close(&device);
-    }
-    aothip_close(context);
+    problem_each_gpu(argc > 1 ? argv[1] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_gpu, NULL);
     return tap_done();
 }

@@ -372,34 +372,19 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     test_special(device, context, F32, 64);
 }
 
+static void test_known(const struct device *device, struct aothip_context *context, int number,
+                       void *more)
+{
+    (void)number;
+    tap_diag("%s", device->properties.target);
+    test_gpu(device, context, *(const bool *)more);
+}
+
 int main(int argc, char **argv)
 {
     bool bwd = argc > 1 && !strcmp(argv[1], "bwd");
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-    int i;
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        tap_diag("%s", device.properties.target);
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            tap_diag("its images were not asked for");
-        else
-            test_gpu(&device, context, bwd);
-        device_close(&device);
-    }
-    aothip_close(context);
+    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_known, &bwd);
     return tap_done();
 }

@@ -223,40 +223,26 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     ok(bad == 0, "%s: %d wrong of %d problems", gpu, bad, ran);
 }
 
+static void test_pairs(const struct device *device, struct aothip_context *context, int number,
+                       void *more)
+{
+    struct selection *s = more;
+
+    s->first = strcmp(s->name, "strict") && !tap_quick() ? 0 : number;
+    test_gpu(device, context, s, 1000);
+}
+
 int main(int argc, char **argv)
 {
     struct selection s = {argc > 1 ? argv[1] : "fwd", false, argc > 3 ? atoi(argv[3]) : -1, 1, 0};
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-    int i;
 
     s.backward = strcmp(s.name, "fwd") != 0;
     s.step = (!strcmp(s.name, "strict") ? 4 : 1) * tap_one_in(5, 12);
     setenv("AOTHIP_EMU_MODE", !strcmp(s.name, "bwd") ? "plain" : "strict", 1);
-    if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
     if (s.backward) { /* lse is an input; there are neither probs nor a cache */
         factors[LSE].levels--;
         factors[PROBS].levels = factors[CACHE].levels = factors[SPLITS].levels = 1;
     }
-    for (i = 0; i < runtime.count; i++) {
-        struct device device;
-
-        s.first = strcmp(s.name, "strict") && !tap_quick() ? 0 : i;
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            tap_diag("%s: its images were not asked for", device.properties.target);
-        else
-            test_gpu(&device, context, &s, 1000);
-        device_close(&device);
-    }
-    aothip_close(context);
+    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, 1, test_pairs, &s);
     return tap_done();
 }

@@ -39,17 +39,21 @@ static const struct test_case backward[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static void test_gpu(const struct device *device, struct aothip_context *context)
+static void test_gpu(const struct device *device, struct aothip_context *context, int number,
+                     void *more)
 {
     const char *gpu = device->properties.target;
+
+    (void)number;
+    (void)more;
     for (size_t i = 0; i < COUNT(forward) + COUNT(backward); i++) {
         const bool bwd = i >= COUNT(forward);
-        const size_t number = bwd ? i - COUNT(forward) : i;
-        struct test_case c = bwd ? backward[number] : forward[number];
+        const size_t at = bwd ? i - COUNT(forward) : i;
+        struct test_case c = bwd ? backward[at] : forward[at];
         c.scale = 1 / sqrt(c.dim_qk);
         c.seed = 4000 + i;
         ok(bwd ? problem_check_bwd(device, context, &c) : problem_check_fwd(device, context, &c),
-           "%s: %s problem %zu", gpu, bwd ? "backward" : "forward", number);
+           "%s: %s problem %zu", gpu, bwd ? "backward" : "forward", at);
     }
 }
 
@@ -75,33 +79,12 @@ static int name_siblings(char *names, size_t size)
 
 int main(void)
 {
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
     char names[512];
     int siblings = name_siblings(names, sizeof(names));
 
     setenv("AOTHIP_EMU_MODE", "strict", 1);
     ok(siblings >= 6, "the matrix has siblings: %s", names);
-    if (device_emulate(names, &why) || device_open_runtime(&runtime, &why) ||
-        aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    is_int(runtime.count, siblings, "the emulator is each of them");
-    for (int i = 0; i < runtime.count; i += tap_one_in(2, 3)) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            tap_diag("%s: its images were not asked for", device.properties.target);
-        else
-            test_gpu(&device, context);
-        device_close(&device);
-    }
-    aothip_close(context);
+    is_int(problem_each_gpu(names, tap_one_in(2, 3), test_gpu, NULL), siblings,
+           "the emulator is each of them");
     return tap_done();
 }

@@ -114,37 +114,31 @@ static void test_edges(const struct device *device, struct aothip_context *conte
     ok(bad == 0, "%s: sizes next to tile edges, %d wrong of %d", device->properties.target, bad, n);
 }
 
+/* The program's arguments: with one, gradients are printed, not judged. */
+struct call {
+    char **argv;
+    int status;
+};
+
+static void test_gpu(const struct device *device, struct aothip_context *context, int number,
+                     void *more)
+{
+    struct call *call = more;
+
+    if (call->argv[1]) {
+        for (int dim = 64; dim <= 128; dim += 64)
+            call->status |= print_gradients(device, context, dim);
+        return;
+    }
+    test_edges(device, context);
+    test_orders(call->argv[0], gpus[number % GPUS]);
+}
+
 int main(int argc, char **argv)
 {
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-    int result = 0;
+    struct call call = {argv, 0};
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    if (device_emulate(argc > 2 ? argv[2] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES) {
-            tap_diag("%s: its images were not asked for", device.properties.target);
-        } else if (argc > 1) {
-            for (int dim = 64; dim <= 128; dim += 64)
-                result |= print_gradients(&device, context, dim);
-        } else {
-            test_edges(&device, context);
-            test_orders(argv[0], gpus[i % GPUS]);
-        }
-        device_close(&device);
-    }
-    aothip_close(context);
-    return argc > 1 ? result : tap_done();
+    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_gpu, &call);
+    return argc > 1 ? call.status : tap_done();
 }

@@ -73,9 +73,13 @@ static struct test_case case_of(int n, int dtype)
                               .seed = 300 + (uint64_t)n};
 }
 
-static void test_terms(const struct device *device, struct aothip_context *context)
+static void test_terms(const struct device *device, struct aothip_context *context, int number,
+                       void *more)
 {
     int bad = 0, ran = 0;
+
+    (void)number;
+    (void)more;
 
     for (int n = 0; n < 2 * TERMS; n += tap_one_in(1, 4), ran++) {
         struct test_case c = case_of(n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
@@ -86,29 +90,7 @@ static void test_terms(const struct device *device, struct aothip_context *conte
 
 int main(int argc, char **argv)
 {
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    if (device_emulate(argc > 1 ? argv[1] : "gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            tap_diag("%s: its images were not asked for", device.properties.target);
-        else
-            test_terms(&device, context);
-        device_close(&device);
-    }
-    aothip_close(context);
+    problem_each_gpu(argc > 1 ? argv[1] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_terms, NULL);
     return tap_done();
 }
