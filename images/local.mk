@@ -62,13 +62,17 @@ update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	mv images/counts.tmp $(counts_table)
 
 # The same for what launches of fixed problems take, of tests/gen/kernel/launches.sh.
-launches_table = $(srcdir)/images/counts/launches-$(firstword $(subst ., ,$(DEVICE_CLANG_VERSION))).txt
-update-launches: all tests/gen/kernel/attn_launches$(EXEEXT)
-	@{ echo '# Instructions of forward launches on the emulator: GPU, problem (attn_launches.c), kernel, number.'; \
-	  echo '# tests/gen/kernel/launches.sh fails when one gets more; `make update-launches` writes this file.'; \
-	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
-	  tests/gen/kernel/attn_launches$(EXEEXT); } >images/launches.tmp
-	mv images/launches.tmp $(launches_table)
+launches_clang = $(firstword $(subst ., ,$(DEVICE_CLANG_VERSION)))
+update-launches: all tests/gen/kernel/attn_launches$(EXEEXT) \
+		tests/gen/kernel/attn_bwd_launches$(EXEEXT)
+	@for pass in launches bwd-launches; do \
+	    program=attn_`echo $$pass | tr - _`; \
+	    { echo "# Instructions of launches on the emulator: GPU, problem ($$program.c), kernel, number."; \
+	      echo '# tests/gen/kernel/launches.sh fails when a problem takes more; `make update-launches` writes this file.'; \
+	      echo '# clang $(DEVICE_CLANG_VERSION)'; \
+	      tests/gen/kernel/$$program$(EXEEXT); } >images/launches.tmp && \
+	    mv images/launches.tmp $(srcdir)/images/counts/$$pass-$(launches_clang).txt || exit 1; \
+	done
 
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean

@@ -136,8 +136,14 @@ check_PROGRAMS += tests/gen/kernel/attn_launches
 tests_gen_kernel_attn_launches_SOURCES = tests/gen/kernel/attn_launches.c
 tests_gen_kernel_attn_launches_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_attn_launches_LDADD = tools/libprogram.la lib/libaothip.la
+check_PROGRAMS += tests/gen/kernel/attn_bwd_launches
+tests_gen_kernel_attn_bwd_launches_SOURCES = tests/gen/kernel/attn_bwd_launches.c \
+	tests/gen/kernel/launch_counters.h
+tests_gen_kernel_attn_bwd_launches_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_attn_bwd_launches_LDADD = tools/libprogram.la lib/libaothip.la
 check_PROGRAMS += tests/gen/kernel/test_attn_bwd_cost
-tests_gen_kernel_test_attn_bwd_cost_SOURCES = tests/gen/kernel/test_attn_bwd_cost.c
+tests_gen_kernel_test_attn_bwd_cost_SOURCES = tests/gen/kernel/test_attn_bwd_cost.c \
+	tests/gen/kernel/launch_counters.h
 tests_gen_kernel_test_attn_bwd_cost_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_bwd_cost_LDADD = tools/libprogram.la lib/libaothip.la
 TESTS += tests/gen/kernel/test_attn_bwd_cost

@@ -1,39 +1,54 @@
 #!/bin/sh
-# What fixed forward problems cost in instructions, against the table of the compiler in
-# images/counts: fails when a launch takes more than it says. `make update-launches` writes it anew.
+# What fixed problems cost in instructions, forward and backward, against the tables of the compiler
+# in images/counts: fails when the launches of a problem take more than they say. `make
+# update-launches` writes the tables anew.
 : "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}"
 clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
-table=$srcdir/images/counts/launches-${clang%%.*}.txt
-made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
-if [ "${made_by:-none}" != "$clang" ]; then
-    echo "1..0 # SKIP this is clang $clang, for whose number the table is by ${made_by:-none}"
-    exit 0
-fi
+forward=$srcdir/images/counts/launches-${clang%%.*}.txt
+backward=$srcdir/images/counts/bwd-launches-${clang%%.*}.txt
+for table in "$forward" "$backward"; do
+    made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
+    if [ "${made_by:-none}" != "$clang" ]; then
+        echo "1..0 # SKIP this is clang $clang, for whose number $table is by ${made_by:-none}"
+        exit 0
+    fi
+done
 
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-launches.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
-if ! tests/gen/kernel/attn_launches >"$work/counted"; then
-    echo 'Bail out! attn_launches failed'
+if ! tests/gen/kernel/attn_launches >"$work/forward" ||
+    ! tests/gen/kernel/attn_bwd_launches >"$work/backward"; then
+    echo 'Bail out! a problem was not counted'
     exit 99
 fi
 
-awk '
-    /^#/ { next }
-    FILENAME == ARGV[1] {
-        most[$1 " " $2] = $4
-        next
-    }
+# A line is GPU, problem, kernel, number; a problem has one for each of its launches.
+{
+    sed '/^#/d; s/^/forward most /' "$forward"
+    sed '/^#/d; s/^/backward most /' "$backward"
+    sed 's/^/forward now /' "$work/forward"
+    sed 's/^/backward now /' "$work/backward"
+} | awk '
     {
-        key = $1 " " $2
-        good = key in most && $4 <= most[key]
-        printf "%s %d - %s: %s takes %d instructions, at most %s\n", good ? "ok" : "not ok", ++n,
-               key, $3, $4, key in most ? most[key] : "none"
-        bad = bad || !good
+        key = $1 " " $3 " " $4
+        sum[$2 " " key] += $6
+        if ($2 == "now" && !(key in kernels))
+            order[++n] = key
+        if ($2 == "now")
+            kernels[key] = kernels[key] " " $5
     }
     END {
+        for (i = 1; i <= n; i++) {
+            key = order[i]
+            known = ("most " key) in sum
+            good = known && sum["now " key] <= sum["most " key]
+            printf "%s %d - %s:%s: %d instructions, at most %s\n", good ? "ok" : "not ok", i, key,
+                   kernels[key], sum["now " key], known ? sum["most " key] : "none"
+            bad = bad || !good
+        }
         if (bad)
             print "# make update-launches keeps the numbers of this build"
         print "1.." n + 0
         exit bad || !n
-    }' "$table" "$work/counted"
+    }'

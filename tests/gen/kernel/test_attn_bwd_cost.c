@@ -5,6 +5,7 @@
  */
 #include "aothip/aothip.h"
 #include "device.h"
+#include "launch_counters.h"
 #include "tap.h"
 
 #include <stdint.h>
@@ -25,12 +26,6 @@ static struct device_runtime runtime;
 static struct aothip_context *context;
 static const char counters_file[] = "test_attn_bwd_cost.json"; /* in the build directory */
 
-/* Of one launch. */
-struct launch {
-    char kernel[80], target[40];
-    long long conflicts, lds_bytes, instructions;
-};
-
 /* A bias, of one head, row or key for all of them or of each its own. */
 struct bias {
     bool heads, rows, keys;
@@ -41,53 +36,6 @@ struct shape {
     bool odd; /* rows are one element further apart, so that they are not aligned */
     const struct bias *bias;
 };
-
-static long long number_after(const char *text, const char *name)
-{
-    const char *at = strstr(text, name);
-    return at ? strtoll(at + strlen(name), NULL, 10) : -1;
-}
-
-/* Of all classes; they follow each other as "name": number. */
-static long long count_instructions(const char *at)
-{
-    long long sum = 0;
-
-    at = strstr(at, "\"instructions\": {");
-    for (const char *end = at ? strchr(at, '}') : NULL; at && at < end; at++)
-        if (at[0] == ':' && at[1] == ' ')
-            sum += strtoll(at + 1, NULL, 10);
-    return sum;
-}
-
-/* The text of all launches up to now. */
-static const char *read_counters(void)
-{
-    static char text[1 << 20];
-    FILE *f = fopen(counters_file, "r");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-    if (f)
-        fclose(f);
-    text[n] = '\0';
-    return text;
-}
-
-/* The next launch, from *at on. */
-static bool next_launch(const char **at, struct launch *l)
-{
-    const char *found = strstr(*at, "{\"kernel\": ");
-
-    if (!found ||
-        sscanf(found, "{\"kernel\": \"%79[^\"]\", \"device\": %*d, \"target\": \"%39[^:\"]",
-               l->kernel, l->target) != 2)
-        return false;
-    l->conflicts = number_after(found, "\"lds_conflict_cycles\": ");
-    l->lds_bytes = number_after(found, "\"lds_bytes\": ");
-    l->instructions = count_instructions(found);
-    *at = found + 1;
-    return true;
-}
 
 static struct aothip_tensor tensor(void *data, const struct shape *shape)
 {
@@ -146,10 +94,10 @@ static bool run(const struct device *device, char *memory, const struct shape *s
 static long long cost_of(const struct device *device, char *memory, struct shape shape,
                          struct status *why)
 {
-    struct launch l, last = {.instructions = 0};
+    struct launch_counters l, last = {.instructions = 0};
 
     if (run(device, memory, &shape, why))
-        for (const char *at = read_counters(); next_launch(&at, &l);)
+        for (const char *at = launch_counters_read(counters_file); launch_counters_next(&at, &l);)
             if (strncmp(l.kernel, "attn_bwd_dbias", 14) == 0)
                 last = l;
     return last.instructions;
@@ -185,10 +133,10 @@ static void check_dbias(const struct device *device, char *memory, int dtype)
 /* Every launch up to now. Returns how many of them used LDS. */
 static int check_conflicts(void)
 {
-    struct launch l;
+    struct launch_counters l;
     int used = 0;
 
-    for (const char *at = read_counters(); next_launch(&at, &l);) {
+    for (const char *at = launch_counters_read(counters_file); launch_counters_next(&at, &l);) {
         if (l.lds_bytes <= 0 || strncmp(l.kernel, "attn_bwd", 8) != 0)
             continue;
         used++;

@@ -174,8 +174,44 @@ static void test_other_need(void)
     is_str(select_op_name(FORMAT_OP_END), "?", "no op");
 }
 
+/* Gradients of aligned rows reach a bias or a mask by 32-bit offsets, key by key. */
+static uint32_t gradient_features(const struct aothip_attn_fwd_params *p, enum format_op op)
+{
+    const struct aothip_tensor *const rows[] = {&p->q, &p->k};
+    return select_need_other(op, p, rows, 2).features;
+}
+
+static void test_near_need(void)
+{
+    static const char *const names[] = {"bias", "keep"};
+    const enum format_op op = FORMAT_OP_ATTN_BWD_DKDV;
+    for (int i = 0; i < 2; i++) {
+        struct aothip_attn_fwd_params p = problem_make();
+        struct aothip_tensor *x = i ? &p.keep : &p.bias;
+        const char *name = names[i];
+        *x = (struct aothip_tensor){
+            .data = (char *)p.q.data + 2, .size = {1, 1, 7, 9}, .stride = {63, 63, 9, 1}};
+        ok(gradient_features(&p, op) == SCORE, "%s: near, of any alignment", name);
+        x->stride[2] = KERNARG_ALIGNED_STRIDE_MAX;
+        ok(gradient_features(&p, op) == SCORE, "%s: rows within reach", name);
+        x->stride[2]++;
+        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: rows further apart", name);
+        x->size[2] = 1;
+        ok(gradient_features(&p, op) == SCORE, "%s: one row for all", name);
+        x->stride[3] = 2;
+        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: keys apart", name);
+        x->stride[3] = 1;
+        x->size[3] = 1;
+        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: one key for all", name);
+        ok(gradient_features(&p, FORMAT_OP_ATTN_BWD_DELTA) == 0, "%s: not for delta", name);
+        x->size[3] = KERNARG_ALIGNED_STRIDE_MAX + (int64_t)1;
+        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: keys out of reach", name);
+    }
+}
+
 int main(void)
 {
+    test_near_need();
     test_option_need();
     test_other_need();
     test_entry();
