@@ -5,9 +5,30 @@ dist_man_MANS += lib/aothip.3
 pkgconfig_DATA += lib/aothip.pc
 EXTRA_DIST += lib/aothip.map
 
+# The doors to the system: each an interface and a body for each kind of system.
+EXTRA_DIST += lib/status/variable_posix.c lib/runtime/loader_posix.c lib/runtime/lock_posix.c \
+	lib/store/file_posix.c lib/launch/capture_disk_posix.c \
+	lib/status/variable_windows.c lib/runtime/loader_windows.c lib/runtime/lock_windows.c \
+	lib/store/file_windows.c lib/launch/capture_disk_windows.c lib/status/wide_windows.c \
+	lib/status/wide_windows.h
+if WINDOWS
+door_variable = lib/status/variable_windows.c lib/status/wide_windows.c
+door_loader = lib/runtime/loader_windows.c
+door_lock = lib/runtime/lock_windows.c
+door_file = lib/store/file_windows.c
+door_disk = lib/launch/capture_disk_windows.c
+else
+door_variable = lib/status/variable_posix.c
+door_loader = lib/runtime/loader_posix.c
+door_lock = lib/runtime/lock_posix.c
+door_file = lib/store/file_posix.c
+door_disk = lib/launch/capture_disk_posix.c
+endif
+
 # The HIP table alone, for tools that manage device memory themselves.
 noinst_LTLIBRARIES += lib/libaothip_hip.la
 lib_libaothip_hip_la_SOURCES = lib/runtime/hip_table.c lib/runtime/hip.h lib/runtime/hip_find.c \
+	lib/runtime/loader.h $(door_loader) lib/status/variable.h $(door_variable) \
 	lib/status/status_set.c \
 	lib/status/status.h lib/status/old_glibc.h
 
@@ -27,13 +48,14 @@ lib_libaothip_core_la_SOURCES = lib/api.c lib/api_attn.c gen/kernel/kernarg.h $(
 lib_status = lib/status/status.def lib/status/status_text.c lib/status/version.c
 lib_problem = lib/problem/shape.h lib/problem/validate_bwd.c lib/problem/validate_fwd.c \
 	lib/problem/validate_options.c lib/problem/validate_view.c lib/problem/validate_view.h
-lib_store = lib/store/bundle.c lib/store/bundle.h lib/store/format.h lib/store/store.c \
+lib_store = lib/store/bundle.c lib/store/bundle.h lib/store/file.h $(door_file) \
+	lib/store/file_join.c lib/store/format.h lib/store/store.c \
 	lib/store/store.h lib/store/target.c lib/store/target.def lib/store/target.h
 lib_select = lib/select/args_bwd.c lib/select/args_decode.c lib/select/select.c \
 	lib/select/select.h
-lib_runtime = lib/runtime/module.c lib/runtime/module.h lib/runtime/module_device.h \
+lib_runtime = lib/runtime/lock.h $(door_lock) lib/runtime/module.c lib/runtime/module.h lib/runtime/module_device.h \
 	lib/runtime/module_limit.c lib/runtime/module_limit.h lib/runtime/module_pin.c
-lib_launch = lib/launch/capture.c lib/launch/capture.h lib/launch/capture_describe.c \
+lib_launch = lib/launch/capture.c lib/launch/capture.h lib/launch/capture_disk.h $(door_disk) lib/launch/capture_describe.c \
 	lib/launch/capture_describe.h lib/launch/plan.c lib/launch/plan.h lib/launch/plan_bwd.c
 lib_libaothip_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 lib_libaothip_core_la_LIBADD = lib/libaothip_hot.la lib/libaothip_hip.la $(ZSTD_LIBS)

@@ -30,25 +30,27 @@ absent 'and call nothing that acts' \
     `ls $pure | grep '\.c$'`
 absent 'nor keep state' '^static (_Atomic|_Thread_local)|^static [^(=]*;$' `ls $pure | grep '\.c$'`
 
-absent 'only hip_find.c looks for libraries' '\<(dlopen|dlsym)\(' \
-    `but lib/runtime/hip_find.c` lib/shim/*.cc
+absent 'only the loader looks for libraries' '\<(dlopen|dlsym|LoadLibrary[A-Za-z]*|GetProcAddress)\(' \
+    `but lib/runtime/loader_posix.c lib/runtime/loader_windows.c` lib/shim/*.cc
 absent 'the shim asks no environment' 'getenv\(' lib/shim/*.cc
-absent 'only store.c reads files, and capture.c writes some' \
-    '\<(open|fopen|read|pread|mmap|stat|fstat|opendir)\(|<(fcntl|dirent|sys/mman|sys/stat)\.h>' \
-    `but lib/store/store.c lib/launch/capture.c`
-absent 'capture.c reads none' '\<(open|read|pread|fread|mmap|opendir)\(' lib/launch/capture.c
+absent 'only the store has files read, and capture.c writes some' \
+    '\<(open|fopen|read|pread|mmap|stat|fstat|opendir)\(|<(fcntl|dirent|sys/mman|sys/stat)\.h>|"(file|capture_disk)\.h"' \
+    `but lib/store/store.c lib/store/file_*.c lib/launch/capture.c lib/launch/capture_disk_*.c`
+absent 'captures are read by nobody' '\<(open|read|pread|fread|mmap|opendir)\(' lib/launch/capture*.c
 absent 'only store.c knows zstd' 'zstd\.h|ZSTD_' `but lib/store/store.c` $headers
-absent 'only module.c locks' 'pthread_' `but lib/runtime/module.c` $headers
-absent 'only module, and status for its last error, keep state' \
+absent 'only module.c locks' '"lock\.h"|\<lock_[a-z]*\(' \
+    `but lib/runtime/module.c lib/runtime/lock_posix.c lib/runtime/lock_windows.c`
+absent 'only module, and status for its last error, keep state (dlerror() has its own)' \
     '^static (_Atomic|_Thread_local|struct [a-z_]+ [a-z_]+;)' \
-    `but lib/runtime/module.c lib/status/status_text.c`
+    `but lib/runtime/module.c lib/status/status_text.c lib/runtime/loader_windows.c`
 absent 'nothing calls HIP by name' '\<hip[A-Z][A-Za-z]*\(' $sources
 absent 'no room ends the program' '\<(abort|exit|_exit|assert)\(' $sources lib/shim/*.cc
 absent 'only status prints' '\<(f?printf|puts|fputs|perror)\(' \
     `but lib/status/status_text.c lib/launch/capture.c`
 absent 'nobody lets a set-user-ID program be told by its caller' '\<getenv\(' $sources lib/shim/*.cc
-absent 'rooms on the way to a launch ask no environment' 'getenv\(' \
-    `but lib/runtime/hip_find.c lib/store/store.c lib/status/status_text.c lib/runtime/module.c`
+absent 'rooms on the way to a launch ask no environment' 'getenv\(|variable_get\(' \
+    `but lib/runtime/hip_find.c lib/store/store.c lib/status/status_text.c lib/runtime/module.c \
+        lib/status/variable_posix.c lib/status/variable_windows.c`
 absent 'shim throws nothing' '\<(throw|new|std::(string|vector|function))\>' lib/shim/*.cc lib/shim/*.h
 absent 'gen is never linked into lib' '^lib.*(gen/[a-z_]+\.c|gen/.*\.la)' lib/local.mk
 absent 'adding a GPU does not change lib: no gfx name in code' '^[^*]*gfx[0-9]+' \
@@ -56,7 +58,8 @@ absent 'adding a GPU does not change lib: no gfx name in code' '^[^*]*gfx[0-9]+'
 
 # a rule that finds nothing to look at proves nothing
 for file in $pure lib/runtime/hip_find.c lib/store/store.c lib/runtime/module.c lib/launch/capture.c \
-    lib/status/status_text.c lib/shim/v3.cc; do
+    lib/launch/capture_disk_posix.c lib/runtime/loader_posix.c lib/runtime/loader_windows.c \
+    lib/runtime/lock_posix.c lib/store/file_posix.c lib/status/status_text.c lib/shim/v3.cc; do
     [ -e "$file" ] || echo "$file"
 done >"$work/found"
 empty "$work/found" 'what the rules name exists'

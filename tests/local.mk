@@ -1,7 +1,7 @@
 EXTRA_DIST += tests/tap.h tests/rooms.py tests/rooms.txt
 # The order of the house: who may use whom, and who may do what.
-dist_check_SCRIPTS += tests/rooms.sh tests/layers.sh
-TESTS += tests/rooms.sh tests/layers.sh
+dist_check_SCRIPTS += tests/rooms.sh tests/layers.sh tests/doors.sh
+TESTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 include tests/lib/local.mk
 include tests/gen/local.mk
 include tests/tools/local.mk

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "capture_disk.h"
 
 enum { PATH_ROOM = 4096, NAME_ROOM = 32, TARGET_ROOM = 128 };
 
@@ -82,7 +82,7 @@ static FILE *create(const struct capture *capture, const char *name, char path[2
 {
     FILE *file;
     snprintf(path, 2 * PATH_ROOM, "%s/%s", capture->directory, name);
-    file = fopen(path, "wb");
+    file = disk_create(path);
     if (!file)
         fail_io("create", path, why);
     return file;
@@ -252,15 +252,15 @@ static enum aothip_status make_directory(struct capture *capture, const char *ro
     do {
         const unsigned number = atomic_fetch_add(&launches, 1);
         int length = snprintf(capture->directory, sizeof(capture->directory), "%s/%ld-%u%s", root,
-                              (long)getpid(), number, suffix);
+                              disk_process(), number, suffix);
         if (length >= (int)sizeof(capture->directory))
             return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: the path %s is too long", root);
-        made = mkdir(capture->directory, 0777) == 0;
+        made = disk_make_directory(capture->directory) == 0;
         if (!made && errno != EEXIST)
             return fail_io("create", capture->directory, why);
         final_name(capture, final);
-        if (made && !access(final, F_OK)) {
-            rmdir(capture->directory);
+        if (made && disk_has(final)) {
+            disk_remove_directory(capture->directory);
             made = 0;
         }
     } while (!made);
@@ -300,7 +300,7 @@ enum aothip_status capture_end(struct capture *capture, struct status *why)
     char final[PATH_ROOM];
     final_name(capture, final);
     if (!wait_for_stream(capture, why) && !write_after(capture, why) &&
-        !write_description(capture, 1, why) && rename(capture->directory, final))
+        !write_description(capture, 1, why) && disk_rename(capture->directory, final))
         fail_io("rename", capture->directory, why);
     free_capture(capture);
     return why->code;

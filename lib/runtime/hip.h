@@ -78,7 +78,7 @@ struct hip {
     /* hipGetErrorName, the only one that returns text; NULL where the runtime lacks it */
     const char *(*error_name)(hipError_t error);
     char origin[256]; /* where the runtime came from: a file's name, or "this process" */
-    void *handle;     /* of dlopen() */
+    void *handle;     /* of loader_open() */
 };
 
 /*

@@ -2,12 +2,13 @@
 #include "module.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bundle.h"
+#include "variable.h"
+#include "lock.h"
 
 enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
 
@@ -23,8 +24,8 @@ struct aothip_context {
     char *capture;     /* AOTHIP_CAPTURE, or NULL */
     size_t code_limit; /* AOTHIP_CODE_LIMIT, or 0 */
     enum status_log log;
-    int watched;          /* whether launches are logged or captured */
-    pthread_mutex_t lock; /* guards every write to what follows */
+    int watched;      /* whether launches are logged or captured */
+    struct lock lock; /* guards every write to what follows */
     struct image *images;
     struct hip hip;
     _Atomic int hip_found;
@@ -35,7 +36,7 @@ struct aothip_context {
 static enum aothip_status read_limit(size_t *limit, struct status *why)
 {
     static const char units[] = "KMG";
-    const char *text = secure_getenv("AOTHIP_CODE_LIMIT"), *unit;
+    const char *text = variable_get("AOTHIP_CODE_LIMIT"), *unit;
     unsigned long long number;
     char *end;
     int shift = 0;
@@ -60,13 +61,13 @@ static enum aothip_status read_limit(size_t *limit, struct status *why)
 enum aothip_status module_open(const char *directory, struct aothip_context **context,
                                struct status *why)
 {
-    const char *capture = secure_getenv("AOTHIP_CAPTURE");
+    const char *capture = variable_get("AOTHIP_CAPTURE");
     struct aothip_context *made = calloc(1, sizeof(*made));
     *context = NULL;
     if (!made)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a context");
     made->log = status_log_level();
-    if (pthread_mutex_init(&made->lock, NULL)) {
+    if (lock_make(&made->lock)) {
         free(made);
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a lock");
     }
@@ -106,14 +107,14 @@ enum aothip_status module_hip(struct aothip_context *context, const struct hip *
     *hip = &context->hip;
     if (atomic_load_explicit(&context->hip_found, memory_order_acquire))
         return AOTHIP_OK;
-    pthread_mutex_lock(&context->lock);
+    lock_take(&context->lock);
     if (!atomic_load_explicit(&context->hip_found, memory_order_relaxed) &&
         !hip_open(&context->hip, why)) {
         if (context->log >= STATUS_LOG_ALL)
             status_print("HIP runtime: %s", context->hip.origin);
         atomic_store_explicit(&context->hip_found, 1, memory_order_release);
     }
-    pthread_mutex_unlock(&context->lock);
+    lock_release(&context->lock);
     return why->code;
 }
 
@@ -250,14 +251,14 @@ enum aothip_status module_device(struct aothip_context *context, const struct hi
         if (*device)
             return AOTHIP_OK;
     }
-    pthread_mutex_lock(&context->lock);
+    lock_take(&context->lock);
     if ((unsigned)number < MAX_DEVICES)
         *device = atomic_load_explicit(&context->devices[number], memory_order_relaxed);
     else
         *device = NULL;
     if (!*device)
         make_device(context, hip, number, device, why);
-    pthread_mutex_unlock(&context->lock);
+    lock_release(&context->lock);
     return why->code;
 }
 
@@ -297,13 +298,13 @@ enum aothip_status module_check(struct aothip_context *context, struct module_de
     uint8_t *bundle;
     if (atomic_load_explicit(&device->checked, memory_order_acquire))
         return AOTHIP_OK;
-    pthread_mutex_lock(&context->lock);
+    lock_take(&context->lock);
     if (!store_check_frames(images, why) &&
         !find_code(device, smallest_entry(images), &bundle, &code, why)) {
         free(bundle);
         atomic_store_explicit(&device->checked, 1, memory_order_release);
     }
-    pthread_mutex_unlock(&context->lock);
+    lock_release(&context->lock);
     return why->code;
 }
 
@@ -392,11 +393,11 @@ enum aothip_status module_load(struct aothip_context *context, const struct hip 
                                struct module_device *device, uint32_t index, int captured,
                                hipFunction_t *function, struct status *why)
 {
-    pthread_mutex_lock(&context->lock);
+    lock_take(&context->lock);
     *function = atomic_load_explicit(&device->kernels[index].function, memory_order_relaxed);
     if (!*function)
         load_kernel(context, hip, device, index, captured, function, why);
-    pthread_mutex_unlock(&context->lock);
+    lock_release(&context->lock);
     return why->code;
 }
 
@@ -410,9 +411,9 @@ void module_note_launch(struct aothip_context *context, const struct hip *hip,
         found = !event || device->streams[i].stream == stream;
     }
     if (!found || !event) {
-        pthread_mutex_lock(&context->lock);
+        lock_take(&context->lock);
         event = module_add_stream(hip, device, stream);
-        pthread_mutex_unlock(&context->lock);
+        lock_release(&context->lock);
     }
     if (!event || hip->event_record(event, stream) != hipSuccess)
         atomic_store(&device->unknown, 1);
@@ -422,11 +423,11 @@ int module_has_room(struct aothip_context *context, const struct module_device *
                     uint32_t index)
 {
     size_t after;
-    pthread_mutex_lock(&context->lock);
+    lock_take(&context->lock);
     after = device->loaded;
     if (!device->kernels[index].module)
         after += device->images->entries[index].bundle_size; /* somewhat more than its code */
-    pthread_mutex_unlock(&context->lock);
+    lock_release(&context->lock);
     return after <= device->limit;
 }
 
@@ -473,7 +474,7 @@ void module_close(struct aothip_context *context)
         context->images = image->next;
         free_image(image);
     }
-    pthread_mutex_destroy(&context->lock);
+    lock_destroy(&context->lock);
     free(context->capture);
     free(context->directory);
     free(context);

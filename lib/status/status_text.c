@@ -3,8 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "variable.h"
 
 static _Thread_local struct status last;
 
@@ -55,7 +56,7 @@ void status_print(const char *format, ...)
 
 enum status_log status_log_level(void)
 {
-    const char *text = secure_getenv("AOTHIP_LOG");
+    const char *text = variable_get("AOTHIP_LOG");
     if (text && strcmp(text, "1") == 0)
         return STATUS_LOG_FAILURES;
     return text && strcmp(text, "2") == 0 ? STATUS_LOG_ALL : STATUS_LOG_OFF;

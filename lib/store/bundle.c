@@ -45,8 +45,10 @@ static const char *find_target(const struct entry *entry, size_t *length)
 {
     static const char triple[] = "-amdgcn-amd-amdhsa-";
     const char *end = entry->id + entry->id_size;
-    const char *at = memmem(entry->id, entry->id_size, triple, sizeof(triple) - 1);
-    if (!at || entry->id_size < 3 || memcmp(entry->id, "hip", 3) != 0)
+    const char *at = entry->id;
+    while ((size_t)(end - at) >= sizeof(triple) - 1 && memcmp(at, triple, sizeof(triple) - 1) != 0)
+        at++;
+    if ((size_t)(end - at) < sizeof(triple) - 1 || memcmp(entry->id, "hip", 3) != 0)
         return NULL;
     at = memchr(at + sizeof(triple) - 1, '-', (size_t)(end - at) - (sizeof(triple) - 1));
     if (!at)

@@ -1,73 +1,27 @@
 /* Reads image files and checks every number in them before anybody uses it. */
 #include "store.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
-#include "old_glibc.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <zstd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "variable.h"
+#include "file.h"
 #include "kernarg.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "image files are read in place: this host must be little-endian"
 #endif
 
-static char *join(const char *head, size_t head_length, const char *tail)
-{
-    size_t tail_length = strlen(tail);
-    char *path = malloc(head_length + 1 + tail_length + 1);
-    if (!path)
-        return NULL;
-    memcpy(path, head, head_length);
-    path[head_length] = '/';
-    memcpy(path + head_length + 1, tail, tail_length + 1);
-    return path;
-}
-
-/* Beside the object that holds this code, by the name under which the loader opened it. */
-static char *directory_beside_library(void)
-{
-    Dl_info info;
-    const char *slash;
-    if (!dladdr((void *)(uintptr_t)&directory_beside_library, &info) || !info.dli_fname)
-        return strdup(FORMAT_DIRECTORY);
-    slash = strrchr(info.dli_fname, '/');
-    if (!slash)
-        return strdup(FORMAT_DIRECTORY);
-    return join(info.dli_fname, (size_t)(slash - info.dli_fname), FORMAT_DIRECTORY);
-}
-
-/* A context outlives changes of the working directory, so its path must be absolute. */
-static char *make_absolute(char *path)
-{
-    char *here, *whole;
-    if (!path || path[0] == '/')
-        return path;
-    here = realpath(".", NULL);
-    if (!here)
-        return path;
-    whole = join(here, strlen(here), path);
-    free(here);
-    free(path);
-    return whole;
-}
-
 enum aothip_status store_find_directory(const char *argument, char **directory, struct status *why)
 {
-    const char *variable = secure_getenv("AOTHIP_IMAGES"), *origin;
-    struct statx info;
-    int failed;
+    const char *variable = variable_get("AOTHIP_IMAGES"), *origin;
+    char subject[STATUS_TEXT_MAX];
     char *path;
     if (argument) {
         origin = "argument directory of aothip_open";
@@ -77,45 +31,19 @@ enum aothip_status store_find_directory(const char *argument, char **directory, 
         path = strdup(variable);
     } else {
         origin = "beside the library";
-        path = directory_beside_library();
+        path = file_beside_code(FORMAT_DIRECTORY);
     }
-    path = make_absolute(path);
+    /* A context outlives changes of the working directory. */
+    path = file_absolute(path);
     *directory = NULL;
     if (!path)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the image directory's name");
-    failed = statx(AT_FDCWD, path, 0, STATX_TYPE, &info);
-    if (failed || !S_ISDIR(info.stx_mode)) {
-        status_set(why, AOTHIP_E_NO_IMAGES, "image directory %s (%s): %s", path, origin,
-                   strerror(failed ? errno : ENOTDIR));
+    snprintf(subject, sizeof(subject), "image directory %s (%s)", path, origin);
+    if (file_need_directory(path, subject, why)) {
         free(path);
         return why->code;
     }
     *directory = path;
-    return AOTHIP_OK;
-}
-
-/* All `size` bytes of an open file, in memory of our own. */
-static enum aothip_status read_bytes(struct store *store, int fd, size_t size, struct status *why)
-{
-    uint8_t *bytes = malloc(size);
-    size_t have = 0;
-    if (!bytes)
-        return status_set(why, AOTHIP_E_MEMORY, "%s: no memory for its %zu bytes", store->path,
-                          size);
-    while (have < size) {
-        const ssize_t more = read(fd, bytes + have, size - have);
-        if (more < 0 && errno == EINTR)
-            continue;
-        if (more <= 0) {
-            status_set(why, AOTHIP_E_IO, "%s: cannot read beyond byte %zu of %zu: %s", store->path,
-                       have, size, more ? strerror(errno) : "the file was cut meanwhile");
-            free(bytes);
-            return why->code;
-        }
-        have += (size_t)more;
-    }
-    store->bytes = bytes;
-    store->size = size;
     return AOTHIP_OK;
 }
 
@@ -125,29 +53,15 @@ static enum aothip_status read_bytes(struct store *store, int fd, size_t size, s
  */
 static enum aothip_status read_file(struct store *store, const char *gpu, struct status *why)
 {
-    struct statx info; /* which glibc has had since 2.28, while stat() got a new version in 2.33 */
-    /* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
-    int fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        if (errno == ENOENT || errno == ENOTDIR)
-            return status_set(why, AOTHIP_E_NO_IMAGES, "no images for %s: %s does not exist", gpu,
-                              store->path);
-        return status_set(why, AOTHIP_E_IO, "%s: cannot open: %s", store->path, strerror(errno));
-    }
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_SIZE, &info)) {
-        status_set(why, AOTHIP_E_IO, "%s: cannot stat: %s", store->path, strerror(errno));
-    } else if (!S_ISREG(info.stx_mode)) {
-        status_set(why, AOTHIP_E_IO, "%s: not a regular file", store->path);
-    } else if (info.stx_size == 0) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", store->path);
-    } else if (info.stx_size > FORMAT_MAX_FILE) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file has %llu bytes, more than %u", store->path,
-                   (unsigned long long)info.stx_size, FORMAT_MAX_FILE);
-    } else {
-        read_bytes(store, fd, (size_t)info.stx_size, why);
-    }
-    close(fd);
-    return why->code;
+    uint8_t *bytes = NULL;
+    int absent;
+    if (file_read(store->path, FORMAT_MAX_FILE, &bytes, &store->size, &absent, why))
+        return why->code;
+    if (absent)
+        return status_set(why, AOTHIP_E_NO_IMAGES, "no images for %s: %s does not exist", gpu,
+                          store->path);
+    store->bytes = bytes;
+    return AOTHIP_OK;
 }
 
 static int is_zero(const void *memory, size_t size)
@@ -370,7 +284,7 @@ enum aothip_status store_open(struct store *store, const char *directory, const 
     char name[16 + sizeof("amd-/" FORMAT_FILE)];
     memset(store, 0, sizeof(*store));
     snprintf(name, sizeof(name), "amd-%.15s/%s", gpu, FORMAT_FILE);
-    store->path = join(directory, strlen(directory), name);
+    store->path = file_join(directory, strlen(directory), name);
     if (!store->path)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for the name of the images of %s", gpu);
     if (read_file(store, gpu, why) ||
@@ -472,26 +386,28 @@ static int append_gpu(struct store_gpus *gpus, size_t *room, const char *name)
     return 0;
 }
 
+struct gpu_list {
+    struct store_gpus *gpus;
+    size_t room;
+    const char *directory;
+};
+
+static void note_gpu(void *context, const char *name, struct status *why)
+{
+    struct gpu_list *list = context;
+    const char *gpu = name + 4;
+    if (strncmp(name, "amd-gfx", 7) != 0 || strlen(gpu) >= sizeof(list->gpus->names[0]))
+        return;
+    if (append_gpu(list->gpus, &list->room, gpu))
+        status_set(why, AOTHIP_E_MEMORY, "%s: no memory to list it", list->directory);
+}
+
 enum aothip_status store_list_gpus(const char *directory, struct store_gpus *gpus,
                                    struct status *why)
 {
-    DIR *dir = opendir(directory);
-    struct dirent *item;
-    size_t room = 0;
+    struct gpu_list list = {.gpus = gpus, .directory = directory};
     memset(gpus, 0, sizeof(*gpus));
-    if (!dir)
-        return status_set(why, AOTHIP_E_IO, "%s: cannot list: %s", directory, strerror(errno));
-    while (errno = 0, (item = readdir(dir)) && !why->code) {
-        const char *gpu = item->d_name + 4;
-        if (strncmp(item->d_name, "amd-gfx", 7) != 0 || strlen(gpu) >= sizeof(gpus->names[0]))
-            continue;
-        if (append_gpu(gpus, &room, gpu))
-            status_set(why, AOTHIP_E_MEMORY, "%s: no memory to list it", directory);
-    }
-    if (!item && errno)
-        status_set(why, AOTHIP_E_IO, "%s: cannot list: %s", directory, strerror(errno));
-    closedir(dir);
-    if (why->code) {
+    if (file_list(directory, note_gpu, &list, why)) {
         free(gpus->names);
         memset(gpus, 0, sizeof(*gpus));
     } else if (gpus->count) {

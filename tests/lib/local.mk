@@ -208,7 +208,7 @@ fuzz: tests/lib/store/fuzz_image$(EXEEXT)
 	tests/lib/store/fuzz_image$(EXEEXT) --corpus tests/lib/fuzz_corpus
 	$(FUZZ_CC) -std=gnu11 -g -O1 -DFUZZ_ENGINE -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all $(test_lib_cppflags) $(srcdir)/tests/lib/store/fuzz_image.c \
-	    $(srcdir)/lib/store/store.c $(srcdir)/lib/store/bundle.c $(srcdir)/lib/store/target.c \
+	    $(patsubst %,$(srcdir)/%,$(filter %.c,$(lib_store))) $(srcdir)/lib/status/variable_posix.c \
 	    $(srcdir)/lib/status/status_set.c -o tests/lib/fuzz_image_engine $(ZSTD_LIBS)
 	tests/lib/fuzz_image_engine -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
 	    tests/lib/fuzz_corpus

@@ -1,0 +1,182 @@
+/* Files and directories on Windows: by their wide names, of any length, and shared with others. */
+#include "file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+#include "wide_windows.h"
+
+enum {
+    PATH_ROOM = 32768, /* Windows' own bound, in characters */
+    TRIES = 20,        /* at a file that somebody else holds: virus scanners do so for a moment */
+    PAUSE = 10         /* milliseconds between them */
+};
+
+static enum aothip_status fail(const char *path, const char *what, DWORD error, struct status *why)
+{
+    char reason[256];
+    wide_error(error, reason, sizeof(reason));
+    return status_set(why, AOTHIP_E_IO, "%s: cannot %s: %s", path, what, reason);
+}
+
+char *file_beside_code(const char *name)
+{
+    wchar_t *wide = malloc(PATH_ROOM * sizeof(wchar_t)), *slash;
+    HMODULE module = NULL;
+    char *directory = NULL, *found = NULL;
+    if (wide &&
+        GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                               GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                           (const wchar_t *)(uintptr_t)&file_beside_code, &module) &&
+        GetModuleFileNameW(module, wide, PATH_ROOM) < PATH_ROOM) {
+        slash = wcsrchr(wide, L'\\');
+        if (slash) {
+            *slash = L'\0';
+            directory = wide_to(wide);
+        }
+    }
+    free(wide);
+    if (!directory)
+        return strdup(name);
+    found = file_join(directory, strlen(directory), name);
+    free(directory);
+    return found;
+}
+
+char *file_absolute(char *path)
+{
+    wchar_t *wide = path ? wide_from(path) : NULL, *whole = NULL;
+    const DWORD room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
+    char *found = NULL;
+    if (room)
+        whole = malloc(room * sizeof(wchar_t));
+    if (whole && GetFullPathNameW(wide, room, whole, NULL) < room)
+        found = wide_to(whole);
+    free(whole);
+    free(wide);
+    if (!found)
+        return path;
+    free(path);
+    return found;
+}
+
+enum aothip_status file_need_directory(const char *path, const char *subject, struct status *why)
+{
+    wchar_t *wide = wide_path(path);
+    const DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    const DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    char reason[256];
+    free(wide);
+    if (attributes == INVALID_FILE_ATTRIBUTES)
+        wide_error(error, reason, sizeof(reason));
+    else if (!(attributes & FILE_ATTRIBUTE_DIRECTORY))
+        snprintf(reason, sizeof(reason), "%s", "Not a directory");
+    else
+        return AOTHIP_OK;
+    return status_set(why, AOTHIP_E_NO_IMAGES, "%s: %s", subject, reason);
+}
+
+/* The file, open for reading beside whoever reads, writes or renames it. */
+static HANDLE open_shared(const wchar_t *wide)
+{
+    HANDLE file = INVALID_HANDLE_VALUE;
+    for (int i = 0; i < TRIES && file == INVALID_HANDLE_VALUE; i++) {
+        if (i && GetLastError() != ERROR_SHARING_VIOLATION)
+            break;
+        if (i)
+            Sleep(PAUSE);
+        file =
+            CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                        NULL, OPEN_EXISTING, FILE_FLAG_SEQUENTIAL_SCAN, NULL);
+    }
+    return file;
+}
+
+static enum aothip_status read_bytes(const char *path, HANDLE file, size_t size, uint8_t **bytes,
+                                     struct status *why)
+{
+    uint8_t *room = malloc(size);
+    size_t have = 0;
+    if (!room)
+        return status_set(why, AOTHIP_E_MEMORY, "%s: no memory for its %zu bytes", path, size);
+    while (have < size) {
+        const DWORD chunk = size - have > 1u << 30 ? 1u << 30 : (DWORD)(size - have);
+        char reason[256] = "the file was cut meanwhile";
+        DWORD more = 0;
+        if (!ReadFile(file, room + have, chunk, &more, NULL)) {
+            wide_error(GetLastError(), reason, sizeof(reason));
+            more = 0;
+        }
+        if (!more) {
+            free(room);
+            return status_set(why, AOTHIP_E_IO, "%s: cannot read beyond byte %zu of %zu: %s", path,
+                              have, size, reason);
+        }
+        have += more;
+    }
+    *bytes = room;
+    return AOTHIP_OK;
+}
+
+enum aothip_status file_read(const char *path, uint32_t most, uint8_t **bytes, size_t *size,
+                             int *absent, struct status *why)
+{
+    wchar_t *wide = wide_path(path);
+    const DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    HANDLE file = wide ? open_shared(wide) : INVALID_HANDLE_VALUE;
+    const DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    LARGE_INTEGER whole;
+    free(wide);
+    *absent = file == INVALID_HANDLE_VALUE &&
+              (error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND);
+    if (*absent)
+        return AOTHIP_OK;
+    if (file == INVALID_HANDLE_VALUE) {
+        if (attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY)
+            return status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
+        return fail(path, "open", error, why);
+    }
+    if (GetFileType(file) != FILE_TYPE_DISK) {
+        status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
+    } else if (!GetFileSizeEx(file, &whole)) {
+        fail(path, "stat", GetLastError(), why);
+    } else if (whole.QuadPart == 0) {
+        status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", path);
+    } else if (whole.QuadPart > most) {
+        status_set(why, AOTHIP_E_FORMAT, "%s: the file has %llu bytes, more than %u", path,
+                   (unsigned long long)whole.QuadPart, most);
+    } else {
+        *size = (size_t)whole.QuadPart;
+        read_bytes(path, file, *size, bytes, why);
+    }
+    CloseHandle(file);
+    return why->code;
+}
+
+enum aothip_status file_list(const char *directory,
+                             void (*note)(void *context, const char *name, struct status *why),
+                             void *context, struct status *why)
+{
+    char *pattern = file_join(directory, strlen(directory), "*");
+    wchar_t *wide = pattern ? wide_path(pattern) : NULL;
+    WIN32_FIND_DATAW item;
+    HANDLE list = wide ? FindFirstFileW(wide, &item) : INVALID_HANDLE_VALUE;
+    DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    free(wide);
+    free(pattern);
+    if (list == INVALID_HANDLE_VALUE)
+        return fail(directory, "list", error, why);
+    do {
+        char *name = wide_to(item.cFileName);
+        if (name)
+            note(context, name, why);
+        free(name);
+    } while (!why->code && FindNextFileW(list, &item));
+    error = GetLastError();
+    FindClose(list);
+    if (!why->code && error != ERROR_NO_MORE_FILES)
+        fail(directory, "list", error, why);
+    return why->code;
+}
