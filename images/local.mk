@@ -74,8 +74,17 @@ update-launches: all tests/gen/kernel/attn_launches$(EXEEXT) \
 	    mv images/launches.tmp $(srcdir)/images/counts/$$pass-$(launches_clang).txt || exit 1; \
 	done
 
+# And for the clocks that the emulator predicts, of tests/tools/emu/time/clock.sh.
+clock_table = $(srcdir)/images/counts/clock-$(firstword $(subst ., ,$(DEVICE_CLANG_VERSION))).txt
+update-clock: all tests/tools/emu/time/attn_clock$(EXEEXT)
+	@{ echo '# Clocks that the emulator predicts for calls: GPU, problem (attn_clock.c), kernel, launches, clocks.'; \
+	  echo '# tests/tools/emu/time/clock.sh fails when one takes 2 % more; `make update-clock` writes this file.'; \
+	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
+	  tests/tools/emu/time/attn_clock$(EXEEXT); } >images/clock.tmp
+	mv images/clock.tmp $(clock_table)
+
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean
 INSTALL_DATA_LOCAL += images-install
 UNINSTALL_LOCAL += images-uninstall
-.PHONY: images-all compare-images update-counts update-launches
+.PHONY: images-all compare-images update-counts update-launches update-clock

@@ -289,6 +289,15 @@ tests_tools_emu_time_test_clock_LDADD = tools/emu/libemu.la -lm
 clock_scripts = tests/tools/emu/time/small_kernels.sh
 dist_check_SCRIPTS += $(clock_scripts)
 TESTS += tests/tools/emu/time/test_clock $(clock_scripts)
+# The gate: predicted clocks of fixed calls of the kernels as shipped. Sanitizers see nothing in it.
+check_PROGRAMS += tests/tools/emu/time/attn_clock
+tests_tools_emu_time_attn_clock_SOURCES = tests/tools/emu/time/attn_clock.c
+tests_tools_emu_time_attn_clock_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
+tests_tools_emu_time_attn_clock_LDADD = tools/libprogram.la lib/libaothip.la
+dist_check_SCRIPTS += tests/tools/emu/time/clock.sh
+if !SANITIZE
+TESTS += tests/tools/emu/time/clock.sh
+endif
 clock_python = tests/tools/emu/time/calibrate.py tests/tools/emu/time/emu_clock.py \
 	tests/tools/emu/time/micro.py
 EXTRA_DIST += $(clock_python) tools/emu/time/calibration.txt

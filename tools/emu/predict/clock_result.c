@@ -126,7 +126,7 @@ static void set_times(struct emu_time_result *r, const struct emu_result_parts *
     r->microseconds = in_microseconds(&r->cycles, r->gigahertz, g->launch_us);
     r->uncertainty = g->model / 100;
     r->clock_uncertainty = 0.1;
-    r->extrapolated = emu_clock_extrapolates(p->target);
+    r->extrapolated = emu_clock_extrapolates(r->target);
     r->matrix_busy = p->sum->matrix_busy / clocks;
     r->vector_busy = p->sum->vector_busy / clocks;
     r->lds_busy = p->sum->lds_busy / clocks * EMU_UNIT_SIMDS / (family >= EMU_GFX11 ? 2 : 1);
