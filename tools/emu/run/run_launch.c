@@ -22,6 +22,7 @@ struct run {
     struct emu_launch *launch;
     uint64_t groups;
     uint64_t wanted; /* so many of them are run */
+    bool rest;       /* only those that the clock has not recorded */
     uint64_t
         stride; /* random order: group i runs as i * stride % groups, stride coprime to groups */
     unsigned waves;
@@ -388,7 +389,7 @@ static uint64_t group_number(const struct run *r, uint64_t i)
 {
     const struct emu_clock_recorder *clock = r->launch->clock;
 
-    if (clock && clock->samples_only)
+    if (clock && clock->samples_only && !r->rest)
         return clock->group[i]->number;
     switch (r->launch->order) {
     case ORDER_DOWN:
@@ -436,11 +437,13 @@ static void *work(void *arg)
         atomic_store(&r->stop, true);
     } else {
         while (!atomic_load(&r->stop)) {
-            uint64_t i = atomic_fetch_add(&r->next, 1);
+            uint64_t i = atomic_fetch_add(&r->next, 1), number;
 
             if (i >= r->wanted)
                 break;
-            run_group(t, group_number(r, i));
+            number = group_number(r, i);
+            if (!r->rest || !emu_clock_wanted(r->launch->clock, number))
+                run_group(t, number);
         }
     }
     add_counters(t);
@@ -506,6 +509,21 @@ static bool prepare_strict(struct run *r)
     return r->global && emu_strict_prepare(r->launch->kernel, r->launch->warn_waits);
 }
 
+/* The workgroups; of those that are only sampled the others as well, where they are quickly run. */
+static bool run_groups(struct run *r)
+{
+    struct emu_clock_recorder *clock = r->launch->clock;
+
+    if (!run_workers(r))
+        return false;
+    if (!clock || !clock->samples_only || r->launch->fault.text[0] || !emu_clock_light(clock))
+        return true;
+    r->rest = true;
+    r->wanted = r->groups;
+    atomic_store(&r->next, 0);
+    return run_workers(r);
+}
+
 bool emu_run(struct emu_launch *l)
 {
     struct run r = {.launch = l, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -525,7 +543,7 @@ bool emu_run(struct emu_launch *l)
         return true;
     for (r.stride = r.groups / 2 + 1 + l->seed % r.groups; gcd(r.stride, r.groups) != 1;)
         r.stride++;
-    ok = prepare_strict(&r) ? run_workers(&r) : refuse(l, "out of memory");
+    ok = prepare_strict(&r) ? run_groups(&r) : refuse(l, "out of memory");
     emu_strict_global_free(r.global);
     if (ok && l->strict && l->warn_waits)
         l->warnings = emu_strict_warnings(l->kernel->program->strict);

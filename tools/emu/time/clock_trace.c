@@ -138,6 +138,21 @@ struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t 
     return NULL;
 }
 
+bool emu_clock_light(const struct emu_clock_recorder *r)
+{
+    const double wave = 2000, launch = 100e6; /* instructions, of which a core runs 20e6 a second */
+    double cost = 0, waves = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->done) {
+            cost += r->group[i]->cost;
+            waves += r->group[i]->waves;
+            n++;
+        }
+    return n && cost <= wave * waves && cost / n * (double)r->workgroups <= launch;
+}
+
 /* What the instruction did to memory. */
 static void take_footprint(struct emu_clock_group *g, struct emu_clock_wave *w,
                            struct emu_clock_record *x)

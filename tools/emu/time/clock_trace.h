@@ -58,6 +58,10 @@ void emu_clock_recorder_free(struct emu_clock_recorder *r);
 void emu_clock_rebase(struct emu_clock_recorder *r);
 /* NULL: this workgroup is not recorded. */
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number);
+/* The samples have run, and the rest of the launch is little work: it is run, too, because later
+ * launches may need what it writes. So it is with what prepares and what gathers: a backward pass
+ * that reads what nobody computed takes the slow way of NaN. */
+bool emu_clock_light(const struct emu_clock_recorder *r);
 /* Wave i has executed op, and the ops behind it that have no effect. */
 void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
                     const struct emu_op *ops);
