@@ -67,6 +67,21 @@ lib_libaothip_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-rpath,'$$ORIGI
 	-Wl,--version-script=$(srcdir)/lib/aothip.map $(NO_UNDEFINED)
 lib_libaothip_la_DEPENDENCIES = lib/libaothip_core.la lib/aothip.map
 
+# What the Python module has in C, for any Python: it lies beside the library, and links nothing.
+quick_sources = lib/python/quick/quick.c lib/python/quick/quick_problem.c lib/python/quick/quick_tensor.c
+quick_headers = lib/python/quick/quick_problem.h lib/python/quick/quick_tensor.h
+quick_library = lib/.libs/aothip_quick.abi3.so
+EXTRA_DIST += $(quick_sources) $(quick_headers)
+if HAVE_PYTHON_H
+ALL_LOCAL += $(quick_library)
+endif
+MOSTLYCLEANFILES += $(quick_library)
+$(quick_library): $(quick_sources) $(quick_headers) include/aothip/aothip.h
+	$(AM_V_CC)$(MKDIR_P) $(@D) && \
+	$(CC) -I$(top_srcdir)/include -I$(top_srcdir)/lib/python/quick $(CPPFLAGS) $(PYTHON_CPPFLAGS) \
+	    $(AM_CFLAGS) $(CFLAGS) -fno-math-errno -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
+	    $(quick_sources:lib/%=$(top_srcdir)/lib/%) -o $@
+
 # libaotriton_v2.so: the C++ names of one AOTriton release over the C API. Its file name, its SONAME
 # and config.h carry that release's version, $(AOTRITON_VERSION); libtool's numbering cannot express
 # that. It contains the C library, because those who package PyTorch copy it alone. The other

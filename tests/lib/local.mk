@@ -241,16 +241,23 @@ tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
+# What a call from Python costs the host, with a HIP that does nothing: make host-time PYTHON=PROGRAM
+host-time: all tests/tools/libfake_runtime.la
+	AOTHIP_HIP_LIBRARY=tests/tools/.libs/libfake_runtime.so AOTHIP_IMAGES=images/aotriton.images \
+	FAKE_HIP_TARGET='$(firstword $(GPU_ARCHS)):sramecc+:xnack-' AOTHIP_LIBRARY=lib/.libs/libaothip.so.0 \
+	    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='$(srcdir)/lib/python' $(PYTHON) '$(srcdir)/tests/lib/python/host_time.py'
+PYTHON = clients/bin/python3
 # Installs packages, so it is no part of check.
 check-clients: all
 	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
-.PHONY: check-clients
+.PHONY: check-clients host-time
 EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_without_cuda.py
-EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/test_aothip.py \
+EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib/python/test_quick.py \
+	tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \
 	tests/lib/python/test_examples.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
 	lib/python/README.md lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
-	lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py \
+	lib/python/aothip/_quick.py lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py \
 	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

@@ -40,10 +40,12 @@ def side_of(*arrays):
 
 def int32_like(first, x):
     """x as an array of int32, of the library and on the device of `first`."""
-    if library_of(first) == "numpy":
+    if not hasattr(first, "data_ptr"):
         return numpy.asarray(x, numpy.int32)
     import torch
 
+    if type(x) is torch.Tensor and x.dtype is torch.int32 and x.device == first.device:
+        return x
     return torch.as_tensor(x, dtype=torch.int32, device=first.device)
 
 

@@ -5,6 +5,8 @@ import dataclasses
 import torch
 from torch.autograd.function import once_differentiable
 
+from . import attention
+
 DIFFERENTIABLE = ("q", "k", "v", "bias", "sinks", "alibi_slopes")
 _MOST_CHANNELS = 512
 
@@ -84,3 +86,62 @@ def run_with_gradients(problem, with_probs):
     if not any(getattr(x, "requires_grad", False) for x in inputs):
         return problem.forward(with_probs)
     return _Attention.apply(problem, with_probs, *inputs)
+
+
+class _Quickly(torch.autograd.Function):
+    """A problem that the extension computes, of which q, k and v alone may ask for gradients."""
+
+    @staticmethod
+    def forward(ctx, quick, order, fields, q, k, v, *others):
+        results = quick.forward(q, k, v, order, fields)
+        if results is None:
+            raise _Declined
+        ctx.problem = quick, order, fields
+        ctx.save_for_backward(q, k, v, *results, *others)
+        ctx.set_materialize_grads(False)
+        return results
+
+    @staticmethod
+    def backward(ctx, d_o, d_lse):
+        # once_differentiable takes 10 us, and does nothing where no graph of gradients is made.
+        return (_differentiated_once if torch.is_grad_enabled() else _differentiated)(ctx, d_o,
+                                                                                      d_lse)
+
+
+def _differentiated(ctx, d_o, d_lse):
+    quick, order, fields = ctx.problem
+    q, k, v, o, lse = ctx.saved_tensors[:5]
+    found = None
+    if d_o is not None and d_lse is None:
+        if d_o.stride(-1) != 1:  # expanded: a copy takes less than kernels for any strides
+            d_o = d_o.contiguous()
+        found = quick.backward(q, k, v, order, fields, d_o, o, lse)
+    if found is None:
+        d = gradients(attention.Problem(q, k, v, order, **fields), d_o, d_lse, o, lse, ())
+        found = d["dq"], d["dk"], d["dv"]
+    return (None, None, None, *found) + (None,) * (len(ctx.needs_input_grad) - 6)
+
+
+_differentiated_once = once_differentiable(_differentiated)
+
+
+class _Declined(Exception):
+    pass
+
+
+def run_quickly(quick, q, k, v, order, fields):
+    """(o, lse) by the extension, recorded where tensors ask for gradients; None: not computed."""
+    others = []
+    if torch.is_grad_enabled():
+        for name in ("bias", "sinks", "alibi_slopes", "keep"):
+            x = fields.get(name)
+            if x is not None:
+                if getattr(x, "requires_grad", False):
+                    return None
+                others.append(x)
+        if q.requires_grad or k.requires_grad or v.requires_grad:
+            try:
+                return _Quickly.apply(quick, order, fields, q, k, v, *others)
+            except _Declined:
+                return None
+    return quick.forward(q, k, v, order, fields)

@@ -7,8 +7,8 @@ import inspect
 
 import torch
 
-from . import attention
-from ._autograd import DIFFERENTIABLE, gradients, run_with_gradients
+from . import _quick, attention
+from ._autograd import DIFFERENTIABLE, gradients, run_quickly, run_with_gradients
 
 # Before torch 2.5 a library could not register all of this: there run_with_gradients() does.
 AVAILABLE = hasattr(torch.library, "register_vmap")
@@ -41,18 +41,19 @@ def _attn_fwd(*arguments):
     return o, lse, probs[0] if probs else o.new_empty(0)
 
 
-def _mark_changed(problem):
+def _mark_changed(k, v):
     """Tells autograd of a cache that has grown."""
-    if problem.k_new is not None and hasattr(torch.autograd.graph, "increment_version"):
-        torch.autograd.graph.increment_version(problem.k)
-        torch.autograd.graph.increment_version(problem.v)
+    if hasattr(torch.autograd.graph, "increment_version"):
+        torch.autograd.graph.increment_version(k)
+        torch.autograd.graph.increment_version(v)
 
 
 def _attn_cache(k_new, v_new, cos, sin, interleaved, *values):
     rotary = None if cos is None else (cos, sin, interleaved)
     problem = _problem(values, k_new=k_new, v_new=v_new, rotary=rotary)
     result = problem.forward()
-    _mark_changed(problem)
+    if problem.k_new is not None:
+        _mark_changed(problem.k, problem.v)
     return result
 
 
@@ -264,22 +265,24 @@ def _checked(name, x, q):
     return torch.as_tensor(x, device=q.device)
 
 
+_BY_KIND = hasattr(torch, "get_autocast_dtype")  # since torch 2.4
+
+
+def _autocast_type(kind):
+    """The type that torch.autocast asks for on devices of this kind; None outside of it."""
+    if kind == "meta":
+        return None
+    if _BY_KIND:
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+    if kind == "cpu":
+        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+    return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+
+
 def _autocast(f):
     """Tensors in the type that torch.autocast asks for, as it does with torch's own attention."""
-    kind = f["q"].device.type
-    if kind == "meta":
-        return
-    if hasattr(torch, "get_autocast_dtype"):
-        if not torch.is_autocast_enabled(kind):
-            return
-        to = torch.get_autocast_dtype(kind)
-    elif kind == "cpu":
-        if not torch.is_autocast_cpu_enabled():
-            return
-        to = torch.get_autocast_cpu_dtype()
-    elif torch.is_autocast_enabled():
-        to = torch.get_autocast_gpu_dtype()
-    else:
+    to = _autocast_type(f["q"].device.type)
+    if to is None:
         return
     for name in ("q", "k", "v", "bias"):
         x = f.get(name)
@@ -317,29 +320,52 @@ _DEFAULTS = {name: parameter.default for name, parameter in
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-def _plainly(*tensors):
+def _plainly(q, k, v):
     """Whether nobody looks on: no tracing, no transform, no mode, no subclass. Then the operators,
     which take several times as long to get through, are left out."""
-    return (all(type(x) in _PLAIN for x in tensors) and tensors[0].device.type != "meta" and
+    return (type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN and
             not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0 and
-            not torch._C._are_functorch_transforms_active())
+            not torch._C._are_functorch_transforms_active() and q.device.type != "meta")
 
 
-def _attend_plainly(with_probs, f):
+def _attend_plainly(f, with_probs):
     _autocast(f)
     problem = attention.Problem(**f)
     if problem.k_new is None and problem.rotary is None:
         return run_with_gradients(problem, with_probs)
     result = problem.forward()
-    _mark_changed(problem)
+    if problem.k_new is not None:
+        _mark_changed(problem.k, problem.v)
     return result
 
 
-def attend(with_probs, fields):
+def _attend_quickly(quick, q, k, v, order, fields):
+    """The same by the extension in C; None: that is not for it."""
+    if (_autocast_type(q.device.type) is not None or torch._C._len_torch_dispatch_stack() or
+            torch._C._are_functorch_transforms_active()):
+        return None
+    if fields.get("k_new") is None and fields.get("rotary") is None:
+        return run_quickly(quick, q, k, v, order, fields)
+    result = quick.forward(q, k, v, order, fields)
+    if result is not None and fields.get("k_new") is not None:
+        _mark_changed(k, v)
+    return result
+
+
+def attend(q, k, v, order, fields, with_probs=False):
     """The results of the problem of these fields, with gradients where tensors want them."""
-    if not AVAILABLE or _plainly(fields["q"], fields["k"], fields["v"]):
-        return _attend_plainly(with_probs, fields)
-    f = dict(_DEFAULTS, **fields)
+    if (AVAILABLE and not torch.compiler.is_compiling() and not with_probs and
+            not fields.get("dropout_p")):
+        quick = _quick.for_device(q.device)
+        found = _attend_quickly(quick, q, k, v, order, fields) if quick else None
+        if found is not None:
+            return found
+    for name, x in (("k", k), ("v", v)):
+        if not hasattr(x, "ndim"):
+            raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+    if not AVAILABLE or _plainly(q, k, v):
+        return _attend_plainly(dict(fields, q=q, k=k, v=v, order=order), with_probs)
+    f = dict(_DEFAULTS, q=q, k=k, v=v, order=order, **fields)
     if f["k_new"] is None and f["v_new"] is None and f["rotary"] is None:
         fwd = _Attention.apply if _transforming() else torch.ops.aothip.attn_fwd
         o, lse, probs = fwd(*_arguments(f), with_probs)

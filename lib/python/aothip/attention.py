@@ -328,7 +328,9 @@ class Problem:
 
     def __call__(self, with_probs=False):
         """forward(), and for torch tensors recorded for backward()."""
-        return attend(with_probs=with_probs, **vars(self))
+        fields = dict(vars(self))
+        q, k, v, order = (fields.pop(name) for name in ("q", "k", "v", "order"))
+        return attend(q, k, v, order, fields, with_probs)
 
     def forward(self, with_probs=False, out=None, lse=None):
         """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped. out
@@ -391,14 +393,11 @@ class Problem:
                                               written=True))
 
 
-def attend(q, k, v, order, with_probs=False, out=None, **fields):
+def attend(q, k, v, order, fields, with_probs=False, out=None):
     """(o, lse) or (o, lse, probs) of Problem(q, k, v, order, **fields), with gradients; with out,
     written there, without."""
     if out is not None or not hasattr(q, "data_ptr"):
         return Problem(q, k, v, order, **fields).forward(with_probs, out=out)
-    from . import _torch
+    from ._torch import attend as attend_torch
 
-    for name, x in (("k", k), ("v", v)):
-        if not hasattr(x, "ndim"):
-            raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
-    return _torch.attend(with_probs, dict(fields, q=q, k=k, v=v, order=order))
+    return attend_torch(q, k, v, order, fields, with_probs)

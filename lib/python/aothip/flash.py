@@ -20,14 +20,15 @@ from ._arrays import float32_of, int32_like, library_of
 from .attention import attend
 
 
-def _results(probs, lse, q, k, v, order, *, s_aux=None, out=None, descales=(), **fields):
+_NO_F8 = "aothip: q_descale, k_descale and v_descale scale f8, which is not computed"
+
+
+def _results(probs, lse, q, k, v, order, fields, s_aux=None, out=None):
     """out, and what else is asked for: probs is return_attn_probs, lse return_softmax_lse."""
-    if any(x is not None for x in descales):
-        raise NotImplementedError("aothip: q_descale, k_descale and v_descale scale f8, which is "
-                                  "not computed")
-    dropped = bool(probs) and fields.get("dropout_p", 0.0) != 0
-    result = attend(q, k, v, order, dropped, out=out,
-                    sinks=None if s_aux is None else float32_of(s_aux), **fields)
+    dropped = bool(probs) and fields["dropout_p"] != 0
+    if s_aux is not None:
+        fields["sinks"] = float32_of(s_aux)
+    result = attend(q, k, v, order, fields, dropped, out)
     if probs:
         return result if dropped else (*result, result[1].reshape(-1)[:0])
     return result[:2] if lse else result[0]
@@ -39,10 +40,11 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
                     q_descale=None, k_descale=None, v_descale=None):
     """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs, or (out,
     softmax_lse) with return_softmax_lse."""
-    return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", scale=softmax_scale,
-                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                    dropout_p=dropout_p, s_aux=s_aux, out=out, splits=num_splits,
-                    descales=(q_descale, k_descale, v_descale))
+    if q_descale is not None or k_descale is not None or v_descale is not None:
+        raise NotImplementedError(_NO_F8)
+    fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
+              "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits}
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", fields, s_aux, out)
 
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
@@ -52,13 +54,14 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            *, return_softmax_lse=False, s_aux=None, out=None, num_splits=0,
                            page_table=None, q_descale=None, k_descale=None, v_descale=None):
     """out (total_q, heads, dim), or with softmax_lse (heads, total_q) and S_dmask."""
-    return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", scale=softmax_scale,
-                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                    dropout_p=dropout_p, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k,
-                    max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k,
-                    block_table=_one_table(block_table, page_table), seqused_k=seqused_k,
-                    s_aux=s_aux, out=out, splits=num_splits,
-                    descales=(q_descale, k_descale, v_descale))
+    if q_descale is not None or k_descale is not None or v_descale is not None:
+        raise NotImplementedError(_NO_F8)
+    fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
+              "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits,
+              "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
+              "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
+              "block_table": _one_table(block_table, page_table), "seqused_k": seqused_k}
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", fields, s_aux, out)
 
 
 def _one_table(block_table, page_table):
@@ -125,9 +128,10 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
         raise ValueError("aothip: k needs cache_seqlens, the rows at which it is written")
     if (rotary_cos is None) != (rotary_sin is None):
         raise ValueError("aothip: rotary_cos and rotary_sin must both be given, or none of them")
-    library_of(q, k_cache, v_cache)
+    if not hasattr(q, "data_ptr"):
+        library_of(q, k_cache, v_cache)
     lengths = cache_seqlens
-    if isinstance(lengths, numbers.Integral):
+    if not hasattr(lengths, "data_ptr") and isinstance(lengths, numbers.Integral):
         lengths = [lengths] * q.shape[0]
     if lengths is not None:
         lengths = int32_like(q, lengths)
@@ -140,9 +144,11 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
                              f"cache_seqlens {tuple(lengths.shape)}")
         lengths = lengths - cache_leftpad
     rotary = None if rotary_cos is None else (rotary_cos, rotary_sin, rotary_interleaved)
-    return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", scale=softmax_scale,
-                    causal=causal, window=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-                    lengths=lengths, starts=cache_leftpad,
-                    block_table=_one_table(block_table, page_table), batch_index=cache_batch_idx,
-                    k_new=k, v_new=v, rotary=rotary, splits=num_splits, s_aux=s_aux, out=out,
-                    descales=(q_descale, k_descale, v_descale))
+    if q_descale is not None or k_descale is not None or v_descale is not None:
+        raise NotImplementedError(_NO_F8)
+    fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
+              "alibi_slopes": alibi_slopes, "dropout_p": 0.0, "splits": num_splits,
+              "lengths": lengths, "starts": cache_leftpad,
+              "block_table": _one_table(block_table, page_table), "batch_index": cache_batch_idx,
+              "k_new": k, "v_new": v, "rotary": rotary}
+    return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", fields, s_aux, out)

@@ -8,6 +8,8 @@ def _four(x, name):
     """(..., rows, dim) as (batch, heads, rows, dim)."""
     if not hasattr(x, "ndim"):
         raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+    if x.ndim == 4:
+        return x
     if x.ndim < 2:
         raise ValueError(f"aothip: {name} has {x.ndim} dimensions; at least 2 are needed")
     shape = (1,) * (4 - x.ndim) + tuple(x.shape)
@@ -69,6 +71,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             keep = mask
         else:
             bias = mask
-    o = attend(q, k, v, "bhsd", scale=scale, causal=is_causal, top_left=True, bias=bias, keep=keep,
-               dropout_p=dropout_p)[0]
+    fields = {"scale": scale, "causal": is_causal, "top_left": True, "bias": bias, "keep": keep,
+              "dropout_p": dropout_p}
+    o = attend(q, k, v, "bhsd", fields)[0]
+    if query.ndim == 4:
+        return o
     return o.reshape(tuple(query.shape[:-1]) + (value.shape[-1],))

@@ -38,8 +38,9 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
         is_causal = getattr(module, "is_causal", True)
     # As for "sdpa": without a mask rows are causal, but for one alone, which sees all keys.
     causal = bool(is_causal) and attention_mask is None and query.shape[2] > 1
-    o = attend(query, key, value, "bhsd", scale=scaling, causal=causal, top_left=True,
-               softcap=softcap, sinks=s_aux, dropout_p=dropout, **fields)[0]
+    fields.update(scale=scaling, causal=causal, top_left=True, softcap=softcap, sinks=s_aux,
+                  dropout_p=dropout)
+    o = attend(query, key, value, "bhsd", fields)[0]
     return o.transpose(1, 2).contiguous(), None
 
 

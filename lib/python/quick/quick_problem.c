@@ -1,0 +1,275 @@
+/* From the arguments of aothip.Problem to those of the C API, where that takes no conversion. */
+#include "quick_problem.h"
+
+#include <string.h>
+
+enum field {
+#define FIELD(name) F_##name,
+    QUICK_FIELDS(FIELD)
+#undef FIELD
+        FIELDS
+};
+static PyObject *names[FIELDS];
+
+static const int BSHD[4] = {0, 2, 1, 3}, BHSD[4] = {0, 1, 2, 3}, SHD[4] = {-1, 1, 0, 2};
+
+int quick_problem_setup(void)
+{
+    static const char *const texts[FIELDS] = {
+#define FIELD(name) #name,
+        QUICK_FIELDS(FIELD)
+#undef FIELD
+    };
+    for (int i = 0; i < FIELDS; i++)
+        if (!(names[i] = PyUnicode_InternFromString(texts[i])))
+            return -1;
+    return 0;
+}
+
+/* NULL if absent or None. */
+static PyObject *field(const struct quick_problem *c, enum field which)
+{
+    PyObject *x = PyDict_GetItemWithError(c->fields, names[which]);
+    return x == Py_None ? NULL : x;
+}
+
+static int take_float(const struct quick_problem *c, enum field which, float *to)
+{
+    PyObject *x = field(c, which);
+    const double value = x ? PyFloat_AsDouble(x) : 0;
+    *to = (float)value;
+    return value != -1 || !PyErr_Occurred();
+}
+
+static int as_int(PyObject *x, int32_t absent, int32_t *to)
+{
+    const long long value = x && x != Py_None ? PyLong_AsLongLong(x) : absent;
+    *to = (int32_t)value;
+    return *to == value && (value != -1 || !PyErr_Occurred());
+}
+
+static int take_int(const struct quick_problem *c, enum field which, int32_t *to)
+{
+    return as_int(field(c, which), 0, to);
+}
+
+static int is_true(const struct quick_problem *c, enum field which)
+{
+    PyObject *x = field(c, which);
+    return x && PyObject_IsTrue(x) == 1;
+}
+
+/* A packed tensor of these sizes; absent: *to stays. */
+static int take_vector(const struct quick_problem *c, enum field which, PyObject *dtype, int64_t n,
+                       const void **to)
+{
+    struct quick_tensor t;
+    PyObject *x = field(c, which);
+    if (!x)
+        return 1;
+    if (!quick_tensor_read(&t, x, c->device) || t.dtype != dtype || t.dims != 1 || t.size[0] != n ||
+        !quick_tensor_packed(&t))
+        return 0;
+    *to = t.data;
+    return 1;
+}
+
+/* As _window() in attention.py. */
+static int take_mask(struct quick_problem *c)
+{
+    PyObject *window = field(c, F_window);
+    const int top_left = is_true(c, F_top_left);
+    int32_t left = -1, right = -1;
+    if (window && (!PyTuple_Check(window) || PyTuple_Size(window) != 2 ||
+                   !as_int(PyTuple_GetItem(window, 0), -1, &left) ||
+                   !as_int(PyTuple_GetItem(window, 1), -1, &right)))
+        return 0;
+    if (is_true(c, F_causal))
+        right = 0;
+    if (left < 0 && right < 0)
+        return 1;
+    if (left < 0 && right == 0) {
+        c->p.mask = top_left ? AOTHIP_MASK_CAUSAL_TOP_LEFT : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+        return 1;
+    }
+    c->p.mask = top_left ? AOTHIP_MASK_WINDOW_TOP_LEFT : AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    c->p.window_left = left >= 0 ? left : AOTHIP_WINDOW_UNBOUNDED;
+    c->p.window_right = right >= 0 ? right : AOTHIP_WINDOW_UNBOUNDED;
+    return 1;
+}
+
+static int take_numbers(struct quick_problem *c)
+{
+    float dropout;
+    if (!take_float(c, F_scale, &c->p.scale) || !take_float(c, F_softcap, &c->p.softcap) ||
+        !take_float(c, F_dropout_p, &dropout) || dropout != 0 ||
+        !take_int(c, F_splits, &c->p.splits) || !take_mask(c))
+        return 0;
+    if (!field(c, F_scale))
+        c->p.scale = (float)(1 / __builtin_sqrt((double)c->q.size[c->q.dims - 1]));
+    if (c->p.softcap < 0)
+        c->p.softcap = 0; /* flash-attention: negative is none */
+    return 1;
+}
+
+/* Where sequences lie, and how many there are. */
+static int take_sequences(struct quick_problem *c)
+{
+    struct aothip_attn_fwd_params *p = &c->p;
+    struct quick_tensor cu;
+    if (field(c, F_leftpad_k))
+        return 0;
+    if (!c->packed) {
+        c->batch = c->q.size[0];
+        c->whole = !field(c, F_lengths) && !field(c, F_starts);
+        return take_vector(c, F_lengths, quick_torch.i32, c->batch, &p->k_seqs.lengths) &&
+               take_vector(c, F_starts, quick_torch.i32, c->batch, &p->k_seqs.starts);
+    }
+    if (!field(c, F_cu_seqlens_q) || !quick_tensor_read(&cu, field(c, F_cu_seqlens_q), c->device) ||
+        cu.dtype != quick_torch.i32 || cu.dims != 1 || cu.size[0] < 2 || !quick_tensor_packed(&cu))
+        return 0;
+    c->batch = cu.size[0] - 1;
+    p->sequences = (int32_t)c->batch;
+    p->q_seqs.packed = 1;
+    p->q_seqs.cumulative = cu.data;
+    p->lse_layout = AOTHIP_LSE_HEADS;
+    p->k_seqs.packed = field(c, F_cu_seqlens_k) && !field(c, F_block_table);
+    return (field(c, F_cu_seqlens_k) || field(c, F_seqused_k)) &&
+           take_int(c, F_max_seqlen_q, &p->q_seqs.max) &&
+           take_int(c, F_max_seqlen_k, &p->k_seqs.max) &&
+           take_vector(c, F_cu_seqlens_k, quick_torch.i32, c->batch + 1, &p->k_seqs.cumulative) &&
+           take_vector(c, F_seqused_k, quick_torch.i32, c->batch, &p->k_seqs.lengths);
+}
+
+static int take_scores(struct quick_problem *c)
+{
+    struct aothip_attn_fwd_params *p = &c->p;
+    const int64_t heads = c->q.size[c->axes[1]];
+    struct quick_tensor t;
+    PyObject *x;
+    if ((x = field(c, F_alibi_slopes))) {
+        if (!quick_tensor_read(&t, x, c->device) || t.dtype != quick_torch.f32 || t.dims > 2 ||
+            t.size[t.dims - 1] != heads || (t.dims == 2 && t.size[0] != c->batch) ||
+            !quick_tensor_packed(&t))
+            return 0;
+        p->alibi_slopes = t.data;
+        p->alibi_stride = t.dims == 2 ? heads : 0;
+    }
+    if ((x = field(c, F_bias))) {
+        if (!quick_tensor_read(&t, x, c->device) || t.dims != 4 || !quick_tensor_dtype(&t) ||
+            t.dtype == quick_torch.boolean)
+            return 0;
+        p->bias = quick_tensor_view(&t, BHSD);
+    }
+    if ((x = field(c, F_keep))) {
+        if (!quick_tensor_read(&t, x, c->device) || t.dims != 4 || t.dtype != quick_torch.boolean)
+            return 0;
+        p->keep = quick_tensor_view(&t, BHSD);
+    }
+    return take_vector(c, F_sinks, quick_torch.f32, heads, (const void **)&p->sinks);
+}
+
+/* (cos, sin, interleaved) */
+static int take_rotary(struct quick_problem *c)
+{
+    struct aothip_attn_fwd_params *p = &c->p;
+    PyObject *rotary = field(c, F_rotary);
+    struct quick_tensor cos, sin;
+    if (!rotary)
+        return 1;
+    if (!PyTuple_Check(rotary) || PyTuple_Size(rotary) != 3 ||
+        !quick_tensor_read(&cos, PyTuple_GetItem(rotary, 0), c->device) ||
+        !quick_tensor_read(&sin, PyTuple_GetItem(rotary, 1), c->device) || cos.dims != 2 ||
+        sin.dims != 2 || memcmp(cos.size, sin.size, 2 * sizeof(*cos.size)) ||
+        cos.dtype != c->q.dtype || sin.dtype != c->q.dtype || !quick_tensor_packed(&cos) ||
+        !quick_tensor_packed(&sin) || cos.size[0] > INT32_MAX || cos.size[1] > INT32_MAX / 2)
+        return 0;
+    p->rotary_cos = cos.data;
+    p->rotary_sin = sin.data;
+    p->rotary_rows = (int32_t)cos.size[0];
+    p->rotary_stride = cos.size[1];
+    p->rotary_dim = (int32_t)(2 * cos.size[1]);
+    p->rotary_interleaved = PyObject_IsTrue(PyTuple_GetItem(rotary, 2)) == 1;
+    return 1;
+}
+
+static int rows_contiguous(const struct quick_tensor *t)
+{
+    return t->stride[t->dims - 1] == 1 || t->size[t->dims - 1] == 1;
+}
+
+static int take_cache(struct quick_problem *c)
+{
+    struct aothip_attn_fwd_params *p = &c->p;
+    const int *axes = c->packed ? BSHD : c->axes;
+    PyObject *table = field(c, F_block_table);
+    struct quick_tensor t, k_new, v_new;
+    if (table) {
+        if (field(c, F_starts) || !quick_tensor_read(&t, table, c->device) || t.dims != 2 ||
+            t.dtype != quick_torch.i32 || t.size[0] != c->batch || t.size[1] > INT32_MAX ||
+            !quick_tensor_packed(&t))
+            return 0;
+        p->block_table = t.data;
+        p->block_table_columns = (int32_t)t.size[1];
+        p->block_table_stride = t.size[1];
+    }
+    if (field(c, F_batch_index))
+        p->sequences = (int32_t)c->q.size[0];
+    if (field(c, F_k_new) || field(c, F_v_new)) {
+        if (!field(c, F_k_new) || !quick_tensor_read(&k_new, field(c, F_k_new), c->device) ||
+            !field(c, F_v_new) || !quick_tensor_read(&v_new, field(c, F_v_new), c->device) ||
+            k_new.dims != 4 || v_new.dims != 4 || !rows_contiguous(&k_new) ||
+            !rows_contiguous(&v_new))
+            return 0;
+        p->k_new = quick_tensor_view(&k_new, axes);
+        p->v_new = quick_tensor_view(&v_new, axes);
+    }
+    return take_vector(c, F_batch_index, quick_torch.i32, c->batch,
+                       (const void **)&p->batch_index) &&
+           take_rotary(c);
+}
+
+static int take_qkv(struct quick_problem *c, PyObject *const tensors[3])
+{
+    struct quick_tensor *const to[] = {&c->q, &c->k, &c->v};
+    const int padded = field(c, F_block_table) || (c->packed && !field(c, F_cu_seqlens_k));
+    c->key_axes = c->packed && padded ? BSHD : c->axes;
+    c->device = PyObject_GetAttr(tensors[0], quick_torch.device);
+    if (!c->device)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (!quick_tensor_read(to[i], tensors[i], i ? c->device : NULL) ||
+            to[i]->dims != (c->packed && (i == 0 || !padded) ? 3 : 4) || !rows_contiguous(to[i]) ||
+            !quick_tensor_dtype(to[i]) || to[i]->dtype == quick_torch.boolean)
+            return 0;
+    c->p.q = quick_tensor_view(&c->q, c->axes);
+    c->p.k = quick_tensor_view(&c->k, c->key_axes);
+    c->p.v = quick_tensor_view(&c->v, c->key_axes);
+    return 1;
+}
+
+int quick_problem_describe(struct quick_problem *c, PyObject *const tensors[3], PyObject *order,
+                           PyObject *fields)
+{
+    int good;
+    memset(c, 0, sizeof(*c));
+    c->p.struct_size = sizeof(c->p);
+    c->fields = fields;
+    if (!PyUnicode_Check(order) || !PyDict_Check(fields))
+        return 0;
+    c->packed = !PyUnicode_CompareWithASCIIString(order, "shd");
+    c->axes = c->packed                                          ? SHD
+              : !PyUnicode_CompareWithASCIIString(order, "bshd") ? BSHD
+              : !PyUnicode_CompareWithASCIIString(order, "bhsd") ? BHSD
+                                                                 : NULL;
+    good = c->axes && take_qkv(c, tensors) && take_numbers(c) && take_sequences(c) &&
+           take_scores(c) && take_cache(c);
+    if (!good)
+        PyErr_Clear();
+    return good;
+}
+
+void quick_problem_clear(struct quick_problem *c)
+{
+    Py_CLEAR(c->device);
+}

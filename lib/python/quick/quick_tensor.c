@@ -1,0 +1,145 @@
+/* Reads and makes torch tensors by their attributes: of any torch, and linked with none. */
+#include "quick_tensor.h"
+
+struct quick_torch quick_torch;
+
+static PyObject *keyword_dtype(PyObject *dtype)
+{
+    PyObject *keywords = PyDict_New();
+    if (keywords && PyDict_SetItemString(keywords, "dtype", dtype))
+        Py_CLEAR(keywords);
+    return keywords;
+}
+
+int quick_tensor_setup(PyObject *torch)
+{
+    struct quick_torch *t = &quick_torch;
+    PyObject *nn = PyObject_GetAttrString(torch, "nn");
+    const struct {
+        PyObject **to;
+        PyObject *from;
+        const char *name;
+    } attributes[] = {
+        {&t->tensor, torch, "Tensor"},      {&t->parameter, nn, "Parameter"},
+        {&t->f32, torch, "float32"},        {&t->f16, torch, "float16"},
+        {&t->bf16, torch, "bfloat16"},      {&t->boolean, torch, "bool"},
+        {&t->i32, torch, "int32"},          {&t->byte, torch, "uint8"},
+        {&t->data_ptr, NULL, "data_ptr"},   {&t->shape, NULL, "shape"},
+        {&t->stride, NULL, "stride"},       {&t->dtype, NULL, "dtype"},
+        {&t->device, NULL, "device"},       {&t->new_empty, NULL, "new_empty"},
+        {&t->new_zeros, NULL, "new_zeros"},
+    };
+    for (size_t i = 0; nn && i < sizeof(attributes) / sizeof(*attributes); i++) {
+        const char *name = attributes[i].name;
+        PyObject *from = attributes[i].from;
+        *attributes[i].to =
+            from ? PyObject_GetAttrString(from, name) : PyUnicode_InternFromString(name);
+        if (!*attributes[i].to)
+            Py_CLEAR(nn);
+    }
+    if (!nn)
+        return -1;
+    Py_DECREF(nn);
+    t->as_f32 = keyword_dtype(t->f32);
+    t->as_byte = keyword_dtype(t->byte);
+    return t->as_f32 && t->as_byte ? 0 : -1;
+}
+
+/* The integers of a tuple, of which there are 1 to 4; their number, or 0. */
+static int read_integers(PyObject *tuple, int64_t to[4])
+{
+    Py_ssize_t count = tuple && PyTuple_Check(tuple) ? PyTuple_Size(tuple) : 0;
+    if (count < 1 || count > 4)
+        return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        to[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+        if (to[i] < 0)
+            return 0;
+    }
+    return (int)count;
+}
+
+int quick_tensor_address(PyObject *x, void **address)
+{
+    PyObject *number = PyObject_CallMethodObjArgs(x, quick_torch.data_ptr, NULL);
+    *address = number ? PyLong_AsVoidPtr(number) : NULL;
+    Py_XDECREF(number);
+    return *address || !PyErr_Occurred() ? 0 : -1;
+}
+
+static int on_device(PyObject *x, PyObject *device)
+{
+    PyObject *own = PyObject_GetAttr(x, quick_torch.device);
+    const int same = own && PyObject_RichCompareBool(own, device, Py_EQ) == 1;
+    Py_XDECREF(own);
+    return same;
+}
+
+int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device)
+{
+    PyObject *const type = (PyObject *)Py_TYPE(x);
+    PyObject *shape = NULL, *stride = NULL;
+    int good = type == quick_torch.tensor || type == quick_torch.parameter;
+    if (good) {
+        t->object = x;
+        shape = PyObject_GetAttr(x, quick_torch.shape);
+        stride = shape ? PyObject_CallMethodObjArgs(x, quick_torch.stride, NULL) : NULL;
+        t->dtype = stride ? PyObject_GetAttr(x, quick_torch.dtype) : NULL;
+        t->dims = read_integers(shape, t->size);
+        good = t->dtype && t->dims && read_integers(stride, t->stride) == t->dims &&
+               !quick_tensor_address(x, &t->data) && (!device || on_device(x, device));
+        Py_XDECREF(shape);
+        Py_XDECREF(stride);
+        Py_XDECREF(t->dtype);
+    }
+    for (int i = 0; good && i < t->dims; i++)
+        good = t->size[i] > 0;
+    if (!good)
+        PyErr_Clear();
+    return good;
+}
+
+int32_t quick_tensor_dtype(const struct quick_tensor *t)
+{
+    return t->dtype == quick_torch.f16       ? AOTHIP_F16
+           : t->dtype == quick_torch.bf16    ? AOTHIP_BF16
+           : t->dtype == quick_torch.f32     ? AOTHIP_F32
+           : t->dtype == quick_torch.boolean ? AOTHIP_BOOL
+                                             : 0;
+}
+
+struct aothip_tensor quick_tensor_view(const struct quick_tensor *t, const int axis[4])
+{
+    struct aothip_tensor view = {.data = t->data, .dtype = quick_tensor_dtype(t)};
+    for (int i = 0; i < 4; i++) {
+        view.size[i] = axis[i] < 0 ? 1 : t->size[axis[i]];
+        view.stride[i] = axis[i] < 0 ? 0 : t->stride[axis[i]];
+    }
+    return view;
+}
+
+int quick_tensor_packed(const struct quick_tensor *t)
+{
+    int64_t elements = 1;
+    for (int i = t->dims - 1; i >= 0; i--) {
+        if (t->size[i] != 1 && t->stride[i] != elements)
+            return 0;
+        elements *= t->size[i];
+    }
+    return 1;
+}
+
+PyObject *quick_tensor_new(PyObject *like, PyObject *shape, PyObject *dtype, int zeros)
+{
+    PyObject *const name = zeros ? quick_torch.new_zeros : quick_torch.new_empty;
+    PyObject *method, *arguments, *made = NULL;
+    if (!dtype)
+        return PyObject_CallMethodObjArgs(like, name, shape, NULL);
+    method = PyObject_GetAttr(like, name);
+    arguments = PyTuple_Pack(1, shape);
+    if (method && arguments)
+        made = PyObject_Call(method, arguments, dtype);
+    Py_XDECREF(method);
+    Py_XDECREF(arguments);
+    return made;
+}

@@ -1,0 +1,309 @@
+"""The extension in C on the emulator: what it computes is what Problem computes, to the bit, and
+what it does not compute it leaves alone. Host memory that is registered passes for the GPU's."""
+
+import ctypes
+import os
+import sys
+
+import torch
+
+import aothip
+from aothip import _arrays, _lib, _quick
+from checks import done, ok, raises
+
+torch.manual_seed(20261122)
+RUNTIME = ctypes.CDLL(os.environ["AOTHIP_HIP_LIBRARY"])
+HALF = torch.float16
+alive, registered = [], set()
+
+
+def on_gpu(x):
+    """x itself, where the emulated GPU reaches it; it lives until the program ends."""
+    address, size = x.untyped_storage().data_ptr(), x.untyped_storage().nbytes()
+    alive.append(x)
+    if size and address not in registered:
+        error = RUNTIME.hipHostRegister(ctypes.c_void_p(address), ctypes.c_size_t(size), 0)
+        assert error == 0, error
+        registered.add(address)
+    return x
+
+
+def registering(own):
+    return lambda *arguments, **named: on_gpu(own(*arguments, **named))
+
+
+torch.Tensor.new_empty = registering(torch.Tensor.new_empty)
+torch.Tensor.new_zeros = registering(torch.Tensor.new_zeros)
+torch.Tensor.contiguous = registering(torch.Tensor.contiguous)
+
+
+class Counted:
+    """The extension, and how often it computed something."""
+
+    def __init__(self, module):
+        self.module, self.taken = module, 0
+
+    def _count(self, result):
+        _arrays._hip("hipDeviceSynchronize")
+        self.taken += result is not None
+        return result
+
+    def forward(self, *arguments):
+        return self._count(self.module.forward(*arguments))
+
+    def backward(self, *arguments):
+        return self._count(self.module.backward(*arguments))
+
+
+streams = []
+
+
+def place(device):
+    streams.append(device)
+    return 0
+
+
+_arrays._hip = _arrays._Hip()
+quick = Counted(_quick.load(place=place))
+
+
+def with_extension(use, call):
+    _quick._module, _quick._kinds["cpu"] = quick if use else None, True
+    return call()
+
+
+def random(*shape, dtype=HALF):
+    return on_gpu(torch.randn(shape).to(dtype))
+
+
+def ints(*values):
+    return on_gpu(torch.tensor(values, dtype=torch.int32))
+
+
+def same(name, call, taken=1):
+    """The same by both ways, of which the extension must have gone this many."""
+    flat = lambda x: [x] if isinstance(x, torch.Tensor) else list(x)
+    quick.taken = 0
+    got = flat(with_extension(True, call))
+    ok(quick.taken == taken, f"{name}: by the extension")
+    want = flat(with_extension(False, call))
+    ok(len(got) == len(want) and
+       all(x.shape == y.shape and x.dtype == y.dtype and x.stride() == y.stride() and
+           torch.equal(x, y) for x, y in zip(got, want)), f"{name}: as by ctypes")
+
+
+def test_dense():
+    flash = aothip.flash_attn_func
+    for dtype in (HALF, torch.bfloat16, torch.float32):
+        q, k, v = (random(2, 33, 2, 64, dtype=dtype) for _ in "qkv")
+        same(f"{dtype}", lambda: flash(q, k, v, causal=True, return_softmax_lse=True))
+    q, k, v = random(1, 20, 4, 64), random(1, 37, 2, 64), random(1, 37, 2, 48)
+    same("other values", lambda: flash(q, k, v, softmax_scale=0.3, window_size=(9, 4)))
+    same("no window", lambda: flash(q, k, v, window_size=(None, 2)))
+    slopes, both = on_gpu(torch.rand(4)), on_gpu(torch.rand(1, 4))
+    same("softcap and ALiBi", lambda: flash(q, k, v, softcap=3.0, alibi_slopes=slopes))
+    same("ALiBi of a batch", lambda: flash(q, k, v, alibi_slopes=both))
+    same("sinks", lambda: flash(q, k, v, s_aux=slopes))
+    same("negative softcap is none", lambda: flash(q, k, v, softcap=-1.0))
+    q, k, v = random(2, 4, 17, 64).transpose(1, 2), random(1, 17, 4, 64), random(2, 17, 4, 64)
+    same("strides", lambda: flash(q, k.expand(2, -1, -1, -1), v))
+    kept = torch.nn.Parameter(q.detach(), requires_grad=False)
+    same("a parameter", lambda: flash(kept, v, v))
+
+
+def test_scaled_dot_product_attention():
+    sdpa = aothip.scaled_dot_product_attention
+    q, k, v = random(2, 4, 19, 64), random(2, 4, 23, 64), random(2, 4, 23, 64)
+    same("SDPA", lambda: sdpa(q, k, v, is_causal=True))
+    keep = on_gpu(torch.rand(19, 23) < 0.7)
+    same("SDPA, boolean mask", lambda: sdpa(q, k, v, keep))
+    for mask in random(2, 1, 19, 23), random(19, 1, dtype=torch.float32):
+        same(f"SDPA, a mask {tuple(mask.shape)}", lambda: sdpa(q, k, v, mask))
+
+
+def test_sequences():
+    varlen = aothip.flash_attn_varlen_func
+    q, k, v = random(30, 4, 64), random(41, 2, 64), random(41, 2, 64)
+    cu_q, cu_k = ints(0, 7, 7, 28), ints(0, 12, 30, 40)
+    same("varlen", lambda: varlen(q, k, v, cu_q, cu_k, 21, 18, causal=True,
+                                  return_softmax_lse=True))
+    same("varlen, seqused_k", lambda: varlen(q, k, v, cu_q, cu_k, 21, 18,
+                                             seqused_k=ints(3, 18, 9)))
+    padded = random(3, 20, 2, 64)
+    same("varlen, padded keys", lambda: varlen(q, padded, padded, cu_q, None, 21, 20,
+                                               seqused_k=ints(3, 18, 20)))
+    pages, table = random(6, 16, 2, 64), on_gpu(ints(5, 1, 0, 3, 2, 4).reshape(3, 2))
+    same("varlen, pages", lambda: varlen(q, pages, pages, cu_q, ints(0, 12, 30, 60), 21, 30,
+                                         block_table=table))
+
+
+def test_decoding():
+    decode = aothip.flash_attn_with_kvcache
+    q, cache, new = random(3, 1, 4, 64), random(3, 700, 2, 64), random(3, 1, 2, 64)
+    lengths = ints(5, 700, 300)
+    same("decoding", lambda: decode(q, cache, cache, cache_seqlens=lengths,
+                                    return_softmax_lse=True))
+    same("decoding, split", lambda: decode(q, cache, cache, cache_seqlens=lengths, num_splits=3))
+    same("decoding, other entries",
+         lambda: decode(q, cache, cache, cache_seqlens=lengths, cache_batch_idx=ints(2, 0, 1)))
+    same("decoding, padded at the left", aothip.Problem(
+        q, cache, cache, "bshd", lengths=ints(5, 600, 300), starts=ints(0, 9, 4)))
+    pages, table = random(6, 16, 2, 64), on_gpu(ints(5, 1, 0, 3, 2, 4).reshape(3, 2))
+    same("decoding, pages", lambda: decode(q, pages, pages, cache_seqlens=ints(5, 32, 17),
+                                           block_table=table))
+    angle = on_gpu(torch.rand(800, 16) * 3)
+    cos, sin = on_gpu(angle.cos().to(HALF)), on_gpu(angle.sin().to(HALF))
+
+    def appended(rotary):
+        k, v = on_gpu(cache.clone()), on_gpu(cache.clone())
+        before = k._version
+        o = decode(q, k, v, new, new, *rotary, cache_seqlens=ints(5, 699, 300), causal=True)
+        ok(k._version > before, "autograd is told of the cache that grows")
+        return o, k, v
+
+    same("decoding, appended", lambda: appended(()))
+    same("decoding, rotated", lambda: appended((cos, sin)))
+
+
+def recorded(call, *inputs, of):
+    def run():
+        leaves = [x.detach().requires_grad_() for x in inputs]
+        o = call(*leaves)
+        of(o).backward()
+        return (o.detach(), *(x.grad for x in leaves))
+    return run
+
+
+class _Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, o):
+        ctx.save_for_backward(o)
+        return o.float().sum()
+
+    @staticmethod
+    def backward(ctx, d):
+        o, = ctx.saved_tensors
+        return on_gpu(o.sin())
+
+
+def test_gradients():
+    q, k, v = random(2, 33, 4, 64), random(2, 20, 2, 64), random(2, 20, 2, 64)
+    of = _Loss.apply
+    same("gradients", recorded(lambda *x: aothip.flash_attn_func(*x, causal=True), q, k, v, of=of),
+         2)
+    cu_q, cu_k = ints(0, 7, 7, 28), ints(0, 12, 30, 40)
+    p, r, s = random(30, 4, 64), random(41, 2, 64), random(41, 2, 64)
+    same("gradients, varlen",
+         recorded(lambda *x: aothip.flash_attn_varlen_func(*x, cu_q, cu_k, 21, 18), p, r, s, of=of),
+         2)
+    keep = on_gpu(torch.rand(19, 20) < 0.7)
+    a, b = random(2, 4, 19, 64), random(2, 4, 20, 64)
+    same("gradients, a mask", recorded(
+        lambda *x: aothip.scaled_dot_product_attention(*x, keep), a, b, b, of=of), 2)
+
+    class Spread(_Loss):
+        @staticmethod
+        def backward(ctx, d):
+            return on_gpu(torch.ones(1, dtype=HALF)).expand(2, 33, 4, 64)
+
+    same("an expanded gradient", recorded(lambda *x: aothip.flash_attn_func(*x), q, k, v,
+                                          of=Spread.apply), 2)
+
+    def changed():
+        leaf = q.detach().clone().requires_grad_()
+        x = on_gpu(leaf * 1)
+        o = aothip.flash_attn_func(x, k, v)
+        x.add_(1)
+        of(o).backward()
+
+    raises(RuntimeError, "modified by an inplace operation",
+           lambda: with_extension(True, changed), "an input changed before backward is noticed")
+
+    def twice():
+        x = q.detach().requires_grad_()
+        o = aothip.flash_attn_func(x, k, v)
+        d, = torch.autograd.grad(of(o), x, create_graph=True)
+        d.sum().backward()
+
+    raises(RuntimeError, "once_differentiable", lambda: with_extension(True, twice),
+           "gradients of gradients are refused")
+
+
+def test_declined():
+    """Not for the extension; what ctypes makes of them is tested elsewhere."""
+    q, k = random(2, 20, 4, 64), random(2, 20, 2, 64)
+    longs = on_gpu(torch.tensor([5, 7]))
+
+    class Kind(torch.Tensor):
+        pass
+
+    def fields(**more):
+        return lambda: (q, k, k, "bshd", more)
+
+    for name, arguments in {
+            "a subclass": lambda: (q.as_subclass(Kind), k, k, "bshd", {}),
+            "an array": lambda: (q.numpy(), k, k, "bshd", {}),
+            "no tensor": lambda: (q, None, k, "bshd", {}),
+            "three dimensions": lambda: (q[0], k[0], k[0], "bshd", {}),
+            "double": lambda: (q.double(), k.double(), k.double(), "bshd", {}),
+            "thinned channels": lambda: (q[..., ::2], k[..., ::2], k[..., ::2], "bshd", {}),
+            "no elements": lambda: (q[:, :0], k, k, "bshd", {}),
+            "another device": lambda: (q, k.to("meta"), k, "bshd", {}),
+            "another order": lambda: (q, k, k, "sbhd", {}),
+            "dropout": fields(dropout_p=0.1), "scale": fields(scale="x"),
+            "window": fields(window=(1,)), "a wide window": fields(window=(2**40, 0)),
+            "lengths of int64": fields(lengths=longs), "too many": fields(lengths=ints(1, 2, 3)),
+            "slopes": fields(alibi_slopes=on_gpu(torch.rand(5))),
+            "slopes in half": fields(alibi_slopes=random(4)),
+            "a mask of two dimensions": fields(keep=on_gpu(torch.ones(20, 20) > 0)),
+            "a mask of bytes": fields(keep=on_gpu(torch.ones(1, 1, 20, 20, dtype=torch.uint8))),
+            "new keys alone": fields(k_new=k, lengths=ints(1, 2)),
+            "left padding": fields(leftpad_k=ints(1, 2)),
+            "cos alone": fields(rotary=(random(9, 8), None, True)),
+    }.items():
+        ok(quick.module.forward(*arguments()) is None, f"declined: {name}")
+    found = _quick.load(place=lambda device: None)
+    ok(found.forward(q, k, k, "bshd", {}) is None, "declined: a device that is not current")
+    _quick.load(place=place)
+    o, lse = quick.module.forward(q, k, k, "bshd", {})
+    for name, d_o, o_, lse_ in (("d_o", o[:1], o, lse), ("o", o, o[..., :32], lse),
+                                ("lse", o, o, lse[:, :, 1:]), ("type", o.float(), o, lse),
+                                ("lse in double", o, o, lse.double()), ("none", None, o, lse)):
+        ok(quick.module.backward(q, k, k, "bshd", {}, d_o, o_, lse_) is None,
+           f"declined: gradients, {name}")
+
+
+def test_errors():
+    q, k = random(2, 20, 4, 64), random(2, 20, 3, 64)
+    raises(_lib.ArgumentError, "size[1] (head)", lambda: quick.module.forward(q, k, k, "bshd", {}),
+           "a refusal of the library comes through")
+    raises(TypeError, "forward expected 5", lambda: quick.module.forward(q, k), "too few arguments")
+
+    def fails(device):
+        raise OSError("no stream")
+
+    broken = _quick.load(place=fails)
+    raises(OSError, "no stream", lambda: broken.forward(q, q, q, "bshd", {}), "so does one of torch")
+    _quick.load(place=place)
+    for _ in range(3):  # counts of references hold
+        quick.module.forward(q, q, q, "bshd", {"window": (1, 2)})
+    ok(streams[0] == torch.device("cpu"), "the stream is asked of the tensors' device")
+
+
+def test_elsewhere():
+    quick.taken = 0
+    x = random(1, 9, 2, 64)
+    _quick._module = quick
+    del _quick._kinds["cpu"]
+    aothip.flash_attn_func(x, x, x)
+    ok(quick.taken == 0, "tensors in host memory go by ctypes")
+    _quick._kinds["cpu"] = True
+    with torch.autocast("cpu", torch.bfloat16):
+        o = aothip.flash_attn_func(x, x, x)
+    ok(quick.taken == 0 and o.dtype == torch.bfloat16, "autocast goes by ctypes")
+
+
+if quick.module is None:
+    print("1..0 # SKIP the extension was not built")
+    sys.exit(0)
+sys.exit(done(globals()))
