@@ -1,6 +1,6 @@
 # libaothip.so, the C API; one list a room.
 aothipincludedir = $(includedir)/aothip
-aothipinclude_HEADERS = include/aothip/aothip.h
+aothipinclude_HEADERS = include/aothip/aothip.h include/aothip/aothip.hpp
 dist_man_MANS += lib/aothip.3
 pkgconfig_DATA += lib/aothip.pc
 EXTRA_DIST += lib/aothip.map

@@ -174,23 +174,23 @@ class context
         struct state {
             Visit &visit;
             std::exception_ptr thrown;
-        } s{visit, nullptr};
+        } asked{visit, nullptr};
         auto call = [](const aothip_entry *entry, void *user) -> int {
-            state &s = *static_cast<state *>(user);
+            state &its = *static_cast<state *>(user);
             try {
-                if constexpr (std::is_void_v<decltype(s.visit(*entry))>)
-                    s.visit(*entry);
+                if constexpr (std::is_void_v<decltype(its.visit(*entry))>)
+                    its.visit(*entry);
                 else
-                    return s.visit(*entry) ? 0 : 1;
+                    return its.visit(*entry) ? 0 : 1;
                 return 0;
             } catch (...) {
-                s.thrown = std::current_exception();
+                its.thrown = std::current_exception();
                 return 1;
             }
         };
-        const aothip_status status = aothip_list(get(), call, &s);
-        if (s.thrown)
-            std::rethrow_exception(s.thrown);
+        const aothip_status status = aothip_list(get(), call, &asked);
+        if (asked.thrown)
+            std::rethrow_exception(asked.thrown);
         check(status);
     }
 

@@ -238,6 +238,15 @@ tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop
 	    $(aotriton_abi)/$*/$(aotriton_library) tools/emu/.libs/libhipemu.so tools/.libs/libref.a \
 	    '-Wl,-rpath,$(abs_top_builddir)/$(aotriton_abi)/$*:$(abs_top_builddir)/tools/emu/.libs' -lm
 
+# The crate.
+dist_check_SCRIPTS += tests/lib/rust.sh
+TESTS += tests/lib/rust.sh
+EXTRA_DIST += lib/rust/Cargo.toml lib/rust/Cargo.lock lib/rust/README.md lib/rust/build.rs lib/rust/src/lib.rs \
+	lib/rust/src/ffi.rs lib/rust/examples/causal.rs lib/rust/tests/device.rs lib/rust/tests/layout.rs
+clean-rust:
+	rm -rf tests/lib/rust
+CLEAN_LOCAL += clean-rust
+
 # The Python module.
 dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh

@@ -50,7 +50,7 @@ dist_check_SCRIPTS += tests/tools/programs/images.sh tests/tools/package/example
 	tests/tools/package/therock.sh
 TESTS += tests/tools/programs/images.sh tests/tools/package/examples.sh tests/tools/package/package.sh tests/tools/package/therock.sh
 SLOW_TESTS += tests/tools/package/package.sh tests/tools/package/therock.sh
-EXTRA_DIST += tools/examples/attention.c tools/examples/attention.rs
+EXTRA_DIST += tools/examples/attention.c tools/examples/attention.cc tools/examples/attention.rs
 
 # A real model's attention; it installs NumPy and the model's package, so it is no part of check.
 EXTRA_DIST += tests/real/minilm.py tests/real/page.txt

@@ -79,6 +79,11 @@ int main()
         for (int row = 0; row < ROWS; row++) /* the mean of 0 .. row */
             std::printf("row %d: 0x%04x\n", row, static_cast<unsigned>(result[row * DIM]));
 
+        int kernels = 0;
+        context.list([&](const aothip_entry &entry) { kernels += entry.dim_max > 0; });
+        if (!kernels)
+            throw std::runtime_error("no kernels are listed");
+
         p.k.size[1] = 3;
         try {
             context.run(p);

@@ -28,6 +28,12 @@ for AOTHIP_EMU_GPU in ${GPU_ARCHS:-gfx90a gfx942 gfx1100 gfx1151}; do
     export AOTHIP_EMU_GPU
     prints "attention.c on $AOTHIP_EMU_GPU" ./example
 done
+for standard in 17 20; do
+    exits 0 "attention.cc compiles: C++$standard" ${CXX:-c++} -std=c++$standard -Wall -Wextra -Werror -Wshadow -pedantic \
+        $sanitize -I"$srcdir/include" "$srcdir/tools/examples/attention.cc" -L"$build/lib/.libs" -laothip -o cc_example
+done
+prints "attention.cc" env AOTHIP_HIP_LIBRARY="$build/tools/emu/.libs/libhipemu.so" ./cc_example
+contains err "as it should: v: size[1]" "and a failure is thrown"
 if [ -n "$sanitize" ] || ! command -v rustc >/dev/null; then
     ok_skip() { count=$((count + 1)); echo "ok $count - attention.rs # SKIP $1"; }
     if [ -n "$sanitize" ]; then ok_skip "the library is built with sanitizers"; else ok_skip "no rustc"; fi
