@@ -1,5 +1,6 @@
 /* aothip-bench: how fast attention is on the GPU of this machine, or would be on another. */
 #include "cli.h"
+#include "page.h"
 #include "report.h"
 #include "session.h"
 #include "shape_list.h"
@@ -29,6 +30,7 @@ static const char help[] =
     "      --emulate GPU      predict, emulated, the times of gfx942 or another GPU\n"
     "      --profile          emulated: where the clocks go, by cause and instruction\n"
     "      --timeline FILE    emulated: waves and pipes over clocks, for Perfetto\n"
+    "      --report FILE      also a page of HTML with pictures\n"
     "      --counts           emulated: counts of instructions and bytes, not times;\n"
     "                         shapes of presets are cut down\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
@@ -40,8 +42,8 @@ static const char help[] =
 struct options {
     struct cli_common common;
     struct bench_wishes wishes;
-    const char *file, *preset;
-    int format; /* enum bench_format */
+    const char *file, *preset, *report; /* or NULL */
+    int format;                         /* enum bench_format */
     int passes, features, alone;
 };
 
@@ -61,6 +63,7 @@ static void parse_options(int argc, char **argv, struct options *o)
         {"no-prediction", .flag = &o->alone, .value = 1},
         {"profile", .flag = &w->profile, .value = 1},
         {"timeline", .text = &w->timeline},
+        {"report", .text = &o->report},
         {"counts", .flag = &w->counts, .value = 1},
         {0},
     };
@@ -69,8 +72,9 @@ static void parse_options(int argc, char **argv, struct options *o)
     cli_parse(argc, argv, settings, help, CLI_DEVICE_MAX, &o->common);
     if (o->preset && !bench_preset(o->preset))
         cli_usage_error("--preset %s: wanted is mi300x or strix-halo", o->preset);
-    if (w->counts && (w->profile || w->timeline || o->features))
-        cli_usage_error("--counts and %s exclude each other", w->profile    ? "--profile"
+    if (w->counts && (w->profile || w->timeline || o->features || o->report))
+        cli_usage_error("--counts and %s exclude each other", o->report     ? "--report"
+                                                              : w->profile  ? "--profile"
                                                               : w->timeline ? "--timeline"
                                                                             : "--features");
     if (w->profile && o->format != BENCH_TEXT)
@@ -84,8 +88,19 @@ static void parse_options(int argc, char **argv, struct options *o)
 /* What is measured where nothing was asked for. */
 static void add_default(struct bench_shapes *shapes, const struct options *o, const char *target)
 {
-    int large = !strncmp(target, "gfx9", 4);
+    int large = !strncmp(target, "gfx9", 4), seq;
+    char text[BENCH_TEXT_MAX];
 
+    for (seq = 512; o->report && !o->features && seq <= 16384; seq *= 2) {
+        int batch = 16384 / seq / (large ? 1 : 4);
+        for (int mask = 0; mask < 2; mask++) {
+            snprintf(text, sizeof(text), "batch=%d,heads=16,seq=%d,dim=128,dtype=bf16,mask=%s",
+                     batch ? batch : 1, seq, mask ? "tl" : "none");
+            bench_add_shape(shapes, "default", text);
+        }
+    }
+    if (shapes->count)
+        return;
     if (!o->features)
         bench_add_preset(shapes, large ? "mi300x" : "strix-halo");
     else if (large)
@@ -96,7 +111,7 @@ static void add_default(struct bench_shapes *shapes, const struct options *o, co
 
 /* The variants of a shape, or it alone; returns how many failed. */
 static int run_shape(struct bench_session *session, const struct bench_style *style,
-                     const struct bench_shape *shape, int cut, int *first)
+                     const struct bench_shape *shape, int cut, struct bench_page *page, int *first)
 {
     struct bench_result r = {.shape = *shape, .cut = cut};
     double plain = 0;
@@ -109,6 +124,8 @@ static int run_shape(struct bench_session *session, const struct bench_style *st
         cli_progress_end();
         failed += r.why.code != AOTHIP_OK;
         bench_print_result(style, &r, *first);
+        if (page && bench_page_add(page, &r, &r.why))
+            cli_say("%s", r.why.text);
         *first = 0;
         plain = i ? plain : bench_seconds(&r);
         r = (struct bench_result){.plain = plain};
@@ -117,7 +134,8 @@ static int run_shape(struct bench_session *session, const struct bench_style *st
 }
 
 /* Everything that needs a GPU; returns how many shapes failed. */
-static int run(const struct options *o, struct bench_shapes *shapes, struct bench_session *session)
+static int run(const struct options *o, struct bench_shapes *shapes, struct bench_session *session,
+               struct bench_page *page)
 {
     const struct bench_style style = {o->format, session->kind, session->beside, o->features};
     int failed = 0, first = 1, i;
@@ -131,7 +149,7 @@ static int run(const struct options *o, struct bench_shapes *shapes, struct benc
         if (cut)
             shape = bench_cut(&shape);
         cli_progress("shape %d of %d", i + 1, shapes->count);
-        failed += run_shape(session, &style, &shape, cut, &first);
+        failed += run_shape(session, &style, &shape, cut, page, &first);
     }
     bench_print_tail(&style);
     return failed;
@@ -140,7 +158,9 @@ static int run(const struct options *o, struct bench_shapes *shapes, struct benc
 int main(int argc, char **argv)
 {
     struct bench_shapes shapes = {.preset = INT_MAX};
+    struct bench_page *page = NULL;
     struct bench_session session;
+    struct status why;
     struct options o;
     int failed, i;
 
@@ -156,9 +176,16 @@ int main(int argc, char **argv)
         bench_add_file(&shapes, o.file);
     if (o.preset)
         bench_add_preset(&shapes, o.preset);
+    status_clear(&why);
     failed = bench_session_open(&session, &o.wishes);
+    if (!failed && o.report && !(page = bench_page_open(o.report, &why)))
+        failed = -1;
     if (!failed)
-        failed = run(&o, &shapes, &session);
+        failed = run(&o, &shapes, &session, page);
+    if (bench_page_close(page, &session.device, &why))
+        failed = -1;
+    if (why.code)
+        cli_say("%s", why.text);
     failed |= bench_session_close(&session);
     free(shapes.list);
     return cli_end(failed ? CLI_FAILED : CLI_OK);

@@ -100,6 +100,44 @@ if command -v python3 >/dev/null; then
     ok 'are two processes'
 fi
 
+# The page: well-formed, complete in itself, and a browser shows it.
+exits 0 'a page' "$bench" --emulate $first --report page.html --both heads=4,seq=256,dim=64 \
+    heads=4,seq=512,dim=64 heads=4,seq=256,dim=64,mask=tl,with=bias
+if command -v python3 >/dev/null; then
+    python3 - <<'END'
+import re, xml.etree.ElementTree as tree
+with open("page.html", encoding="utf-8") as f:
+    text = f.read()
+root = tree.fromstring(text)
+svg = "{http://www.w3.org/2000/svg}"
+assert not list(root.iter("script")) and not re.search(r"\b(src|href)=|@import|url\(", text)
+assert text.count("http") == text.count("http://www.w3.org/2000/svg")
+pictures = list(root.iter(svg + "svg"))
+assert len(pictures) == 2 + 6, len(pictures)
+circles = list(pictures[0].iter(svg + "circle"))
+assert len(circles) == 6 and len({c[0].text for c in circles}) == 6
+width, height = map(float, pictures[0].get("viewBox").split()[2:])
+assert all(0 < float(c.get("cx")) < width and 0 < float(c.get("cy")) < height for c in circles)
+for bar in pictures[2:]:
+    parts = [float(r.get("width")) for r in bar.iter(svg + "rect")]
+    assert abs(sum(parts) - 460) < 5, parts
+assert len(list(root.iter("tr"))) == 7 and "nan" not in text and "inf" not in text
+colours = set(re.findall(r"var\((--[a-z0-9]+)\)", text))
+assert all(colour + ":" in text for colour in colours)
+END
+    ok 'is well-formed and needs nothing else'
+fi
+browser=`command -v chromium || command -v chromium-browser || command -v google-chrome || :`
+if [ -n "$browser" ]; then
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
+        --window-size=900,1200 --screenshot="$work/page.png" "file://$work/page.html" >log 2>&1
+    [ "`wc -c <page.png`" -gt 20000 ]
+    ok 'a browser shows it'
+else
+    true
+    ok 'a browser shows it # SKIP there is no chromium'
+fi
+
 # What does not go.
 says() { # STATUS TEXT ARGUMENTS...
     status=$1 text=$2
@@ -115,6 +153,10 @@ says 1 'nowhere/t.json: cannot be written: No such file' --emulate $first --time
 says 1 '/dev/full: cannot be written' --emulate $first --timeline /dev/full heads=4,seq=64
 says 2 '--counts and --profile exclude each other' --counts --profile seq=64
 says 2 '--counts and --timeline exclude each other' --counts --timeline x seq=64
+says 1 'nowhere/p.html: cannot be written: No such file' --emulate $first --report nowhere/p.html \
+    seq=64
+says 1 '/dev/full: cannot be written' --emulate $first --report /dev/full heads=4,seq=64
+says 2 '--counts and --report exclude each other' --counts --report x seq=64
 says 2 '--counts and --features exclude each other' --counts --features seq=64
 says 2 '--profile is text' --profile --json seq=64
 says 2 'with=paged: there is no such backward pass' --backward with=paged
