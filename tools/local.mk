@@ -49,10 +49,13 @@ tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/ben
 	tools/bench/shapes/shape_list.c tools/bench/shapes/shape_list.h tools/bench/shapes/bench_tensors.c \
 	tools/bench/shapes/bench_tensors.h \
 	tools/bench/event_times.c tools/bench/event_times.h tools/bench/bench_counters.c tools/bench/bench_counters.h \
-	tools/bench/prediction.c tools/bench/prediction.h tools/bench/elsewhere.c tools/bench/elsewhere.h tools/bench/bench_result.h \
+	tools/bench/result/prediction.c tools/bench/result/prediction.h tools/bench/result/prediction_read.c tools/bench/result/bench_result.h \
+	tools/bench/elsewhere.c tools/bench/elsewhere.h \
 	tools/bench/report.c tools/bench/report.h tools/bench/report_machine.c tools/bench/report_machine.h \
-	tools/bench/page.c tools/bench/page.h tools/bench/chart.c tools/bench/chart.h
-tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes $(JANSSON_CFLAGS)
+	tools/bench/page/page.c tools/bench/page/page.h tools/bench/page/chart.c tools/bench/page/chart.h \
+	tools/bench/page/roofline.c tools/bench/page/roofline.h tools/bench/page/beside.c tools/bench/page/beside.h
+tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes \
+	-I$(top_srcdir)/tools/bench/result -I$(top_srcdir)/tools/bench/page $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
 tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
 

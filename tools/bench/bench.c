@@ -1,4 +1,5 @@
 /* aothip-bench: how fast attention is on the GPU of this machine, or would be on another. */
+#include "beside.h"
 #include "cli.h"
 #include "page.h"
 #include "report.h"
@@ -31,6 +32,8 @@ static const char help[] =
     "      --profile          emulated: where the clocks go, by cause and instruction\n"
     "      --timeline FILE    emulated: waves and pipes over clocks, for Perfetto\n"
     "      --report FILE      also a page of HTML with pictures\n"
+    "      --beside NAME=FILE[@SHAPE]  on the page: what another code object took, from\n"
+    "                         the emulator's counters or from --json; may be repeated\n"
     "      --counts           emulated: counts of instructions and bytes, not times;\n"
     "                         shapes of presets are cut down\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
@@ -43,7 +46,8 @@ struct options {
     struct cli_common common;
     struct bench_wishes wishes;
     const char *file, *preset, *report; /* or NULL */
-    int format;                         /* enum bench_format */
+    struct cli_list beside;
+    int format; /* enum bench_format */
     int passes, features, alone;
 };
 
@@ -64,6 +68,7 @@ static void parse_options(int argc, char **argv, struct options *o)
         {"profile", .flag = &w->profile, .value = 1},
         {"timeline", .text = &w->timeline},
         {"report", .text = &o->report},
+        {"beside", .list = &o->beside},
         {"counts", .flag = &w->counts, .value = 1},
         {0},
     };
@@ -77,6 +82,8 @@ static void parse_options(int argc, char **argv, struct options *o)
                                                               : w->profile  ? "--profile"
                                                               : w->timeline ? "--timeline"
                                                                             : "--features");
+    if (o->beside.count && !o->report)
+        cli_usage_error("--beside needs --report: it adds to that page");
     if (w->profile && o->format != BENCH_TEXT)
         cli_usage_error("--profile is text: it goes with neither --json nor --csv");
     w->emulate = o->common.emulate;
@@ -107,6 +114,50 @@ static void add_default(struct bench_shapes *shapes, const struct options *o, co
         bench_add_shape(shapes, "default", "batch=4,heads=16,seq=4096,dim=128,dtype=bf16");
     else
         bench_add_shape(shapes, "default", "batch=1,heads=16,seq=2048,dim=128,dtype=f16");
+}
+
+/* The files of others; a wrong argument or file ends the program. Their shapes are measured where
+ * none was asked for. */
+static void read_besides(struct bench_besides *besides, struct options *o,
+                         struct bench_shapes *shapes)
+{
+    const int asked = shapes->count;
+    struct status why;
+
+    status_clear(&why);
+    for (int i = 0; i < o->beside.count; i++) {
+        if (!bench_beside_read(besides, o->beside.item[i], &why))
+            continue;
+        if (why.code == AOTHIP_E_ARGUMENT)
+            cli_usage_error("%s", why.text);
+        cli_say("%s", why.text);
+        exit(CLI_FAILED);
+    }
+    shapes->passes = BENCH_PASS_AS_GIVEN;
+    for (size_t i = 0; i < besides->count && !asked; i++) {
+        char text[BENCH_TEXT_MAX], other[BENCH_TEXT_MAX];
+        int known = besides->list[i].result.shapeless;
+
+        bench_text(&besides->list[i].result.shape, text);
+        for (int j = 0; j < shapes->count && !known; j++)
+            known = !strcmp(text, bench_text(&shapes->list[j], other));
+        if (!known)
+            bench_add_shape(shapes, text, text);
+    }
+}
+
+/* The page with what others took on it; NULL, and why, if it cannot be. */
+static struct bench_page *open_page(const char *file, const struct bench_besides *besides,
+                                    const struct bench_session *session, struct status *why)
+{
+    struct bench_page *page;
+
+    if (bench_besides_fit(besides, session->device.properties.target, why))
+        return NULL;
+    page = bench_page_open(file, why);
+    for (size_t i = 0; page && i < besides->count; i++)
+        bench_page_add(page, &besides->list[i].result, why);
+    return page;
 }
 
 /* The variants of a shape, or it alone; returns how many failed. */
@@ -155,30 +206,37 @@ static int run(const struct options *o, struct bench_shapes *shapes, struct benc
     return failed;
 }
 
+static void read_shapes(struct bench_shapes *shapes, const struct options *o, int argc, char **argv)
+{
+    shapes->passes = o->passes;
+    for (int i = optind; i < argc; i++) {
+        if (!*argv[i])
+            cli_usage_error("an empty argument is no shape");
+        bench_add_shape(shapes, argv[i], argv[i]);
+    }
+    if (o->file)
+        bench_add_file(shapes, o->file);
+    if (o->preset)
+        bench_add_preset(shapes, o->preset);
+}
+
 int main(int argc, char **argv)
 {
     struct bench_shapes shapes = {.preset = INT_MAX};
+    struct bench_besides besides = {0};
     struct bench_page *page = NULL;
     struct bench_session session;
     struct status why;
     struct options o;
-    int failed, i;
+    int failed;
 
     cli_name = "aothip-bench";
     parse_options(argc, argv, &o);
-    shapes.passes = o.passes;
-    for (i = optind; i < argc; i++) {
-        if (!*argv[i])
-            cli_usage_error("an empty argument is no shape");
-        bench_add_shape(&shapes, argv[i], argv[i]);
-    }
-    if (o.file)
-        bench_add_file(&shapes, o.file);
-    if (o.preset)
-        bench_add_preset(&shapes, o.preset);
+    read_shapes(&shapes, &o, argc, argv);
+    read_besides(&besides, &o, &shapes);
     status_clear(&why);
     failed = bench_session_open(&session, &o.wishes);
-    if (!failed && o.report && !(page = bench_page_open(o.report, &why)))
+    if (!failed && o.report && !(page = open_page(o.report, &besides, &session, &why)))
         failed = -1;
     if (!failed)
         failed = run(&o, &shapes, &session, page);
@@ -188,5 +246,6 @@ int main(int argc, char **argv)
         cli_say("%s", why.text);
     failed |= bench_session_close(&session);
     free(shapes.list);
+    bench_besides_free(&besides);
     return cli_end(failed ? CLI_FAILED : CLI_OK);
 }

@@ -40,38 +40,6 @@ static pid_t start(char *const *arguments, FILE **out)
     return -1;
 }
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static void read_result(const json_t *r, struct bench_prediction *p)
-{
-    const char *bound = json_string_value(json_object_get(r, "bound"));
-    const json_t *causes = json_object_get(r, "causes"), *busy = json_object_get(r, "busy");
-
-    p->middle = number(r, "predicted_ms") / 1e3;
-    p->low = number(r, "low_ms") / 1e3;
-    p->high = number(r, "high_ms") / 1e3;
-    p->error = number(r, "uncertainty");
-    p->cycles = number(r, "cycles");
-    p->gigahertz = number(r, "gigahertz");
-    p->peak = number(r, "peak_tflops") * 1e12;
-    p->matrix_busy = number(busy, "matrix");
-    p->vector_busy = number(busy, "vector");
-    p->lds_busy = number(busy, "LDS");
-    p->l1_busy = number(busy, "L1");
-    p->dram_busy = number(busy, "memory");
-    p->extrapolated = json_is_true(json_object_get(r, "extrapolated"));
-    for (int i = 0; i < EMU_TIME_CAUSES; i++) {
-        p->causes[i] = number(causes, bench_cause(i));
-        if (bound && !strcmp(bound, bench_cause(i)))
-            p->bound = i;
-    }
-    if (p->middle > 0)
-        p->launches = (int)number(r, "launches");
-}
-
 int bench_prediction_elsewhere(const char *target, const char *images,
                                const struct bench_shape *shape, struct bench_prediction *p)
 {
@@ -90,7 +58,7 @@ int bench_prediction_elsewhere(const char *target, const char *images,
     process = start(arguments, &out);
     if (process >= 0) {
         report = json_loadf(out, 0, NULL);
-        read_result(json_array_get(json_object_get(report, "results"), 0), p);
+        bench_prediction_read(json_array_get(json_object_get(report, "results"), 0), p);
         json_decref(report);
         fclose(out);
         waitpid(process, &status, 0);

@@ -98,6 +98,10 @@ static void store(const struct cli_setting *s)
         *s->flag = s->value;
     else if (s->text)
         *s->text = optarg;
+    else if (s->list && s->list->count == CLI_LIST_MAX)
+        cli_usage_error("%s is given more than %d times", name, CLI_LIST_MAX);
+    else if (s->list)
+        s->list->item[s->list->count++] = optarg;
     else
         *s->number = cli_int(name, optarg, s->low, s->high);
 }

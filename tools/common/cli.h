@@ -41,17 +41,25 @@ struct cli_common {
 enum { CLI_DEVICE_MAX = 1 << 20 };
 int cli_common(int option, const char *help, int last_device, struct cli_common *common);
 
+enum { CLI_LIST_MAX = 64 };
+struct cli_list {
+    char *item[CLI_LIST_MAX];
+    int count;
+};
+
 /*
  * One long option and where it is stored: a number without an argument, the argument itself, or the
- * argument as a whole number from `low` to `high`. One of `flag`, `text` and `number` is not NULL.
+ * argument as a whole number from `low` to `high`, or each argument of an option that may be given
+ * several times. One of `flag`, `text`, `number` and `list` is not NULL.
  */
 struct cli_setting {
     const char *name;
     int *flag, value; /* *flag = value */
     const char **text;
     int *number, low, high;
+    struct cli_list *list;
 };
-enum { CLI_SETTINGS_MAX = 16 };
+enum { CLI_SETTINGS_MAX = 24 };
 
 /* Takes these options, of which the last has no name, and the common ones from the command. */
 void cli_parse(int argc, char **argv, const struct cli_setting *settings, const char *help,

@@ -20,12 +20,14 @@ for gpu in sys.argv[1:]:
         report = json.load(f)
     assert report["emulated"] and report["target"].split(":")[0] == gpu
     assert len(report["results"]) == 4
+    known = gpu in ("gfx942", "gfx1100")
     for r in report["results"]:
         assert 0 < r["low_ms"] <= r["predicted_ms"] <= r["high_ms"], r
         assert 0 < r["uncertainty"] < 1 and r["cycles"] > 1000 and 0.3 < r["gigahertz"] < 4, r
         assert abs(sum(r["causes"].values()) - 1) < 0.02, r
         most = max((share, cause) for cause, share in r["causes"].items() if cause != "tail")
         assert r["bound"] == most[1], r
+        assert r["extrapolated"] != known, r
         assert 0 < r["predicted_tflops"] < r["peak_tflops"], r
         assert all(0 <= share <= 1.01 for share in r["busy"].values()), r
     forward, backward = report["results"][:2]
@@ -100,9 +102,19 @@ if command -v python3 >/dev/null; then
     ok 'are two processes'
 fi
 
+# What another code object took is told by the emulator's counters, or by another's results.
+small=heads=4,seq=256,dim=64
+AOTHIP_EMU_COUNTERS=$work/counts.json exits 0 'counters' "$bench" --counts --emulate $first $small
+AOTHIP_EMU_TIME=1 AOTHIP_EMU_COUNTERS=$work/launches.json exits 0 'counters with times' "$bench" \
+    --counts --emulate $first $small
+exits 0 'results of another time' "$bench" --emulate $first --json $small
+cp out results.json
+sed 's/"target": "gfx/"target": "afx/' launches.json >other.json
+
 # The page: well-formed, complete in itself, and a browser shows it.
 exits 0 'a page' "$bench" --emulate $first --report page.html --both heads=4,seq=256,dim=64 \
-    heads=4,seq=512,dim=64 heads=4,seq=256,dim=64,mask=tl,with=bias
+    heads=4,seq=512,dim=64 heads=4,seq=256,dim=64,mask=tl,with=bias \
+    --beside 'A-B 2.0=results.json' --beside it=launches.json@$small --beside that=launches.json
 if command -v python3 >/dev/null; then
     python3 - <<'END'
 import re, xml.etree.ElementTree as tree
@@ -113,15 +125,27 @@ svg = "{http://www.w3.org/2000/svg}"
 assert not list(root.iter("script")) and not re.search(r"\b(src|href)=|@import|url\(", text)
 assert text.count("http") == text.count("http://www.w3.org/2000/svg")
 pictures = list(root.iter(svg + "svg"))
-assert len(pictures) == 2 + 6, len(pictures)
+assert len(pictures) == 2 + 3 + 1 + 9, len(pictures)
 circles = list(pictures[0].iter(svg + "circle"))
-assert len(circles) == 6 and len({c[0].text for c in circles}) == 6
-width, height = map(float, pictures[0].get("viewBox").split()[2:])
-assert all(0 < float(c.get("cx")) < width and 0 < float(c.get("cy")) < height for c in circles)
-for bar in pictures[2:]:
+assert len(circles) == 8 and len({c[0].text for c in circles}) == 8
+assert len(list(pictures[1].iter(svg + "circle"))) == 9
+for picture in pictures[:2]:
+    width, height = map(float, picture.get("viewBox").split()[2:])
+    assert all(0 < float(c.get("cx")) < width and 0 < float(c.get("cy")) < height
+               for c in picture.iter(svg + "circle"))
+roof, slope = [p.get("d") for p in pictures[1].iter(svg + "path") if p.get("stroke") == "var(--text)"]
+ridge = [float(x) for x in re.match(r"M([0-9.]+) ([0-9.]+)H", roof).groups()]
+assert [float(x) for x in slope.split("L")[1].split()] == ridge
+assert all(float(c.get("cy")) > ridge[1] for c in pictures[1].iter(svg + "circle"))
+for same in pictures[2:5]: # the same code on the same machine
+    names = [t.text for t in same.iter(svg + "text")]
+    assert names[0] in ("aothip", "A-B 2.0", "it"), names
+    assert abs(float(same.find(svg + "rect").get("width")) -
+               float(pictures[2].find(svg + "rect").get("width"))) < 0.5
+for bar in pictures[6:]:
     parts = [float(r.get("width")) for r in bar.iter(svg + "rect")]
     assert abs(sum(parts) - 460) < 5, parts
-assert len(list(root.iter("tr"))) == 7 and "nan" not in text and "inf" not in text
+assert len(list(root.iter("tr"))) == 10 and "nan" not in text and "inf" not in text
 colours = set(re.findall(r"var\((--[a-z0-9]+)\)", text))
 assert all(colour + ":" in text for colour in colours)
 END
@@ -157,6 +181,33 @@ says 1 'nowhere/p.html: cannot be written: No such file' --emulate $first --repo
     seq=64
 says 1 '/dev/full: cannot be written' --emulate $first --report /dev/full heads=4,seq=64
 says 2 '--counts and --report exclude each other' --counts --report x seq=64
+beside() { # STATUS TEXT ARGUMENT
+    says $1 "$2" --emulate $first --report x.html --beside "$3" $small
+}
+says 2 '--beside needs --report' --emulate $first --beside a=launches.json $small
+beside 2 'wanted is NAME=FILE' launches.json
+beside 2 'wanted is NAME=FILE' =launches.json
+beside 2 'wanted is NAME=FILE' a=
+beside 2 'a name is of up to 24 letters' '<b>=launches.json'
+beside 2 'a name is of up to 24 letters' 'of more than twenty-four letters=launches.json'
+beside 2 'shape sq=4: sq: no such key' a=launches.json@sq=4
+beside 2 'results.json has its own shapes' a=results.json@$small
+beside 1 'nowhere.json: cannot be read: No such file' a=nowhere.json
+beside 1 'counts.json: launch 1: ' a=counts.json
+contains err 'has no times: AOTHIP_EMU_TIME was not set' 'what to set is told'
+beside 1 'and the report of' a=other.json
+echo '[]' >empty.json
+beside 1 'empty.json: no launch is in it' a=empty.json
+echo '{"results": [{"shape": "seq=64", "error": "x"}]}' >failed.json
+beside 1 'no result with a time is in it' a=failed.json
+echo '{"results": 3}' >wrong.json
+beside 1 'neither counters of the emulator nor results' a=wrong.json
+echo '[{"kernel": "k", "target": "gfx942", "cycles": [3, 2, 1]}]' >wrong.json
+beside 1 'k: its cycles and times are wrong' a=wrong.json
+head -c 500 launches.json >cut.json
+beside 1 'cut.json: line ' a=cut.json
+[ ! -e x.html ]
+ok 'no page is begun'
 says 2 '--counts and --features exclude each other' --counts --features seq=64
 says 2 '--profile is text' --profile --json seq=64
 says 2 'with=paged: there is no such backward pass' --backward with=paged

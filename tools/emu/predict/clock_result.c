@@ -39,6 +39,7 @@ bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, boo
     s->lds_busy += weight * u->lds_busy;
     s->l1_busy += weight * u->l1_busy;
     s->far_bytes += weight * u->far_bytes;
+    s->stored_bytes += weight * u->stored_bytes;
     s->flops += weight * u->flops;
     s->far_rate = u->far_rate;
     if (take_events) {
@@ -134,6 +135,9 @@ static void set_times(struct emu_time_result *r, const struct emu_result_parts *
     r->dram_busy =
         p->sum->far_rate > 0 ? p->sum->far_bytes / p->sum->far_rate / clocks * EMU_UNIT_SIMDS : 0;
     r->matrix_flops = p->sum->flops;
+    r->memory_bytes = p->sum->far_bytes + p->sum->stored_bytes;
+    r->memory_rate = g->dram_rate * 1e12;
+    r->gigahertz_most = g->clock;
     for (unsigned i = 0; i < p->variants; i++)
         r->group_cycles += p->time[i].group_mean / p->variants;
     summarize(r, p, clocks);

@@ -11,7 +11,7 @@ struct emu_unit_sum {
     struct unit_count *count; /* by op */
     unsigned nops;
     double summary[EMU_TIME_CAUSES];
-    double matrix_busy, vector_busy, lds_busy, l1_busy, far_bytes, flops;
+    double matrix_busy, vector_busy, lds_busy, l1_busy, far_bytes, stored_bytes, flops;
     double far_rate; /* bytes a clock and unit */
     struct emu_time_event *event;
     size_t events;

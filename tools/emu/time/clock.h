@@ -124,6 +124,11 @@ struct emu_time_result {
     const struct emu_time_instruction *instruction;
     size_t events; /* with EMU_TIME_EVENTS */
     const struct emu_time_event *event;
+
+    /* for a roofline, with matrix_flops */
+    double memory_bytes;   /* loaded from beyond L2 (MALL or device memory) and stored */
+    double memory_rate;    /* bytes a second that device memory gives, by the GPU's table */
+    double gigahertz_most; /* the table's clock without matrix load */
 };
 
 enum emu_time_flags {

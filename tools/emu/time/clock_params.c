@@ -77,7 +77,10 @@ size_t emu_clock_origins(void)
 
 bool emu_clock_extrapolates(const char *target)
 {
-    return strcmp(target, "gfx942") != 0 && strcmp(target, "gfx1100") != 0;
+    const size_t name = strcspn(target, ":"); /* features follow */
+
+    return (name != 6 || strncmp(target, "gfx942", 6) != 0) &&
+           (name != 7 || strncmp(target, "gfx1100", 7) != 0);
 }
 
 /*

@@ -127,6 +127,7 @@ static uint64_t store_lines(struct unit *u, const struct emu_clock_record *x, ui
     const double bytes = 64.0 * x->lines;
     uint64_t at = pass(&u->l2_free, &u->l2_debt, start, bytes, u->l2_rate);
 
+    u->stored_bytes += bytes;
     *service = (uint64_t)(bytes / u->gpu->l1_rate);
     return at + (uint64_t)u->gpu->store_latency;
 }

@@ -101,10 +101,11 @@ struct unit {
     unsigned groups, alive;
     unsigned next_simd;
     uint64_t ages, now;
-    struct unit_count *count;                                             /* by op */
-    double summary[EMU_TIME_CAUSES];                                      /* clocks of SIMDs */
-    double matrix_busy, vector_busy, lds_busy, l1_busy, far_bytes, flops; /* clocks, bytes */
-    struct emu_time_event *event;                                         /* NULL: not wanted */
+    struct unit_count *count;                                  /* by op */
+    double summary[EMU_TIME_CAUSES];                           /* clocks of SIMDs */
+    double matrix_busy, vector_busy, lds_busy, l1_busy, flops; /* clocks */
+    double far_bytes, stored_bytes; /* loaded from beyond L2; stored, in whole lines */
+    struct emu_time_event *event;   /* NULL: not wanted */
     size_t events, event_room;
 };
 

@@ -42,7 +42,9 @@ class Result(ctypes.Structure):
                 ("resident", ctypes.c_uint32), ("waves_per_simd", ctypes.c_uint32),
                 ("rounds", ctypes.c_double), ("group_cycles", ctypes.c_double),
                 ("instructions", ctypes.c_size_t), ("instruction", ctypes.POINTER(Instruction)),
-                ("events", ctypes.c_size_t), ("event", ctypes.POINTER(Event))]
+                ("events", ctypes.c_size_t), ("event", ctypes.POINTER(Event)),
+                ("memory_bytes", ctypes.c_double), ("memory_rate", ctypes.c_double),
+                ("gigahertz_most", ctypes.c_double)]
 
 
 class Options(ctypes.Structure):

@@ -33,6 +33,7 @@ static void tables(void)
     }
     ok(emu_clock_extrapolates("gfx90a"), "gfx90a is extrapolated");
     ok(!emu_clock_extrapolates("gfx942"), "gfx942 is not");
+    ok(!emu_clock_extrapolates("gfx942:sramecc+:xnack-"), "nor with its features");
     ok(!emu_clock_extrapolates("gfx1100"), "gfx1100 is not");
     ok(emu_clock_extrapolates("gfx1102"), "gfx1102, which has the table of another, is");
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { CHART_NAME_MAX = 64 };
+enum { CHART_NAME_MAX = 96, CHART_COLOURS = 12 };
 
 struct chart_point {
     char name[CHART_NAME_MAX]; /* of its line */
@@ -20,5 +20,15 @@ void chart_lines(FILE *f, const struct chart_point *points, size_t count, const 
 void chart_bar(FILE *f, const char *name, const double *parts, int count,
                const char *(*part_name)(int));
 void chart_legend(FILE *f, int count, const char *(*part_name)(int));
+
+/* A bar of `length` of the longest, with a whisker from low to high, and words behind it. */
+void chart_length(FILE *f, const char *name, double length, double low, double high, int colour,
+                  const char *words);
+
+/* For other pictures: an SVG of the page's width, the name of a colour, and whether no point before
+ * number i has its name. */
+void chart_begin(FILE *f, int height);
+void chart_key(FILE *f, int x, int y, int colour, const char *name);
+int chart_is_first(const struct chart_point *points, size_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sums up the clock's results of a call; prints and reads them as JSON. */
+/* Sums up the clock's results of a call, and prints them as JSON. */
 #include "prediction.h"
 
 #include <math.h>
@@ -26,11 +26,11 @@ const char *bench_cause(int cause)
     return cause_names[cause];
 }
 
-static void add_launch(struct bench_prediction *p, const struct emu_time_result *r, double *flops,
-                       double *matrix_seconds)
+void bench_prediction_add(struct bench_prediction *p, const struct emu_time_result *r)
 {
     const double seconds = r->microseconds.middle / 1e6,
-                 error = hypot(r->uncertainty, r->clock_uncertainty);
+                 error = hypot(r->uncertainty, r->clock_uncertainty),
+                 matrix = r->matrix_busy * r->cycles.middle / 1e9;
 
     p->launches++;
     p->low += r->microseconds.low / 1e6;
@@ -47,22 +47,15 @@ static void add_launch(struct bench_prediction *p, const struct emu_time_result 
     p->extrapolated |= r->extrapolated;
     for (int i = 0; i < EMU_TIME_CAUSES && r->cycles.middle > 0; i++)
         p->causes[i] += r->summary[i] / r->cycles.middle * seconds;
-    *flops += r->matrix_flops;
-    *matrix_seconds += r->matrix_busy * r->cycles.middle / (r->gigahertz * 1e9);
+    p->flops += r->matrix_flops;
+    p->matrix_seconds += matrix / r->gigahertz;
+    p->matrix_least += r->gigahertz_most > 0 ? matrix / r->gigahertz_most : 0;
+    p->memory_bytes += r->memory_bytes;
+    p->memory_rate = r->memory_rate;
 }
 
-enum aothip_status bench_prediction_sum(const struct device_time *time, struct bench_prediction *p,
-                                        struct status *why)
+enum aothip_status bench_prediction_finish(struct bench_prediction *p, struct status *why)
 {
-    double flops = 0, matrix_seconds = 0;
-
-    memset(p, 0, sizeof(*p));
-    for (size_t i = 0; i < time->count(); i++) {
-        const struct emu_time_result *r = time->get(i);
-        if (!r->timed)
-            return status_set(why, AOTHIP_E_HIP, "%s: not timed: %s", r->kernel, r->why);
-        add_launch(p, r, &flops, &matrix_seconds);
-    }
     if (!(p->middle > 0))
         return status_set(why, AOTHIP_E_HIP, "nothing was timed");
     p->gigahertz /= p->middle;
@@ -76,8 +69,22 @@ enum aothip_status bench_prediction_sum(const struct device_time *time, struct b
         if (i != EMU_TIME_TAIL && p->causes[i] > p->causes[p->bound])
             p->bound = i;
     }
-    p->peak = matrix_seconds > 0 ? flops / matrix_seconds : 0;
+    p->peak = p->matrix_seconds > 0 ? p->flops / p->matrix_seconds : 0;
+    p->roof = p->matrix_least > 0 ? p->flops / p->matrix_least : 0;
     return AOTHIP_OK;
+}
+
+enum aothip_status bench_prediction_sum(const struct device_time *time, struct bench_prediction *p,
+                                        struct status *why)
+{
+    memset(p, 0, sizeof(*p));
+    for (size_t i = 0; i < time->count(); i++) {
+        const struct emu_time_result *r = time->get(i);
+        if (!r->timed)
+            return status_set(why, AOTHIP_E_HIP, "%s: not timed: %s", r->kernel, r->why);
+        bench_prediction_add(p, r);
+    }
+    return bench_prediction_finish(p, why);
 }
 
 double bench_prediction_spread(const struct bench_prediction *p)
@@ -98,6 +105,10 @@ void bench_prediction_print(FILE *f, const struct bench_shape *shape,
             p->middle * 1e3, p->low * 1e3, p->high * 1e3, p->error, p->launches, p->cycles,
             p->gigahertz, p->extrapolated ? "true" : "false", rate / 1e12, p->peak / 1e12,
             bench_bytes(shape) / p->middle / 1e9, bench_cause(p->bound));
+    fprintf(f,
+            "\"matrix_flops\": %.6g, \"memory_bytes\": %.6g, \"memory_gbytes_per_s\": %.6g, "
+            "\"roof_tflops\": %.6g, ",
+            p->flops, p->memory_bytes, p->memory_rate / 1e9, p->roof / 1e12);
     fprintf(f,
             "\"busy\": {\"matrix\": %.4g, \"vector\": %.4g, \"LDS\": %.4g, \"L1\": %.4g, "
             "\"memory\": %.4g}, \"causes\": {",

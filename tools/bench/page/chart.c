@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 760, HEIGHT = 380, LEFT = 60, RIGHT = 740, TOP = 34, BOTTOM = 330, COLOURS = 12 };
+enum { WIDTH = 760, HEIGHT = 380, LEFT = 60, RIGHT = 740, TOP = 34, BOTTOM = 330 };
 
 /* Where numbers stand in the picture. */
 struct scale {
@@ -65,7 +65,7 @@ static void print_line(FILE *f, const struct scale *s, const struct chart_point 
                        size_t first, size_t count, int line)
 {
     const char *name = points[first].name;
-    const int colour = line % COLOURS;
+    const int colour = line % CHART_COLOURS;
 
     fprintf(f, "<path fill=\"none\" stroke=\"var(--c%d)\" stroke-width=\"2\" d=\"", colour);
     for (size_t i = first; i < count; i++)
@@ -84,19 +84,40 @@ static void print_line(FILE *f, const struct scale *s, const struct chart_point 
                 colour, x, place_y(s, points[i].low), place_y(s, points[i].high), x,
                 place_y(s, points[i].y), colour, name, points[i].x, points[i].y);
     }
+    chart_key(f, LEFT, HEIGHT + 20 * line, line, name);
+}
+
+int chart_is_first(const struct chart_point *points, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (!strcmp(points[j].name, points[i].name))
+            return 0;
+    return 1;
+}
+
+/* Whether no point before has its place. */
+static int is_first_there(const struct chart_point *points, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (points[j].x == points[i].x)
+            return 0;
+    return 1;
+}
+
+void chart_begin(FILE *f, int height)
+{
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "role=\"img\">\n",
+            WIDTH, height, WIDTH);
+}
+
+void chart_key(FILE *f, int x, int y, int colour, const char *name)
+{
     fprintf(f,
             "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"var(--c%d)\"/>"
             "<text x=\"%d\" y=\"%d\">%s</text>\n",
-            LEFT, HEIGHT + 20 * line, colour, LEFT + 18, HEIGHT + 20 * line + 11, name);
-}
-
-/* The first point before `i` that `same` holds of: whether it is new. */
-static int is_first(const struct chart_point *points, size_t i, int by_name)
-{
-    for (size_t j = 0; j < i; j++)
-        if (by_name ? !strcmp(points[j].name, points[i].name) : points[j].x == points[i].x)
-            return 0;
-    return 1;
+            x, y, colour % CHART_COLOURS, x + 18, y + 11, name);
 }
 
 void chart_lines(FILE *f, const struct chart_point *points, size_t count, const char *x_label,
@@ -110,18 +131,15 @@ void chart_lines(FILE *f, const struct chart_point *points, size_t count, const 
         return;
     s = find_scale(points, count, &step);
     for (size_t i = 0; i < count; i++)
-        lines += is_first(points, i, 1);
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "role=\"img\">\n",
-            WIDTH, HEIGHT + 20 * lines, WIDTH);
+        lines += chart_is_first(points, i);
+    chart_begin(f, HEIGHT + 20 * lines);
     print_axes(f, &s, step, x_label, y_label);
     lines = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_first(points, i, 0))
+        if (is_first_there(points, i))
             fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
                     place_x(&s, points[i].x), BOTTOM + 18, points[i].x);
-        if (is_first(points, i, 1))
+        if (chart_is_first(points, i))
             print_line(f, &s, points, i, count, lines++);
     }
     fprintf(f, "</svg>\n");
@@ -132,10 +150,8 @@ void chart_bar(FILE *f, const char *name, const double *parts, int count,
 {
     double x = 280;
 
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d 22\" width=\"%d\" "
-            "role=\"img\"><text x=\"0\" y=\"15\">%s</text>\n",
-            WIDTH, WIDTH, name);
+    chart_begin(f, 22);
+    fprintf(f, "<text x=\"0\" y=\"15\">%s</text>\n", name);
     for (int i = 0; i < count; i++) {
         const double width = parts[i] * (RIGHT - 280);
         if (width < 0.1)
@@ -151,14 +167,25 @@ void chart_bar(FILE *f, const char *name, const double *parts, int count,
 
 void chart_legend(FILE *f, int count, const char *(*part_name)(int))
 {
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "role=\"img\">\n",
-            WIDTH, 20 * ((count + 4) / 5) + 4, WIDTH);
+    chart_begin(f, 20 * ((count + 4) / 5) + 4);
     for (int i = 0; i < count; i++)
         fprintf(f,
                 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"var(--c%d)\"/>"
                 "<text x=\"%d\" y=\"%d\">%s</text>\n",
                 i % 5 * 150, i / 5 * 20 + 2, i, i % 5 * 150 + 18, i / 5 * 20 + 13, part_name(i));
     fprintf(f, "</svg>\n");
+}
+
+void chart_length(FILE *f, const char *name, double length, double low, double high, int colour,
+                  const char *words)
+{
+    enum { FROM = 150, ROOM = 330 };
+
+    chart_begin(f, 22);
+    fprintf(f,
+            "<text x=\"0\" y=\"15\">%s</text><rect x=\"%d\" y=\"2\" width=\"%.1f\" "
+            "height=\"18\" fill=\"var(--c%d)\"/><path d=\"M%.1f 11H%.1f\" "
+            "stroke=\"var(--text)\"/><text x=\"%.1f\" y=\"15\">%s</text>\n</svg>\n",
+            name, FROM, ROOM * length, colour % CHART_COLOURS, FROM + ROOM * low,
+            FROM + ROOM * high, FROM + ROOM * high + 8, words);
 }

@@ -11,8 +11,12 @@ struct bench_counters {
         bytes_stored;
 };
 
+enum { BENCH_BY_MAX = 25 };
+
 struct bench_result {
     struct bench_shape shape;
+    char by[BENCH_BY_MAX];         /* whose code object it was; "": ours */
+    int shapeless;                 /* 1: of another's problem, which nobody told */
     char words[BENCH_VARIANT_MAX]; /* in a table of features: which one */
     double plain;                  /* there: seconds without it, or 0 */
     struct status why;             /* why there is none */

@@ -1,0 +1,356 @@
+/* Writes results as a page: throughput over length, a roofline, others beside, clocks, a table. */
+#include "page.h"
+
+#include "roofline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench_page {
+    FILE *f;
+    char *file;
+    struct bench_result *list;
+    size_t count;
+};
+
+static const char style[] =
+    ":root{--back:#fff;--text:#222;--faint:#ccc;--c0:#1f6fb4;--c1:#d9701a;--c2:#2a9440;"
+    "--c3:#c22f3a;--c4:#8a5fc0;--c5:#8a5a4a;--c6:#d060b0;--c7:#777;--c8:#a8a820;--c9:#1aa8b8;"
+    "--c10:#5b7fd0;--c11:#e0a060;--c12:#ddd}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#16181c;--text:#ddd;--faint:#444;"
+    "--c0:#5aa5e8;--c1:#f09a4c;--c2:#5cc472;--c3:#e8656e;--c4:#b08fe0;--c12:#3a3d44}}\n"
+    "body{background:var(--back);color:var(--text);font:15px/1.5 sans-serif;max-width:62em;"
+    "margin:2em auto;padding:0 1em}\n"
+    "svg{max-width:100%;height:auto;font:12px sans-serif;fill:var(--text)}\n"
+    "table{border-collapse:collapse;font-size:13px}td,th{padding:.15em .7em;text-align:right;"
+    "border-bottom:1px solid var(--faint)}td:first-child,th:first-child{text-align:left}\n"
+    "div{overflow-x:auto}h3{font-size:14px;font-weight:normal;margin:1em 0 .3em}\n";
+
+struct bench_page *bench_page_open(const char *file, struct status *why)
+{
+    struct bench_page *p = calloc(1, sizeof(*p));
+
+    if (p)
+        p->file = strdup(file);
+    if (!p || !p->file) {
+        free(p);
+        status_set(why, AOTHIP_E_MEMORY, "no memory for the page");
+        return NULL;
+    }
+    p->f = fopen(file, "w");
+    if (!p->f) {
+        status_set(why, AOTHIP_E_IO, "%s: cannot be written: %s", file, strerror(errno));
+        free(p->file);
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+enum aothip_status bench_page_add(struct bench_page *p, const struct bench_result *result,
+                                  struct status *why)
+{
+    struct bench_result *list;
+
+    if (result->why.code)
+        return AOTHIP_OK;
+    list = realloc(p->list, (p->count + 1) * sizeof(*list));
+    if (!list)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for the page");
+    p->list = list;
+    list[p->count++] = *result;
+    return AOTHIP_OK;
+}
+
+/* "forward bf16 causal d128": what a line of the picture has in common. */
+static void series_name(const struct bench_result *r, char name[CHART_NAME_MAX])
+{
+    static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
+    static const char *const masks[] = {"", " causal", " causal br"};
+    const struct bench_shape *s = &r->shape;
+
+    if (r->shapeless) {
+        snprintf(name, CHART_NAME_MAX, "%s", r->by);
+        return;
+    }
+    snprintf(name, CHART_NAME_MAX, "%s%s%s %s%s d%d%s%s%s", r->by, *r->by ? ": " : "",
+             s->backward ? "backward" : "forward", dtypes[s->dtype], masks[s->mask], s->dim,
+             s->feature ? " " : "", s->feature ? bench_feature_name(s->feature) : "",
+             s->heads != s->heads_k ? " GQA" : "");
+}
+
+/* By length, ours before those of others. */
+static int in_order(const void *a, const void *b)
+{
+    const struct bench_result *x = a, *y = b;
+
+    if (x->shape.seq_k != y->shape.seq_k)
+        return x->shape.seq_k < y->shape.seq_k ? -1 : 1;
+    return strcmp(x->by, y->by);
+}
+
+/* FLOP that the problem needs; where it is not known, those that matrix instructions executed. */
+static double work_of(const struct bench_result *r)
+{
+    return r->shapeless ? r->prediction.flops : bench_flops(&r->shape);
+}
+
+static double spread_of(const struct bench_result *r)
+{
+    return r->median > 0 ? 0 : bench_prediction_spread(&r->prediction);
+}
+
+static void set_point(const struct bench_result *r, double x, struct chart_point *point)
+{
+    const double rate = work_of(r) / 1e12 / bench_seconds(r), spread = spread_of(r);
+
+    series_name(r, point->name);
+    point->x = x;
+    point->y = rate;
+    point->low = rate / (1 + spread);
+    point->high = spread < 1 ? rate / (1 - spread) : rate;
+}
+
+static void print_throughput(struct bench_page *p)
+{
+    struct chart_point *points = calloc(p->count + 1, sizeof(*points));
+    size_t count = 0;
+
+    for (size_t i = 0; points && i < p->count; i++)
+        if (!p->list[i].shapeless)
+            set_point(&p->list[i], p->list[i].shape.seq_k, &points[count++]);
+    if (count)
+        fprintf(p->f, "<h2>Throughput over the length of sequences</h2>\n");
+    chart_lines(p->f, points, count, "keys", "TFLOP/s");
+    free(points);
+}
+
+/* The matrix pipes' rates, each once: those of other instructions differ by more than 3 %. */
+static void add_roof(struct chart_roofs *roofs, double rate)
+{
+    for (size_t i = 0; i < roofs->count; i++)
+        if (fabs(roofs->matrix[i] / rate - 1) < 0.03)
+            return;
+    if (rate > 0 && roofs->count < ROOFS_MAX)
+        roofs->matrix[roofs->count++] = rate;
+}
+
+static void print_roofline(struct bench_page *p)
+{
+    struct chart_point *points = calloc(p->count + 1, sizeof(*points));
+    struct chart_roofs roofs = {0};
+    size_t count = 0;
+
+    for (size_t i = 0; points && i < p->count; i++) {
+        const struct bench_prediction *q = &p->list[i].prediction;
+        if (!(q->memory_bytes > 0) || !(q->memory_rate > 0) || !(work_of(&p->list[i]) > 0))
+            continue;
+        add_roof(&roofs, q->roof / 1e12);
+        roofs.bandwidth = q->memory_rate / 1e12;
+        set_point(&p->list[i], work_of(&p->list[i]) / q->memory_bytes, &points[count++]);
+    }
+    if (count)
+        fprintf(p->f,
+                "<h2>Roofline</h2>\n<p>Throughput over arithmetic intensity: FLOP that the problem "
+                "needs, over the bytes that the clock says are loaded from beyond L2 and stored. "
+                "The roofs are the matrix pipes at the clock they have without load and the "
+                "bandwidth of device memory, both by the table of this GPU; under load the clock "
+                "is lower, and a cache before the memory may give more.</p>\n");
+    chart_roofline(p->f, points, count, &roofs);
+    free(points);
+}
+
+/* What the bars of one problem have in common; 0: nothing of others is about it. */
+static int is_compared(const struct bench_page *p, size_t at)
+{
+    char text[BENCH_TEXT_MAX], other[BENCH_TEXT_MAX];
+    int foreign = 0;
+
+    bench_text(&p->list[at].shape, text);
+    for (size_t i = 0; i < p->count; i++) {
+        const int same =
+            !p->list[i].shapeless && !strcmp(text, bench_text(&p->list[i].shape, other));
+        if (same && i < at)
+            return 0;
+        foreign |= same && *p->list[i].by;
+    }
+    return foreign && !p->list[at].shapeless;
+}
+
+static void print_one_length(struct bench_page *p, const struct bench_result *r, double longest,
+                             int colour)
+{
+    const double seconds = bench_seconds(r), spread = spread_of(r);
+    char words[CHART_NAME_MAX];
+
+    if (r->median > 0)
+        snprintf(words, sizeof(words), "%.4f ms measured, %.1f TFLOP/s", seconds * 1e3,
+                 work_of(r) / seconds / 1e12);
+    else
+        snprintf(words, sizeof(words), "%.4f ms ± %.0f %%, %.1f TFLOP/s", seconds * 1e3,
+                 100 * spread, work_of(r) / seconds / 1e12);
+    chart_length(p->f, *r->by ? r->by : "aothip", seconds / longest,
+                 seconds * (1 - spread) / longest, seconds * (1 + spread) / longest, colour, words);
+}
+
+/* The problem in words. */
+static void print_problem(FILE *f, const struct bench_result *r)
+{
+    struct bench_result plain = *r;
+    char name[CHART_NAME_MAX];
+
+    *plain.by = 0;
+    series_name(&plain, name);
+    fprintf(f, "<h3>%s: batch %d, %d heads (%d of keys), %d queries, %d keys%s</h3>\n", name,
+            r->shape.batch, r->shape.heads, r->shape.heads_k, r->shape.seq_q, r->shape.seq_k,
+            r->shape.bshd ? ", heads behind the sequence" : "");
+}
+
+/* Each problem that others' code objects ran, with ours. */
+static void print_compared(struct bench_page *p)
+{
+    int headed = 0;
+
+    for (size_t at = 0; at < p->count; at++) {
+        char text[BENCH_TEXT_MAX], other[BENCH_TEXT_MAX];
+        double longest = 0;
+        int colour = 0;
+
+        if (!is_compared(p, at))
+            continue;
+        if (!headed++)
+            fprintf(p->f, "<h2>Beside other code objects</h2>\n<p>Time of one call: shorter is "
+                          "better. Others' come from the files given.</p>\n");
+        bench_text(&p->list[at].shape, text);
+        print_problem(p->f, &p->list[at]);
+        for (int draw = 0; draw < 2; draw++)
+            for (size_t i = at; i < p->count; i++) {
+                const struct bench_result *r = &p->list[i];
+                if (r->shapeless || strcmp(text, bench_text(&r->shape, other)))
+                    continue;
+                if (draw)
+                    print_one_length(p, r, longest, colour++);
+                else
+                    longest = fmax(longest, bench_seconds(r) * (1 + spread_of(r)));
+            }
+    }
+}
+
+static void print_clocks(struct bench_page *p)
+{
+    fprintf(p->f, "<h2>Where the clocks go</h2>\n");
+    chart_legend(p->f, EMU_TIME_CAUSES, bench_cause);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct bench_result *r = &p->list[i];
+        char name[CHART_NAME_MAX], words[CHART_NAME_MAX + 32];
+
+        if (!r->prediction.launches)
+            continue;
+        series_name(r, name);
+        if (r->shapeless)
+            snprintf(words, sizeof(words), "%s", name);
+        else
+            snprintf(words, sizeof(words), "%s, %d keys", name, r->shape.seq_k);
+        chart_bar(p->f, words, r->prediction.causes, EMU_TIME_CAUSES, bench_cause);
+    }
+}
+
+static void print_row(FILE *f, const struct bench_result *r)
+{
+    const struct bench_prediction *q = &r->prediction;
+    const double rate = work_of(r) / bench_seconds(r);
+    char name[CHART_NAME_MAX];
+
+    series_name(r, name);
+    fprintf(f, "<tr><td>%s</td>", name);
+    if (r->shapeless)
+        fprintf(f, "<td>–</td><td>–</td><td>–</td><td>–</td>");
+    else
+        fprintf(f, "<td>%d</td><td>%d</td><td>%d</td><td>%d</td>", r->shape.batch, r->shape.heads,
+                r->shape.seq_q, r->shape.seq_k);
+    if (r->median > 0)
+        fprintf(f, "<td>%.4f</td>", r->median * 1e3);
+    else
+        fprintf(f, "<td>–</td>");
+    if (q->launches)
+        fprintf(f, "<td>%.4f</td><td>%.0f</td>", q->middle * 1e3, 100 * bench_prediction_spread(q));
+    else
+        fprintf(f, "<td>–</td><td>–</td>");
+    fprintf(f, "<td>%.1f</td>", rate / 1e12);
+    if (q->peak > 0)
+        fprintf(f, "<td>%.0f %%</td>", 100 * rate / q->peak);
+    else
+        fprintf(f, "<td>–</td>");
+    fprintf(f, "<td>%s</td></tr>\n", q->launches ? bench_cause(q->bound) : "–");
+}
+
+static void print_table(struct bench_page *p)
+{
+    int shapeless = 0;
+
+    fprintf(p->f, "<h2>All numbers</h2>\n<div><table><tr><th>what</th><th>batch</th><th>heads</th>"
+                  "<th>queries</th><th>keys</th><th>measured ms</th><th>predicted ms</th>"
+                  "<th>± %%</th><th>TFLOP/s</th><th>of peak</th><th>bound by</th></tr>\n");
+    for (size_t i = 0; i < p->count; i++) {
+        shapeless |= p->list[i].shapeless;
+        print_row(p->f, &p->list[i]);
+    }
+    fprintf(p->f,
+            "</table></div>\n<p>Of peak: share of the matrix pipes' rate at the clock "
+            "predicted for that row.%s</p>\n",
+            shapeless ? " Without a shape, TFLOP/s are those that matrix instructions executed."
+                      : "");
+}
+
+static void print_page(struct bench_page *p, const struct device *device)
+{
+    const int emulated = device->runtime->emulated;
+    const int length = (int)strcspn(device->properties.target, ":"); /* features follow */
+    int extrapolated = 0;
+
+    for (size_t i = 0; i < p->count; i++)
+        extrapolated |= p->list[i].prediction.extrapolated;
+    if (p->count)
+        qsort(p->list, p->count, sizeof(*p->list), in_order);
+    fprintf(p->f,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+            "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
+            "<title>aothip on %.*s</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+            length, device->properties.target, style);
+    fprintf(p->f, "<h1>Attention on %.*s</h1>\n<p>aothip %s. %s%s</p>\n", length,
+            device->properties.target, aothip_version(),
+            emulated ? "Times are predicted by the emulator's clock, not measured; whiskers and ± "
+                       "tell how far off that may be."
+                     : "Times are measured; where the clocks go is predicted.",
+            extrapolated ? " Predictions are extrapolated: nothing published of this GPU was held "
+                           "against the model."
+                         : "");
+    print_throughput(p);
+    print_roofline(p);
+    print_compared(p);
+    print_clocks(p);
+    print_table(p);
+    fprintf(p->f, "</body>\n</html>\n");
+}
+
+enum aothip_status bench_page_close(struct bench_page *p, const struct device *device,
+                                    struct status *why)
+{
+    int wrong;
+
+    if (!p)
+        return AOTHIP_OK;
+    if (device->runtime)
+        print_page(p, device);
+    wrong = ferror(p->f);
+    wrong |= fclose(p->f);
+    if (wrong)
+        status_set(why, AOTHIP_E_IO, "%s: cannot be written", p->file);
+    free(p->file);
+    free(p->list);
+    free(p);
+    return wrong ? why->code : AOTHIP_OK;
+}
