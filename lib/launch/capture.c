@@ -167,6 +167,10 @@ static enum aothip_status write_description(const struct capture *capture, int c
     return finish(file, path, why);
 }
 
+/*
+ * In relaxed mode this leaves the captures of other streams alone (clr, hip_stream.cpp,
+ * Stream::StreamCaptureOngoing).
+ */
 static enum aothip_status wait_for_stream(const struct capture *capture, struct status *why)
 {
     hipError_t error = capture->hip->stream_synchronize(capture->stream);
@@ -174,14 +178,19 @@ static enum aothip_status wait_for_stream(const struct capture *capture, struct 
                                : hip_fail(capture->hip, "hipStreamSynchronize", error, why);
 }
 
-/* Copies a buffer off the device into `bytes`. */
+/*
+ * Copies a buffer off the device into `bytes`. Not by hipMemcpy, which makes every capture that is
+ * under way void, whatever the thread's mode (clr, hip_internal.hpp, CHECK_STREAM_CAPTURING).
+ */
 static enum aothip_status fetch(const struct capture *capture, const struct buffer *buffer,
                                 void *bytes, struct status *why)
 {
     /* An address from the launch's arguments; HIP takes it as a pointer. */
     const void *address = (const void *)(uintptr_t)buffer->address;
-    hipError_t error = capture->hip->copy(bytes, address, buffer->size, hipMemcpyDeviceToHost);
-    return error == hipSuccess ? AOTHIP_OK : hip_fail(capture->hip, "hipMemcpy", error, why);
+    hipError_t error = capture->hip->copy_async(bytes, address, buffer->size, hipMemcpyDeviceToHost,
+                                                capture->stream);
+    return error == hipSuccess ? wait_for_stream(capture, why)
+                               : hip_fail(capture->hip, "hipMemcpyAsync", error, why);
 }
 
 static enum aothip_status write_before(struct capture *capture, struct status *why)
@@ -271,7 +280,9 @@ enum aothip_status capture_begin(const char *root, const struct hip *hip, hipStr
                                  const struct capture_launch *launch, struct capture **capture,
                                  struct status *why)
 {
+    hipStreamCaptureMode mode;
     struct capture *made;
+    int relaxed;
     *capture = NULL;
     if (hip_require_tools(hip, why))
         return why->code;
@@ -284,24 +295,31 @@ enum aothip_status capture_begin(const char *root, const struct hip *hip, hipStr
     snprintf(made->target, sizeof(made->target), "%s", launch->target);
     made->launch.target = made->target;
     find_buffers(made);
+    relaxed = hip_relax(hip, &mode);
     if (wait_for_stream(made, why) || make_directory(made, root, why) ||
         write_file(made, "code.co", launch->code, launch->code_size, why) ||
         write_file(made, "kernarg.bin", launch->kernarg, launch->kernarg_size, why) ||
-        write_before(made, why) || write_description(made, 0, why)) {
+        write_before(made, why) || write_description(made, 0, why))
         free_capture(made);
-        return why->code;
-    }
-    *capture = made;
-    return AOTHIP_OK;
+    else
+        *capture = made;
+    if (relaxed)
+        hip_restore_mode(hip, mode);
+    return why->code;
 }
 
 enum aothip_status capture_end(struct capture *capture, struct status *why)
 {
+    const struct hip *const hip = capture->hip;
+    hipStreamCaptureMode mode;
+    const int relaxed = hip_relax(hip, &mode);
     char final[PATH_ROOM];
     final_name(capture, final);
     if (!wait_for_stream(capture, why) && !write_after(capture, why) &&
         !write_description(capture, 1, why) && disk_rename(capture->directory, final))
         fail_io("rename", capture->directory, why);
     free_capture(capture);
+    if (relaxed)
+        hip_restore_mode(hip, mode);
     return why->code;
 }

@@ -57,6 +57,9 @@ struct status;
     HIP_FUNCTION(TOOL,  free_device,          "hipFree", (void *memory))                           \
     HIP_FUNCTION(TOOL,  copy,                 "hipMemcpy",                                         \
                  (void *to, const void *from, size_t bytes, hipMemcpyKind kind))                   \
+    HIP_FUNCTION(TOOL,  copy_async,           "hipMemcpyAsync",                                    \
+                 (void *to, const void *from, size_t bytes, hipMemcpyKind kind,                    \
+                  hipStream_t stream))                                                             \
     HIP_FUNCTION(TOOL,  fill,                 "hipMemset", (void *to, int byte, size_t bytes))     \
     HIP_FUNCTION(TOOL,  device_synchronize,   "hipDeviceSynchronize", (void))                      \
     HIP_FUNCTION(TOOL,  stream_create,        "hipStreamCreate", (hipStream_t *stream))            \
@@ -102,6 +105,13 @@ void *hip_function(const struct hip *hip, const char *symbol);
 
 /* Checks that all TOOL functions are there. Errors: NO_HIP. */
 enum aothip_status hip_require_tools(const struct hip *hip, struct status *why);
+
+/*
+ * Makes the calling thread's mode towards captured streams relaxed, in which most calls leave other
+ * streams' captures alone, and notes in *before what it was; 0 where the runtime cannot.
+ */
+int hip_relax(const struct hip *hip, hipStreamCaptureMode *before);
+void hip_restore_mode(const struct hip *hip, hipStreamCaptureMode before);
 
 /* The part of the device properties that this project reads. */
 struct hip_device_properties {

@@ -75,6 +75,17 @@ enum aothip_status hip_require_tools(const struct hip *hip, struct status *why)
     return require(hip, TOOL, why);
 }
 
+int hip_relax(const struct hip *hip, hipStreamCaptureMode *before)
+{
+    *before = hipStreamCaptureModeRelaxed;
+    return hip->exchange_capture_mode && hip->exchange_capture_mode(before) == hipSuccess;
+}
+
+void hip_restore_mode(const struct hip *hip, hipStreamCaptureMode before)
+{
+    (void)hip->exchange_capture_mode(&before);
+}
+
 enum aothip_status hip_fail_no_gpu(const struct hip *hip, struct status *why)
 {
     return status_set(why, AOTHIP_E_NO_DEVICE, "the HIP runtime %s finds no GPU", hip_file(hip));

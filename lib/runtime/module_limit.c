@@ -84,19 +84,13 @@ hipEvent_t module_add_stream(const struct hip *hip, struct module_device *device
  * CHECK_STREAM_CAPTURE_SUPPORTED). hipDeviceSynchronize is one in every mode (the same,
  * CHECK_SUPPORTED_DURING_CAPTURE, of 7.x), and hence not called here.
  */
-static int relax(const struct hip *hip, hipStreamCaptureMode *before)
-{
-    *before = hipStreamCaptureModeRelaxed;
-    return hip->exchange_capture_mode && hip->exchange_capture_mode(before) == hipSuccess;
-}
-
 hipError_t module_unload_quietly(const struct hip *hip, hipModule_t module)
 {
     hipStreamCaptureMode before;
-    const int relaxed = relax(hip, &before);
+    const int relaxed = hip_relax(hip, &before);
     const hipError_t error = hip->module_unload(module);
     if (relaxed)
-        (void)hip->exchange_capture_mode(&before);
+        hip_restore_mode(hip, before);
     return error;
 }
 
@@ -105,11 +99,11 @@ static int wait_for_launches(const struct hip *hip, struct module_device *device
 {
     hipStreamCaptureMode before;
     int done = !atomic_load(&device->unknown);
-    if (!relax(hip, &before))
+    if (!hip_relax(hip, &before))
         return 0;
     for (int i = 0; done && i < MODULE_STREAMS && device->streams[i].event; i++)
         done = hip->event_synchronize(device->streams[i].event) == hipSuccess;
-    (void)hip->exchange_capture_mode(&before);
+    hip_restore_mode(hip, before);
     return done;
 }
 

@@ -34,9 +34,46 @@ static void philox(std::uint64_t key, std::uint64_t counter, std::uint32_t word[
     }
 }
 
-struct copy_functions {
-    hipError_t (*copy)(void *, const void *, std::size_t, hipMemcpyKind);
-    hipError_t (*wait)(hipStream_t);
+/*
+ * Copies in a stream's order, waited for in relaxed mode: hipMemcpy, and waiting in another mode,
+ * would make the captures of other streams void.
+ */
+class copier
+{
+    hipError_t (*copy_)(void *, const void *, std::size_t, hipMemcpyKind, hipStream_t);
+    hipError_t (*synchronize_)(hipStream_t);
+    hipError_t (*exchange_mode_)(hipStreamCaptureMode *);
+    hipStream_t stream_;
+
+    hipError_t wait() const
+    {
+        hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+        const bool relaxed = exchange_mode_ && exchange_mode_(&mode) == hipSuccess;
+        const hipError_t error = synchronize_(stream_);
+        if (relaxed)
+            (void)exchange_mode_(&mode);
+        return error;
+    }
+
+public:
+    explicit copier(hipStream_t stream)
+        : copy_(reinterpret_cast<decltype(copy_)>(hip_function("hipMemcpyAsync"))),
+          synchronize_(
+              reinterpret_cast<decltype(synchronize_)>(hip_function("hipStreamSynchronize"))),
+          exchange_mode_(reinterpret_cast<decltype(exchange_mode_)>(
+              hip_function("hipThreadExchangeStreamCaptureMode"))),
+          stream_(stream)
+    {
+    }
+    explicit operator bool() const
+    {
+        return copy_ && synchronize_;
+    }
+    hipError_t operator()(void *to, const void *from, std::size_t bytes, hipMemcpyKind kind) const
+    {
+        const hipError_t error = copy_(to, from, bytes, kind, stream_);
+        return error == hipSuccess ? wait() : error;
+    }
 };
 
 /* The upper 24 bits, in [0, 1). Signed, a kept element's word is above (p - 0.5) * (2^32 - 1). */
@@ -81,11 +118,9 @@ hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset
     hipError_t error;
     if (!context(&error))
         return error;
-    const copy_functions hip = {
-        reinterpret_cast<decltype(hip.copy)>(hip_function("hipMemcpy")),
-        reinterpret_cast<decltype(hip.wait)>(hip_function("hipStreamSynchronize"))};
-    if (!hip.copy || !hip.wait)
-        return refuse(AOTHIP_E_NO_HIP, "r: the HIP runtime lacks hipMemcpy()");
+    const copier copy(stream.native());
+    if (!copy)
+        return refuse(AOTHIP_E_NO_HIP, "r: the HIP runtime lacks hipMemcpyAsync()");
     if (in_capture(stream.native())) {
         aothip_set_error(AOTHIP_E_HIP, "r: a stream in capture cannot be waited for");
         return hipErrorStreamCaptureUnsupported;
@@ -94,14 +129,14 @@ hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset
     float *const numbers = static_cast<float *>(std::malloc(bytes + 1));
     if (!numbers)
         return refuse(AOTHIP_E_MEMORY, "r: no memory for a copy on the host");
-    error = hip.wait(stream.native());
-    if (error == hipSuccess && seed_pointer)
-        error = hip.copy(&seed, seed_pointer.data_ptr(), sizeof(seed), hipMemcpyDeviceToHost);
+    error = hipSuccess;
+    if (seed_pointer)
+        error = copy(&seed, seed_pointer.data_ptr(), sizeof(seed), hipMemcpyDeviceToHost);
     if (error == hipSuccess && offset_pointer)
-        error = hip.copy(&offset, offset_pointer.data_ptr(), sizeof(offset), hipMemcpyDeviceToHost);
+        error = copy(&offset, offset_pointer.data_ptr(), sizeof(offset), hipMemcpyDeviceToHost);
     if (error == hipSuccess && bytes) {
         fill(r, seed, offset, numbers);
-        error = hip.copy(const_cast<void *>(r.data_ptr()), numbers, bytes, hipMemcpyHostToDevice);
+        error = copy(const_cast<void *>(r.data_ptr()), numbers, bytes, hipMemcpyHostToDevice);
     }
     std::free(numbers);
     if (error != hipSuccess)

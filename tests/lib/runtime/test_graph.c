@@ -206,8 +206,23 @@ static void test_problem(const struct device *device, enum problem problem)
     release();
 }
 
-/* A context without kernels is used on one stream while another is captured, by whatever mode. */
-static void test_other_stream(const struct device *device)
+static int count_files(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *item;
+    int count = 0;
+    while (dir && (item = readdir(dir)))
+        count += item->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/*
+ * A context without kernels is used on one stream while another is captured, by whatever mode; with
+ * a `root` it writes down what it launches.
+ */
+static void test_other_stream(const struct device *device, const char *root)
 {
     static const hipStreamCaptureMode modes[] = {
         hipStreamCaptureModeGlobal, hipStreamCaptureModeThreadLocal, hipStreamCaptureModeRelaxed};
@@ -223,7 +238,10 @@ static void test_other_stream(const struct device *device)
     for (int i = 0; i < 3; i++) {
         struct aothip_context *context;
         hipGraph_t graph = NULL;
+        if (root)
+            setenv("AOTHIP_CAPTURE", root, 1);
         aothip_open(IMAGES, &context);
+        unsetenv("AOTHIP_CAPTURE");
         upload(device, context, &p, &b, &call, &why);
         graphs.begin(other.stream, modes[i]);
         is_int(attn_launch(device, context, &call, &why), AOTHIP_OK, "a first launch");
@@ -233,22 +251,12 @@ static void test_other_stream(const struct device *device)
         attn_download(device, &call, &why);
         attn_release(device, &call);
         aothip_close(context);
+        if (root)
+            is_int(count_files(root), i + 1, "and what was launched is written down");
     }
     ok(!why.code, "all went well: %s", why.text);
     device_close(&other);
     release();
-}
-
-static int count_files(const char *directory)
-{
-    DIR *dir = opendir(directory);
-    struct dirent *item;
-    int count = 0;
-    while (dir && (item = readdir(dir)))
-        count += item->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return count;
 }
 
 /* Launches that go into a graph do not run, and AOTHIP_CAPTURE does not wait for them. */
@@ -261,6 +269,9 @@ static void test_written_down(const struct device *device)
     struct status why;
     char root[256];
     status_clear(&why);
+    make_directory(root);
+    test_other_stream(device, root);
+    remove_directory(root);
     make_directory(root);
     setenv("AOTHIP_CAPTURE", root, 1);
     aothip_open(IMAGES, &context);
@@ -321,7 +332,7 @@ int main(void)
             break;
         for (int problem = 0; problem < PROBLEMS; problem++)
             test_problem(&device, problem);
-        test_other_stream(&device);
+        test_other_stream(&device, NULL);
         test_written_down(&device);
         test_closed(&device);
         device_close(&device);

@@ -140,6 +140,13 @@ FUNCTION(hipMemcpy, void *to, const void *from, size_t bytes, int kind)
     return fails("hipMemcpy");
 }
 
+FUNCTION(hipMemcpyAsync, void *to, const void *from, size_t bytes, int kind, void *stream)
+{
+    (void)kind, (void)stream;
+    memcpy(to, from, bytes);
+    return fails("hipMemcpyAsync");
+}
+
 FUNCTION(hipMemset, void *to, int byte, size_t bytes)
 {
     memset(to, byte, bytes);
