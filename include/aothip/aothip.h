@@ -145,8 +145,8 @@ struct aothip_seqs {
     int32_t packed;         /* 0 or 1 */
     /*
      * No sequence is longer (of one that is all the same, the rows of o and lse beyond are not
-     * defined); 0: no longer than the tensor. For k: a hint, and the pitch of dropout; rows of dk and
-     * dv beyond it may be left unwritten.
+     * defined); 0: no longer than the tensor. For k: a hint, and the pitch of dropout; rows of dk
+     * and dv beyond it may be left unwritten.
      */
     int32_t max;
 };
@@ -316,13 +316,15 @@ struct aothip_attn_fwd_params {
  * sums over them: dbias, dsinks, dalibi. Gradients of other sequences and key heads are what they
  * are without, to the bit.
  *
- * The matrix unit of gfx90a takes F16 subnormals, below 2^-14, for 0. There d_o, P and dS are lifted
- * by powers of two before they enter it, and the gradients, in F32, brought back: without loss
- * scaling, at d_o of 2^-16 and less, they are as exact as on other GPUs, without a detour by
+ * The matrix unit of gfx90a takes F16 subnormals, below 2^-14, for 0. There d_o, P and dS are
+ * lifted by powers of two before they enter it, and the gradients, in F32, brought back: without
+ * loss scaling, at d_o of 2^-16 and less, they are as exact as on other GPUs, without a detour by
  * bfloat16. What remains: elements of q, k and v below 2^-14 count as 0, in the forward pass, too
- * (whose P are lifted: only those below 2^-22 of their row's largest are lost); so do elements of
- * d_o below 2^-14 that are also below 2^-12 of the largest one, in dq of their row, in dk and dv of
- * all rows; and dS must stay below 2^9 times that largest one, or 2^16 if that is less.
+ * (whose P are lifted: only those below 2^-22 of the largest of their row are lost). Elements of
+ * d_o below 2^-14 may count as 0 that are also below 2^-12 of the largest one: for dq, dbias and
+ * dalibi, of those in their row; for dk and dv, of those in all rows that are read for the same
+ * block of keys, at most of a sequence and key head. And dS must stay below 2^9 times that largest
+ * one, or 2^16 if that is less.
  */
 struct aothip_attn_bwd_params {
     size_t struct_size;
