@@ -9,6 +9,9 @@ configured() { # NAME: what the Makefile says
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-lib.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
+# what a person may have set for the library, who starts the test by hand
+unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_ENABLE AOTHIP_LOG AOTHIP_CODE_LIMIT \
+    AOTHIP_CAPTURE AOTHIP_EMU_GPU AOTHIP_EMU_MODE AOTHIP_EMU_TIME HIP_VISIBLE_DEVICES
 count=0
 failed=0
 
