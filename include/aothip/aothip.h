@@ -179,7 +179,8 @@ struct aothip_seqs {
  *
  * (ALiBi: Press et al. 2022; soft-cap: Gemma 2, 2024.) A row that sees no key, or whose scores are
  * all -infinity, gets o = 0 and lse = +infinity (with a sink: lse = the sink).
- * scale is used as it is: 0 and negative values work; NaN and infinities are refused.
+ * scale is used as it is: 0 and negative values work; NaN and infinities are refused. tanh is off
+ * by up to 2^-22, and s so by up to 2^-22 softcap: by 1 with a softcap of 4 million.
  *
  * Sums and scores are F32: as long as q . k and each step's s stay within its range, the result is
  * finite, however large they are. NaN or infinity in q, k, v or bias reaches those rows of o and
