@@ -180,6 +180,41 @@ static int add_gpu(const struct aothip_entry *entry, void *user)
     return 0;
 }
 
+/* Warns of a file or directory that everybody may change; where the sticky bit is, nobody may. */
+static int look_at_mode(struct env_report *report, const char *path, const struct stat *st)
+{
+    const int is_directory = S_ISDIR(st->st_mode);
+
+    if (!(st->st_mode & S_IWOTH) || (is_directory && st->st_mode & S_ISVTX))
+        return 0;
+    env_add(report, ENV_WARN, "images", "Take that right away with chmod o-w.",
+            "everybody may write in %s, and so decide what runs on your GPU", path);
+    return 1;
+}
+
+/* The same for what is in a directory, to a depth; the first one that is found is enough. */
+static int look_below(struct env_report *report, const char *directory, int depth)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *item;
+    int found = 0;
+
+    while (dir && !found && (item = readdir(dir))) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (item->d_name[0] == '.' ||
+            snprintf(path, sizeof(path), "%s/%s", directory, item->d_name) >= (int)sizeof(path) ||
+            stat(path, &st))
+            continue;
+        found = look_at_mode(report, path, &st);
+        if (!found && S_ISDIR(st.st_mode) && depth > 1)
+            found = look_below(report, path, depth - 1);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 /* Who may write images decides what runs on the GPU, in every process that uses them. */
 static void look_at_rights(struct env_report *report, const char *directory)
 {
@@ -188,10 +223,10 @@ static void look_at_rights(struct env_report *report, const char *directory)
 
     if (!realpath(directory, path))
         return;
-    do { /* and what it is in: who may rename it may replace it; where the sticky bit is, nobody may */
-        if (!stat(path, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-            env_add(report, ENV_WARN, "images", "Take that right away with chmod o-w.",
-                    "everybody may write in %s, and so decide what runs on your GPU", path);
+    look_below(report, path, 3); /* amd-gfx942/flash/attn.zst */
+    do { /* and what it is in: who may rename it may replace it */
+        if (!stat(path, &st))
+            look_at_mode(report, path, &st);
         slash = strrchr(path, '/');
         *slash = '\0';
     } while (slash > path);

@@ -144,6 +144,13 @@ look 0 'a directory that everybody may write' --images open/here/aotriton.images
 contains flat 'everybody may write in' 'warns'
 contains flat 'open/here/aotriton.images, and so decide what runs on your GPU' 'and names it'
 chmod o-w open/here/aotriton.images
+for inner in `cd open/here/aotriton.images && find . -mindepth 1 -type d | head -n 2` \
+    `cd open/here/aotriton.images && find . -name '*.zst' | head -n 1`; do
+    chmod o+w "open/here/aotriton.images/$inner"
+    look 0 "something in it, ${inner#./}, that everybody may write" --images open/here/aotriton.images
+    contains flat "open/here/aotriton.images/${inner#./}, and so decide" 'is named as well'
+    chmod o-w "open/here/aotriton.images/$inner"
+done
 chmod o+w open
 look 0 'one in such a directory' --images open/here/aotriton.images
 contains flat 'everybody may write in' 'warns too'
