@@ -53,11 +53,31 @@ tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/ben
 	tools/bench/elsewhere.c tools/bench/elsewhere.h \
 	tools/bench/report.c tools/bench/report.h tools/bench/report_machine.c tools/bench/report_machine.h \
 	tools/bench/page/page.c tools/bench/page/page.h tools/bench/page/chart.c tools/bench/page/chart.h \
-	tools/bench/page/roofline.c tools/bench/page/roofline.h tools/bench/page/beside.c tools/bench/page/beside.h
+	tools/bench/page/roofline.c tools/bench/page/roofline.h tools/bench/page/beside.c tools/bench/page/beside.h \
+	tools/bench/page/points.c tools/bench/page/points.h
 tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes \
 	-I$(top_srcdir)/tools/bench/result -I$(top_srcdir)/tools/bench/page $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
 tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+
+# The README's picture, drawn from what the clock said when the numbers were made.
+noinst_PROGRAMS += tools/bench-picture
+tools_bench_picture_SOURCES = tools/bench/page/picture.c tools/bench/page/points.c tools/bench/page/points.h \
+	tools/bench/page/chart.c tools/bench/page/chart.h tools/bench/page/beside.c tools/bench/page/beside.h \
+	tools/bench/result/prediction.c tools/bench/result/prediction.h tools/bench/result/prediction_read.c \
+	tools/bench/result/bench_result.h tools/bench/shapes/workload.c tools/bench/shapes/workload.h
+tools_bench_picture_CPPFLAGS = $(tools_aothip_bench_CPPFLAGS)
+tools_bench_picture_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+
+EXTRA_DIST += tools/bench/page/mi300x.json tools/bench/page/mi300x.svg
+update-picture: all tools/bench-picture$(EXEEXT)
+	@for seq in 512 1024 2048 4096 8192 16384; do for mask in none tl; do \
+	    echo batch=`expr 16384 / $$seq`,heads=16,seq=$$seq,dim=128,dtype=bf16,mask=$$mask; done; done | \
+	    AOTHIP_IMAGES=images/$(images_store) tools/aothip-bench$(EXEEXT) --emulate gfx942 --json --both --file - >picture.tmp
+	mv picture.tmp $(srcdir)/tools/bench/page/mi300x.json
+	tools/bench-picture$(EXEEXT) $(srcdir)/tools/bench/page/mi300x.json >picture.tmp
+	mv picture.tmp $(srcdir)/tools/bench/page/mi300x.svg
+.PHONY: update-picture
 
 bin_PROGRAMS += tools/aothip-inspect
 dist_man_MANS += tools/inspect/aothip-inspect.1

@@ -6,6 +6,13 @@
 
 enum { WIDTH = 760, HEIGHT = 380, LEFT = 60, RIGHT = 740, TOP = 34, BOTTOM = 330 };
 
+const char chart_colours[] =
+    ":root{--back:#fff;--text:#222;--faint:#ccc;--c0:#1f6fb4;--c1:#d9701a;--c2:#2a9440;"
+    "--c3:#c22f3a;--c4:#8a5fc0;--c5:#8a5a4a;--c6:#d060b0;--c7:#777;--c8:#a8a820;--c9:#1aa8b8;"
+    "--c10:#5b7fd0;--c11:#e0a060;--c12:#ddd}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#16181c;--text:#ddd;--faint:#444;"
+    "--c0:#5aa5e8;--c1:#f09a4c;--c2:#5cc472;--c3:#e8656e;--c4:#b08fe0;--c12:#3a3d44}}\n";
+
 /* Where numbers stand in the picture. */
 struct scale {
     double x_low, x_high, y_high;
@@ -108,8 +115,8 @@ void chart_begin(FILE *f, int height)
 {
     fprintf(f,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "role=\"img\">\n",
-            WIDTH, height, WIDTH);
+            "height=\"%d\" role=\"img\">\n",
+            WIDTH, height, WIDTH, height);
 }
 
 void chart_key(FILE *f, int x, int y, int colour, const char *name)

@@ -7,6 +7,9 @@
 
 enum { CHART_NAME_MAX = 96, CHART_COLOURS = 12 };
 
+/* CSS: the colours of all pictures, for light and for dark. */
+extern const char chart_colours[];
+
 struct chart_point {
     char name[CHART_NAME_MAX]; /* of its line */
     double x, y, low, high;    /* low and high: ends of its whisker */

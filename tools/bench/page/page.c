@@ -1,6 +1,7 @@
 /* Writes results as a page: throughput over length, a roofline, others beside, clocks, a table. */
 #include "page.h"
 
+#include "points.h"
 #include "roofline.h"
 
 #include <errno.h>
@@ -17,11 +18,6 @@ struct bench_page {
 };
 
 static const char style[] =
-    ":root{--back:#fff;--text:#222;--faint:#ccc;--c0:#1f6fb4;--c1:#d9701a;--c2:#2a9440;"
-    "--c3:#c22f3a;--c4:#8a5fc0;--c5:#8a5a4a;--c6:#d060b0;--c7:#777;--c8:#a8a820;--c9:#1aa8b8;"
-    "--c10:#5b7fd0;--c11:#e0a060;--c12:#ddd}\n"
-    "@media(prefers-color-scheme:dark){:root{--back:#16181c;--text:#ddd;--faint:#444;"
-    "--c0:#5aa5e8;--c1:#f09a4c;--c2:#5cc472;--c3:#e8656e;--c4:#b08fe0;--c12:#3a3d44}}\n"
     "body{background:var(--back);color:var(--text);font:15px/1.5 sans-serif;max-width:62em;"
     "margin:2em auto;padding:0 1em}\n"
     "svg{max-width:100%;height:auto;font:12px sans-serif;fill:var(--text)}\n"
@@ -65,55 +61,6 @@ enum aothip_status bench_page_add(struct bench_page *p, const struct bench_resul
     return AOTHIP_OK;
 }
 
-/* "forward bf16 causal d128": what a line of the picture has in common. */
-static void series_name(const struct bench_result *r, char name[CHART_NAME_MAX])
-{
-    static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
-    static const char *const masks[] = {"", " causal", " causal br"};
-    const struct bench_shape *s = &r->shape;
-
-    if (r->shapeless) {
-        snprintf(name, CHART_NAME_MAX, "%s", r->by);
-        return;
-    }
-    snprintf(name, CHART_NAME_MAX, "%s%s%s %s%s d%d%s%s%s", r->by, *r->by ? ": " : "",
-             s->backward ? "backward" : "forward", dtypes[s->dtype], masks[s->mask], s->dim,
-             s->feature ? " " : "", s->feature ? bench_feature_name(s->feature) : "",
-             s->heads != s->heads_k ? " GQA" : "");
-}
-
-/* By length, ours before those of others. */
-static int in_order(const void *a, const void *b)
-{
-    const struct bench_result *x = a, *y = b;
-
-    if (x->shape.seq_k != y->shape.seq_k)
-        return x->shape.seq_k < y->shape.seq_k ? -1 : 1;
-    return strcmp(x->by, y->by);
-}
-
-/* FLOP that the problem needs; where it is not known, those that matrix instructions executed. */
-static double work_of(const struct bench_result *r)
-{
-    return r->shapeless ? r->prediction.flops : bench_flops(&r->shape);
-}
-
-static double spread_of(const struct bench_result *r)
-{
-    return r->median > 0 ? 0 : bench_prediction_spread(&r->prediction);
-}
-
-static void set_point(const struct bench_result *r, double x, struct chart_point *point)
-{
-    const double rate = work_of(r) / 1e12 / bench_seconds(r), spread = spread_of(r);
-
-    series_name(r, point->name);
-    point->x = x;
-    point->y = rate;
-    point->low = rate / (1 + spread);
-    point->high = spread < 1 ? rate / (1 - spread) : rate;
-}
-
 static void print_throughput(struct bench_page *p)
 {
     struct chart_point *points = calloc(p->count + 1, sizeof(*points));
@@ -121,7 +68,7 @@ static void print_throughput(struct bench_page *p)
 
     for (size_t i = 0; points && i < p->count; i++)
         if (!p->list[i].shapeless)
-            set_point(&p->list[i], p->list[i].shape.seq_k, &points[count++]);
+            page_point(&p->list[i], p->list[i].shape.seq_k, &points[count++]);
     if (count)
         fprintf(p->f, "<h2>Throughput over the length of sequences</h2>\n");
     chart_lines(p->f, points, count, "keys", "TFLOP/s");
@@ -146,11 +93,11 @@ static void print_roofline(struct bench_page *p)
 
     for (size_t i = 0; points && i < p->count; i++) {
         const struct bench_prediction *q = &p->list[i].prediction;
-        if (!(q->memory_bytes > 0) || !(q->memory_rate > 0) || !(work_of(&p->list[i]) > 0))
+        if (!(q->memory_bytes > 0) || !(q->memory_rate > 0) || !(page_work(&p->list[i]) > 0))
             continue;
         add_roof(&roofs, q->roof / 1e12);
         roofs.bandwidth = q->memory_rate / 1e12;
-        set_point(&p->list[i], work_of(&p->list[i]) / q->memory_bytes, &points[count++]);
+        page_point(&p->list[i], page_work(&p->list[i]) / q->memory_bytes, &points[count++]);
     }
     if (count)
         fprintf(p->f,
@@ -183,15 +130,15 @@ static int is_compared(const struct bench_page *p, size_t at)
 static void print_one_length(struct bench_page *p, const struct bench_result *r, double longest,
                              int colour)
 {
-    const double seconds = bench_seconds(r), spread = spread_of(r);
+    const double seconds = bench_seconds(r), spread = page_spread(r);
     char words[CHART_NAME_MAX];
 
     if (r->median > 0)
         snprintf(words, sizeof(words), "%.4f ms measured, %.1f TFLOP/s", seconds * 1e3,
-                 work_of(r) / seconds / 1e12);
+                 page_work(r) / seconds / 1e12);
     else
         snprintf(words, sizeof(words), "%.4f ms ± %.0f %%, %.1f TFLOP/s", seconds * 1e3,
-                 100 * spread, work_of(r) / seconds / 1e12);
+                 100 * spread, page_work(r) / seconds / 1e12);
     chart_length(p->f, *r->by ? r->by : "aothip", seconds / longest,
                  seconds * (1 - spread) / longest, seconds * (1 + spread) / longest, colour, words);
 }
@@ -203,7 +150,7 @@ static void print_problem(FILE *f, const struct bench_result *r)
     char name[CHART_NAME_MAX];
 
     *plain.by = 0;
-    series_name(&plain, name);
+    page_series(&plain, name);
     fprintf(f, "<h3>%s: batch %d, %d heads (%d of keys), %d queries, %d keys%s</h3>\n", name,
             r->shape.batch, r->shape.heads, r->shape.heads_k, r->shape.seq_q, r->shape.seq_k,
             r->shape.bshd ? ", heads behind the sequence" : "");
@@ -234,7 +181,7 @@ static void print_compared(struct bench_page *p)
                 if (draw)
                     print_one_length(p, r, longest, colour++);
                 else
-                    longest = fmax(longest, bench_seconds(r) * (1 + spread_of(r)));
+                    longest = fmax(longest, bench_seconds(r) * (1 + page_spread(r)));
             }
     }
 }
@@ -249,7 +196,7 @@ static void print_clocks(struct bench_page *p)
 
         if (!r->prediction.launches)
             continue;
-        series_name(r, name);
+        page_series(r, name);
         if (r->shapeless)
             snprintf(words, sizeof(words), "%s", name);
         else
@@ -261,10 +208,10 @@ static void print_clocks(struct bench_page *p)
 static void print_row(FILE *f, const struct bench_result *r)
 {
     const struct bench_prediction *q = &r->prediction;
-    const double rate = work_of(r) / bench_seconds(r);
+    const double rate = page_work(r) / bench_seconds(r);
     char name[CHART_NAME_MAX];
 
-    series_name(r, name);
+    page_series(r, name);
     fprintf(f, "<tr><td>%s</td>", name);
     if (r->shapeless)
         fprintf(f, "<td>–</td><td>–</td><td>–</td><td>–</td>");
@@ -314,12 +261,12 @@ static void print_page(struct bench_page *p, const struct device *device)
     for (size_t i = 0; i < p->count; i++)
         extrapolated |= p->list[i].prediction.extrapolated;
     if (p->count)
-        qsort(p->list, p->count, sizeof(*p->list), in_order);
+        qsort(p->list, p->count, sizeof(*p->list), page_order);
     fprintf(p->f,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
             "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
-            "<title>aothip on %.*s</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-            length, device->properties.target, style);
+            "<title>aothip on %.*s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
+            length, device->properties.target, chart_colours, style);
     fprintf(p->f, "<h1>Attention on %.*s</h1>\n<p>aothip %s. %s%s</p>\n", length,
             device->properties.target, aothip_version(),
             emulated ? "Times are predicted by the emulator's clock, not measured; whiskers and ± "
