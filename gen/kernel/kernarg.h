@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 3
+#define FORMAT_KERNARG_VERSION 4
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -264,7 +264,7 @@ struct attn_bwd_args {
     kernarg_u64 lse, delta; /* f32; both in the layout of problem.lse_stride */
     kernarg_u64 dq, dk, dv; /* type of q; 0 where not wanted */
     struct kernarg_strides dq_stride, dk_stride, dv_stride;
-    struct kernarg_tensor dbias;        /* type of bias */
+    struct kernarg_tensor dbias;        /* type of bias; attn_bwd_dq writes it if it is given */
     kernarg_i32 dbias_batch;            /* 1 or batch: size of dbias there; 1 sums over it */
     kernarg_i32 dbias_heads;            /* 1 or heads_q */
     kernarg_i32 dbias_rows, dbias_keys; /* its sizes there; 1 sums over the rows, the keys */

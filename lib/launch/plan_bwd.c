@@ -46,6 +46,14 @@ static enum aothip_status add_scalars(struct plan *plan, const struct aothip_att
     return AOTHIP_OK;
 }
 
+/* Whether the launch added last writes dbias beside what it is for. */
+static int has_dbias(const struct plan *plan, const struct aothip_attn_bwd_params *b,
+                     const struct aothip_attn_fwd_params *p)
+{
+    const struct format_entry *entries = plan->device->images->entries;
+    return plan->count && args_dbias_beside(b, p, &entries[plan->launches[plan->count - 1].entry]);
+}
+
 size_t plan_bwd_workspace(const struct validate_bwd *checked)
 {
     const int64_t elements = shape_lse_room(checked->fwd.params);
@@ -77,7 +85,7 @@ enum aothip_status plan_attn_bwd(struct plan *plan, const struct validate_bwd *c
         return why->code;
     if (b->dq.data && add_step(plan, &dq_step, b, p, delta, why))
         return why->code;
-    if (b->dbias.data && add_step(plan, &dbias_step, b, p, delta, why))
+    if (b->dbias.data && !has_dbias(plan, b, p) && add_step(plan, &dbias_step, b, p, delta, why))
         return why->code;
     return add_scalars(plan, b, p, delta, why);
 }

@@ -115,6 +115,14 @@ enum aothip_status args_attn_probs(const struct aothip_attn_fwd_params *params,
                                    const struct format_entry *entry, struct attn_probs_args *args,
                                    struct args_grid *grid, struct status *why);
 
+/*
+ * Whether attn_bwd_dq writes dbias, too, so that no attn_bwd_dbias is wanted: where rows are
+ * aligned, where it is summed over nothing, with the same length for all sequences. Not with a
+ * soft-cap, for its dS is that before the cap.
+ */
+int args_dbias_beside(const struct aothip_attn_bwd_params *params,
+                      const struct aothip_attn_fwd_params *fwd, const struct format_entry *entry);
+
 /* The kernels of the backward pass, which share their arguments. `delta` is a device address. */
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
                                  const struct aothip_attn_fwd_params *fwd, uint64_t delta,

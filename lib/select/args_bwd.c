@@ -45,8 +45,29 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
     }
 }
 
+/* Whether all sequences of a side have as many rows as there is room for. */
+static int is_dense(const struct aothip_seqs *seqs, int64_t rows)
+{
+    return !seqs->packed && !seqs->cumulative && !seqs->lengths && !seqs->starts &&
+           (!seqs->max || seqs->max == rows);
+}
+
+int args_dbias_beside(const struct aothip_attn_bwd_params *params,
+                      const struct aothip_attn_fwd_params *p, const struct format_entry *entry)
+{
+    const struct aothip_tensor *dbias = &params->dbias;
+    const int64_t *size = dbias->size;
+    return entry->op == FORMAT_OP_ATTN_BWD_DQ && !(entry->features & FORMAT_FEATURE_UNALIGNED) &&
+           dbias->data && !(p->softcap > 0) && is_dense(&p->q_seqs, p->q.size[2]) &&
+           is_dense(&p->k_seqs, p->k.size[2]) && size[0] == shape_sequences(p) &&
+           size[1] == p->q.size[1] && size[2] == p->q.size[2] && size[3] == p->k.size[2] &&
+           shape_most_keys(p) == size[3] && dbias->stride[3] == 1 &&
+           dbias->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
+}
+
 static void fill_outputs(const struct aothip_attn_bwd_params *params,
-                         const struct aothip_attn_fwd_params *p, struct attn_bwd_args *args)
+                         const struct aothip_attn_fwd_params *p, const struct format_entry *entry,
+                         struct attn_bwd_args *args)
 {
     if (params->dq.data) {
         args->dq = (uintptr_t)params->dq.data;
@@ -60,7 +81,7 @@ static void fill_outputs(const struct aothip_attn_bwd_params *params,
         args->dv = (uintptr_t)params->dv.data;
         args->dv_stride = args_strides(&params->dv);
     }
-    if (params->dbias.data) {
+    if (entry->op == FORMAT_OP_ATTN_BWD_DBIAS || args_dbias_beside(params, p, entry)) {
         args->dbias = args_tensor(&params->dbias);
         args->dbias_batch = (int32_t)params->dbias.size[0];
         args->dbias_heads = (int32_t)params->dbias.size[1];
@@ -91,6 +112,6 @@ enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
     args->lse = (uintptr_t)fwd->lse;
     args->delta = delta;
     args->tiles_k = (int32_t)args_count_tiles(grid_k(fwd), entry->tile_k);
-    fill_outputs(params, fwd, args);
+    fill_outputs(params, fwd, entry, args);
     return AOTHIP_OK;
 }

@@ -133,8 +133,7 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
 #endif
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
-        walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now.problem, p, form), column, walk,
-                                      slab);
+        walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now, p, form), column, walk, slab);
         left = wait_apart(left - 1);
     } while (awaited(left) > 0);
 }

@@ -21,6 +21,47 @@ DEVICE bool turn_wide(struct column &column, const struct place &p)
     return true;
 }
 
+#if TERMS_NEAR
+/* Zeros in dbias for keys first .. end - 1 of the wave's rows, which see none of them. */
+DEVICE void clear_keys(const struct owned &y, const struct place &p, int first, int end)
+{
+    const u32 size = args_here().problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
+    const int behind = y.end < y.first + BLOCK ? y.end : y.first + BLOCK;
+#pragma unroll 1
+    for (int m = y.first; m < behind; m++) {
+        const struct near to = near_of(args_here().dbias, size, p, m, 0, 0);
+#pragma unroll 1
+        for (int n = first + (int)lane_id(); n < end; n += KERNEL_WAVE)
+            if (size == 4)
+                __builtin_amdgcn_raw_buffer_store_b32(0, to.buffer, n * 4, 0, 0);
+            else
+                __builtin_amdgcn_raw_buffer_store_b16(0, to.buffer, n * 2, 0, 0);
+    }
+}
+
+/* The same for the keys of all tiles that the workgroup did not visit. */
+DEVICE void clear_dbias(const struct owned &y, const struct place &p)
+{
+    const struct sequence now = promised_sequence(args_here().problem, p.sequence.number);
+    const struct walk walk = plan_walk(now, y.first - (int)team_id() * BLOCK, y.end - 1);
+    clear_keys(y, p, 0, walk.begin * STREAM_ROWS);
+    clear_keys(y, p, walk.end * STREAM_ROWS, p.sequence.seq_k);
+}
+#endif
+
+/* The slabs of dQ take the same walk; one of them takes dbias along. */
+DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_form form)
+{
+    struct context context = context_of(args_here(), p, form);
+#if TERMS_NEAR
+    if (KERNEL_DIM > SLAB && slab > 0)
+        context.terms &= ~(u32)(TERM_DBIAS | TERM_DBIAS_WIDE);
+#else
+    (void)slab;
+#endif
+    return context;
+}
+
 DEVICE void compute_dq(const struct job &job)
 {
     const struct place &p = job.place;
@@ -30,25 +71,30 @@ DEVICE void compute_dq(const struct job &job)
     struct owned y = owned_of(job, column);
     const bool wide = turn_wide(column, p);
     const int begin = wait_apart(walk.begin);
-    int slab = wait_apart(0);
+    int slab = KERNEL_DIM > SLAB ? wait_apart(0) : 0;
 #pragma unroll 1
     do {
         struct results r = {};
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
-            walk_stream<OF_PRODUCT>(r, y, stream, context_of(args_here().problem, p), column, walk,
-                                    awaited(slab));
+            walk_stream<OF_PRODUCT>(r, y, stream, context_of_slab(p, awaited(slab), LSE_USUAL),
+                                    column, walk, awaited(slab));
         else if (walk.begin < walk.end)
             walk_stream<OF_PRODUCT, LSE_NATURAL>(r, y, stream,
-                                                 context_of(args_here().problem, p, LSE_NATURAL),
+                                                 context_of_slab(p, awaited(slab), LSE_NATURAL),
                                                  column, walk, awaited(slab));
         const struct attn_bwd_args &now = args_here();
         struct rows dq = dq_rows(now, p);
-        store_result(r.r[0], now.problem.scale * lowered(y), dq, view_of(dq, y.first, y.end),
+        store_result(r.r[0], now.problem.scale * lowered(column), dq, view_of(dq, y.first, y.end),
                      awaited(slab));
-        slab = wait_apart(slab + 1);
+        if (KERNEL_DIM > SLAB)
+            slab = wait_apart(slab + 1);
     } while (KERNEL_DIM > SLAB && awaited(slab) * SLAB < args_here().problem.dim_qk);
+#if TERMS_NEAR
+    if (args_here().dbias.data)
+        clear_dbias(y, p);
+#endif
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),

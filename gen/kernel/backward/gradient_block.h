@@ -175,20 +175,37 @@ struct column {
 #if !OWNS_KEYS
     float lse, delta;
 #endif
-#if LIFTS
+#if LIFTS && OWNS_KEYS
     float raise = 0; /* is added to the exponents of P where lse is natural */
+#elif LIFTS
+    u32 lifts = 0; /* in f16 each: what undoes the lift of dS; the raise */
 #endif
 };
 
 DEVICE float raise_of(const struct column &column)
 {
-#if LIFTS
+#if LIFTS && OWNS_KEYS
     return column.raise;
+#elif LIFTS
+    return (float)__builtin_bit_cast(_Float16, (u16)(column.lifts >> 16));
 #else
     (void)column;
     return 0;
 #endif
 }
+
+#if !OWNS_KEYS
+/* What undoes the lift of the lane's row. */
+DEVICE float lowered(const struct column &column)
+{
+#if LIFTS
+    return (float)__builtin_bit_cast(_Float16, (u16)column.lifts);
+#else
+    (void)column;
+    return 1;
+#endif
+}
+#endif
 
 /* Everything that turns S and dP of one head into P~ and dS. Uniform. */
 struct context {
@@ -205,15 +222,17 @@ struct context {
 #endif
 };
 
-DEVICE struct context context_of(const struct attn_problem &a, const struct place &p,
+DEVICE struct context context_of(const struct attn_bwd_args &args, const struct place &p,
                                  enum lse_form form = LSE_USUAL)
 {
+    const struct attn_problem &a = args.problem;
     struct context c = {};
 #if KERNEL_SCORE
     (void)form;
     c.place = p;
 #if TERMS_NEAR
-    c.terms = terms_of(a);
+    (void)a;
+    c.terms = terms_of(args);
 #elif KERNEL_DTYPE == 1
     c.plain = !a.bias.data && !a.keep.data && !a.alibi && !(a.softcap > 0) &&
               !(a.flags & KERNARG_DROPOUT);
@@ -328,8 +347,15 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
 
 #if TERMS_NEAR
 
-/* S to P~ and dP to dX, after begin_round(), or to dS, in place, for the block whose first row is
- * `row`. */
+/* What becomes an operand. */
+DEVICE void begin_block(block_acc &x)
+{
+#pragma unroll
+    for (int i = 0; i < ACC; i++)
+        x[i] = begin_round(x[i]);
+}
+
+/* S to P~ and dP to dX or dS, in place, for the block whose first row is `row`. */
 template <enum gradient of, enum lse_form>
 DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
                                 const struct column &column, int row, int block)
@@ -366,12 +392,6 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
     });
     if (has_term(terms, TERM_DROPOUT))
         each_element<ACC>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
-    if (of == OF_PRODUCT)
-#pragma unroll
-        for (int i = 0; i < ACC; i++) {
-            s[i] = begin_round(s[i]);
-            dp[i] = begin_round(dp[i]);
-        }
 }
 
 #else

@@ -87,6 +87,12 @@ DEVICE u32 lift_pair_of(int exponent)
     return (u32)(15 + exponent) * 0x04000400u;
 }
 
+/* A pair of 2^-exponent in f16, up to 24. */
+DEVICE u32 lowering_pair_of(int exponent)
+{
+    return exponent <= 14 ? (u32)(15 - exponent) * 0x04000400u : 0x04000400u >> (exponent - 14);
+}
+
 DEVICE u32x4 lift_chunk(u32x4 chunk, u32 pair)
 {
     const lift_pair factor = __builtin_bit_cast(lift_pair, pair);

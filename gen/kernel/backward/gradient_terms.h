@@ -20,7 +20,13 @@ enum term {
     TERM_BIAS_F32 = 32,
     TERM_BIAS_QUADS = 64, /* four keys are a load */
     TERM_KEEP_QUADS = 128,
+    TERM_DBIAS = 256, /* of walks that write it beside: see dbias_beside.h */
+    TERM_DBIAS_WIDE = 512,
+    TERM_DBIAS_QUADS = 1024,
 };
+
+/* Whether the walk writes dbias, if it is asked to. */
+#define DBIAS_BESIDE (!OWNS_KEYS && !SUMS_ELEMENTS)
 
 /* Whether the terms wait in a vector register: gfx90a has the fewest scalar ones. */
 #if defined(__gfx90a__)
@@ -36,8 +42,9 @@ DEVICE bool has_quads(const struct kernarg_tensor &x, u32 size, int keys)
              ((kernarg_u64)(x.stride[0] | x.stride[1] | x.stride[2] | keys) & 3));
 }
 
-DEVICE u32 terms_of(const struct attn_problem &a)
+DEVICE u32 terms_of(const struct attn_bwd_args &args)
 {
+    const struct attn_problem &a = args.problem;
     u32 terms = 0;
     terms |= a.softcap > 0 ? TERM_SOFTCAP : 0;
     terms |= a.alibi ? TERM_ALIBI : 0;
@@ -48,6 +55,11 @@ DEVICE u32 terms_of(const struct attn_problem &a)
     terms |=
         has_quads(a.bias, a.flags & KERNARG_BIAS_F32 ? 4 : 2, a.keys_most) ? TERM_BIAS_QUADS : 0;
     terms |= has_quads(a.keep, 1, a.keys_most) ? TERM_KEEP_QUADS : 0;
+    if (DBIAS_BESIDE) {
+        const u32 kind = a.flags & KERNARG_BIAS_F32 ? TERM_DBIAS_WIDE : TERM_DBIAS;
+        terms |= args.dbias.data ? kind : 0;
+        terms |= has_quads(args.dbias, 2, a.keys_most) ? TERM_DBIAS_QUADS : 0;
+    }
     terms = uniform(terms);
     if (TERMS_APART) /* see wait_apart() */
         asm volatile("" : "+v"(terms));

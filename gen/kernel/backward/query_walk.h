@@ -74,22 +74,13 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
     if (KERNEL_DIM <= SLAB)
         lift_owned(y);
     column.delta *= power_of_two(y.lift.d_o);
-    column.raise = (float)(SUMS_ELEMENTS ? -y.lift.d_o : y.lift.p);
+    const float raise = (float)(SUMS_ELEMENTS ? -y.lift.d_o : y.lift.p);
+    column.lifts = (lowering_pair_of(y.lift.d_o + y.lift.p) & 0xffff) |
+                   (u32)__builtin_bit_cast(u16, (_Float16)raise) << 16;
     if (LSE_USUAL == LSE_BASE2)
-        column.lse -= column.raise;
+        column.lse -= raise;
 }
 #endif
-
-/* What undoes the lift of the lane's row. */
-DEVICE float lowered(const struct owned &y)
-{
-#if LIFTS
-    return power_of_two(-y.lift.d_o - y.lift.p);
-#else
-    (void)y;
-    return 1;
-#endif
-}
 
 DEVICE struct owned owned_of(const struct job &job, struct column &column)
 {
@@ -118,8 +109,7 @@ template <class R> DEVICE void add_elements(R &to, const struct job &job, struct
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     rewind(stream, walk.begin, job.place.sequence.seq_k);
-    walk_stream<OF_TERMS>(to, y, stream, context_of(args_here().problem, job.place), column, walk,
-                          0);
+    walk_stream<OF_TERMS>(to, y, stream, context_of(args_here(), job.place), column, walk, 0);
 }
 #endif
 

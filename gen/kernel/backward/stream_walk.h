@@ -28,6 +28,9 @@
 
 #include "gradient_block.h"
 #include "lds_tiles.h"
+#if TERMS_NEAR && DBIAS_BESIDE
+#include "dbias_beside.h"
+#endif
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
@@ -59,7 +62,7 @@ struct stream {
 #if OWNS_KEYS
     __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
     u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
-    float factor; /* for it: lse becomes as it is subtracted, delta maybe -delta */
+    float factor;                  /* for it: lse becomes as it is subtracted, delta maybe -delta */
 #if LIFTS
     float offset; /* of lse */
     u32 lift;     /* of dO, 1 for Q */
@@ -318,16 +321,16 @@ DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int block)
     }
 }
 
-/* R^T += X^T W, where W is P~ or dS of one block of rows, after begin_round(). */
-DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int t, int block)
+/* R^T += X^T W, where W is P~ or dS of a block of rows; pack(group) is the operand of 16 of them.
+ */
+template <class Pack>
+DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], int t, int block, Pack pack)
 {
     const int groups = BLOCK / 16;
-    const u32 half = pack_half();
-    no_further();
 #pragma unroll
     for (int group = 0; group < groups; group++) {
         int at = block * groups + group;
-        block_frag b = pack_p(w, group, half), a = turned_frag(turned_tile[t], 0, at);
+        block_frag b = pack(group), a = turned_frag(turned_tile[t], 0, at);
 #pragma unroll
         for (int i = 0; i < SLAB_BLOCKS; i++) {
             block_frag now = a;
@@ -339,15 +342,43 @@ DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int
     }
 }
 
+/* The same, where W is after begin_round(). */
+DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int t, int block)
+{
+    const u32 half = pack_half();
+    no_further();
+    multiply_turned(r, t, block, [&](int group) { return pack_p(w, group, half); });
+}
+
 #if !SUMS_ELEMENTS
 /* A slab of the gradients, and what one block of rows adds to it. */
 struct results {
     block_acc r[TURNED][SLAB_BLOCKS];
 };
 
-DEVICE void take_block(struct results &to, const block_acc &p, const block_acc &ds,
-                       const struct context &, const struct column &, int, int block)
+#if TERMS_NEAR && DBIAS_BESIDE
+DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
+                       const struct context &context, const struct column &column, int row,
+                       int block)
 {
+    const u32 half = pack_half();
+    if (has_term(context.terms, TERM_DBIAS_WIDE))
+        store_wide_dbias(ds, context, column, row);
+    no_further();
+    begin_block(ds);
+    const struct packed_block packed = pack_block(ds, half);
+    if (has_term(context.terms, TERM_DBIAS))
+        store_dbias(packed, context, column, row, half);
+    multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
+}
+#else
+DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const struct context &,
+                       const struct column &, int, int block)
+{
+#if TERMS_NEAR
+    begin_block(p);
+    begin_block(ds);
+#endif
     no_further();
 #if OWNS_KEYS
     multiply_turned(to.r[1], p, 1, block);
@@ -356,6 +387,7 @@ DEVICE void take_block(struct results &to, const block_acc &p, const block_acc &
 #endif
     multiply_turned(to.r[0], ds, 0, block);
 }
+#endif
 #endif
 
 /* Slabs of the larger head dim. */

@@ -1,7 +1,7 @@
 /*
  * The backward kernels as they are shipped: sizes on both sides of every tile edge of the fast ones
- * and of the general ones, and results that are the same bits whatever order the emulator runs
- * waves and workgroups in.
+ * and of the general ones, a gradient of the bias beside that of Q, and results that are the same
+ * bits whatever order the emulator runs waves and workgroups in.
  *
  *     test_attn_bwd [gradients GPU]      prints a hash of the gradients, for the test itself
  */
@@ -28,7 +28,10 @@ static uint64_t hash_written(const struct attn_call *call)
     return hash;
 }
 
-/* Prints the hash of all gradients of one problem; grouped heads and a summed bias are in it. */
+/*
+ * Prints the hash of all gradients of one problem; grouped heads and a bias, summed or not, are in
+ * it.
+ */
 static int print_gradients(const struct device *device, struct aothip_context *context, int dim)
 {
     struct test_case c = {.dtype = AOTHIP_BF16,
@@ -41,7 +44,9 @@ static int print_gradients(const struct device *device, struct aothip_context *c
                           .dim_v = dim,
                           .scale = 1 / sqrt(dim),
                           .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT,
-                          .bias = dim == 64 ? PER_ROW : NONE,
+                          .bias = dim == 32   ? FULL
+                                  : dim == 64 ? PER_ROW
+                                              : NONE,
                           .seed = 11};
     struct status why = {0};
     struct attn_call call;
@@ -114,6 +119,54 @@ static void test_edges(const struct device *device, struct aothip_context *conte
     ok(bad == 0, "%s: sizes next to tile edges, %d wrong of %d", device->properties.target, bad, n);
 }
 
+/*
+ * A bias that is not broadcast, whose gradient attn_bwd_dq writes where it can: rows of all
+ * alignments, keys that end anywhere in a tile, tiles that no row sees, types, slabs.
+ */
+static void test_dbias(const struct device *device, struct aothip_context *context)
+{
+    static const struct {
+        int dtype, heads_k, seq_q, seq_k, dim, mask;
+        bool f32, odd;
+        float softcap;
+        enum dropout dropout;
+    } cases[] = {
+        {AOTHIP_F16, 1, 70, 132, 64, AOTHIP_MASK_NONE, false, false, 0, NO_DROPOUT},
+        {AOTHIP_BF16, 2, 130, 77, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
+        {AOTHIP_BF16, 1, 33, 150, 128, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0,
+         NO_DROPOUT},
+        {AOTHIP_F16, 1, 129, 96, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, true, false, 0, NO_DROPOUT},
+        {AOTHIP_BF16, 1, 40, 49, 64, AOTHIP_MASK_NONE, true, false, 0, DROPOUT_VALUE},
+        {AOTHIP_F16, 1, 40, 100, 192, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
+        {AOTHIP_F16, 1, 40, 70, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, true, 0, NO_DROPOUT},
+        {AOTHIP_F16, 1, 40, 70, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 2, NO_DROPOUT},
+        {AOTHIP_F16, 1, 100, 20, 32, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0, NO_DROPOUT},
+    };
+    int bad = 0, n = sizeof(cases) / sizeof(*cases);
+
+    for (int i = 0; i < n; i++) {
+        struct test_case c = {.dtype = cases[i].dtype,
+                              .batch = 1 + i % 2,
+                              .heads_k = cases[i].heads_k,
+                              .group = 1 + i % 3 / 2,
+                              .seq_q = cases[i].seq_q,
+                              .seq_k = cases[i].seq_k,
+                              .dim_qk = cases[i].dim,
+                              .dim_v = cases[i].dim,
+                              .scale = (i % 4 ? 1 : -1) / sqrt(cases[i].dim),
+                              .mask = cases[i].mask,
+                              .bias = FULL,
+                              .bias_f32 = cases[i].f32,
+                              .bias_odd = cases[i].odd,
+                              .softcap = cases[i].softcap,
+                              .dropout = cases[i].dropout,
+                              .seed = 500 + (uint64_t)i};
+        bad += !problem_check_bwd(device, context, &c);
+    }
+    ok(bad == 0, "%s: gradients of a bias for every score, %d wrong of %d",
+       device->properties.target, bad, n);
+}
+
 /* The program's arguments: with one, gradients are printed, not judged. */
 struct call {
     char **argv;
@@ -126,11 +179,12 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     struct call *call = more;
 
     if (call->argv[1]) {
-        for (int dim = 64; dim <= 128; dim += 64)
+        for (int dim = 32; dim <= 128; dim *= 2)
             call->status |= print_gradients(device, context, dim);
         return;
     }
     test_edges(device, context);
+    test_dbias(device, context);
     test_orders(call->argv[0], gpus[number % GPUS]);
 }
 

@@ -286,8 +286,55 @@ static void test_workspace(void)
     is_int(shape_lse_elements(&p), INT64_MAX, "nor such an lse");
 }
 
+/* Where attn_bwd_dq writes dbias. */
+static void test_dbias(void)
+{
+    static const int32_t lengths[2];
+    const struct format_entry aligned = {.op = FORMAT_OP_ATTN_BWD_DQ,
+                                         .features = FORMAT_FEATURE_SCORE};
+    struct format_entry other = aligned;
+    struct problem_gradients g;
+    struct aothip_attn_fwd_params p;
+    struct aothip_attn_bwd_params b;
+    problem_gradients(&g);
+    g.fwd.bias = problem_tensor(0x70000000, 2, 8, 100, 300);
+    g.b.dbias = problem_tensor(0xb5000000, 2, 8, 100, 300);
+    ok(args_dbias_beside(&g.b, &g.fwd, &aligned), "one element of dbias a score");
+    for (int i = 0; i < 4; i++) {
+        b = g.b;
+        b.dbias.size[i] = 1;
+        ok(!args_dbias_beside(&b, &g.fwd, &aligned), "not with size[%d] of dbias 1", i);
+    }
+    b = g.b;
+    b.dbias.stride[3] = 2;
+    ok(!args_dbias_beside(&b, &g.fwd, &aligned), "not with keys apart");
+    b = g.b;
+    b.dbias.stride[2] = KERNARG_ALIGNED_STRIDE_MAX + 1;
+    ok(!args_dbias_beside(&b, &g.fwd, &aligned), "not with rows out of reach");
+    b.dbias.data = NULL;
+    ok(!args_dbias_beside(&b, &g.fwd, &aligned), "not without dbias");
+    p = g.fwd;
+    p.softcap = 1;
+    ok(!args_dbias_beside(&g.b, &p, &aligned), "not with a soft-cap");
+    p = g.fwd;
+    p.k_seqs.lengths = lengths;
+    ok(!args_dbias_beside(&g.b, &p, &aligned), "not with lengths of k");
+    p = g.fwd;
+    p.q_seqs.max = 99;
+    ok(!args_dbias_beside(&g.b, &p, &aligned), "not with rows that no sequence has");
+    p = g.fwd;
+    p.keep = problem_tensor(0x71000000, 2, 8, 100, 299);
+    ok(!args_dbias_beside(&g.b, &p, &aligned), "not with a mask of fewer keys");
+    other.features |= FORMAT_FEATURE_UNALIGNED;
+    ok(!args_dbias_beside(&g.b, &g.fwd, &other), "not by the kernel of all alignments");
+    other = aligned;
+    other.op = FORMAT_OP_ATTN_BWD_DKDV;
+    ok(!args_dbias_beside(&g.b, &g.fwd, &other), "not by attn_bwd_dkdv");
+}
+
 int main(void)
 {
+    test_dbias();
     test_windows();
     test_sequences();
     test_lse();
