@@ -94,6 +94,9 @@ tools_aothip_images_SOURCES = tools/images/images.c tools/images/tree.c tools/im
 tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(emu_rooms) -I$(top_srcdir)/gen $(JANSSON_CFLAGS)
 tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_LIBS) -lm -lpthread
 
+dist_bin_SCRIPTS = tools/torch/aothip-torch
+dist_man_MANS += tools/torch/aothip-torch.1
+
 # Archives and wheel; ROCM is the release whose headers were used, unless it is given.
 EXTRA_DIST += tools/package lib/python/wheel.py lib/therock/README.md lib/therock/CMakeLists.txt \
 	lib/therock/BUILD_TOPOLOGY.toml lib/therock/artifact-aothip.toml lib/therock/package.json lib/therock/artifact_subprojects.json

@@ -261,7 +261,7 @@ check-clients: all
 	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
 .PHONY: check-clients host-time
 EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_without_cuda.py
-EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib/python/test_quick.py \
+EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib/python/test_distributed.py tests/lib/python/test_quick.py \
 	tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \

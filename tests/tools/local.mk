@@ -45,6 +45,11 @@ TESTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/too
 SLOW_TESTS += tests/tools/programs/check.sh tests/tools/package/readme.sh
 EXTRA_DIST += tests/tools/tool_test_lib.sh tests/tools/programs/timeline_check.py
 
+# aothip-torch.
+dist_check_SCRIPTS += tests/tools/torch/swap.sh
+TESTS += tests/tools/torch/swap.sh
+EXTRA_DIST += tests/tools/torch/test_swap.py
+
 # Image directories, examples and packages.
 dist_check_SCRIPTS += tests/tools/programs/images.sh tests/tools/package/examples.sh tests/tools/package/package.sh \
 	tests/tools/package/therock.sh

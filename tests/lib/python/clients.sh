@@ -23,6 +23,7 @@ for line in importlib.metadata.requires("torch"):
             clients/lib/python3*/site-packages/torch/lib
     pip transformers einops psutil wheel
     FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip --no-deps --no-build-isolation flash-attn
+    pip --no-deps ring-flash-attn
     : >clients/complete
 fi
 status=0
@@ -30,7 +31,7 @@ PYTHON=$python sh "$srcdir/tests/lib/python/python.sh" >clients/log 2>&1 || stat
 grep -v '^ok' clients/log | grep -v '^1\.\.' || :
 "$python" -c '
 import importlib.metadata, re, sys
-for name in ("numpy", "torch", "transformers", "flash-attn"):
+for name in ("numpy", "torch", "transformers", "flash-attn", "ring-flash-attn"):
     print(f"{name:16} {importlib.metadata.version(name)}")
 for line in open("clients/log"):
     row = re.match(r"(not ok|ok) \d+ - (\S+), (\S+): (\w+) checks, (\d+) failed", line)

@@ -60,6 +60,7 @@ run torch test_pytorch_door.py "${GPU_ARCHS%% *}"
 run transformers test_transformers.py "${GPU_ARCHS%% *}"
 least=10 # where the package is not there
 run torch test_flash_attn.py "${GPU_ARCHS%% *}"
+[ -n "$preload" ] || run torch test_distributed.py "${GPU_ARCHS%% *}"
 least=2
 run torch test_examples.py "${GPU_ARCHS%% *}"
 echo "1..$count"
