@@ -177,6 +177,14 @@ static const char *const found[] = {
     "gpu=gfx1100 page=16 table=missing seed=812593914",
     "gpu=gfx942 dtype=f16 table=missing index=yes seed=646866592",
     "gpu=gfx1151 dtype=f16 side_k=lengths page=16 table=missing fresh=1 seed=956372814",
+    /* whether V is finite was asked of memory that nobody wrote, in place of a page */
+    "gpu=gfx1100 dtype=bf16 gaps=unwritten page=16 table=missing seed=691164708",
+    "gpu=gfx1100 gaps=unwritten page=16 table=missing seed=3",
+    ("gpu=gfx942 dtype=f16 seq_q=3 seq_k=40 dim_qk=200 dim_v=200 gaps=unwritten page=16 "
+     "table=missing seed=3"),
+    "gpu=gfx1151 dtype=bf16 seq_k=300 gaps=unwritten page=16 table=missing splits=3 seed=1",
+    /* delta of o below 2^-14, whose steps are coarse in F16: the reference's tolerance */
+    "gpu=gfx1100 op=bwd dtype=f16 seq_k=96 dim_qk=65 values=tiny bias=1 seed=981656819",
 };
 
 static void test_found(struct aothip_context *context)

@@ -247,7 +247,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
             drop_weights<args>(s, job, key);
 
         if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
-            isolated |= isolate_v(v);
+            isolated |= isolate_v(v, missing);
         const struct b_column p = spread(s);
 #pragma unroll
         for (int group = 0; group < V_GROUPS - 1; group++)

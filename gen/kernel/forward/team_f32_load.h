@@ -230,9 +230,11 @@ template <class args> DEVICE bool page_is_missing(const struct wave_job &job, in
 
 /*
  * Makes V that is not finite 0, which a P of 0 would make NaN of; returns whether any lane had to.
+ * Of keys whose page is missing all that was loaded in their place becomes 0.
  */
-DEVICE bool isolate_v(struct v_block &v)
+DEVICE bool isolate_v(struct v_block &v, bool missing)
 {
+    const u32 keep = missing ? 0 : 0xffffffffu;
     u32 any = 0;
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
@@ -240,9 +242,9 @@ DEVICE bool isolate_v(struct v_block &v)
         for (int t = 0; t < B_OF_C; t++)
 #pragma unroll
             for (int i = 0; i < V_WORDS; i++) {
-                u32 mask = select_nonfinite(v.chunk[group][t][i]);
+                u32 word = v.chunk[group][t][i] & keep, mask = select_nonfinite(word);
                 any |= mask;
-                v.chunk[group][t][i] &= ~mask;
+                v.chunk[group][t][i] = word & ~mask;
             }
     return in_any_lane(any != 0);
 }

@@ -6,7 +6,7 @@
  * its channels. Each element is loaded by itself. Where a channel does not exist, the last one that
  * does is loaded in its place; it becomes 0 in K, and in V it only reaches channels of O that do
  * not exist either. Rows that do not exist are replaced by the last one that does; in K their
- * scores are masked, in V they become 0.
+ * scores are masked, in V they become 0. So it is with pages that do not exist.
  */
 #ifndef AOTHIP_CARGO_ANY_H
 #define AOTHIP_CARGO_ANY_H
@@ -84,12 +84,17 @@ struct quad_rows {
     u32 x[4][CHANNELS];
 };
 
-/* `from`: this lane's channels, in bytes from the row's beginning. */
-DEVICE void load_quad(struct quad_rows &to, const struct key_rows &k, const u32 (&from)[CHANNELS],
+/*
+ * `from`: this lane's channels, in bytes from the row's beginning. Returns how many keys exist from
+ * `first` on; of those in a page that does not exist, none.
+ */
+DEVICE int load_quad(struct quad_rows &to, const struct key_rows &k, const u32 (&from)[CHANNELS],
                       int first)
 {
     int last = k.sequence.seq_k - 1, row = first < last ? first : last;
-    const GLOBAL char *at = key_row(k.problem, k.data, k.stride, k.sequence, k.head, row);
+    const struct key_place place =
+        place_of_key(k.problem, k.data, k.stride, k.sequence, k.head, row);
+    const GLOBAL char *at = place.row;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
 #pragma unroll
@@ -97,6 +102,7 @@ DEVICE void load_quad(struct quad_rows &to, const struct key_rows &k, const u32 
             to.x[i][c] = *(const GLOBAL u16 *)(at + from[c]);
         at += row + i < last ? k.stride.seq * 2 : 0;
     }
+    return KERNEL_PAGED && !place.exists ? 0 : last + 1 - first;
 }
 
 DEVICE u32 channel_or_last(u32 channel, int dim)
@@ -170,14 +176,13 @@ DEVICE bool stage_v(char *tile, const struct key_rows &v, int key, int first_cha
 #pragma unroll 1
     for (int group = 0; group < ROW_GROUPS; group++) {
         u32 quad = vt_pair_quad(wave_id() * ROW_GROUPS + group), other = quad + VT_QUAD_STEP;
-        int left = v.sequence.seq_k - key;
         struct quad_rows x, y;
-        load_quad(x, v, from, key + (int)quad * 4);
-        load_quad(y, v, from, key + (int)other * 4);
+        int left_x = load_quad(x, v, from, key + (int)quad * 4);
+        int left_y = load_quad(y, v, from, key + (int)other * 4);
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++) {
-            u32x2 a = join_quad(x, c, left - (int)quad * 4);
-            u32x2 b = join_quad(y, c, left - (int)other * 4);
+            u32x2 a = join_quad(x, c, left_x);
+            u32x2 b = join_quad(y, c, left_y);
             u32x2 mask_a = {select_nonfinite(a.x) & want, select_nonfinite(a.y) & want};
             u32x2 mask_b = {select_nonfinite(b.x) & want, select_nonfinite(b.y) & want};
             any |= mask_a.x | mask_a.y | mask_b.x | mask_b.y;

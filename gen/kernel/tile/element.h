@@ -95,23 +95,37 @@ DEVICE bool page_exists(const struct attn_problem &a, const struct sequence &seq
     return (u32)page_of(a, sequence, key) < (u32)a.pages;
 }
 
+struct key_place {
+    GLOBAL char *row;
+    bool exists;
+};
+
 /*
  * Row `key` of k or v of a sequence. One in pages begins with row 0 of its first page; in place of
  * a page that does not exist it is one of page 0, to be loaded and not to be used.
  */
-DEVICE GLOBAL char *key_row(const struct attn_problem &a, kernarg_u64 data,
-                            const struct kernarg_strides &stride, const struct sequence &sequence,
-                            int head, int key)
+DEVICE struct key_place place_of_key(const struct attn_problem &a, kernarg_u64 data,
+                                     const struct kernarg_strides &stride,
+                                     const struct sequence &sequence, int head, int key)
 {
     kernarg_i64 entry = sequence.batch_k, row = (kernarg_i64)sequence.start_k + key;
+    bool exists = true;
     if (a.block_table) {
         int page = page_of(a, sequence, key);
-        entry = (u32)page < (u32)a.pages ? page : 0;
+        exists = (u32)page < (u32)a.pages;
+        entry = exists ? page : 0;
         row = key & ((1 << a.page_shift) - 1);
     } else if (a.batch_index) {
         entry = batch_entry(a, sequence.number);
     }
-    return head_of(data, stride, entry, head) + row * stride.seq * ELEMENT_BYTES;
+    return {head_of(data, stride, entry, head) + row * stride.seq * ELEMENT_BYTES, exists};
+}
+
+DEVICE GLOBAL char *key_row(const struct attn_problem &a, kernarg_u64 data,
+                            const struct kernarg_strides &stride, const struct sequence &sequence,
+                            int head, int key)
+{
+    return place_of_key(a, data, stride, sequence, head, key).row;
 }
 
 /* Where the lse of row m is, or NULL if the array does not reach so far. */
