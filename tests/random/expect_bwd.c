@@ -91,7 +91,7 @@ static void make_row(const struct walk *w, int64_t m, struct row *r)
 {
     const struct expect_head *x = w->head;
     int64_t keys = x->k.length, dim = w->p->v.size[3], n, c;
-    double sizes = 0, squares = 0;
+    double sizes = 0, squares = 0, least = number_least(w->p->q.dtype), all = 0, all2 = 0;
 
     memset(r, 0, sizeof(*r));
     r->m = m;
@@ -108,9 +108,12 @@ static void make_row(const struct walk *w, int64_t m, struct row *r)
         r->d_o[c] = number_get(&w->b->d_o, x->q.entry, w->h, x->q.start + m, c);
         sizes += fabs(r->d_o[c] * o);
         squares += r->d_o[c] * o * (r->d_o[c] * o);
+        all += fabs(r->d_o[c]);
+        all2 += r->d_o[c] * r->d_o[c];
     }
+    /* of o as it is stored: numbers of F16 below 2^-14 have equal steps */
     r->delta_error = expect_rounding(number_unit(w->p->q.dtype), sizes, squares) +
-                     expect_sum_error(dim, squares, sizes);
+                     expect_rounding(least, all, all2) + expect_sum_error(dim, squares, sizes);
     for (c = 0; c < dim; c++)
         r->delta += r->d_o[c] * r->fwd.o[c];
     r->lse_error = UNIT * (4 * fabs(r->fwd.lse) + 4);
@@ -210,23 +213,56 @@ static void add_dk_dv(const struct walk *w, const struct row *r)
     }
 }
 
+/*
+ * The errors of delta and lse, which all summands of one row have in common. Those of different
+ * rows are independent. `shared` is the sum of what P is multiplied by, `sum` that of dS.
+ */
+static void add_shared(struct expect_grad *g, int64_t at, const struct row *r, double shared,
+                       double sum)
+{
+    double error = r->delta_error * fabs(shared) + r->lse_error * fabs(sum);
+
+    g->errors[at] += error * error;
+}
+
+static void add_dbias(const struct walk *w, const struct row *r)
+{
+    const struct expect_head *x = w->head;
+    struct expect_grad *g = &w->x->dbias;
+    int64_t n, b = g->size[0] == 1 ? 0 : x->b, h = g->size[1] == 1 ? 0 : w->h;
+    int64_t m = g->size[2] == 1 ? 0 : r->m;
+    double shared = 0, sum = 0;
+
+    for (n = 0; n < x->k.length; n++) {
+        int64_t at = index_of(g, b, h, m, g->size[3] == 1 ? 0 : n);
+        add(g, at, r->ds[n], r->ds_error[n], fabs(r->ds[n]));
+        shared += r->fwd.p[n];
+        sum += r->ds[n];
+        if (g->size[3] != 1 || n + 1 == x->k.length) {
+            add_shared(g, at, r, shared, sum);
+            shared = sum = 0;
+        }
+    }
+}
+
 static void add_scalars(const struct walk *w, const struct row *r)
 {
     const struct expect_head *x = w->head;
-    const int64_t *size = w->x->dbias.size;
-    int64_t n;
+    double shared = 0, sum = 0;
+    int64_t n, at;
 
-    for (n = 0; n < x->k.length; n++) {
-        double distance = fabs((double)(r->m + x->k.length - x->q.length - n));
-        double error = r->ds_error[n] + r->fwd.p[n] * r->delta_error;
-        if (w->x->dbias.value)
-            add(&w->x->dbias,
-                index_of(&w->x->dbias, size[0] == 1 ? 0 : x->b, size[1] == 1 ? 0 : w->h,
-                         size[2] == 1 ? 0 : r->m, size[3] == 1 ? 0 : n),
-                r->ds[n], error, fabs(r->ds[n]));
-        if (w->x->dalibi.value)
-            add(&w->x->dalibi, index_of(&w->x->dalibi, 0, 0, w->p->alibi_stride ? x->b : 0, w->h),
-                -distance * r->ds[n], distance * error, distance * fabs(r->ds[n]));
+    if (w->x->dbias.value)
+        add_dbias(w, r);
+    if (w->x->dalibi.value) {
+        at = index_of(&w->x->dalibi, 0, 0, w->p->alibi_stride ? x->b : 0, w->h);
+        for (n = 0; n < x->k.length; n++) {
+            double distance = fabs((double)(r->m + x->k.length - x->q.length - n));
+            add(&w->x->dalibi, at, -distance * r->ds[n], distance * r->ds_error[n],
+                distance * fabs(r->ds[n]));
+            shared += distance * r->fwd.p[n];
+            sum += distance * r->ds[n];
+        }
+        add_shared(&w->x->dalibi, at, r, shared, sum);
     }
     if (w->x->dsinks.value && !r->fwd.blind) {
         double p = exp((double)w->p->sinks[w->h] - r->fwd.lse), part = p * r->delta;
