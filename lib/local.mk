@@ -185,9 +185,11 @@ uninstall-aotriton:
 	    rm -rf '$(DESTDIR)$(libdir)'/aotriton-abi/$$version; done
 	-rmdir '$(DESTDIR)$(libdir)/aotriton-abi' 2>/dev/null
 
-# $(call bring_zstd,DIRECTORY): libzstd.so.1 beside the library there, if it was linked to need it.
+# $(call bring_zstd,DIRECTORY): libzstd.so.1 beside the library there, if it was linked to need it
+# and it is not there already.
 bring_zstd = file=`ldd $(1)/$(aotriton_library) | sed -n 's/.*libzstd[^ ]* => \([^ ]*\).*/\1/p'` && \
-	{ test -z "$$file" || $(INSTALL_DATA) "$$file" $(1)/libzstd.so.1; }
+	{ test -z "$$file" || test "$$file" -ef $(1)/libzstd.so.1 || \
+	    $(INSTALL_DATA) "$$file" $(1)/libzstd.so.1; }
 
 # Only what stands in AOTriton's place, for AOTRITON_INSTALLED_PREFIX, whose lib/ and include/ go
 # into the PyTorch wheel as they are, and so without debug information, which would name the
