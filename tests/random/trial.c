@@ -40,6 +40,8 @@ static void set_timers(void)
     alarm(20 * TRIAL_SECONDS);
 }
 
+enum { NO_IMAGES = 99 }; /* exit status, also of a test that cannot begin */
+
 static void set_up(const struct draft *d, struct aothip_context **context)
 {
     static const char *const modes[] = {"f32", "exact", "hw", "adversarial"};
@@ -54,7 +56,7 @@ static void set_up(const struct draft *d, struct aothip_context **context)
     if (aothip_open(NULL, context)) {
         printf("Bail out! %s\n", aothip_last_error());
         fflush(stdout);
-        _exit(99);
+        _exit(NO_IMAGES);
     }
 }
 
@@ -115,6 +117,8 @@ static const char *await(pid_t child, char room[64])
 
     if (waitpid(child, &status, 0) != child)
         return "crash: the process is lost";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_IMAGES) /* it has said so */
+        exit(NO_IMAGES);
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM))
         snprintf(room, 64, "hang: it took more than %d seconds", TRIAL_SECONDS);
     else if (WIFSIGNALED(status))
