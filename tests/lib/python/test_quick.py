@@ -8,8 +8,15 @@ import sys
 import torch
 
 import aothip
-from aothip import _arrays, _lib, _quick
+from aothip import _arrays, _lib, _quick, _torch
 from checks import done, ok, raises
+
+if not _torch.AVAILABLE or not os.path.exists(os.path.join(
+        os.path.dirname(os.environ["AOTHIP_LIBRARY"]), "aothip_quick.abi3.so")):
+    for n in range(1, 31):
+        print(f"ok {n} - extension # SKIP this torch is older than 2.5, or Python.h was not there")
+    print("1..30")
+    sys.exit()
 
 torch.manual_seed(20261122)
 RUNTIME = ctypes.CDLL(os.environ["AOTHIP_HIP_LIBRARY"])
@@ -303,7 +310,4 @@ def test_elsewhere():
     ok(quick.taken == 0 and o.dtype == torch.bfloat16, "autocast goes by ctypes")
 
 
-if quick.module is None:
-    print("1..0 # SKIP the extension was not built")
-    sys.exit(0)
 sys.exit(done(globals()))
