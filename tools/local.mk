@@ -17,21 +17,42 @@ tools_libprogram_la_SOURCES = tools/common/attn.c tools/common/attn.h tools/comm
 tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
 
+if WINDOWS
+noinst_LTLIBRARIES += tools/libmingw.la
+tools_libmingw_la_SOURCES = tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h \
+	lib/status/wide_windows.c
+tools_libmingw_la_CPPFLAGS = $(AM_CPPFLAGS)
+mingw_library = tools/libmingw.la
+tools_libprogram_la_SOURCES += tools/mingw/program_mingw.c
+tools_libprogram_la_LIBADD += tools/libmingw.la
+check_system = tools/check/driver_windows.c tools/check/torch_windows.c
+check_libraries = -lversion
+else
+mingw_library =
+check_system = tools/check/driver_posix.c tools/check/torch.c tools/check/live.c \
+	tools/common/elf_names.c
+check_libraries =
+endif
+EXTRA_DIST += tools/windows tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h \
+	tools/mingw/program_mingw.c tools/check/driver_posix.c tools/check/driver_windows.c \
+	tools/check/torch.c tools/check/torch_windows.c tools/check/live.c tools/common/elf_names.c
+
 bin_PROGRAMS += tools/aothip-check tools/aothip-run
 dist_man_MANS += tools/check/aothip-check.1 tools/run/aothip-run.1
 
 tools_aothip_check_SOURCES = tools/check/check.c tools/check/cases.c tools/check/cases.h \
-	tools/check/environment.c tools/check/environment.h tools/check/variables.def tools/check/torch.c tools/check/torch.h tools/check/live.c tools/check/live.h \
+	tools/check/environment.c tools/check/environment.h tools/check/variables.def \
+	tools/check/driver.h tools/check/torch.h tools/check/live.h $(check_system) \
 	tools/check/findings.c tools/check/findings.h \
-	tools/common/elf_names.c tools/common/elf_names.h tools/check/print.c tools/check/result.h
+	tools/common/elf_names.h tools/check/print.c tools/check/result.h
 tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_aothip_check_LDFLAGS = $(program_ldflags)
-tools_aothip_check_LDADD = tools/libprogram.la lib/libaothip.la -lm
+tools_aothip_check_LDADD = tools/libprogram.la $(aothip_library) $(check_libraries) -lm
 
 tools_aothip_run_SOURCES = tools/run/run.c tools/run/run_job.h tools/run/run_outputs.c tools/run/run_files.c
 tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_aothip_run_LDFLAGS = $(program_ldflags)
-tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la lib/libaothip.la -lm
+tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la $(aothip_library) -lm
 
 bin_PROGRAMS += tools/aothip-replay
 dist_man_MANS += tools/replay/aothip-replay.1
@@ -39,7 +60,7 @@ dist_man_MANS += tools/replay/aothip-replay.1
 tools_aothip_replay_SOURCES = tools/replay/replay.c tools/replay/recording.c tools/replay/recording.h
 tools_aothip_replay_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(JANSSON_CFLAGS)
 tools_aothip_replay_LDFLAGS = $(program_ldflags)
-tools_aothip_replay_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+tools_aothip_replay_LDADD = tools/libprogram.la $(aothip_library) $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += tools/aothip-bench
 dist_man_MANS += tools/bench/aothip-bench.1
@@ -58,7 +79,7 @@ tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/ben
 tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes \
 	-I$(top_srcdir)/tools/bench/result -I$(top_srcdir)/tools/bench/page $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
-tools_aothip_bench_LDADD = tools/libprogram.la lib/libaothip.la $(JANSSON_LIBS) -lm
+tools_aothip_bench_LDADD = tools/libprogram.la $(aothip_library) $(JANSSON_LIBS) -lm
 
 # The README's picture, drawn from what the clock said when the numbers were made.
 noinst_PROGRAMS += tools/bench-picture
@@ -96,6 +117,35 @@ tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_
 
 dist_bin_SCRIPTS = tools/torch/aothip-torch
 dist_man_MANS += tools/torch/aothip-torch.1
+
+# For Windows, in a build that was configured with --host=x86_64-w64-mingw32 (tools/windows does so):
+# two libraries and the programs that need no other system, in windows/bin; the import library for C
+# in windows/lib. They contain all that Windows itself does not bring.
+if WINDOWS
+windows_programs = aothip-check aothip-run aothip-replay
+windows_link = $(CC) -shared $(CFLAGS) $(LDFLAGS) -static-libgcc
+windows: windows/bin/hipemu.dll windows/as-runtime/amdhip64_7.dll $(windows_programs:%=windows/bin/%.exe)
+windows/bin/%.exe: tools/%.exe
+	$(AM_V_at)$(MKDIR_P) windows/bin && from=tools/.libs/$*.exe && \
+	    { test -f $$from || from=$<; } && $(STRIP) -o $@ $$from
+windows/bin/aothip.dll: lib/libaothip_core.la lib/aothip.map
+	$(AM_V_at)$(MKDIR_P) windows/bin windows/lib
+	$(AM_V_at){ echo EXPORTS; sed -n 's/^\t\(aothip_[a-z_]*\);$$/\1/p' $(srcdir)/lib/aothip.map; } >windows/aothip.def
+	$(AM_V_CCLD)$(windows_link) -s -o $@ windows/aothip.def -Wl,--whole-archive lib/.libs/libaothip_core.a \
+		-Wl,--no-whole-archive $(ZSTD_LIBS) -Wl,--out-implib,windows/lib/libaothip.dll.a
+windows/lib/libaothip.dll.a: windows/bin/aothip.dll
+windows/bin/hipemu.dll: tools/emu/libemu.la tools/emu/hipemu.map
+	$(AM_V_at)$(MKDIR_P) windows/bin
+	$(AM_V_at){ echo EXPORTS; $(NM) -g --defined-only tools/emu/.libs/libemu.a | \
+	    sed -n 's/^.* T \(\(__\)\{0,1\}hip[A-Za-z0-9_]*\|emu_instructions\|emu_set_strict\|emu_last_.*\|emu_time_.*\)$$/\1/p' | \
+	    sort -u; } >windows/hipemu.def
+	$(AM_V_CCLD)$(windows_link) -s -o $@ windows/hipemu.def -Wl,--whole-archive tools/emu/.libs/libemu.a \
+		-Wl,--no-whole-archive -lpthread
+# By the runtime's own name, for programs that load that.
+windows/as-runtime/amdhip64_7.dll: windows/bin/hipemu.dll
+	$(AM_V_at)$(MKDIR_P) windows/as-runtime && cp windows/bin/hipemu.dll $@
+endif
+.PHONY: windows
 
 # Archives and wheel; ROCM is the release whose headers were used, unless it is given.
 EXTRA_DIST += tools/package lib/python/wheel.py lib/therock/README.md lib/therock/CMakeLists.txt \

@@ -115,7 +115,7 @@ tests_lib_shim_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/
 # Rules that need no program: exports, headers, folders.
 test_lib_scripts = tests/lib/install/cmake.sh tests/lib/install/relocate.sh tests/lib/install/shared_zstd.sh \
 	tests/lib/shim/generations.sh tests/lib/install/exports.sh \
-	tests/lib/runtime/set_user_id.sh
+	tests/lib/shim/windows_names.sh tests/lib/runtime/set_user_id.sh
 dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/install/headers.sh
 TESTS += $(test_lib_scripts)
 SLOW_TESTS += tests/lib/shim/generations.sh tests/lib/install/headers.sh tests/lib/test_end_to_end

@@ -8,7 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef EMULATOR
 #define EMULATOR "libhipemu.so"
+#endif
+#ifndef PATH_SEPARATORS
+#define PATH_SEPARATORS "/"
+#endif
 
 /* The directory of a file, without its last slash; "." if the path has none. */
 static void cut_to_directory(char *path)
@@ -63,15 +68,15 @@ enum aothip_status device_emulate(const char *gpus, struct status *why)
 
 enum aothip_status device_open_runtime(struct device_runtime *runtime, struct status *why)
 {
-    const char *base;
+    const char *base, *slash;
     hipError_t error;
 
     memset(runtime, 0, sizeof(*runtime));
     if (hip_open(&runtime->hip, why))
         return why->code;
     snprintf(runtime->file, sizeof(runtime->file), "%s", hip_file(&runtime->hip));
-    base = strrchr(runtime->file, '/');
-    base = base ? base + 1 : runtime->file;
+    for (base = runtime->file; (slash = strpbrk(base, PATH_SEPARATORS)); base = slash + 1)
+        ;
     runtime->emulated = !strncmp(base, EMULATOR, strlen(EMULATOR));
     if (runtime->hip.runtime_get_version)
         runtime->hip.runtime_get_version(&runtime->version);

@@ -5,7 +5,7 @@ tools_emu_libemu_la_CPPFLAGS = $(AM_CPPFLAGS) $(emu_rooms)
 # Results must not depend on what the compiler fuses, nor on errno or traps.
 tools_emu_libemu_la_CFLAGS = $(AM_CFLAGS) -pthread -ffp-contract=off -fno-math-errno \
 	-fno-trapping-math -Wno-psabi
-tools_emu_libemu_la_LIBADD = -lm -lpthread
+tools_emu_libemu_la_LIBADD = $(mingw_library) -lm -lpthread
 # One list a room, from the ground up; tests/rooms.txt says which may use which.
 emu_isa = tools/emu/isa/decode.c tools/emu/isa/decode_mem.c tools/emu/isa/decode_parts.h \
 	tools/emu/isa/decode_read.c tools/emu/isa/decode_read.h tools/emu/isa/decode_scalar.c \

@@ -62,9 +62,7 @@ void emu_strict_blame(struct emu_wave *w, const char *fmt, ...)
 
 char *emu_strict_warnings(struct emu_strict_program *s)
 {
-    size_t size = 0;
-    char *all = NULL;
-    FILE *f = NULL;
+    char *all = NULL, *more;
 
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < s->nmissing; i++) {
@@ -73,14 +71,12 @@ char *emu_strict_warnings(struct emu_strict_program *s)
         if (m->told || !m->text)
             continue;
         m->told = true;
-        if (!f)
-            f = open_memstream(&all, &size);
-        if (f)
-            fprintf(f, "hipemu: warning: %s\n  %u times until the end of this launch\n", m->text,
-                    atomic_load(&m->times));
+        if (asprintf(&more, "%shipemu: warning: %s\n  %u times until the end of this launch\n",
+                     all ? all : "", m->text, atomic_load(&m->times)) < 0)
+            continue;
+        free(all);
+        all = more;
     }
     pthread_mutex_unlock(&lock);
-    if (f)
-        fclose(f);
     return all;
 }
