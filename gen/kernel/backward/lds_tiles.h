@@ -35,8 +35,14 @@
 #include "mma.h"
 
 enum {
-    /* Channels in LDS and registers at a time. With all features, wave32 has no room for 128. */
-    SLAB = KERNEL_DIM <= 64 || (KERNEL_DIM > 128 && KERNEL_WAVE == 32) ? 64 : 128,
+    /*
+     * Channels in LDS and registers at a time. With rows of any alignment, wave32 has no room for
+     * 128; sums over elements, by one kernel for all head dims, have no use for them.
+     */
+    SLAB = KERNEL_DIM <= 64 ||
+                   (KERNEL_DIM > 128 && KERNEL_WAVE == 32 && (KERNEL_UNALIGNED || SUMS_ELEMENTS))
+               ? 64
+               : 128,
     SLAB_CHUNKS = SLAB / CHUNK,
     SLAB_STEPS = SLAB / 16,
     SLAB_BLOCKS = SLAB / BLOCK,

@@ -321,6 +321,16 @@ DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int block)
     }
 }
 
+/*
+ * Where score terms branch before they use a product, the compiler would move it there, but not the
+ * loads of its operands, which would take the registers of all of them meanwhile.
+ */
+DEVICE void stay_product(block_acc &s)
+{
+    if (KERNEL_SCORE && KERNEL_WAVE == 32)
+        asm volatile("" : "+v"(s));
+}
+
 /* R^T += X^T W, where W is P~ or dS of a block of rows; pack(group) is the operand of 16 of them.
  */
 template <class Pack>
@@ -457,6 +467,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_acc s = zero_acc(), dp = first_dp(block);
             multiply_rows(s, y, 0, block);
+            stay_product(s);
 #if OWNED_AGAIN
             u32 lane = stay_here(lane_id()); /* or V would be loaded once, and spilled */
             y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
