@@ -145,18 +145,24 @@ static double product(const struct expect_head *x, const struct expect_row *r, i
     const struct aothip_attn_fwd_params *p = x->p;
     int64_t dim = p->q.size[3], c;
     double sum = 0, sizes = 0, squares = 0, turned = 0, flushed = 0, scale = (double)p->scale;
+    double others = 0, others2 = 0; /* what a turned element is multiplied by */
 
     for (c = 0; c < dim; c++) {
         double a = r->q[c], b = x->key[n * dim + c], size = fabs(a * b);
         sum += a * b;
         sizes += size;
         squares += size * size;
-        turned += p->rotary_cos && c < p->rotary_dim ? size * size : 0;
+        if (p->rotary_cos && c < p->rotary_dim) {
+            turned += size * size;
+            others += fabs(a) + fabs(b);
+            others2 += a * a + b * b;
+        }
         if (fabs(a) < x->device.flush || fabs(b) < x->device.flush)
             flushed += size;
     }
     *error = expect_sum_error(dim, squares, sum) + flushed +
-             2 * expect_rounding(number_unit(p->q.dtype), sizes, turned);
+             2 * expect_rounding(number_unit(p->q.dtype), sizes, turned) +
+             expect_rounding(number_least(p->q.dtype), others, others2);
     *error = fabs(scale) * *error + 3 * UNIT * fabs(scale * sum);
     return scale * sum;
 }
@@ -251,7 +257,7 @@ static void make_softmax(const struct expect_head *x, int64_t head, struct expec
 static double moved_o(const struct expect_head *x, const struct expect_row *r, int64_t c)
 {
     int64_t n, dim = x->p->v.size[3];
-    double all = 0, squares = 0, stretched = 0;
+    double all = 0, squares = 0, stretched = 0, lost = 0;
 
     for (n = 0; n < x->k.length; n++) {
         double v = x->value[n * dim + c], way = r->kept[n] * v - r->o[c];
@@ -259,13 +265,13 @@ static double moved_o(const struct expect_head *x, const struct expect_row *r, i
         if (r->score[n] == -INFINITY || !isfinite(v))
             continue;
         all += r->p_error[n] * fabs(way) + least;
+        lost += least;
         squares += r->p[n] * r->error[n] * way * (r->p[n] * r->error[n] * way);
         stretched += r->p[n] * r->score[n] * way;
     }
     if (r->largest > 0.01)
         return all;
-    return fmin(all, 2 * sqrt(squares) + 2 * UNIT * fabs(stretched)) +
-           (double)x->k.length * LEAST_EXP;
+    return fmin(all, 2 * sqrt(squares) + 2 * UNIT * fabs(stretched) + lost);
 }
 
 /* One channel of o. */

@@ -84,6 +84,7 @@ static void finish(struct expect_grad *g, int dtype, int inner, int64_t summands
         g->error[i] += 2 * sqrt(g->errors[i]) +
                        expect_rounding(number_unit(inner), g->sizes[i], g->squares[i]) +
                        expect_sum_error(summands, g->squares[i], g->value[i]) +
+                       3 * sqrt((double)summands) * number_least(AOTHIP_F32) + /* each step's */
                        number_unit(dtype) * fabs(g->value[i]) + number_least(dtype);
 }
 

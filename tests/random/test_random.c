@@ -185,6 +185,13 @@ static const char *const found[] = {
     "gpu=gfx1151 dtype=bf16 seq_k=300 gaps=unwritten page=16 table=missing splits=3 seed=1",
     /* delta of o below 2^-14, whose steps are coarse in F16: the reference's tolerance */
     "gpu=gfx1100 op=bwd dtype=f16 seq_k=96 dim_qk=65 values=tiny bias=1 seed=981656819",
+    /* likewise q, turned and stored; P below the smallest F32, times V of a million */
+    ("gpu=gfx942 dtype=f16 batch=3 seq_q=160 seq_k=5 dim_qk=6 dim_v=6 values=tiny side_q=lengths "
+     "side_k=lengths max_q=more max_k=more keep=13 page=32 rotary=halves rotary_dim=2 "
+     "seed=242300220"),
+    ("batch=2 seq_q=97 seq_k=81 layout_o=wide_rows values=thousands mask=window_br "
+     "left=2147483647 right=26 side_k=lengths index64=yes max_q=more dropout=value splits=3 "
+     "seed=984294833"),
 };
 
 static void test_found(struct aothip_context *context)
