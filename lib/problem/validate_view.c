@@ -84,8 +84,8 @@ enum aothip_status validate_span(struct validate_view *view, struct status *why)
     if (!tensor->data)
         return VALIDATE_FAIL("%s: data is NULL", view->name);
     if ((uintptr_t)tensor->data & (uintptr_t)(bytes - 1))
-        return VALIDATE_FAIL("%s: data is %p, not aligned to its elements of %d bytes", view->name,
-                             tensor->data, (int)bytes);
+        return VALIDATE_FAIL("%s: data is 0x%llx, not aligned to its elements of %d bytes",
+                             view->name, (unsigned long long)(uintptr_t)tensor->data, (int)bytes);
     return set_span(view, tensor->data, last_index(tensor) + 1, bytes, why);
 }
 
@@ -109,8 +109,8 @@ enum aothip_status validate_pointer(const char *name, const void *data, int64_t 
                                     struct status *why)
 {
     if ((uintptr_t)data & (uintptr_t)(bytes - 1))
-        return VALIDATE_FAIL("%s: %p is not aligned to its elements of %d bytes", name, data,
-                             (int)bytes);
+        return VALIDATE_FAIL("%s: 0x%llx is not aligned to its elements of %d bytes", name,
+                             (unsigned long long)(uintptr_t)data, (int)bytes);
     return AOTHIP_OK;
 }
 
