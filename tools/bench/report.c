@@ -115,7 +115,7 @@ static void print_text(const struct bench_style *style, const struct bench_resul
     else if (style->features)
         printf(" %7s", "");
     if (style->kind == BENCH_PREDICTED)
-        printf("  %s %.0f%%%s", bench_cause(p->bound), 100 * p->causes[p->bound],
+        printf("  %s %.0f%%%s", bench_cause(bench_most(p)), 100 * p->causes[bench_most(p)],
                p->extrapolated ? " *" : "");
     if (s->feature && !style->features)
         printf("  with %s", bench_feature_name(s->feature));

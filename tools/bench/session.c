@@ -48,7 +48,11 @@ int bench_session_open(struct bench_session *s, const struct bench_wishes *wishe
     if ((wishes->emulate && device_emulate(wishes->emulate, &why)) ||
         device_open_runtime(&s->runtime, &why) ||
         device_open(&s->runtime, wishes->device, &s->device, &why) || choose_kind(s, &why)) {
-        cli_say("%s", why.text);
+        const int none = why.code == AOTHIP_E_NO_DEVICE || !*s->runtime.file;
+
+        cli_say("%s%s", why.text,
+                none && !wishes->emulate && !s->runtime.count ? "; --emulate GPU predicts without"
+                                                              : "");
         return -1;
     }
     return 0;

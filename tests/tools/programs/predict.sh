@@ -44,6 +44,9 @@ ok 'has a row'
 ok 'in 100 columns'
 ! grep -q cut out
 ok 'uncut'
+exits 0 'a small shape' "$bench" --emulate $first seq=64
+grep -q '^fwd .*  tail [0-9]*%' out
+ok 'leaves most of the GPU idle'
 exits 0 'CSV' "$bench" --emulate $first --csv seq=256,dim=64
 awk -F , 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR != 2 }' out
 ok 'has as many fields as names'

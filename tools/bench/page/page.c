@@ -231,7 +231,7 @@ static void print_row(FILE *f, const struct bench_result *r)
         fprintf(f, "<td>%.0f %%</td>", 100 * rate / q->peak);
     else
         fprintf(f, "<td>–</td>");
-    fprintf(f, "<td>%s</td></tr>\n", q->launches ? bench_cause(q->bound) : "–");
+    fprintf(f, "<td>%s</td></tr>\n", q->launches ? bench_cause(bench_most(q)) : "–");
 }
 
 static void print_table(struct bench_page *p)

@@ -41,6 +41,14 @@ double bench_prediction_spread(const struct bench_prediction *prediction);
 /* As long as the process; "matrix", "LDS conflicts" and so on. */
 const char *bench_cause(int cause);
 
+/* What takes most of the time: the bound, or tail where the problem is too small for the GPU. */
+static inline int bench_most(const struct bench_prediction *prediction)
+{
+    const double *causes = prediction->causes;
+
+    return causes[EMU_TIME_TAIL] > causes[prediction->bound] ? EMU_TIME_TAIL : prediction->bound;
+}
+
 /* Prints its keys and values, without braces. */
 void bench_prediction_print(FILE *f, const struct bench_shape *shape,
                             const struct bench_prediction *prediction);

@@ -87,7 +87,8 @@ enum aothip_status bench_launch_read(const json_t *object, struct emu_time_resul
     if (json_is_true(json_object_get(object, "faulted")))
         return status_set(why, AOTHIP_E_FORMAT, "%.80s faulted", r->kernel);
     if (!json_object_get(object, "cycles"))
-        return status_set(why, AOTHIP_E_FORMAT, "%.80s has no times: AOTHIP_EMU_TIME was not set",
+        return status_set(why, AOTHIP_E_FORMAT,
+                          "%.80s has no times: AOTHIP_EMU_TIME was not set, or the mode was strict",
                           r->kernel);
     read_numbers(object, r);
     if (read_range(object, "cycles", &r->cycles) ||
