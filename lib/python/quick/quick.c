@@ -82,31 +82,42 @@ static PyObject *scratch(PyObject *like, size_t size, void **address)
     return made;
 }
 
+/* A new tensor for o, of the sizes of `like`. NULL with an exception. */
+static PyObject *make_o(const struct quick_problem *c, const struct quick_tensor *like)
+{
+    PyObject *shape, *made;
+    /* Behind each other, sequences may leave rows between them that no kernel writes. */
+    if (!c->packed && like->size[like->dims - 1] == c->q.size[like->dims - 1] &&
+        quick_tensor_packed(&c->q))
+        return quick_tensor_same(c->q.object);
+    shape = PyTuple_New(like->dims);
+    for (int i = 0; shape && i < like->dims; i++) {
+        PyObject *n = PyLong_FromLongLong(like->size[i]);
+        if (!n || PyTuple_SetItem(shape, i, n))
+            Py_CLEAR(shape);
+    }
+    made = shape ? quick_tensor_new(c->q.object, shape, NULL, c->packed) : NULL;
+    Py_XDECREF(shape);
+    return made;
+}
+
 /* New tensors for o and lse, and what they are in c->p. 0, or -1 with an exception. */
 static int make_results(struct quick_problem *c, PyObject **o, PyObject **lse)
 {
     const int last = c->q.dims - 1;
     const long long *size = (const long long *)c->p.q.size;
     struct quick_tensor like = c->q;
-    PyObject *o_shape, *lse_shape;
+    PyObject *lse_shape;
     like.size[last] = c->v.size[c->v.dims - 1];
     for (int64_t i = last, elements = 1; i >= 0; i--) {
         like.stride[i] = elements;
         elements *= like.size[i];
     }
-    o_shape = PyTuple_New(c->q.dims);
-    for (int i = 0; o_shape && i <= last; i++) {
-        PyObject *n = PyLong_FromLongLong(like.size[i]);
-        if (!n || PyTuple_SetItem(o_shape, i, n))
-            Py_CLEAR(o_shape);
-    }
     lse_shape = c->packed ? Py_BuildValue("(LL)", size[1], size[2])
                           : Py_BuildValue("(LLL)", size[0], size[1], size[2]);
-    /* Behind each other, sequences may leave rows between them that no kernel writes. */
-    *o = o_shape ? quick_tensor_new(c->q.object, o_shape, NULL, c->packed) : NULL;
+    *o = lse_shape ? make_o(c, &like) : NULL;
     *lse =
         lse_shape ? quick_tensor_new(c->q.object, lse_shape, quick_torch.as_f32, c->packed) : NULL;
-    Py_XDECREF(o_shape);
     Py_XDECREF(lse_shape);
     if (!*o || !*lse || quick_tensor_address(*o, &like.data) ||
         quick_tensor_address(*lse, (void **)&c->p.lse))
@@ -185,8 +196,13 @@ static PyObject *make_gradient(const struct quick_problem *c, const struct quick
                                const int *axes, struct aothip_tensor *to)
 {
     struct quick_tensor like = *x;
-    PyObject *shape = PyObject_GetAttr(x->object, quick_torch.shape);
-    PyObject *made = shape ? quick_tensor_new(x->object, shape, NULL, !c->whole) : NULL;
+    PyObject *shape = NULL, *made;
+    if (c->whole && quick_tensor_packed(x)) {
+        made = quick_tensor_same(x->object);
+    } else {
+        shape = PyObject_GetAttr(x->object, quick_torch.shape);
+        made = shape ? quick_tensor_new(x->object, shape, NULL, !c->whole) : NULL;
+    }
     Py_XDECREF(shape);
     if (made && quick_tensor_address(made, &like.data))
         Py_CLEAR(made);

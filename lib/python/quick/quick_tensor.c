@@ -20,13 +20,21 @@ int quick_tensor_setup(PyObject *torch)
         PyObject *from;
         const char *name;
     } attributes[] = {
-        {&t->tensor, torch, "Tensor"},      {&t->parameter, nn, "Parameter"},
-        {&t->f32, torch, "float32"},        {&t->f16, torch, "float16"},
-        {&t->bf16, torch, "bfloat16"},      {&t->boolean, torch, "bool"},
-        {&t->i32, torch, "int32"},          {&t->byte, torch, "uint8"},
-        {&t->data_ptr, NULL, "data_ptr"},   {&t->shape, NULL, "shape"},
-        {&t->stride, NULL, "stride"},       {&t->dtype, NULL, "dtype"},
-        {&t->device, NULL, "device"},       {&t->new_empty, NULL, "new_empty"},
+        {&t->tensor, torch, "Tensor"},
+        {&t->parameter, nn, "Parameter"},
+        {&t->f32, torch, "float32"},
+        {&t->f16, torch, "float16"},
+        {&t->bf16, torch, "bfloat16"},
+        {&t->boolean, torch, "bool"},
+        {&t->empty_like, torch, "empty_like"},
+        {&t->i32, torch, "int32"},
+        {&t->byte, torch, "uint8"},
+        {&t->data_ptr, NULL, "data_ptr"},
+        {&t->shape, NULL, "shape"},
+        {&t->stride, NULL, "stride"},
+        {&t->dtype, NULL, "dtype"},
+        {&t->device, NULL, "device"},
+        {&t->new_empty, NULL, "new_empty"},
         {&t->new_zeros, NULL, "new_zeros"},
     };
     for (size_t i = 0; nn && i < sizeof(attributes) / sizeof(*attributes); i++) {
@@ -142,4 +150,9 @@ PyObject *quick_tensor_new(PyObject *like, PyObject *shape, PyObject *dtype, int
     Py_XDECREF(method);
     Py_XDECREF(arguments);
     return made;
+}
+
+PyObject *quick_tensor_same(PyObject *x)
+{
+    return PyObject_CallFunctionObjArgs(quick_torch.empty_like, x, NULL);
 }

@@ -15,6 +15,7 @@ struct quick_torch {
     PyObject *tensor, *parameter;                      /* types */
     PyObject *f32, *f16, *bf16, *boolean, *i32, *byte; /* of torch.dtype */
     PyObject *data_ptr, *shape, *stride, *dtype, *device, *new_empty, *new_zeros; /* names */
+    PyObject *empty_like;                                                         /* the function */
     PyObject *as_f32, *as_byte; /* {"dtype": ...} */
 };
 extern struct quick_torch quick_torch;
@@ -47,6 +48,9 @@ int quick_tensor_packed(const struct quick_tensor *t);
 /* like.new_empty(shape), or of zeros; dtype: NULL, quick_torch.as_f32 or .as_byte. New reference,
  * or NULL with an exception. */
 PyObject *quick_tensor_new(PyObject *like, PyObject *shape, PyObject *dtype, int zeros);
+
+/* torch.empty_like(x), which takes half as long; x must be packed. New reference, or NULL. */
+PyObject *quick_tensor_same(PyObject *x);
 
 /* x.data_ptr(). 0, or -1 with an exception. */
 int quick_tensor_address(PyObject *x, void **address);

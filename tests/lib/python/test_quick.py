@@ -40,6 +40,7 @@ def registering(own):
 
 
 torch.Tensor.new_empty = registering(torch.Tensor.new_empty)
+torch.empty_like = registering(torch.empty_like)
 torch.Tensor.new_zeros = registering(torch.Tensor.new_zeros)
 torch.Tensor.contiguous = registering(torch.Tensor.contiguous)
 
