@@ -131,10 +131,9 @@ static void test_dbias(const struct device *device, struct aothip_context *conte
         float softcap;
         enum dropout dropout;
     } cases[] = {
-        {AOTHIP_F16, 1, 70, 132, 64, AOTHIP_MASK_NONE, false, false, 0, NO_DROPOUT},
+        {AOTHIP_F16, 1, 70, 196, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
         {AOTHIP_BF16, 2, 130, 77, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
-        {AOTHIP_BF16, 1, 33, 150, 128, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0,
-         NO_DROPOUT},
+        {AOTHIP_BF16, 1, 33, 150, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
         {AOTHIP_F16, 1, 129, 96, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, true, false, 0, NO_DROPOUT},
         {AOTHIP_BF16, 1, 40, 49, 64, AOTHIP_MASK_NONE, true, false, 0, DROPOUT_VALUE},
         {AOTHIP_F16, 1, 40, 100, 192, AOTHIP_MASK_CAUSAL_TOP_LEFT, false, false, 0, NO_DROPOUT},
