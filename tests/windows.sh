@@ -163,7 +163,7 @@ has "$work/out" 'AOTHIP_HIP_LIBRARY: .*nowhere.*(error [0-9]+)' 'and a name that
 WINEPATH="Z:`echo "$PWD/$windows/as-runtime" | tr / '\\\\'`" wine_run aothip-check --environment >"$work/out" 2>&1
 has "$work/out" 'Windows knows no GPU of AMD with a driver' 'aothip-check --environment looks for the driver'
 has "$work/out" 'HIP +OK +.*amdhip64_7\.dll' 'for runtimes'
-has "$work/out" 'aothip 0[.0-9]* has kernels for.* gfx1151' 'for images'
+has "$work/out" 'aothip 0[.0-9]* has kernels for gfx' 'for images'
 has "$work/out" 'python finds no torch' 'and for torch'
 # The library's own tests, linked with its objects as they are for Windows.
 cat >"$work/testing.h" <<'H'
@@ -194,7 +194,7 @@ for name in store/test_bundle store/test_target test_status select/test_args sel
     problem/test_validate problem/test_validate_options; do
     library_test $name.c && [ "`grep -c '^ok' "$work/out"`" -ge 40 ]
     ok "$name passes as on other systems"
-    cat "$work/said" "$work/out" 2>/dev/null | grep -A2 -E '^not ok|error|undefined' | sed 's/^/# /' | head
+    cat "$work/said" "$work/out" 2>/dev/null | grep -A2 -E '^not ok|error:|undefined' | sed 's/^/# /' | head
 done
 library_test launch/test_plan.c "$srcdir/tests/lib/runtime/fake_hip.c" -Wl,--export-all-symbols
 ok 'launch/test_plan passes, with the HIP functions that the program itself exports'
