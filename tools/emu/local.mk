@@ -52,7 +52,7 @@ emu_strict = tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/stri
 	tools/emu/strict/rewrites.c tools/emu/strict/strict.h tools/emu/strict/strict_step.c \
 	tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
 emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
-	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def tools/emu/time/clock_gfx942.def \
+	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def tools/emu/time/clock_gfx942.def tools/emu/time/clock_gfx950.def \
 	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
 	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h \
 	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \

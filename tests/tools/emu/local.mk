@@ -5,7 +5,8 @@ check_PROGRAMS += tests/tools/emu/isa/test_isa tests/tools/emu/isa/test_decode_l
 tests_tools_emu_isa_test_isa_SOURCES = tests/tools/emu/isa/test_isa.c
 tests_tools_emu_isa_test_isa_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_isa_test_isa_LDADD = tools/emu/libemu.la
-tests_tools_emu_isa_test_decode_llvm_SOURCES = tests/tools/emu/isa/test_decode_llvm.c
+tests_tools_emu_isa_test_decode_llvm_SOURCES = tests/tools/emu/isa/test_decode_llvm.c \
+	tests/tools/emu/isa/llvm_judge.h
 tests_tools_emu_isa_test_decode_llvm_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_isa_test_decode_llvm_LDADD = tools/emu/libemu.la -ldl
 TESTS += tests/tools/emu/isa/test_isa
@@ -88,7 +89,8 @@ exec_tests = tests/tools/emu/exec/test_exec tests/tools/emu/strict/test_strict \
 	tests/tools/emu/exec/test_exec_dense tests/tools/emu/exec/test_exec_start \
 	tests/tools/emu/exec/test_exec_round tests/tools/emu/exec/test_exec_stops \
 	tests/tools/emu/exec/test_exec_adversarial tests/tools/emu/exec/test_exec_registers \
-	tests/tools/emu/strict/test_strict_waits tests/tools/emu/hip/test_counters
+	tests/tools/emu/strict/test_strict_waits tests/tools/emu/hip/test_counters \
+	tests/tools/emu/strict/test_gfx950
 check_PROGRAMS += $(exec_tests)
 TESTS += $(exec_tests)
 tests_tools_emu_exec_test_exec_SOURCES = tests/tools/emu/exec/test_exec.c tests/tools/emu/exec/test_exec_asm.h
@@ -122,6 +124,10 @@ tests_tools_emu_exec_test_exec_registers_SOURCES = tests/tools/emu/exec/test_exe
 	tests/tools/emu/exec/test_exec_asm.h
 tests_tools_emu_exec_test_exec_registers_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_exec_test_exec_registers_LDADD = tools/emu/libemu.la
+tests_tools_emu_strict_test_gfx950_SOURCES = tests/tools/emu/strict/test_gfx950.c \
+	tests/tools/emu/exec/test_exec_asm.h
+tests_tools_emu_strict_test_gfx950_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_strict_test_gfx950_LDADD = tools/emu/libemu.la
 tests_tools_emu_strict_test_strict_waits_SOURCES = tests/tools/emu/strict/test_strict_waits.c \
 	tests/tools/emu/exec/test_exec_asm.h
 tests_tools_emu_strict_test_strict_waits_CPPFLAGS = $(emu_test_cppflags)

@@ -27,6 +27,7 @@
     X(ds_permute_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                 \
     X(ds_bpermute_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                \
     X(ds_swizzle_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                 \
+    X(ds_read_b64_tr_b16, EMU_E_CROSS_LANE, EMU_C_LDS)                                             \
     X(ds_nop, 0, EMU_C_LDS)                                                                        \
     X(lds_direct_load, EMU_E_READ_M0, EMU_C_LDS)                                                   \
     X(global_load_addtid_b32, 0, EMU_C_VMEM)                                                       \
@@ -38,6 +39,8 @@
 
 #define EMU_MEM_DMA(X)                                                                             \
     X(global_load_lds_dword, EMU_E_READ_M0, EMU_C_VMEM)                                            \
+    X(global_load_lds_dwordx3, EMU_E_READ_M0, EMU_C_VMEM)                                          \
+    X(global_load_lds_dwordx4, EMU_E_READ_M0, EMU_C_VMEM)                                          \
     X(global_load_lds_ubyte, EMU_E_READ_M0, EMU_C_VMEM)                                            \
     X(global_load_lds_sbyte, EMU_E_READ_M0, EMU_C_VMEM)                                            \
     X(global_load_lds_ushort, EMU_E_READ_M0, EMU_C_VMEM)                                           \
@@ -158,8 +161,8 @@
 EMU_MEM_SPECIAL(DECLARE)
 #undef DECLARE
 
-/* Ends a load whose result goes to LDS: M0[15:0] + instruction offset + 4 * lane, one dword each.
- */
+/* Ends a load whose result goes to LDS: M0 + instruction offset + 4 * lane, one dword each, or what
+ * a lane has of more, lane after lane. */
 void emu_lds_dma(struct emu_wave *w, const struct emu_op *op, struct emu_where *from,
                  unsigned bytes, void (*body)(uint32_t *d, size_t stride, const uint8_t *p));
 

@@ -96,6 +96,32 @@ void EMU_DO(ds_swizzle_b32)(struct emu_wave *w, const struct emu_op *op)
     }
 }
 
+/*
+ * ds_read_b64_tr_b16: the 16 lanes of a row read 4 by 16 elements, a row of them in four lanes, and
+ * each gets a column.
+ */
+void EMU_DO(ds_read_b64_tr_b16)(struct emu_wave *w, const struct emu_op *op)
+{
+    uint64_t exec = emu_exec(w);
+    uint16_t data[64][4] = {{0}}, poison[64][4] = {{0}};
+    struct emu_where a;
+    emu_where_lds(w, op, &a, (unsigned)op->insn->offset, 8, EMU_READ);
+    EMU_EACH_LANE(l, a.mask)
+    {
+        memcpy(data[l], a.p[l], 8);
+        for (unsigned e = 0; w->strict && e < 4; e++)
+            poison[l][e] = (uint16_t)emu_lane_poison(&a, l, 2 * e, 2);
+    }
+    EMU_EACH_LANE(l, exec)
+    for (unsigned r = 0; r < 2; r++) {
+        unsigned from = (l & ~15u) + 8 * r + l % 16 / 4, e = l % 4;
+        uint32_t bits = poison[from][e] | (uint32_t)poison[from + 4][e] << 16;
+        emu_row(w, op->d[0] + r)[l] = data[from][e] | (uint32_t)data[from + 4][e] << 16;
+        if (w->strict && bits)
+            emu_set_poison(w, op->d[0] + r, l, bits);
+    }
+}
+
 void EMU_DO(ds_nop)(struct emu_wave *w, const struct emu_op *op)
 {
     (void)w, (void)op;
@@ -165,23 +191,27 @@ EMU_DEVICE_DATA void emu_lds_dma(struct emu_wave *w, const struct emu_op *op,
                                  void (*body)(uint32_t *d, size_t stride, const uint8_t *p))
 {
     struct emu_where to;
-    uint32_t base = (w->s[EMU_S_M0] & 0xffff) + (uint32_t)op->insn->offset;
+    const unsigned words = bytes > 4 ? bytes / 4 : 1;
+    /* gfx950 has more than 64 KiB */
+    uint32_t reach = op->insn->family == EMU_GFX950 ? 0x3ffff : 0xffff;
+    uint32_t base = (w->s[EMU_S_M0] & reach) + (uint32_t)op->insn->offset;
     to.mask = from->mask | from->zero;
     for (unsigned l = 0; l < w->lanes; l++)
-        to.addr[l] = base + 4 * l;
-    emu_where_lds_at(w, &to, 4, EMU_WRITE);
+        to.addr[l] = base + 4 * words * l;
+    emu_where_lds_at(w, &to, 4 * words, EMU_WRITE);
     EMU_EACH_LANE(l, to.mask)
     {
-        uint8_t shadow[4] = {0};
-        uint32_t x = 0, bits = 0;
-        body(&x, 1, from->p[l]);
-        memcpy(to.p[l], &x, 4);
+        uint8_t shadow[16] = {0};
+        uint32_t x[4] = {0}, bits[4] = {0};
+        body(x, 1, from->p[l]);
+        memcpy(to.p[l], x, 4 * words);
         if (!w->strict)
             continue;
         for (unsigned i = 0; i < bytes; i++)
             shadow[i] = (uint8_t)emu_lane_poison(from, l, i, 1);
-        body(&bits, 1, shadow);
-        emu_lane_set_poison(&to, l, 0, 4, bits);
+        body(bits, 1, shadow);
+        for (unsigned i = 0; i < words; i++)
+            emu_lane_set_poison(&to, l, 4 * i, 4, bits[i]);
     }
 }
 
@@ -189,6 +219,18 @@ static void dma_dword(uint32_t *d, size_t stride, const uint8_t *p)
 {
     (void)stride;
     memcpy(d, p, 4);
+}
+
+static void dma_dwordx3(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    (void)stride;
+    memcpy(d, p, 12);
+}
+
+static void dma_dwordx4(uint32_t *d, size_t stride, const uint8_t *p)
+{
+    (void)stride;
+    memcpy(d, p, 16);
 }
 
 static void dma_ubyte(uint32_t *d, size_t stride, const uint8_t *p)
@@ -227,6 +269,8 @@ static void dma_sshort(uint32_t *d, size_t stride, const uint8_t *p)
         emu_lds_dma(w, op, &a, bytes, body);                                                       \
     }
 DMA(global_load_lds_dword, emu_where_global, 4, dma_dword)
+DMA(global_load_lds_dwordx3, emu_where_global, 12, dma_dwordx3)
+DMA(global_load_lds_dwordx4, emu_where_global, 16, dma_dwordx4)
 DMA(global_load_lds_ubyte, emu_where_global, 1, dma_ubyte)
 DMA(global_load_lds_sbyte, emu_where_global, 1, dma_sbyte)
 DMA(global_load_lds_ushort, emu_where_global, 2, dma_ushort)

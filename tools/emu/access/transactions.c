@@ -2,8 +2,8 @@
 #include "access.h"
 
 enum {
-    LINE = 64, /* bytes of one memory transaction */
-    BANKS = 32,
+    LINE = 64,  /* bytes of one memory transaction */
+    BANKS = 64, /* gfx950; others have 32 */
     BANK_BYTES = 4,
 };
 
@@ -44,13 +44,13 @@ void emu_count_global(struct emu_wave *w, const struct emu_where *a, unsigned by
  *
  * gfx942: measured, and in the documentation of Composable Kernel (lds_bank_conflicts: stores of 16
  * bytes eight consecutive lanes, loads as above); 8 bytes, 16 consecutive lanes. gfx90a: taken to
- * be the same, for want of a measurement. gfx11: nothing is published; consecutive lanes in all
- * cases. 12 bytes: as 16.
+ * be the same, for want of a measurement; so is gfx950, whose 64 banks give conflicts less often.
+ * gfx11: nothing is published; consecutive lanes in all cases. 12 bytes: as 16.
  */
 static uint64_t lanes_of_pass(enum emu_family family, unsigned dwords, enum emu_access access,
                               unsigned p)
 {
-    const unsigned lanes = dwords > 2 ? 8 : BANKS / dwords, half = p / 4 * 32, quad = p % 4;
+    const unsigned lanes = dwords > 2 ? 8 : 32 / dwords, half = p / 4 * 32, quad = p % 4;
 
     if (lanes > 8 || access != EMU_READ || family >= EMU_GFX11)
         return ((UINT64_C(1) << lanes) - 1) << (lanes * p);
@@ -59,7 +59,8 @@ static uint64_t lanes_of_pass(enum emu_family family, unsigned dwords, enum emu_
 
 /* A pass takes as many cycles as its busiest bank has distinct dwords; those beyond the first are
  * conflicts. */
-static unsigned cycles_of_pass(const struct emu_where *a, uint64_t lanes, unsigned dwords)
+static unsigned cycles_of_pass(const struct emu_where *a, uint64_t lanes, unsigned dwords,
+                               unsigned banks)
 {
     uint32_t word[BANKS][BANKS];
     uint8_t depth[BANKS] = {0}, worst = 0;
@@ -67,7 +68,7 @@ static unsigned cycles_of_pass(const struct emu_where *a, uint64_t lanes, unsign
     EMU_EACH_LANE(l, lanes)
     for (unsigned i = 0; i < dwords; i++) {
         uint32_t at = (uint32_t)(a->addr[l] / BANK_BYTES) + i;
-        unsigned bank = at % BANKS, k = 0;
+        unsigned bank = at % banks, k = 0;
         while (k < depth[bank] && word[bank][k] != at)
             k++;
         if (k == depth[bank] && k < BANKS)
@@ -83,12 +84,14 @@ void emu_count_lds(struct emu_wave *w, const struct emu_where *a, unsigned bytes
     struct emu_counters *c = w->group->counters;
     struct emu_footprint *f = w->group->footprint;
     const unsigned dwords = (bytes + BANK_BYTES - 1) / BANK_BYTES;
-    const unsigned lanes = dwords > 2 ? 8 : BANKS / dwords;
+    const unsigned lanes = dwords > 2 ? 8 : 32 / dwords;
+    const enum emu_family family = w->group->kernel->family;
 
     c->lds_bytes += (uint64_t)__builtin_popcountll(a->mask) * bytes;
     for (unsigned p = 0; p < w->lanes / lanes; p++) {
-        uint64_t served = lanes_of_pass(w->group->kernel->family, dwords, access, p);
-        unsigned cycles = cycles_of_pass(a, a->mask & served, dwords);
+        uint64_t served = lanes_of_pass(family, dwords, access, p);
+        unsigned cycles =
+            cycles_of_pass(a, a->mask & served, dwords, family == EMU_GFX950 ? 64 : 32);
 
         c->lds_conflict_cycles += cycles > 1 ? cycles - 1 : 0;
         if (f) {

@@ -309,6 +309,39 @@ EMU_INLINE uint32_t max_f16(uint32_t a, uint32_t b)
     return pick_f16(a & 0xffff, b & 0xffff, true);
 }
 
+/* minimum and maximum of IEEE 754-2019: a NaN wins, and -0 is less than +0. */
+EMU_INLINE uint32_t minimum_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) < key32(a) ? b : a;
+
+    r = nan32(b) ? quiet32(b) : r;
+    return nan32(a) ? quiet32(a) : r;
+}
+
+EMU_INLINE uint32_t maximum_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) > key32(a) ? b : a;
+
+    r = nan32(b) ? quiet32(b) : r;
+    return nan32(a) ? quiet32(a) : r;
+}
+
+EMU_INLINE uint32_t minimum_f16(uint32_t a, uint32_t b)
+{
+    uint32_t r = min_f16(a, b);
+
+    r = nan16(b & 0xffff) ? (b & 0xffff) | 0x200 : r;
+    return nan16(a & 0xffff) ? (a & 0xffff) | 0x200 : r;
+}
+
+EMU_INLINE uint32_t maximum_f16(uint32_t a, uint32_t b)
+{
+    uint32_t r = max_f16(a, b);
+
+    r = nan16(b & 0xffff) ? (b & 0xffff) | 0x200 : r;
+    return nan16(a & 0xffff) ? (a & 0xffff) | 0x200 : r;
+}
+
 EMU_INLINE uint32_t med3_f32(uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t m = max_f32(max_f32(a, b), c);

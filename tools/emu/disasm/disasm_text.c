@@ -192,6 +192,30 @@ static bool literal_before(const struct emu_insn *in, const struct emu_operand *
     return false;
 }
 
+/* LLVM 22 says lit() of one that would look like an inline constant; instructions that only it
+ * knows are printed so. */
+static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigned type,
+                          uint32_t literal)
+{
+    const bool newer = in->family == EMU_GFX950 && emu_rows[in->row].op[EMU_GFX942] < 0;
+    char buf[32] = "";
+    struct emu_text own = {buf, sizeof buf, 0};
+
+    print_bits(&own, type, literal);
+    if (newer && type == EMU_T_BF16) { /* its low half is what counts */
+        uint16_t half = (uint16_t)literal;
+
+        own.len = 0;
+        print_bits(&own, type, half < 0xfff0 ? half : half | 0xffff0000u);
+    }
+    if (!newer)
+        emu_text_add(t, "%s", buf);
+    else if (strncmp(buf, "0x", 2) == 0)
+        emu_text_add(t, "0x%x", literal);
+    else
+        emu_text_add(t, "lit(0x%x)", literal);
+}
+
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
 {
     uint32_t literal = in->word[in->size / 4 - 1];
@@ -241,7 +265,7 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
         else if (is_double(in, o))
             print_bits(t, EMU_T_F64, (uint64_t)literal << 32);
         else
-            print_bits(t, type, literal);
+            print_literal(t, in, type, literal);
         break;
     default:
         emu_text_add(t, "off");

@@ -7,7 +7,7 @@
 
 static void cache_bits(struct emu_text *t, const struct emu_insn *in)
 {
-    if (in->family == EMU_GFX942) {
+    if (emu_is_gfx94(in->family)) {
         emu_text_add(t, "%s%s%s", in->mem & EMU_M_GLC ? " sc0" : "",
                      in->mem & EMU_M_SLC ? " nt" : "", in->mem & EMU_M_SCC ? " sc1" : "");
         return;

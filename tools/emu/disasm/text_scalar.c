@@ -187,7 +187,7 @@ static void print_hwreg(struct emu_text *t, const struct emu_insn *in)
 
     if (!name && !emu_is_gfx11(in))
         name = find_name(hwregs9, 5, id);
-    if (!name && in->family == EMU_GFX942)
+    if (!name && emu_is_gfx94(in->family))
         name = find_name(hwregs942, 5, id);
     if (!name && emu_is_gfx11(in))
         name = find_name(hwregs11, 8, id);

@@ -191,8 +191,13 @@ static void print_packed_mods(struct emu_text *t, const struct emu_insn *in)
 static void print_op_sel(struct emu_text *t, const struct emu_insn *in)
 {
     const struct emu_sig *sig = emu_row_sig(in->row);
-    unsigned n = sig->nsrc;
+    unsigned n = sig->nsrc + sig->third_sel;
 
+    if (sig->lane_swap) {
+        emu_text_add(t, "%s%s", in->op_sel & 2 ? " bound_ctrl:1" : "",
+                     in->op_sel & 1 ? " fi:1" : "");
+        return;
+    }
     if (sig->stochastic || (sig->acc && emu_type_is_16bit(in->dst[0].type)))
         n++; /* the accumulator counts */
     if (sig->two_sel)
@@ -207,7 +212,7 @@ static void print_matrix_mods(struct emu_text *t, const struct emu_insn *in)
         emu_text_add(t, " cbsz:%u", in->cbsz);
     if (in->abid)
         emu_text_add(t, " abid:%u", in->abid);
-    if (in->blgp && emu_row_sig(in->row)->f64_neg && in->family == EMU_GFX942)
+    if (in->blgp && emu_row_sig(in->row)->f64_neg && emu_is_gfx94(in->family))
         print_list(t, "neg", in->blgp, 3);
     else if (in->blgp)
         emu_text_add(t, " blgp:%u", in->blgp);
@@ -248,6 +253,8 @@ void emu_print_vector(struct emu_text *t, const struct emu_insn *in)
         print_matrix_mods(t, in);
         return;
     }
+    if (in->bitop3)
+        emu_text_add(t, in->bitop3 <= 10 ? " bitop3:%u" : " bitop3:0x%x", in->bitop3);
     if (in->enc == EMU_VOP3P)
         print_packed_mods(t, in);
     else if (in->op_sel)

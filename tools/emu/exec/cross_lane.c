@@ -181,6 +181,61 @@ static void permlane64(struct emu_wave *w, const struct emu_op *op)
             d[l] = t[l];
 }
 
+/*
+ * v_permlane16_swap, v_permlane32_swap: the odd rows of `row` lanes of the destination change
+ * places with the even rows, one before, of the source. op_sel bit 0 is FI, bit 1 BOUND_CTRL: as
+ * DPP, a lane whose partner is disabled keeps its value, or reads it or 0.
+ */
+static void lane_swap(struct emu_wave *w, const struct emu_op *op, unsigned row)
+{
+    bool inactive = op->insn->op_sel & 1, zero = op->insn->op_sel & 2;
+    uint32_t *d = emu_row(w, op->d[0]), *s = emu_row(w, op->d[1]), x[64], y[64];
+    uint64_t m = emu_exec(w);
+
+    memcpy(x, d, sizeof x);
+    memcpy(y, s, sizeof y);
+    for (unsigned l = 0; l < 64; l++) {
+        bool odd = l & row, active = m >> (l ^ row) & 1;
+
+        if (!(m >> l & 1) || !(active || inactive || zero))
+            continue;
+        if (odd)
+            d[l] = active || inactive ? y[l ^ row] : 0;
+        else
+            s[l] = active || inactive ? x[l ^ row] : 0;
+    }
+}
+
+static void permlane16_swap(struct emu_wave *w, const struct emu_op *op)
+{
+    lane_swap(w, op, 16);
+}
+
+static void permlane32_swap(struct emu_wave *w, const struct emu_op *op)
+{
+    lane_swap(w, op, 32);
+}
+
+/* v_bitop3: bit 4 a + 2 b + c of the table, for each bit of the three sources. */
+static void bitop3(struct emu_wave *w, const struct emu_op *op)
+{
+    const unsigned table = op->insn->bitop3;
+    uint64_t m = emu_exec(w);
+    uint32_t r[64];
+
+    for (unsigned l = 0; l < w->lanes; l++) {
+        uint32_t a = source(w, op, 0, l), b = source(w, op, 1, l), c = source(w, op, 2, l);
+
+        r[l] = 0;
+        for (unsigned i = 0; i < 8; i++)
+            if (table >> i & 1)
+                r[l] |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+    }
+    for (unsigned l = 0; l < w->lanes; l++)
+        if (m >> l & 1)
+            emu_row(w, op->d[0])[l] = r[l];
+}
+
 static void nothing(struct emu_wave *w, const struct emu_op *op)
 {
     (void)w, (void)op;
@@ -223,6 +278,9 @@ const struct emu_sem emu_sem_cross[] = {
     R(v_permlane16_b32, permlane16, EMU_E_CROSS_LANE),
     R(v_permlanex16_b32, permlanex16, EMU_E_CROSS_LANE),
     R(v_permlane64_b32, permlane64, EMU_E_CROSS_LANE),
+    R(v_permlane16_swap_b32, permlane16_swap, EMU_E_CROSS_LANE),
+    R(v_permlane32_swap_b32, permlane32_swap, EMU_E_CROSS_LANE),
+    R(v_bitop3_b32, bitop3, 0),
     R(v_mqsad_u32_u8, mqsad, 0),
     R(v_nop, nothing, 0),
     R(v_pipeflush, nothing, 0),

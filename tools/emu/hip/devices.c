@@ -7,7 +7,6 @@
 
 enum {
     DRIVER_VERSION = 60443484, /* HIP 6.4: what a program with either header accepts */
-    LDS_BYTES = 65536,
     MAX_THREADS = 1024,
 };
 
@@ -16,7 +15,7 @@ static unsigned threads_per_unit(const struct emu_device *d)
     return d->wave == 64 ? 2048 : 1024 * 2;
 }
 
-/* gfx90a is compute capability 9.0, gfx942 9.4, gfx11xx 11.x. */
+/* gfx90a is compute capability 9.0, gfx942 9.4, gfx950 9.5, gfx11xx 11.x. */
 static void capability(const struct emu_device *d, int *major, int *minor)
 {
     const char *digits = d->target.processor + 3;
@@ -150,7 +149,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *p, int device)
     capability(d, &p->major, &p->minor);
     p->gcnArch = p->major * 100 + p->minor * 10;
     p->totalGlobalMem = emu_mem_total();
-    p->sharedMemPerBlock = p->maxSharedMemoryPerMultiProcessor = LDS_BYTES;
+    p->sharedMemPerBlock = p->maxSharedMemoryPerMultiProcessor = (size_t)emu_device_lds(d);
     p->regsPerBlock = 65536;
     p->warpSize = (int)d->wave;
     p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = p->maxThreadsDim[2] =
@@ -197,7 +196,7 @@ hipError_t hipGetDevicePropertiesR0600(struct emu_prop_r0600 *p, int device)
     snprintf(p->uuid, sizeof p->uuid, "GPU-emu%08x", (unsigned)device);
     p->totalGlobalMem = old.totalGlobalMem;
     p->sharedMemPerBlock = p->sharedMemPerMultiprocessor = p->maxSharedMemoryPerMultiProcessor =
-        LDS_BYTES;
+        old.sharedMemPerBlock;
     p->regsPerBlock = p->regsPerMultiprocessor = old.regsPerBlock;
     p->warpSize = old.warpSize;
     p->memPitch = old.memPitch;
@@ -271,10 +270,10 @@ static bool attribute(const hipDeviceProp_t *p, hipDeviceAttribute_t attr, int *
         {hipDeviceAttributePciDomainID, 0},
         {hipDeviceAttributeMaxRegistersPerBlock, p->regsPerBlock},
         {hipDeviceAttributeMaxRegistersPerMultiprocessor, p->regsPerBlock},
-        {hipDeviceAttributeMaxSharedMemoryPerBlock, LDS_BYTES},
-        {hipDeviceAttributeSharedMemPerBlockOptin, LDS_BYTES},
-        {hipDeviceAttributeSharedMemPerMultiprocessor, LDS_BYTES},
-        {hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, LDS_BYTES},
+        {hipDeviceAttributeMaxSharedMemoryPerBlock, (int)p->sharedMemPerBlock},
+        {hipDeviceAttributeSharedMemPerBlockOptin, (int)p->sharedMemPerBlock},
+        {hipDeviceAttributeSharedMemPerMultiprocessor, (int)p->sharedMemPerBlock},
+        {hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, (int)p->sharedMemPerBlock},
         {hipDeviceAttributeStreamPrioritiesSupported, 1},
         {hipDeviceAttributeTccDriver, 0},
         {hipDeviceAttributeTextureAlignment, 256},

@@ -12,7 +12,6 @@ enum {
     /* hipModuleLaunchKernel() of clr, ROCm 5 to 7; hipDeviceProp_t's maxGridSize says the same. */
     MAX_GRID_X = INT32_MAX,
     MAX_GRID_YZ = 65536,
-    MAX_LDS = 65536,
     PACKET_BYTES = 64,
     /* Wave-instructions of one wave after which a launch counts as endless. */
     ENDLESS = 2000000000,
@@ -123,6 +122,7 @@ static hipError_t copy_params(const struct emu_packet *p, void **params)
 
 static hipError_t check_shape(const struct emu_packet *p)
 {
+    const uint32_t lds = (uint32_t)emu_device_lds(p->function->module->device);
     const struct emu_kernel_meta *k = p->function->meta;
     uint64_t threads = (uint64_t)p->block[0] * p->block[1] * p->block[2];
     for (int i = 0; i < 3; i++) {
@@ -150,14 +150,14 @@ static hipError_t check_shape(const struct emu_packet *p)
         return emu_hip_fail(hipErrorLaunchFailure,
                             "kernel %s: a block of %llu work-items, compiled for at most %u",
                             k->name, (unsigned long long)threads, k->max_flat_workgroup_size);
-    if (p->lds > MAX_LDS)
-        return emu_hip_fail(hipErrorInvalidValue, "kernel %s: %u bytes of LDS, a workgroup has %d",
-                            k->name, p->lds, MAX_LDS);
+    if (p->lds > lds)
+        return emu_hip_fail(hipErrorInvalidValue, "kernel %s: %u bytes of LDS, a workgroup has %u",
+                            k->name, p->lds, lds);
     /* The queue notices this, in clr's rocvirtual.cpp, and the launch becomes an illegal state. */
-    if ((uint64_t)k->group_segment + p->lds > MAX_LDS)
+    if ((uint64_t)k->group_segment + p->lds > lds)
         return emu_hip_fail(hipErrorIllegalState,
-                            "kernel %s: %u + %u bytes of LDS, a workgroup has %d", k->name,
-                            k->group_segment, p->lds, MAX_LDS);
+                            "kernel %s: %u + %u bytes of LDS, a workgroup has %u", k->name,
+                            k->group_segment, p->lds, lds);
     return hipSuccess;
 }
 
@@ -385,7 +385,7 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, u
                                 block[i]);
         grid[i] = items[i] / block[i];
     }
-    if (lds > MAX_LDS)
+    if (lds > UINT32_MAX)
         return emu_hip_fail(hipErrorInvalidValue, "launch: %zu bytes of LDS", lds);
     hipError_t e = start ? hipEventRecord(start, stream) : hipSuccess;
     if (e == hipSuccess)

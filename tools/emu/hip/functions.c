@@ -5,9 +5,8 @@
 
 enum {
     NO_CONSTANTS = -1,  /* clr says constMemSize_ - 1, and that is 0 - 1 */
-    WAVES_PER_SIMD = 8, /* gfx90a, gfx942 */
-    LDS_BYTES = 65536,
-    GRANULES = 64, /* of a register file: 8 registers of 512, 16 of 1024, 24 of 1536 */
+    WAVES_PER_SIMD = 8, /* gfx90a, gfx942, gfx950 */
+    GRANULES = 64,      /* of a register file: 8 registers of 512, 16 of 1024, 24 of 1536 */
 };
 
 /* A function of a module, or the host-side handle of a compiled-in kernel. */
@@ -59,7 +58,7 @@ hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attrib, hipFunc
         *value = 0;
         break;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = LDS_BYTES - (int)f->meta->group_segment;
+        *value = emu_device_lds(f->module->device) - (int)f->meta->group_segment;
         break;
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *value = 0;
@@ -84,7 +83,8 @@ hipError_t hipFuncGetAttributes(struct hipFuncAttributes *attr, const void *func
     attr->binaryVersion = attr->ptxVersion = binary_version(f);
     attr->constSizeBytes = (size_t)NO_CONSTANTS;
     attr->localSizeBytes = f->meta->private_segment;
-    attr->maxDynamicSharedSizeBytes = LDS_BYTES - (int)f->meta->group_segment;
+    attr->maxDynamicSharedSizeBytes =
+        emu_device_lds(f->module->device) - (int)f->meta->group_segment;
     attr->maxThreadsPerBlock = (int)f->meta->max_flat_workgroup_size;
     attr->numRegs = (int)f->meta->vgpr_count;
     attr->sharedSizeBytes = f->meta->group_segment;
@@ -99,7 +99,7 @@ hipError_t hipFuncSetAttribute(const void *func, hipFuncAttribute attr, int valu
     if (!f)
         return emu_hip_fail(hipErrorInvalidDeviceFunction, "not a function of a loaded module");
     if (attr == hipFuncAttributeMaxDynamicSharedMemorySize) {
-        if (value < 0 || value > LDS_BYTES - (int)f->meta->group_segment)
+        if (value < 0 || value > emu_device_lds(f->module->device) - (int)f->meta->group_segment)
             return emu_hip_fail(hipErrorInvalidValue, "%d bytes of LDS", value);
         f->max_dynamic_lds = value;
     }
@@ -133,8 +133,9 @@ static int resident_groups(const struct ihipModuleSymbol_t *f, unsigned block, s
     if (per_simd > slots)
         per_simd = slots;
     unsigned groups = per_simd * simds / waves;
-    size_t lds = k->lds_static + dynamic, lds_limit = cdna ? LDS_BYTES : 2 * LDS_BYTES;
-    if (lds > LDS_BYTES)
+    size_t most = (size_t)emu_device_lds(f->module->device);
+    size_t lds = k->lds_static + dynamic, lds_limit = cdna ? most : 2 * most;
+    if (lds > most)
         return 0;
     if (lds && lds_limit / lds < groups)
         groups = (unsigned)(lds_limit / lds);

@@ -21,6 +21,8 @@ static const struct model {
      1600000, 4096, 8192, false},
     {"gfx942", ":sramecc+:xnack-", "AMD Instinct MI300X", EMU_GFX942, 64, 304, 512, 2100000,
      1300000, 8192, 4096, false},
+    {"gfx950", ":sramecc+:xnack-", "AMD Instinct MI355X", EMU_GFX950, 64, 256, 512, 2400000,
+     2000000, 8192, 4096, false},
     {"gfx1100", "", "AMD Radeon RX 7900 XTX", EMU_GFX11, 32, 48, 1536, 2498000, 1249000, 384, 6144,
      false},
     {"gfx1101", "", "AMD Radeon RX 7800 XT", EMU_GFX11, 32, 30, 1536, 2430000, 1219000, 256, 4096,

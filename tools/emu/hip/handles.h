@@ -41,6 +41,12 @@ struct emu_device {
     struct ihipStream_t *null_stream;
 };
 
+/* Bytes of LDS that a workgroup may have. */
+static inline int emu_device_lds(const struct emu_device *d)
+{
+    return d->family == EMU_GFX950 ? 163840 : 65536;
+}
+
 enum emu_time_wish { EMU_TIME_OFF, EMU_TIME_BY_RUNNING, EMU_TIME_BY_SAMPLES, EMU_TIME_OF_ALL };
 
 struct emu_settings {

@@ -159,6 +159,7 @@ static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *tex
         return 0;
     r.row = &emu_rows[row];
     r.sig = emu_row_sig((unsigned)row);
+    r.lenient = family == EMU_GFX950 && r.row->op[EMU_GFX942] < 0;
     out->row = (uint16_t)row;
     out->enc = p.form ? EMU_VOP3 : r.row->enc;
     out->size = p.bytes;

@@ -231,6 +231,13 @@ static bool decode_cache_control(struct emu_reader *r)
     return true;
 }
 
+/* Loads of one dword or less may go to LDS; on gfx950 also those of three and four. */
+static bool lds_size(const struct emu_reader *r, unsigned dwords)
+{
+    return dwords <= 1 ||
+           (r->in->family == EMU_GFX950 && dwords > 2 && !strstr(r->row->name, "format"));
+}
+
 static bool decode_buffer(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -248,7 +255,7 @@ static bool decode_buffer(struct emu_reader *r)
         in->mem &= (uint16_t)~EMU_M_LDS;
     }
     if (in->mem & EMU_M_LDS) {
-        if (!sig->lds_bit || sig->dst[0].dwords > 1 || acc_bit(r, 55))
+        if (!sig->lds_bit || !lds_size(r, sig->dst[0].dwords) || acc_bit(r, 55))
             return false;
         in->flags |= EMU_F_LDS_DMA;
     }
@@ -267,6 +274,8 @@ static bool decode_buffer(struct emu_reader *r)
         if (!emu_read_vgpr(r, emu_bits(r, 32, 8), false, addr, &in->src[0]))
             return false;
     }
+    if (in->mem & EMU_M_LDS && sig->dst[0].dwords > 1 && emu_bits(r, 48, 5) == 26)
+        return false; /* LLVM 22 does not take xnack_mask for a resource */
     return emu_read_sgpr(r, emu_bits(r, 48, 5) << 2, sig->src[0], &in->src[2]) &&
            emu_read_src(r, emu_bits(r, 56, 8), sgpr32, &in->src[3]);
 }

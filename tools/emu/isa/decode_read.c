@@ -16,21 +16,21 @@ static const struct {
     const char *name;
     uint8_t kind, type, dwords;
 } slot_names[] = {
-    {"b16", EMU_SLOT_ANY, EMU_T_B16, 1},      {"b32", EMU_SLOT_ANY, EMU_T_B32, 1},
-    {"b64", EMU_SLOT_ANY, EMU_T_B64, 2},      {"i16", EMU_SLOT_ANY, EMU_T_I16, 1},
-    {"i32", EMU_SLOT_ANY, EMU_T_I32, 1},      {"i64", EMU_SLOT_ANY, EMU_T_I64, 2},
-    {"f16", EMU_SLOT_ANY, EMU_T_F16, 1},      {"bf16", EMU_SLOT_ANY, EMU_T_BF16, 1},
-    {"f32", EMU_SLOT_ANY, EMU_T_F32, 1},      {"f64", EMU_SLOT_ANY, EMU_T_F64, 2},
-    {"pki16", EMU_SLOT_ANY, EMU_T_PK_I16, 1}, {"pkf16", EMU_SLOT_ANY, EMU_T_PK_F16, 1},
-    {"pkf32", EMU_SLOT_ANY, EMU_T_PK_F32, 2}, {"pkbf16", EMU_SLOT_ANY, EMU_T_PK_BF16, 1},
-    {"pkb32", EMU_SLOT_ANY, EMU_T_PK_B32, 2}, {"mix", EMU_SLOT_ANY, EMU_T_MIX, 1},
-    {"b96", EMU_SLOT_ANY, EMU_T_BLOB, 3},     {"b128", EMU_SLOT_ANY, EMU_T_BLOB, 4},
-    {"b256", EMU_SLOT_ANY, EMU_T_BLOB, 8},    {"b512", EMU_SLOT_ANY, EMU_T_BLOB, 16},
-    {"b1024", EMU_SLOT_ANY, EMU_T_BLOB, 32},  {"wacc", EMU_SLOT_ANY, EMU_T_BLOB, 0},
-    {"mask", EMU_SLOT_MASK, EMU_T_MASK, 2},   {"k16", EMU_SLOT_K, EMU_T_F16, 1},
-    {"k32", EMU_SLOT_K, EMU_T_F32, 1},        {"simm16", EMU_SLOT_SIMM16, EMU_T_I16, 0},
-    {"addr", EMU_SLOT_ADDR, EMU_T_B32, 1},    {"base", EMU_SLOT_BASE, EMU_T_B64, 2},
-    {"buf", EMU_SLOT_BUF, EMU_T_BLOB, 4},
+    {"b16", EMU_SLOT_ANY, EMU_T_B16, 1},       {"b32", EMU_SLOT_ANY, EMU_T_B32, 1},
+    {"b64", EMU_SLOT_ANY, EMU_T_B64, 2},       {"i16", EMU_SLOT_ANY, EMU_T_I16, 1},
+    {"i32", EMU_SLOT_ANY, EMU_T_I32, 1},       {"i64", EMU_SLOT_ANY, EMU_T_I64, 2},
+    {"f16", EMU_SLOT_ANY, EMU_T_F16, 1},       {"bf16", EMU_SLOT_ANY, EMU_T_BF16, 1},
+    {"f32", EMU_SLOT_ANY, EMU_T_F32, 1},       {"f64", EMU_SLOT_ANY, EMU_T_F64, 2},
+    {"pki16", EMU_SLOT_ANY, EMU_T_PK_I16, 1},  {"pkf16", EMU_SLOT_ANY, EMU_T_PK_F16, 1},
+    {"pkf32", EMU_SLOT_ANY, EMU_T_PK_F32, 2},  {"pkbf16", EMU_SLOT_ANY, EMU_T_PK_BF16, 1},
+    {"pkb32", EMU_SLOT_ANY, EMU_T_PK_B32, 2},  {"mix", EMU_SLOT_ANY, EMU_T_MIX, 1},
+    {"b96", EMU_SLOT_ANY, EMU_T_BLOB, 3},      {"b128", EMU_SLOT_ANY, EMU_T_BLOB, 4},
+    {"b192", EMU_SLOT_ANY, EMU_T_BLOB, 6},     {"b256", EMU_SLOT_ANY, EMU_T_BLOB, 8},
+    {"b512", EMU_SLOT_ANY, EMU_T_BLOB, 16},    {"b1024", EMU_SLOT_ANY, EMU_T_BLOB, 32},
+    {"wacc", EMU_SLOT_ANY, EMU_T_BLOB, 0},     {"mask", EMU_SLOT_MASK, EMU_T_MASK, 2},
+    {"k16", EMU_SLOT_K, EMU_T_F16, 1},         {"k32", EMU_SLOT_K, EMU_T_F32, 1},
+    {"simm16", EMU_SLOT_SIMM16, EMU_T_I16, 0}, {"addr", EMU_SLOT_ADDR, EMU_T_B32, 1},
+    {"base", EMU_SLOT_BASE, EMU_T_B64, 2},     {"buf", EMU_SLOT_BUF, EMU_T_BLOB, 4},
 };
 
 static struct emu_slot parse_slot(const char *s, size_t n)
@@ -78,17 +78,19 @@ static bool has(const char *name, const char *part)
 static void find_traits(const char *name, struct emu_sig *sig)
 {
     static const char *const acc[] = {
-        "fmac_",     "v_mac_",         "v_dot2c",          "v_dot4c",          "v_dot8c",
-        "v_dot2acc", "v_dual_dot2acc", "smfmac",           "v_writelane",      "s_bitset",
-        "s_cmov_",   "v_cvt_sr",       "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_pkaccum"};
+        "fmac_",        "v_mac_",           "v_dot2c",          "v_dot4c",
+        "v_dot8c",      "v_dot2acc",        "v_dual_dot2acc",   "smfmac",
+        "v_writelane",  "s_bitset",         "s_cmov_",          "v_cvt_sr_fp8",
+        "v_cvt_sr_bf8", "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_pkaccum"};
 
     for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
         sig->acc |= has(name, acc[i]);
     sig->cndmask = has(name, "cndmask");
     sig->cmp_class = has(name, "cmp_class") || has(name, "cmpx_class");
     sig->cmpx = has(name, "v_cmpx");
-    sig->swap = has(name, "v_swap");
-    sig->stochastic = has(name, "v_cvt_sr");
+    sig->lane_swap = has(name, "v_permlane16_swap") || has(name, "v_permlane32_swap");
+    sig->swap = has(name, "v_swap") || sig->lane_swap;
+    sig->stochastic = has(name, "v_cvt_sr_fp8") || has(name, "v_cvt_sr_bf8");
     sig->has_addr = sig->nsrc && sig->src[0].kind == EMU_SLOT_ADDR;
     sig->gds_only = has(name, "ds_gws") || has(name, "gs_reg") || has(name, "ds_ordered");
     sig->lds_only = has(name, "permute_b32") || has(name, "ds_bvh") || has(name, "ds_nop");
@@ -109,6 +111,11 @@ static void find_traits(const char *name, struct emu_sig *sig)
     sig->packed = has(name, "v_pk_");
     sig->true16 = !strcmp(name, "v_mov_b16");
     sig->div_fmas = has(name, "v_div_fmas");
+    sig->bitop3 = has(name, "v_bitop3");
+    sig->no_sel2 = !strcmp(name, "v_cvt_pk_bf16_f32");
+    sig->third_sel = has(name, "scalef32_pk_fp4_f16") || has(name, "scalef32_pk_fp4_bf16");
+    sig->ld_scale = has(name, "mfma_ld_scale");
+    sig->f8f6f4 = has(name, "f8f6f4");
 }
 
 static void build_tables(void)
@@ -218,8 +225,12 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
     unsigned n, align, first, count;
 
     slot = fit_slot(r, slot);
+    if (r->lenient && slot.dwords == 32 && value / 4 * 4 + 16 > last + 1 && value != null)
+        return false;
     if (slot.dwords == 32) /* no such range of SGPRs: LLVM takes one register, or a named pair */
         slot.dwords = value > last && (value < 108 || value > 123) ? 2 : 1;
+    if (slot.dwords == 6 && r->in->enc != EMU_MAI) /* no such range either: LLVM takes five */
+        slot.dwords = 5;
     n = slot.dwords;
     align = n == 1 ? 1 : n == 2 ? 2 : 4;
     if (value > 127)
@@ -233,6 +244,8 @@ bool emu_read_sgpr(struct emu_reader *r, unsigned value, struct emu_slot slot,
         set_operand(o, EMU_OPK_SGPR, first + value, slot);
         return true;
     }
+    if (r->lenient && n > 2 && value != null)
+        return false;
     if (n > 1 && (value != null && (value & 1 || value == 124)))
         return false; /* halves of pairs, and m0, which has one register */
     if (value == 124 || value == 125)
@@ -275,10 +288,12 @@ bool emu_read_literal(struct emu_reader *r, struct emu_slot slot, struct emu_ope
     return true;
 }
 
-static bool read_special(unsigned value, struct emu_slot slot, struct emu_operand *o)
+static bool read_special(unsigned value, bool lenient, struct emu_slot slot, struct emu_operand *o)
 {
     unsigned s;
 
+    if (slot.dwords > 2 && lenient) /* LLVM 22 knows none so wide */
+        return false;
     if (value >= 235 && value <= 239)
         s = EMU_SP_SHARED_BASE + (value - 235);
     else if (value >= 251 && value <= 253)
@@ -310,7 +325,7 @@ bool emu_read_src(struct emu_reader *r, unsigned value, struct emu_slot slot, st
         o->value = float_constant(value, slot.type);
         return true;
     }
-    return read_special(value, slot, o);
+    return read_special(value, r->lenient, slot, o);
 }
 
 void emu_set_sreg(struct emu_reader *r, struct emu_operand *o, unsigned reg, bool mask)

@@ -55,6 +55,12 @@ struct emu_sig {
     bool packed;     /* v_pk_fmac_f16 */
     bool true16;     /* gfx11: names register halves v0.l, v0.h */
     bool div_fmas;   /* reads VCC, unnamed */
+    bool bitop3;     /* modifier bits are its truth table */
+    bool lane_swap;  /* v_permlane*_swap: op_sel is FI and BOUND_CTRL */
+    bool no_sel2;    /* v_cvt_pk_bf16_f32: the third bit of op_sel is refused */
+    bool third_sel;  /* v_cvt_scalef32_pk_fp4: op_sel for a source that is not there */
+    bool ld_scale;   /* v_mfma_ld_scale_b32: no modifiers but op_sel */
+    bool f8f6f4;     /* CBSZ and BLGP say how wide the elements of A and B are */
 };
 
 const struct emu_sig *emu_row_sig(unsigned row);
@@ -66,6 +72,7 @@ struct emu_reader {
     const struct emu_sig *sig;
     unsigned avail; /* dwords that may be read, at most 3 */
     bool gfx11;     /* family is gfx11 or gfx11.5 */
+    bool lenient;   /* new on gfx950: what has no meaning may be anything, as LLVM 22 has it */
     bool newer;     /* emu_decode_newer: halves everywhere, unused fields filled */
     bool literal;   /* in->word[in->size / 4 - 1] is the literal */
 };

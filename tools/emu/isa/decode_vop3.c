@@ -10,6 +10,20 @@ static bool extended(const struct emu_reader *r, unsigned src0)
            (src0 == 0xfa || src0 == 0xe9 || src0 == 0xea);
 }
 
+/* v_permlane16_swap and v_permlane32_swap: two registers, both read and written. */
+static bool read_swapped(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+
+    if (!emu_read_src(r, emu_bits(r, 32, 9), r->sig->src[0], &in->src[0]) ||
+        !emu_read_vgpr(r, emu_bits(r, 0, 8), false, r->sig->dst[0], &in->dst[0]))
+        return false;
+    in->dst[1] = in->src[0];
+    in->src[1] = in->dst[0];
+    in->ndst = in->nsrc = 2;
+    return true;
+}
+
 /* The three 9-bit source fields, in order of the signature; a field without a source is zero, or
  * with newer assemblers the inline constant. */
 enum { INLINE_ZERO = 0x80 };
@@ -30,7 +44,7 @@ static bool read_sources(struct emu_reader *r)
         unsigned value = i ? emu_bits(r, 32 + 9 * i, 9) : src0;
 
         if (i >= n) {
-            if (value && !(r->newer && value == INLINE_ZERO))
+            if (value && !r->lenient && !(r->newer && value == INLINE_ZERO))
                 return false;
         } else if (!emu_read_src(r, value, r->sig->src[i], &in->src[i])) {
             return false;
@@ -71,6 +85,7 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     struct emu_operand *o = &r->in->src[i];
     uint32_t f = r->row->flags;
     bool present = i < r->sig->nsrc && r->sig->src[i].kind != EMU_SLOT_MASK;
+    bool third = r->sig->third_sel && i == 2;
 
     bool is_float = emu_type_is_float(o->type) || r->sig->cndmask;
 
@@ -88,7 +103,9 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
         o->flags |= bits & 1 ? EMU_OPF_SEXT : 0;
         return true;
     }
-    return bits == 0 || r->sig->stochastic;
+    /* gfx950's newer ones ignore them where they have no meaning but have sources with. */
+    return bits == 0 || r->sig->stochastic || third ||
+           (r->lenient && present && f & (EMU_D_FMODS | EMU_D_OPSEL));
 }
 
 static bool set_op_sel(struct emu_reader *r)
@@ -97,9 +114,9 @@ static bool set_op_sel(struct emu_reader *r)
     unsigned bits = emu_bits(r, 11, 4) & (r->sig->two_sel ? 3 : r->sig->dot16 ? 12 : 15);
 
     if (!(r->row->flags & EMU_D_OPSEL) && !r->newer)
-        return true;
+        return !(r->sig->no_sel2 && bits & 4) && !(r->sig->bitop3 && bits);
     for (unsigned i = 0; i < 3; i++) {
-        if (i >= r->sig->nsrc && bits >> i & 1 && !r->sig->stochastic &&
+        if (i >= 0u + r->sig->nsrc + r->sig->third_sel && bits >> i & 1 && !r->sig->stochastic &&
             r->row->flags & EMU_D_OPSEL)
             return false;
         if (i < r->sig->nsrc && bits >> i & 1 && emu_type_is_16bit(in->src[i].type))
@@ -120,8 +137,16 @@ bool emu_decode_vop3(struct emu_reader *r)
 
     if (f & EMU_D_NO64 && !(r->newer && r->sig->true16)) /* v_mov_b16_e64 */
         return false;
+    if (r->sig->lane_swap)
+        return read_swapped(r) && emu_bits(r, 8, 3) == 0 && emu_bits(r, 15, 1) == 0 &&
+               emu_bits(r, 59, 5) == 0 && set_op_sel(r);
     if (!read_sources(r) || !read_dst(r, &sdst))
         return false;
+    if (r->sig->bitop3) {
+        in->bitop3 =
+            (uint8_t)(emu_bits(r, 61, 3) | emu_bits(r, 8, 3) << 3 | emu_bits(r, 59, 2) << 6);
+        return emu_bits(r, 15, 1) == 0 && set_op_sel(r);
+    }
     in->clamp = emu_bits(r, 15, 1);
     in->omod = emu_bits(r, 59, 2);
     if ((in->clamp && !(f & EMU_D_CLAMP)) || (in->omod && !(f & EMU_D_OMOD)))
@@ -167,6 +192,11 @@ static bool decode_packed(struct emu_reader *r)
 
     if (!read_sources(r) || !read_dst(r, &sdst))
         return false;
+    if (r->sig->ld_scale) {
+        in->op_sel = (uint8_t)emu_bits(r, 11, 2);
+        in->op_sel_hi = (uint8_t)emu_bits(r, 59, 2);
+        return !(emu_bits(r, 10, 1) | emu_bits(r, 13, 1) | emu_bits(r, 15, 1) | emu_bits(r, 63, 1));
+    }
     in->clamp = emu_bits(r, 15, 1);
     in->neg_lo = (uint8_t)emu_bits(r, 61, 3);
     in->neg_hi = (uint8_t)emu_bits(r, 8, 3);
@@ -183,6 +213,12 @@ static bool decode_packed(struct emu_reader *r)
 
 /* ---- matrix ---- */
 
+/* Of 32 elements of A or B: 8 bits each, 6, or 4. */
+static uint8_t narrow_dwords(unsigned format)
+{
+    return format == 2 || format == 3 ? 6 : format == 4 ? 4 : 8;
+}
+
 static bool read_matrix_src(struct emu_reader *r, unsigned i, bool acc)
 {
     struct emu_operand *o = &r->in->src[i];
@@ -190,6 +226,8 @@ static bool read_matrix_src(struct emu_reader *r, unsigned i, bool acc)
     unsigned value = emu_bits(r, 32 + 9 * i, 9);
 
     slot.type = r->sig->f64_neg ? EMU_T_F64 : EMU_T_F32; /* constants */
+    if (r->sig->f8f6f4 && i < 2)
+        slot.dwords = narrow_dwords(emu_bits(r, i ? 61 : 8, 3));
     if (!emu_read_src(r, value, slot, o))
         return false;
     o->type = r->sig->src[i].type;
@@ -229,7 +267,7 @@ static bool decode_mai(struct emu_reader *r)
     in->cbsz = (uint8_t)emu_bits(r, 8, 3);
     in->abid = (uint8_t)emu_bits(r, 11, 4);
     in->blgp = (uint8_t)emu_bits(r, 61, 3);
-    if (r->sig->sparse && in->blgp)
+    if ((r->sig->sparse && in->blgp) || (r->sig->f8f6f4 && in->abid))
         return false;
     emu_add_implicit(r);
     return true;

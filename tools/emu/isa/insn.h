@@ -12,11 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Families share opcode numbers and decode rules; a row of isa*.def has one opcode for each. */
 enum emu_family {
     EMU_GFX90A,
     EMU_GFX942,
+    EMU_GFX950,
     EMU_GFX11,   /* gfx1100..1103 */
     EMU_GFX11_5, /* gfx1150..1153 */
     EMU_FAMILIES
@@ -241,7 +243,7 @@ struct emu_insn {
     int32_t offset;           /* signed where the encoding is */
     uint8_t offset0, offset1; /* DS two-address forms */
     uint8_t format;           /* MTBUF */
-    uint8_t pad;
+    uint8_t bitop3;           /* v_bitop3: truth table, bit 4 a + 2 b + c */
 };
 
 /* One row of isa*.def. op[] is -1 where the family lacks the instruction. */
@@ -253,6 +255,18 @@ struct emu_row {
     const char *sig;
     uint32_t flags;
 };
+
+/* gfx942, and gfx950, which has its encodings and most of its instructions. */
+static inline bool emu_is_gfx94(unsigned family)
+{
+    return family == EMU_GFX942 || family == EMU_GFX950;
+}
+
+/* gfx950's 8-bit floats are OCP's where gfx942's have no infinities: known by name only. */
+static inline bool emu_is_unknown_float(unsigned family, const struct emu_row *row)
+{
+    return family == EMU_GFX950 && (strstr(row->name, "fp8") || strstr(row->name, "bf8"));
+}
 
 extern const struct emu_row emu_rows[];
 extern const unsigned emu_row_count;

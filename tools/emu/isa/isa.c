@@ -2,6 +2,8 @@
  * The instruction table: every mnemonic of the emulated families, one row each, from isa_*.def.
  *
  * I(name, sem, encoding, opcode on gfx90a, gfx942, gfx1100..1103, gfx1150..1153, operands, flags)
+ * I5 has a column of its own for gfx950, behind gfx942's; in I it has gfx942's opcode.
+ * I950(name, sem, encoding, opcode, operands, flags) is on gfx950 alone.
  *
  * name: LLVM's mnemonic without encoding suffix. sem: the name under which the semantic tables know
  * the operation; families that only renamed an instruction share it. NO: the family lacks it.
@@ -41,8 +43,12 @@
 #define DPP11 EMU_D_DPP11
 #define DPP64 EMU_D_DPP64
 #define EXT (EMU_D_DPP9 | EMU_D_SDWA | EMU_D_DPP11 | EMU_D_DPP64)
+#define I5(name, sem, enc, gfx90a, gfx942, gfx950, gfx11, gfx11_5, sig, flags)                     \
+    {#name, #sem, EMU_##enc, {gfx90a, gfx942, gfx950, gfx11, gfx11_5}, sig, flags},
 #define I(name, sem, enc, gfx90a, gfx942, gfx11, gfx11_5, sig, flags)                              \
-    {#name, #sem, EMU_##enc, {gfx90a, gfx942, gfx11, gfx11_5}, sig, flags},
+    I5(name, sem, enc, gfx90a, gfx942, gfx942, gfx11, gfx11_5, sig, flags)
+#define I950(name, sem, enc, gfx950, sig, flags)                                                   \
+    I5(name, sem, enc, NO, NO, gfx950, NO, NO, sig, flags)
 
 const struct emu_row emu_rows[] = {
 #include "isa_scalar.def"

@@ -140,7 +140,7 @@ static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_sh
 static const struct {
     const char *sem;
     struct emu_shape shape;
-    uint8_t passes[2]; /* gfx90a, gfx942 */
+    uint8_t passes[2]; /* gfx90a; gfx942 and gfx950 */
 } shapes[] = {
 #include "sem_matrix.def"
 };

@@ -447,7 +447,7 @@ void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn
     op->target = -1;
     op->imm = insn->enc <= EMU_SOPP ? insn->simm16 : insn->offset;
     op->cls = insn->enc < EMU_SMEM ? EMU_C_SALU : EMU_C_VALU;
-    if (insn->flags & EMU_F_TRAPPED) {
+    if (insn->flags & EMU_F_TRAPPED || emu_is_unknown_float(insn->family, row)) {
         op->fn = fault_trapped;
     } else if (insn->enc == EMU_DS && insn->mem & EMU_M_GDS) {
         op->fn = fault_gds;

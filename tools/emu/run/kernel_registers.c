@@ -13,7 +13,7 @@ enum {
 void emu_kernel_registers(struct emu_kernel *k, enum emu_family family,
                           const struct emu_registers *r)
 {
-    bool cdna = family == EMU_GFX90A || family == EMU_GFX942;
+    bool cdna = family < EMU_GFX11;
     bool wave64 = cdna || !(r->properties & PROP_WAVE32);
     unsigned granule = cdna || !wave64 ? 8 : 4;
 

@@ -125,7 +125,7 @@ static const char *computing_row(const struct emu_insn *insn, const char *sem, c
     for (unsigned i = 0; i < 3 && i < insn->nsrc; i++)
         if (insn->src[i].type != EMU_T_MASK && insn->src[i].dwords == 2)
             w[i] = 2;
-    if (insn->ndst > 1 && insn->dst[1].type == EMU_T_MASK)
+    if (insn->ndst > 1 && insn->dst[1].type == EMU_T_MASK && d != EMU_T_MASK) /* not v_cmpx */
         return dw == 1 ? "any_carry_1" : w[0] == 1 ? "any_carry_2" : "any_carry_4";
     if (d == EMU_T_MASK && w[0] == 2)
         return w[1] == 2 ? "any_1221" : "any_1211";
@@ -274,6 +274,8 @@ static void describe_matrix(struct emu_strict_op *so, const char *sem, uint8_t f
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
         if (strcmp(passes[i].name, sem) == 0)
             so->passes = family == EMU_GFX90A ? passes[i].gfx90a : passes[i].gfx942;
+    if (family == EMU_GFX950 && strcmp(sem, "v_mfma_f64_16x16x4_f64") == 0)
+        so->passes = 16;
     if (strstr(sem, "f64"))
         so->matrix = strstr(sem, "4x4x4") ? EMU_X_F64_SMALL : EMU_X_F64_LARGE;
     else if (strlen(sem) > 3 && strcmp(sem + strlen(sem) - 3, "f32") == 0 && !strstr(sem, "xf32"))

@@ -41,7 +41,7 @@ static bool is_ordered(const struct emu_wave *w, struct emu_strict_global *g, ui
 static bool is_atomic_load(const struct emu_wave *w)
 {
     const struct emu_insn *insn = w->op->insn;
-    unsigned scope = insn->family == EMU_GFX942 ? EMU_M_SCC : EMU_M_GLC;
+    unsigned scope = emu_is_gfx94(insn->family) ? EMU_M_SCC : EMU_M_GLC;
 
     return insn->enc != EMU_SMEM && insn->flags & EMU_F_LOAD && insn->mem & scope;
 }

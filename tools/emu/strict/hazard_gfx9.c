@@ -1,7 +1,7 @@
 /*
- * Strict mode: wait states that gfx90a and gfx942 leave to software. One op is one wait state,
- * s_nop n is n + 1; the numbers are those by which LLVM's hazard recognizer places its s_nops, and
- * those of the manuals for what no compiler selects (VCCZ and EXECZ as operands).
+ * Strict mode: wait states that gfx90a, gfx942 and gfx950 leave to software. One op is one wait
+ * state, s_nop n is n + 1; the numbers are those by which LLVM's hazard recognizer places its
+ * s_nops, and those of the manuals for what no compiler selects (VCCZ and EXECZ as operands).
  */
 #include <string.h>
 
@@ -23,7 +23,10 @@ enum {
     STORE_TO_OVERWRITE = 1,
     /* gfx90a only */
     VALU_DGEMM_MEMORY = 2,
-    /* gfx942 only */
+    /* gfx950 only */
+    VALU_VGPR_TO_SWAP = 2,
+    VALU_EXEC_TO_SWAP = 4,
+    /* gfx942 and gfx950 */
     TRANS_TO_VALU = 1,
     HALF_TO_VALU = 1,
     VALU_SGPR_TO_VALU = 2,
@@ -32,9 +35,20 @@ enum {
     STORE_TO_OVERWRITE_942 = 2
 };
 
-static bool is_gfx942(const struct emu_hazards *h)
+static bool is_gfx94(const struct emu_hazards *h)
 {
-    return h->family == EMU_GFX942;
+    return emu_is_gfx94(h->family);
+}
+
+static bool is_gfx950(const struct emu_hazards *h)
+{
+    return h->family == EMU_GFX950;
+}
+
+/* gfx950 is a wait state slower than gfx942 with matrix results of four passes and more. */
+static unsigned slower(const struct emu_hazards *h, const struct emu_written *x)
+{
+    return is_gfx950(h) && x->matrix == EMU_X_XDL && x->passes > 2;
 }
 
 static void need(struct emu_hazards *h, uint32_t when, unsigned states, const char *what,
@@ -60,20 +74,20 @@ static unsigned by_passes(unsigned passes, unsigned small, unsigned middle, unsi
 
 /* Until a VALU or memory instruction may read or write the result. */
 static unsigned states_to_valu(const struct emu_hazards *h, const struct emu_written *x,
-                               bool memory_reads)
+                               bool memory_reads, bool write)
 {
     if (x->matrix == EMU_X_F64_SMALL)
         return memory_reads ? 9 : 6;
     if (x->matrix == EMU_X_F64_LARGE)
-        return memory_reads ? 18 : 11;
-    if (is_gfx942(h))
-        return x->passes + (x->matrix == EMU_X_XDL ? 3u : 2u);
+        return memory_reads ? 18 : is_gfx950(h) && !write ? 19 : 11;
+    if (is_gfx94(h))
+        return x->passes + (x->matrix == EMU_X_XDL ? 3u : 2u) + slower(h, x);
     return by_passes(x->passes, 5, 11, 19);
 }
 
 static unsigned states_to_ab(const struct emu_hazards *h, const struct emu_written *x)
 {
-    return states_to_valu(h, x, false);
+    return states_to_valu(h, x, false, false);
 }
 
 /* Accumulation into exactly the same registers is forwarded; an overlap is not. */
@@ -82,19 +96,22 @@ static unsigned states_to_c(const struct emu_hazards *h, const struct emu_writte
 {
     bool f64 = so->matrix >= EMU_X_F64_SMALL, from_f64 = x->matrix >= EMU_X_F64_SMALL;
 
-    if (!f64 && from_f64 && !is_gfx942(h))
+    if (!f64 && from_f64 && !is_gfx94(h))
         return 0;
     if (same) {
         if (so->matrix == EMU_X_F64_SMALL && x->matrix == EMU_X_F64_SMALL)
             return 4;
-        return is_gfx942(h) && x->passes == 2 ? 2 : 0;
+        return is_gfx94(h) && x->passes == 2 ? 2 : 0;
     }
     if (from_f64)
-        return so->matrix == EMU_X_XDL ? 0 : x->matrix == EMU_X_F64_LARGE ? 9 : 4;
-    if (is_gfx942(h)) {
+        return so->matrix == EMU_X_XDL        ? 0
+               : x->matrix != EMU_X_F64_LARGE ? 4
+               : is_gfx950(h)                 ? 17
+                                              : 9;
+    if (is_gfx94(h)) {
         if (so->matrix == EMU_X_XDL && x->matrix != EMU_X_XDL)
             return 0;
-        return x->passes + (x->matrix == EMU_X_XDL ? 1u : 0u);
+        return x->passes + (x->matrix == EMU_X_XDL ? 1u : 0u) + slower(h, x);
     }
     return by_passes(x->passes, 2, 8, 16) + (f64 ? 1u : 0u);
 }
@@ -130,10 +147,10 @@ static void check_touch(struct emu_hazards *h, const struct emu_strict_op *so,
         const struct emu_written *x = &h->row[i];
 
         if (x->mfma)
-            need(h, x->mfma, states_to_valu(h, x, memory && !write),
+            need(h, x->mfma, states_to_valu(h, x, memory && !write, write),
                  write ? "matrix result overwritten, row" : "matrix result read, row", i);
         if (write && x->mfma_c &&
-            (x->c_matrix == EMU_X_XDL || (x->c_matrix == EMU_X_F32 && !is_gfx942(h))))
+            (x->c_matrix == EMU_X_XDL || (x->c_matrix == EMU_X_F32 && !is_gfx94(h))))
             need(h, x->mfma_c, x->c_passes == 4 ? 3 : by_passes(x->c_passes, 1, 7, 15),
                  "C of a matrix instruction overwritten, row", i);
         /* the same dot instruction may accumulate on: D0 and S2 */
@@ -154,7 +171,7 @@ static void check_scalars(struct emu_hazards *h, const struct emu_strict_op *so,
             need(h, h->valu_sgpr[r], states, what, r);
 }
 
-static void check_gfx942(struct emu_hazards *h, const struct emu_strict_op *so)
+static void check_gfx94(struct emu_hazards *h, const struct emu_strict_op *so)
 {
     check_scalars(h, so, VALU_SGPR_TO_VALU, "SGPR written by VALU and read by VALU, register");
     if (so->reads_lane || so->lane_select_sgpr)
@@ -173,10 +190,21 @@ static void check_gfx942(struct emu_hazards *h, const struct emu_strict_op *so)
              "partially written register kept in part, row", so->write[0].first);
 }
 
+/* v_permlane16_swap and v_permlane32_swap; EXEC counts when v_cmpx wrote it. */
+static void check_swap(struct emu_hazards *h, const struct emu_strict_op *so)
+{
+    need(h, h->valu_exec, VALU_EXEC_TO_SWAP,
+         "EXEC written by VALU before lanes are swapped, register", EMU_S_EXEC);
+    for (unsigned i = 0; i < so->nread; i++)
+        for (unsigned r = so->read[i].first; r < (unsigned)so->read[i].first + so->read[i].n; r++)
+            need(h, h->row[r].valu, VALU_VGPR_TO_SWAP, "VALU result whose lanes are swapped, row",
+                 r);
+}
+
 /* A store of more than 8 bytes may still be reading its registers. */
 static void check_stored(struct emu_hazards *h, const struct emu_strict_op *so)
 {
-    unsigned states = is_gfx942(h) ? STORE_TO_OVERWRITE_942 : STORE_TO_OVERWRITE;
+    unsigned states = is_gfx94(h) ? STORE_TO_OVERWRITE_942 : STORE_TO_OVERWRITE;
 
     if (!h->store_last || h->states - h->store_last >= states)
         return;
@@ -234,8 +262,10 @@ static void check_valu(struct emu_hazards *h, const struct emu_strict_op *so)
             need(h, h->row[so->read[0].first].valu, VALU_VGPR_TO_DPP,
                  "VALU result read through DPP, row", so->read[0].first);
     }
-    if (is_gfx942(h))
-        check_gfx942(h, so);
+    if (is_gfx94(h))
+        check_gfx94(h, so);
+    if (is_gfx950(h) && so->is_permlane)
+        check_swap(h, so);
 }
 
 static void check_memory(struct emu_hazards *h, const struct emu_strict_op *so)
@@ -244,7 +274,7 @@ static void check_memory(struct emu_hazards *h, const struct emu_strict_op *so)
         check_scalars(h, so, VALU_SGPR_TO_VMEM,
                       "SGPR written by VALU and read by a memory instruction, register");
     /* the hardware waits by itself, but not with a matrix instruction of f64 in between */
-    for (unsigned i = 0; !is_gfx942(h) && h->dgemm_last && i < so->nread; i++)
+    for (unsigned i = 0; !is_gfx94(h) && h->dgemm_last && i < so->nread; i++)
         for (unsigned r = so->read[i].first; r < (unsigned)so->read[i].first + so->read[i].n; r++)
             if ((int32_t)(h->dgemm_last - h->row[r].valu) > 0)
                 need(h, h->row[r].valu, VALU_DGEMM_MEMORY,

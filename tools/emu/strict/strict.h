@@ -236,9 +236,9 @@ static inline void emu_lds_note_read(struct emu_lds_read *x, unsigned wave, uint
 }
 
 enum {
-    EMU_LDS_UNIT = 16,                         /* bytes of LDS that have one bit in the log */
-    EMU_LDS_WORDS = 65536 / EMU_LDS_UNIT / 64, /* of bits, for the largest LDS */
-    EMU_LDS_SETS = 32,                         /* of shapes */
+    EMU_LDS_UNIT = 16,                          /* bytes of LDS that have one bit in the log */
+    EMU_LDS_WORDS = 163840 / EMU_LDS_UNIT / 64, /* of bits, for the largest LDS */
+    EMU_LDS_SETS = 32,                          /* of shapes */
     EMU_LDS_WAYS = 4,
     EMU_LDS_ACCESSES = 2048
 };

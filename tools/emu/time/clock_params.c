@@ -13,6 +13,10 @@ static const struct emu_clock_gpu gpus[EMU_FAMILIES] = {
         {
 #include "clock_gfx942.def"
         },
+    [EMU_GFX950] =
+        {
+#include "clock_gfx950.def"
+        },
     [EMU_GFX11] =
         {
 #include "clock_gfx1100.def"
@@ -44,6 +48,10 @@ static const struct emu_clock_origin origins[EMU_FAMILIES][FIELDS] = {
     [EMU_GFX942] =
         {
 #include "clock_gfx942.def"
+        },
+    [EMU_GFX950] =
+        {
+#include "clock_gfx950.def"
         },
     [EMU_GFX11] =
         {
@@ -112,6 +120,8 @@ const char *emu_clock_law(enum emu_family family)
     case EMU_GFX942:
         return "power: 2.1 GHz idle, 1.68 with the matrix pipe a third busy, 1.11 at 72 %, 0.87 at "
                "100 %";
+    case EMU_GFX950:
+        return "2.4 GHz, the peak: under load nothing was published";
     case EMU_GFX90A:
         return "1.6 GHz, 1.5 under full matrix load";
     case EMU_GFX11:

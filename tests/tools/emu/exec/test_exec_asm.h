@@ -33,7 +33,7 @@ struct asm_result {
 };
 
 /* A processor's name may be followed by further options of the assembler. */
-static const char *const asm_gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
+static const char *const asm_gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151", "gfx950"};
 
 static inline bool asm_is_wide(const char *gpu)
 {
@@ -74,6 +74,18 @@ static inline void asm_write(FILE *f, const char *gpu, const void *body)
             wave64 ? 64 : 32);
 }
 
+/* Can the assembler make code for gfx950? */
+static inline bool asm_knows_gfx950(void)
+{
+    char command[512];
+
+    snprintf(command, sizeof command,
+             "echo s_endpgm | %s -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx950 -c -o "
+             "/dev/null - >/dev/null 2>&1",
+             asm_tool("DEVICE_CLANG", "clang-22"));
+    return system(command) == 0;
+}
+
 /* Skips the whole test when the assembler or the linker is missing. */
 static inline void asm_need_tools(void)
 {
@@ -102,10 +114,17 @@ static inline char *asm_assemble(const char *gpu, const void *what,
     if (f) {
         write(f, gpu, what);
         fclose(f);
-        snprintf(command, sizeof command,
-                 "cd %s && %s -triple=amdgcn-amd-amdhsa -mcpu=%s -g -filetype=obj k.s -o k.o && "
-                 "%s -shared k.o -o k.co",
-                 dir, asm_tool("LLVM_MC", "llvm-mc-19"), gpu, asm_tool("LD_LLD", "ld.lld-19"));
+        if (strcmp(gpu, "gfx950") == 0) /* unknown to llvm-mc 19 */
+            snprintf(command, sizeof command,
+                     "cd %s && %s -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx950 -g -c k.s "
+                     "-o k.o && %s -shared k.o -o k.co",
+                     dir, asm_tool("DEVICE_CLANG", "clang-22"), asm_tool("LD_LLD", "ld.lld-19"));
+        else
+            snprintf(
+                command, sizeof command,
+                "cd %s && %s -triple=amdgcn-amd-amdhsa -mcpu=%s -g -filetype=obj k.s -o k.o && "
+                "%s -shared k.o -o k.co",
+                dir, asm_tool("LLVM_MC", "llvm-mc-19"), gpu, asm_tool("LD_LLD", "ld.lld-19"));
         snprintf(path, sizeof path, "%s/k.co", dir);
         f = system(command) == 0 ? fopen(path, "rb") : NULL;
     }
@@ -133,7 +152,7 @@ static inline char *asm_build(const char *gpu, const char *body)
 
 static inline unsigned asm_device(const char *gpu)
 {
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < sizeof asm_gpus / sizeof *asm_gpus; i++)
         if (strncmp(asm_gpus[i], gpu, strlen(asm_gpus[i])) == 0)
             return i;
     return 0;

@@ -12,7 +12,15 @@
 
 #include "softfloat.h"
 
-enum oracle_target { T_GFX90A, T_GFX942, T_GFX1100, T_GFX1151, T_GFX1100_W64, ORACLE_TARGETS };
+enum oracle_target {
+    T_GFX90A,
+    T_GFX942,
+    T_GFX950,
+    T_GFX1100,
+    T_GFX1151,
+    T_GFX1100_W64,
+    ORACLE_TARGETS
+};
 
 struct oracle_machine {
     const char *name; /* as in test output */
@@ -32,8 +40,9 @@ enum oracle_only {
     G942 = 2,
     G1100 = 4,
     G1151 = 8,
+    G950 = 16,
     G11 = G1100 | G1151,
-    ALL = G90A | G942 | G11
+    ALL = G90A | G942 | G950 | G11
 };
 
 /*

@@ -205,11 +205,12 @@ static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
 {
     unsigned bits = oracle_element_bits(p->a), kl = p->k / (64 / (p->m * p->blocks));
     unsigned group = bits == 8 ? 16 : bits == 16 ? 8 : 4;
-    bool matrix = !p->chain && (bits == 16 || (t == T_GFX942 && (bits == 8 || p->xf32)));
+    bool matrix =
+        !p->chain && (bits == 16 || ((t == T_GFX942 || t == T_GFX950) && (bits == 8 || p->xf32)));
     struct sf acc = matrix && t == T_GFX90A ? read_flushed(f, c) : sf_unpack(f, c);
 
     group = t == T_GFX90A ? (kl < 4 ? kl : 4) : p->k < group ? p->k : group;
-    if (matrix && t == T_GFX942) {
+    if (matrix && (t == T_GFX942 || t == T_GFX950)) {
         for (unsigned k = 0; k < p->k; k += group)
             c = cut_group(p, a + k, b + k, group, c);
         return c;

@@ -13,6 +13,7 @@
 const struct oracle_machine oracle_machines[ORACLE_TARGETS] = {
     {"gfx90a", "gfx90a", "", 64, false, G90A},
     {"gfx942", "gfx942", "", 64, false, G942},
+    {"gfx950", "gfx950", "", 64, false, G950},
     {"gfx1100", "gfx1100", "+wavefrontsize32,-wavefrontsize64", 32, true, G1100},
     {"gfx1151", "gfx1151", "+wavefrontsize32,-wavefrontsize64", 32, true, G1151},
     {"gfx1100 wave64", "gfx1100", "-wavefrontsize32,+wavefrontsize64", 64, true, G1100},

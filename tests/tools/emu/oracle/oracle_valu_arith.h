@@ -134,6 +134,27 @@ static uint64_t max_(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     return extremum(x, f, a, b, true);
 }
 
+static bool less(struct sf a, struct sf b);
+
+/* Of three, the least or the greatest; any NaN is the result. */
+static uint64_t least(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
+                      uint64_t c, bool greatest)
+{
+    uint64_t all[3] = {a, b, c};
+    struct sf best = load(x, f, a);
+
+    for (int i = 0; i < 3; i++)
+        if (sf_is_nan_bits(f, all[i]))
+            return pack(x, f, load(x, f, all[i]));
+    for (int i = 1; i < 3; i++) {
+        struct sf v = load(x, f, all[i]);
+
+        if (greatest ? less(best, v) : less(v, best))
+            best = v;
+    }
+    return pack(x, f, best);
+}
+
 static bool less(struct sf a, struct sf b) /* -0 is less than +0 */
 {
     int order = sf_compare(a, b);

@@ -35,6 +35,14 @@ static uint64_t floor_i32(struct oracle_lane *x, uint64_t a)
 }
 
 /* f64 to f32: the manuals do not say which of the two rounding fields rules. */
+/* Two numbers to 16 bits each, to nearest even. */
+static uint64_t nearest_pair(const struct sf_format *f, uint64_t a, uint64_t b)
+{
+    static const struct sf_env env = {SF_NEAREST, true, true};
+
+    return sf_pack(f, sf_unpack(&sf_f32, a), &env) | sf_pack(f, sf_unpack(&sf_f32, b), &env) << 16;
+}
+
 static uint64_t narrow(struct oracle_lane *x, uint64_t a)
 {
     struct sf_env env = oracle_env(x->mode, &sf_f32);

@@ -105,12 +105,24 @@ fi
 cp "$work/libhipemu.so" "$work/sound.so"
 cp -Rp "$work/obj" "$work/sound"
 
+knows_gfx950=
+echo s_endpgm | "$CC" -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx950 -c -o /dev/null - \
+	>/dev/null 2>&1 && knows_gfx950=yes
+
 while IFS='|' read -r file test word edit; do
 	case $file in '' | '#'*) continue ;; esac
 	turn=$((turn + 1))
 	case ${MUTATIONS:-all} in
 	all) [ $((turn % each)) -eq 0 ] || continue ;;
 	*) case $word in *"$MUTATIONS"*) ;; *) continue ;; esac ;;
+	esac
+	case $word in
+	@*) # an instruction of gfx950
+		if [ -z "$knows_gfx950" ]; then
+			echo "# $CC does not know gfx950: not done: $file: $edit"
+			continue
+		fi
+		word=${word#@} ;;
 	esac
 	mutate "$file" "$test" "$word" "$edit"
 done <<'END'
@@ -140,7 +152,13 @@ modifiers.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return fals
 dpp.c|vop1|row_shr:5|s/return in >= n ? (int)(l - n) : -1;/return (int)(row | ((in - n) \& 15));/
 dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
 cross_lane.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
+cross_lane.c|lanes|@v_permlane16_swap|s/y\[l ^ row\] : 0/x[l ^ row] : 0/
+cross_lane.c|lanes|@v_bitop3|s/(i & 4 ? a : ~a)/(i \& 1 ? a : ~a)/
+sem_vector.def|vop3|@v_cvt_pk_bf16|/^V(v_cvt_pk_bf16_f32,/s/f32_bf16(S1.f32)/f32_bf16(S0.f32)/
+lane_math.h|vop3|@v_maximum3_f32|/^EMU_INLINE uint32_t maximum_f32/,/^}/s/key32(b) > key32(a)/key32(b) < key32(a)/
 # ---- memory
+lds_exchange.c|lds|@ds_read_b64_tr|s/8 \* r + l % 16 \/ 4/8 * r + l % 16 \/ 8/
+lds_exchange.c|lds|@load_lds_dwordx4|s/base + 4 \* words \* l/base + 4 * l/
 sem_memory.def|lds|ds_inc|s/^DS_ATOMIC32(inc, u32, old >= a/DS_ATOMIC32(inc, u32, old > a/
 sem_memory.def|lds|ds_read_u8_d16_hi|/^DS_LOAD(ds_read_u8_d16_hi,/s/HIGH(D(0), U8(0))/U8(0) << 16/
 lds_exchange.c|lds|ds_swizzle|s/(offset >> 5 & 31)) ^ (offset >> 10/(offset >> 10 \& 31)) ^ (offset >> 5/
@@ -167,6 +185,7 @@ lds_exchange.c|rare|buffer_store_lds|s/from.addr\[l\] = base + 4 \* l/from.addr[
 sem_memory.def|rare|csub|s/old < a ? 0 : old - a/old - a/
 sem_vector.def|vop2|v_min_f16_e|s/^V(v_min_f16, 1, 1, 1, 0, VALU, FX,/V(v_min_f16, 1, 1, 1, 0, VALU, F,/
 # ---- matrix layouts
+isa_vop3.def|matrix|@32x32x16_bf16|s/^I950(v_mfma_f32_32x32x16_bf16, v_mfma_f32_32x32x16_bf16,/I950(v_mfma_f32_32x32x16_bf16, v_mfma_f32_32x32x16_f16,/
 matrix_ops.h|matrix|blgp:3|s/(l + 16) & 63/(l + 48) \& 63/
 product.h|matrix|smfmac_f32|s/set = op->insn->cbsz ? 0 : /set = /
 product.h|matrix|smfmac_f32|s/4 \* (e \/ 2) + which/4 * (e \/ 2) + 3 - which/

@@ -37,6 +37,7 @@ struct sem_case {
     bool matrix;  /* uses the whole window and 128 VGPRs, the same of AGPRs */
     bool numbers; /* no NaN */
     bool full_exec;
+    bool fresh; /* gfx950: an instruction that gfx942 has not; of the others every eighth is run */
     bool keep_exec; /* cmpx and saveexec: EXEC is a result */
 };
 
@@ -51,6 +52,8 @@ void sem_free(struct sem_list *l);
 
 /* Starts the emulator with all targets; skips the whole test when a tool or the library lacks. */
 void sem_begin(const char *test);
+/* Can the assembler make code for it? Says so if not. */
+bool sem_knows(enum oracle_target t);
 /* Runs all cases on one target and prints one TAP line per group. */
 void sem_run(enum oracle_target t, struct sem_list *l);
 /* Ends the TAP output; the exit status of the test. */

@@ -120,6 +120,8 @@ int main(void)
 {
     sem_begin("data in accumulation registers");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
+        if (t == T_GFX950) /* as gfx942, by the same rows */
+            continue;
         struct sem_list l = {0};
 
         for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)

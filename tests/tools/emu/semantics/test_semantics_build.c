@@ -53,7 +53,7 @@ static void *slurp(const char *path, size_t *size)
 void *sem_build(const struct oracle_machine *m, const struct sem_case *c, size_t count)
 {
     char path[128], command[768];
-    size_t size = 0;
+    size_t size = 0, used;
     FILE *f;
     char *text;
 
@@ -63,12 +63,19 @@ void *sem_build(const struct oracle_machine *m, const struct sem_case *c, size_t
         return NULL;
     sem_write_text(f, m, c, count);
     fclose(f);
-    snprintf(command, sizeof command,
-             "%s -triple=amdgcn-amd-amdhsa -mcpu=%s %s%s -filetype=obj -o %s/o %s/s 2>%s/err && "
-             "%s -shared -o %s/co %s/o 2>>%s/err",
-             tool("LLVM_MC", "llvm-mc-19"), m->gpu, *m->attributes ? "-mattr=" : "", m->attributes,
-             directory, directory, directory, tool("LD_LLD", "ld.lld-19"), directory, directory,
-             directory);
+    if (!strcmp(m->gpu, "gfx950")) /* unknown to llvm-mc 19 */
+        snprintf(command, sizeof command,
+                 "%s -x assembler --target=amdgcn-amd-amdhsa -mcpu=%s -c -o %s/o %s/s 2>%s/err && ",
+                 tool("DEVICE_CLANG", "clang-22"), m->gpu, directory, directory, directory);
+    else
+        snprintf(
+            command, sizeof command,
+            "%s -triple=amdgcn-amd-amdhsa -mcpu=%s %s%s -filetype=obj -o %s/o %s/s 2>%s/err && ",
+            tool("LLVM_MC", "llvm-mc-19"), m->gpu, *m->attributes ? "-mattr=" : "", m->attributes,
+            directory, directory, directory);
+    used = strlen(command);
+    snprintf(command + used, sizeof command - used, "%s -shared -o %s/co %s/o 2>>%s/err",
+             tool("LD_LLD", "ld.lld-19"), directory, directory, directory);
     if (system(command)) {
         snprintf(path, sizeof path, "%s/err", directory);
         text = slurp(path, &size);
@@ -80,6 +87,23 @@ void *sem_build(const struct oracle_machine *m, const struct sem_case *c, size_t
     }
     snprintf(path, sizeof path, "%s/co", directory);
     return slurp(path, &size);
+}
+
+bool sem_knows(enum oracle_target t)
+{
+    const char *clang = tool("DEVICE_CLANG", "clang-22");
+    char command[512];
+
+    if (t != T_GFX950)
+        return true;
+    snprintf(command, sizeof command,
+             "echo s_endpgm | %s -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx950 -c -o "
+             "/dev/null - >/dev/null 2>&1",
+             clang);
+    if (system(command) == 0)
+        return true;
+    tap_diag("%s does not know gfx950: left out", clang);
+    return false;
 }
 
 bool sem_build_begin(void)

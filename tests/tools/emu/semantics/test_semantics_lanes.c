@@ -15,7 +15,20 @@ static unsigned first_active(const struct oracle_wave *w)
     return 0; /* lane 0 when none is active */
 }
 
-enum { FIRST, READ, WRITE, SWAP64, PERM16, PERMX16, ACC, INDEX_SRC, INDEX_DST, RELATIVE };
+enum {
+    FIRST,
+    READ,
+    WRITE,
+    SWAP64,
+    PERM16,
+    PERMX16,
+    ACC,
+    INDEX_SRC,
+    INDEX_DST,
+    RELATIVE,
+    ROW_SWAP,
+    BITOP
+};
 
 /* Which registers M0 (in s20) moves, and what comes from a scalar register or another lane. */
 enum { OF_SOURCE = 1, OF_TARGET = 2, TWO_FIELDS = 4, SCALAR = 8, QUAD = 16, SWAP = 32 };
@@ -34,6 +47,22 @@ static void run_relative(unsigned how, const struct oracle_wave *before, struct 
         after->v[to][l] = before->s[24];
     else if (before->exec >> lane & 1)
         after->v[to][l] = before->v[from][lane];
+}
+
+/*
+ * Rows of `how & 48` lanes: v8's rows 1, 3 and v0's rows 0, 2 change places. Variants: 1 reads
+ * disabled lanes, 2 takes 0 for them, else a lane whose partner is disabled keeps its value.
+ */
+static void swap_rows(unsigned how, const struct oracle_wave *before, struct oracle_wave *after,
+                      unsigned l)
+{
+    unsigned size = how & 48, row = l / size, other = (row ^ 1) * size + l % size;
+    unsigned mine = row % 2 ? 8 : 0, theirs = row % 2 ? 0 : 8;
+
+    if (how & 1 || before->exec >> other & 1)
+        after->v[mine][l] = before->v[theirs][other];
+    else if (how & 2)
+        after->v[mine][l] = 0;
 }
 
 /* arg: 0 what, 1 variant */
@@ -83,6 +112,18 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
             break;
         case INDEX_DST:
             after->v[8 + (before->s[20] & 7)][l] = before->v[0][l];
+            break;
+        case ROW_SWAP:
+            swap_rows(c->arg[1], before, after, l);
+            break;
+        case BITOP:
+            after->v[8][l] = 0;
+            for (unsigned b = 0; b < 32; b++) {
+                unsigned x = before->v[0][l] >> b & 1, y = before->v[1][l] >> b & 1;
+                unsigned z = before->v[2][l] >> b & 1;
+
+                after->v[8][l] |= (c->arg[1] >> (x * 4 + y * 2 + z) & 1) << b;
+            }
             break;
         case RELATIVE:
             run_relative(c->arg[1], before, after, l);
@@ -164,6 +205,31 @@ static void add_relative(struct sem_list *l)
                      form > 1 ? " quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf" : "");
             add(l, moves[i].name, RELATIVE, how | (form > 1 ? QUAD : 0), text);
         }
+}
+
+/* What gfx950 has beyond gfx942. */
+static void add_swaps(struct sem_list *l)
+{
+    static const uint8_t tables[] = {0x00, 0x1e, 0x40, 0x80, 0x96, 0xca, 0xe8, 0xff};
+    size_t first = l->count;
+
+    for (unsigned size = 16; size <= 32; size *= 2)
+        for (unsigned how = 0; how < 4; how++) {
+            char text[128];
+
+            snprintf(text, sizeof text, "s_nop 1\n  v_permlane%u_swap_b32%s v8, v0%s%s", size,
+                     how ? "_e64" : "_e32", how & 2 ? " bound_ctrl:1" : "", how & 1 ? " fi:1" : "");
+            add(l, size == 16 ? "v_permlane16_swap_b32" : "v_permlane32_swap_b32", ROW_SWAP,
+                size | how, text);
+        }
+    for (unsigned i = 0; i < sizeof tables; i++) {
+        char text[128];
+
+        snprintf(text, sizeof text, "v_bitop3_b32 v8, v0, v1, v2 bitop3:%#x", tables[i]);
+        add(l, "v_bitop3_b32", BITOP, tables[i], text);
+    }
+    for (; first < l->count; first++)
+        l->c[first].fresh = true;
 }
 
 static void add_lanes(struct sem_list *l, const struct oracle_machine *m)
@@ -312,7 +378,11 @@ int main(void)
         const struct oracle_machine *m = &oracle_machines[t];
         struct sem_list l = {0};
 
+        if (!sem_knows((enum oracle_target)t))
+            continue;
         add_lanes(&l, m);
+        if (t == T_GFX950)
+            add_swaps(&l);
         if (m->gfx11 && m->lanes == 32)
             add_duals(&l);
         sem_run((enum oracle_target)t, &l);

@@ -24,7 +24,9 @@ enum form {
     ADDTID_R,
     ADDTID_W,
     APPEND,
-    CONDXCHG
+    CONDXCHG,
+    TRANSPOSE,
+    TO_LDS
 };
 
 struct row {
@@ -122,8 +124,11 @@ static const struct row rows[] = {
     ATF(A_CMPST_F, "cmpst", "cmpstore"),
     AT(A_ADD_F, 32, 'n', "ds_add_f32", "ds_add_rtn_f32", "ds_add_f32", "ds_add_rtn_f32", ALL),
     AT(A_ADD_F, 64, 'N', "ds_add_f64", "ds_add_rtn_f64", NULL, NULL, ALL),
-    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", NULL, NULL, G942),
-    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", NULL, NULL, G942),
+    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", NULL, NULL, G942 | G950),
+    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", NULL, NULL, G942 | G950),
+    {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 0, 64, 'b', G950},
+    {TO_LDS, {"global_load_lds_dwordx3", NULL}, 3, 0, 'b', G950},
+    {TO_LDS, {"global_load_lds_dwordx4", NULL}, 4, 0, 'b', G950},
     {SWIZZLE, {"ds_swizzle_b32", "ds_swizzle_b32"}, 0, 0, 'b', ALL},
     {PERMUTE, {"ds_permute_b32", "ds_permute_b32"}, 0, 0, 'b', ALL},
     {BPERMUTE, {"ds_bpermute_b32", "ds_bpermute_b32"}, 0, 0, 'b', ALL},
@@ -141,13 +146,19 @@ static void addresses(const struct sem_case *c, struct oracle_wave *w, const str
     const struct row *r = c->row;
     unsigned fine = c->arg[1], turn = (unsigned)sem_random();
 
-    (void)m;
     for (unsigned l = 0; l < 64; l++)
         w->v[0][l] =
             ((l * 37 + turn) % 64) * 16 + (fine ? (unsigned)sem_random() % (16 / fine) * fine : 0);
     if (r->form == PERMUTE || r->form == BPERMUTE)
         for (unsigned l = 0; l < 64; l++)
             w->v[0][l] = (uint32_t)sem_random() & (r->form == PERMUTE ? 0xfc : 0x1ff);
+    for (unsigned l = 0; r->form == TO_LDS && l < 64; l++) {
+        uint64_t from = m->address + (unsigned)sem_random() % 64 * 16;
+
+        w->v[0][l] = (uint32_t)from;
+        w->v[1][l] = (uint32_t)(from >> 32);
+    }
+    w->s[20] = (unsigned)sem_random() % 64 * 4;
     w->m0 = r->form >= ADDTID_R && r->form <= APPEND ? (unsigned)sem_random() % 64 * 4 : 0xffffffff;
 }
 
@@ -311,6 +322,39 @@ static void run_append(const struct sem_case *c, const struct oracle_wave *b, st
         oracle_put(at, 4, r->kind == 1 ? old + lanes : old - lanes);
 }
 
+/* Sixteen lanes read four rows of sixteen halves, a quarter of a row each, and get a column each.
+ */
+static void run_transpose(const struct sem_case *c, const struct oracle_wave *b,
+                          struct oracle_wave *a, const uint8_t *lds)
+{
+    for (unsigned first = 0; first < 64; first += 16) {
+        uint16_t matrix[4][16];
+
+        for (unsigned l = 0; l < 16; l++)
+            for (unsigned e = 0; e < 4; e++)
+                matrix[l / 4][l % 4 * 4 + e] =
+                    (uint16_t)oracle_get(lds + b->v[0][first + l] + c->arg[0] + 2 * e, 2);
+        for (unsigned l = 0; l < 16; l++)
+            if (on(b, first + l))
+                for (unsigned r = 0; r < 2; r++)
+                    a->v[8 + r][first + l] = matrix[2 * r][l] | (uint32_t)matrix[2 * r + 1][l]
+                                                                    << 16;
+    }
+}
+
+/* Active lanes' words go behind one another, from M0 (s20) on, lane by lane. */
+static void run_to_lds(const struct sem_case *c, const struct oracle_wave *b, struct sem_memory *m)
+{
+    const unsigned bytes = ((const struct row *)c->row)->kind * 4;
+
+    for (unsigned l = 0; l < 64; l++) {
+        uint64_t from = (b->v[0][l] | (uint64_t)b->v[1][l] << 32) - m->address;
+
+        if (on(b, l))
+            memcpy(m->lds + b->s[20] + l * bytes, m->window + from, bytes);
+    }
+}
+
 static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
                     struct oracle_wave *after, struct sem_memory *m)
 {
@@ -321,6 +365,10 @@ static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
         run_shuffle(c, before, after);
     else if (r->form == APPEND)
         run_append(c, before, after, m->lds);
+    else if (r->form == TRANSPOSE)
+        run_transpose(c, before, after, m->lds);
+    else if (r->form == TO_LDS)
+        run_to_lds(c, before, m);
     else
         for (unsigned l = 0; l < oracle_machines[before->target].lanes; l++)
             if (on(before, l))
@@ -410,6 +458,17 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
             c->arg[0] = n ? 12 : 0;
             snprintf(c->text, sizeof c->text, "%s v8, v0, v4%s", name, n ? " offset:12" : "");
             break;
+        case TRANSPOSE:
+            c->full_exec = true; /* what a lane gets is other lanes' */
+            snprintf(c->text, sizeof c->text, "%s v[8:9], v0%s", name, n ? " offset:1024" : "");
+            break;
+        case TO_LDS:
+            c->arg[0] = 0;
+            snprintf(c->text, sizeof c->text,
+                     "s_mov_b32 m0, s20\n  s_nop 4\n  %s v[0:1], off\n  s_waitcnt vmcnt(0)\n"
+                     "  s_mov_b32 m0, s77",
+                     name);
+            break;
         case CONDXCHG:
             snprintf(c->text, sizeof c->text, "%s v[8:9], v0, v[4:5]%s", name,
                      n ? " offset:1024" : "");
@@ -450,9 +509,13 @@ int main(void)
         const struct oracle_machine *m = &oracle_machines[t];
         struct sem_list l = {0};
 
+        if (!sem_knows((enum oracle_target)t))
+            continue;
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             if (rows[i].name[m->gfx11] && rows[i].targets & m->mask)
                 add(&l, &rows[i], m->gfx11);
+        for (size_t i = 0; i < l.count; i++)
+            l.c[i].fresh = ((const struct row *)l.c[i].row)->targets == G950;
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

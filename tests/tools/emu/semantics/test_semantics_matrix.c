@@ -25,7 +25,7 @@
 enum { A_AT = 0, B_AT = 2048, INDEX_AT = 3072, C_AT = 4096 };
 
 struct row {
-    const char *name[2]; /* gfx90a, gfx942; WMMA: null, its name */
+    const char *name[2]; /* gfx90a; gfx942 and gfx950; WMMA: null, its name */
     unsigned m, n, k, blocks;
     enum oracle_element a, b, d;
 };
@@ -72,6 +72,15 @@ static const struct row mfmas[] = {
     {{NULL, "f32_32x32x16_bf8_bf8"}, 32, 32, 16, 1, M_BF8, M_BF8, M_F32},
 };
 
+static const struct row mfmas_gfx950[] = {
+    {{NULL, "f32_32x32x16_f16"}, 32, 32, 16, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_32x32x16_bf16"}, 32, 32, 16, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "f32_16x16x32_f16"}, 16, 16, 32, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_16x16x32_bf16"}, 16, 16, 32, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "i32_32x32x32_i8"}, 32, 32, 32, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_16x16x64_i8"}, 16, 16, 64, 1, M_I8, M_I8, M_I32},
+};
+
 static const struct row wmmas[] = {
     {{NULL, "f32_16x16x16_f16"}, 16, 16, 16, 1, M_F16, M_F16, M_F32},
     {{NULL, "f32_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_F32},
@@ -107,6 +116,12 @@ struct plan {
     bool wmma, sparse, hi;
     unsigned a_regs, b_regs, d_regs;
 };
+
+/* Of these the emulator knows gfx942's only. */
+static bool is_float8(enum oracle_element e)
+{
+    return e == M_FP8 || e == M_BF8;
+}
 
 static bool f32_mode(void)
 {
@@ -323,12 +338,12 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
 
 static void add_mfma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
-    unsigned g942 = m->mask == G942, bits = oracle_element_bits(r->a);
+    unsigned g942 = m->mask != G90A, bits = oracle_element_bits(r->a);
     struct plan p = {
         .p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false, false}};
     char name[64], tail[64];
 
-    if (!r->name[g942])
+    if (!r->name[g942] || (m->mask == G950 && (is_float8(r->a) || strstr(r->name[1], "xf32"))))
         return;
     p.p.chain = f32_mode();
     p.p.xf32 = strstr(r->name[g942], "xf32") != NULL;
@@ -424,15 +439,25 @@ int main(void)
     for (int t = 0; t < ORACLE_TARGETS; t++) {
         const struct oracle_machine *m = &oracle_machines[t];
         struct sem_list l = {0};
+        size_t made;
 
+        if (!sem_knows((enum oracle_target)t))
+            continue;
         if (m->gfx11)
             for (size_t i = 0; i < sizeof wmmas / sizeof *wmmas; i++)
                 add_wmma(&l, &wmmas[i], m);
         else
             for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
                 add_mfma(&l, &mfmas[i], m);
-        for (size_t i = 0; m->mask == G942 && i < sizeof smfmacs / sizeof *smfmacs; i++)
-            add_smfmac(&l, &smfmacs[i]);
+        made = l.count;
+        for (size_t i = 0; m->mask == G950 && i < sizeof mfmas_gfx950 / sizeof *mfmas_gfx950; i++)
+            add_mfma(&l, &mfmas_gfx950[i], m);
+        for (; made < l.count; made++)
+            l.c[made].fresh = true;
+        for (size_t i = 0;
+             (m->mask == G942 || m->mask == G950) && i < sizeof smfmacs / sizeof *smfmacs; i++)
+            if (m->mask == G942 || !is_float8(smfmacs[i].a))
+                add_smfmac(&l, &smfmacs[i]);
         sem_run((enum oracle_target)t, &l);
         for (size_t i = 0; i < l.count; i++)
             free((void *)(uintptr_t)l.c[i].row);

@@ -209,6 +209,8 @@ int main(void)
 {
     sem_begin("range checks with SOFFSET");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
+        if (t == T_GFX950) /* as gfx942, by the same rows */
+            continue;
         struct sem_list l = {0};
 
         add_cases(&l, &oracle_machines[t]);

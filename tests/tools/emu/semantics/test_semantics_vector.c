@@ -29,11 +29,18 @@ int main(void)
     sem_begin("vector ALU");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
         struct sem_list l = {0};
+        size_t made;
+
+        if (!sem_knows((enum oracle_target)t))
+            continue;
 
         for (unsigned i = 0; i < count; i++) {
             if (part_of(&ops[i]) != VECTOR_PART)
                 continue;
+            made = l.count;
             forms_add(&l, (enum oracle_target)t, &ops[i], false);
+            for (; made < l.count; made++)
+                l.c[made].fresh = !(ops[i].targets & G942);
             if (compares)
                 forms_add(&l, (enum oracle_target)t, &ops[i], true);
         }

@@ -17,7 +17,7 @@ static void tables(void)
 #include "clock_fields.def"
 #undef FIELD
     };
-    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151"};
 
     for (int family = 0; family < EMU_FAMILIES; family++) {
         size_t wrong = 0, bare = 0;
