@@ -60,6 +60,7 @@ emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time
 	tools/emu/time/unit_state.h
 emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predict/clock_result.c \
 	tools/emu/predict/clock_result.h tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
+	tools/emu/predict/detail.c tools/emu/predict/detail.h \
 	tools/emu/predict/everything.c tools/emu/predict/everything.h tools/emu/predict/predict.c \
 	tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
 	tools/emu/predict/share.c tools/emu/predict/share.h

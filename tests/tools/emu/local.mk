@@ -297,13 +297,19 @@ dist_check_SCRIPTS += $(clock_scripts)
 TESTS += tests/tools/emu/time/test_clock $(clock_scripts)
 # The gate: predicted clocks of fixed calls of the kernels as shipped. Sanitizers see nothing in it.
 check_PROGRAMS += tests/tools/emu/time/attn_clock
-tests_tools_emu_time_attn_clock_SOURCES = tests/tools/emu/time/attn_clock.c
+clock_calls = tests/tools/emu/time/clock_calls.c tests/tools/emu/time/clock_calls.h
+tests_tools_emu_time_attn_clock_SOURCES = tests/tools/emu/time/attn_clock.c $(clock_calls)
 tests_tools_emu_time_attn_clock_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
 tests_tools_emu_time_attn_clock_LDADD = tools/libprogram.la lib/libaothip.la
+check_PROGRAMS += tests/tools/emu/time/test_sampling
+tests_tools_emu_time_test_sampling_SOURCES = tests/tools/emu/time/test_sampling.c $(clock_calls)
+tests_tools_emu_time_test_sampling_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
+tests_tools_emu_time_test_sampling_LDADD = tools/libprogram.la lib/libaothip.la -lm
 dist_check_SCRIPTS += tests/tools/emu/time/clock.sh
 if !SANITIZE
-TESTS += tests/tools/emu/time/clock.sh
+TESTS += tests/tools/emu/time/clock.sh tests/tools/emu/time/test_sampling
 endif
+SLOW_TESTS += tests/tools/emu/time/clock.sh tests/tools/emu/time/test_sampling
 clock_python = tests/tools/emu/time/calibrate.py tests/tools/emu/time/emu_clock.py \
 	tests/tools/emu/time/micro.py
 EXTRA_DIST += $(clock_python) tools/emu/time/calibration.txt

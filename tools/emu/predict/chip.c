@@ -15,7 +15,9 @@ struct state {
     const struct emu_chip *chip;
     struct unit_load *unit;
     uint64_t *next; /* of each die: the number of its next workgroup */
-    double total, busy, last;
+    uint64_t ends;
+    double total, busy, last, at[2];
+    unsigned last_unit;
 };
 
 /* Lets the unit's workgroups work until t. */
@@ -43,6 +45,8 @@ static bool add(struct state *s, struct unit_load *u, unsigned die, double t, do
     if (i >= c->workgroups)
         return false;
     s->next[die] += c->dies;
+    if (c->unit_of)
+        c->unit_of[i] = (unsigned)(u - s->unit);
     if (u->n)
         work_until(c, u, t);
     u->now = t;
@@ -84,6 +88,11 @@ static void end_one(struct state *s, unsigned number)
             least = i;
     s->total += u->now - u->started[least];
     s->last = u->now;
+    s->last_unit = number;
+    s->ends++;
+    for (int i = 0; i < 2; i++)
+        if (s->ends == c->mark[i])
+            s->at[i] = s->last;
     u->n--;
     u->left[least] = u->left[u->n];
     u->started[least] = u->started[u->n];
@@ -117,7 +126,10 @@ bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t)
     }
     free(s.unit);
     free(s.next);
-    *t =
-        (struct emu_chip_time){s.last, c->workgroups ? s.total / (double)c->workgroups : 0, s.busy};
+    *t = (struct emu_chip_time){.cycles = s.last,
+                                .group_mean = c->workgroups ? s.total / (double)c->workgroups : 0,
+                                .at = {s.at[0], s.at[1]},
+                                .last = s.last_unit,
+                                .unit_busy = s.busy};
     return ok;
 }

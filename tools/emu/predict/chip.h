@@ -15,11 +15,15 @@ struct emu_chip {
     double slow[EMU_CHIP_RESIDENT + 1]; /* how much longer a workgroup takes beside r - 1 others */
     uint64_t workgroups;
     const float *alone; /* clocks of each workgroup when it has a unit to itself */
+    uint64_t mark[2];   /* ends of workgroups to be noted */
+    unsigned *unit_of;  /* out: the unit of each workgroup; NULL: not wanted */
 };
 
 struct emu_chip_time {
     double cycles;     /* until the last one has ended */
     double group_mean; /* of a workgroup, from launch to end */
+    double at[2];      /* when as many as mark[] had ended */
+    unsigned last;     /* unit that ended last */
     double unit_busy;  /* sum over the units of the clocks with any workgroup on them */
 };
 

@@ -50,6 +50,17 @@ bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, boo
     return true;
 }
 
+void emu_unit_sum_counts(struct emu_unit_sum *s, const struct emu_unit_sum *exact)
+{
+    for (unsigned i = 0; i < s->nops; i++) {
+        if (s->count[i].executed <= 0)
+            s->count[i] = exact->count[i];
+        s->count[i].executed = exact->count[i].executed;
+    }
+    s->matrix_busy = exact->matrix_busy;
+    s->flops = exact->flops;
+}
+
 void emu_unit_sum_free(struct emu_unit_sum *s)
 {
     free(s->count);

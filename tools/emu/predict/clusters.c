@@ -2,37 +2,35 @@
 #include "clusters.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define SAME 0.002 /* costs that differ by less are equal */
 
-static void insert(struct emu_clusters *c, unsigned at, const struct emu_clock_group *g)
+static int by_cost(const void *a, const void *b)
 {
-    for (unsigned i = c->n; i > at; i--) {
-        memcpy(c->member[i], c->member[i - 1], sizeof c->member[i]);
-        c->members[i] = c->members[i - 1];
-        c->cost[i] = c->cost[i - 1];
-    }
-    c->n++;
-    c->member[at][0] = g;
-    c->members[at] = 1;
-    c->cost[at] = g->cost;
+    const struct emu_clock_group *const *x = a, *const *y = b;
+
+    if ((*x)->cost != (*y)->cost)
+        return (*x)->cost > (*y)->cost ? 1 : -1;
+    return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
 }
 
 void emu_clusters_make(struct emu_clusters *c, const struct emu_clock_recorder *r)
 {
-    c->n = 0;
-    for (unsigned i = 0; i < r->groups; i++) {
-        const struct emu_clock_group *g = r->group[i];
-        unsigned at = 0;
+    unsigned n = 0;
 
-        if (!g->done || g->failed)
-            continue;
-        while (at < c->n && c->cost[at] < g->cost * (1 - SAME))
-            at++;
-        if (at < c->n && fabs(c->cost[at] - g->cost) <= g->cost * SAME)
-            c->member[at][c->members[at]++] = g;
-        else
-            insert(c, at, g);
+    c->n = 0;
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->done && !r->group[i]->failed)
+            c->group[n++] = r->group[i];
+    qsort(c->group, n, sizeof c->group[0], by_cost);
+    for (unsigned i = 0; i < n; i++) {
+        if (!c->n || c->group[i]->cost > c->cost[c->n - 1] * (1 + SAME)) {
+            c->cost[c->n] = c->group[i]->cost;
+            c->member[c->n] = &c->group[i];
+            c->members[c->n++] = 0;
+        }
+        c->members[c->n - 1]++;
     }
 }
 

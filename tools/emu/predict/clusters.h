@@ -6,9 +6,10 @@
 
 struct emu_clusters {
     unsigned n;
-    const struct emu_clock_group *member[EMU_CLOCK_SAMPLES][EMU_CLOCK_SAMPLES];
+    const struct emu_clock_group **member[EMU_CLOCK_SAMPLES]; /* of each; parts of group[] */
     unsigned members[EMU_CLOCK_SAMPLES];
     double cost[EMU_CLOCK_SAMPLES]; /* ascending */
+    const struct emu_clock_group *group[EMU_CLOCK_SAMPLES];
 };
 
 /* A workgroup's place between two clusters: part of the upper one. */

@@ -1,17 +1,18 @@
-/* Simulates every unit of a chip with the workgroups that it gets, each as it was recorded. */
+/* Simulates every unit of a chip, or of a part of it, with the workgroups that it gets. */
 #include "everything.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit.h"
 
 struct dispatcher {
+    const struct emu_everything *what;
     const struct emu_chip *chip;
-    const struct emu_clock_recorder *recorder;
-    const struct emu_unit_kind *kind;
     struct unit **unit;
     int *ended;     /* of each unit: the workgroup that ends next, at its `now`; -1: none */
     uint64_t *next; /* of each die: the number of its next workgroup */
+    uint64_t done;
     double total;
 };
 
@@ -20,16 +21,21 @@ static bool launch(struct dispatcher *d, unsigned unit, double at)
 {
     const unsigned die = unit % d->chip->dies;
     const uint64_t i = d->next[die];
+    struct unit *u = d->unit[unit];
 
-    if (i >= d->recorder->workgroups)
+    if (i >= d->chip->workgroups)
         return false;
-    if (!d->unit[unit]) {
-        const struct emu_unit_kind *k = d->kind;
+    if (!u) {
+        const struct emu_unit_kind *k = d->what->kind;
 
-        d->unit[unit] = emu_unit_new(k->kernel, k->ops, k->gpu, k->policy, k->share);
+        u = d->unit[unit] = emu_unit_new(k->kernel, k->ops, k->gpu, k->policy, k->share);
+        if (u && !unit && d->what->events)
+            u->event = calloc(d->what->events, sizeof *u->event);
+        if (u && u->event)
+            u->event_room = d->what->events;
     }
     d->next[die] += d->chip->dies;
-    return d->unit[unit] && emu_unit_launch(d->unit[unit], d->recorder->group[i], (uint64_t)at, 0);
+    return u && emu_unit_launch(u, d->what->turn[i].group, (uint64_t)at, d->what->turn[i].tag);
 }
 
 static void fill(struct dispatcher *d)
@@ -41,7 +47,8 @@ static void fill(struct dispatcher *d)
     for (unsigned die = 0; die < c->dies; die++)
         for (unsigned k = 0; k < per_die * c->resident; k++)
             if (!launch(d, k % per_die * c->dies + die,
-                        (double)(unsigned)(k / side) * c->dispatch + k / per_die * d->kind->offset))
+                        (double)(unsigned)(k / side) * c->dispatch +
+                            k / per_die * d->what->kind->offset))
                 break;
     for (unsigned i = 0; i < c->units; i++)
         d->ended[i] = d->unit[i] ? emu_unit_run(d->unit[i]) : -1;
@@ -61,6 +68,11 @@ static void run(struct dispatcher *d, struct emu_chip_time *t)
             return;
         u = d->unit[first];
         t->cycles = (double)u->now;
+        t->last = first;
+        d->done++;
+        for (int i = 0; i < 2; i++)
+            if (d->done == d->chip->mark[i])
+                t->at[i] = t->cycles;
         d->total += (double)(u->group[d->ended[first]].end - u->group[d->ended[first]].start);
         launch(d, first, (double)u->now + d->chip->turnaround);
         d->ended[first] = emu_unit_run(u);
@@ -69,13 +81,29 @@ static void run(struct dispatcher *d, struct emu_chip_time *t)
     }
 }
 
-bool emu_everything_run(const struct emu_chip *c, const struct emu_clock_recorder *r,
-                        const struct emu_unit_kind *kind, struct emu_chip_time *t)
+/* Adds up what the units counted, and frees them. */
+static bool finish(struct dispatcher *d, bool ok)
 {
-    struct dispatcher d = {.chip = c, .recorder = r, .kind = kind};
+    const struct emu_everything *w = d->what;
+
+    for (unsigned i = 0; d->unit && i < d->chip->units; i++) {
+        if (ok && w->sum && d->unit[i])
+            ok = emu_unit_sum_add(w->sum, d->unit[i], w->weight, !i && w->events);
+        emu_unit_free(d->unit[i]);
+    }
+    free(d->unit);
+    free(d->ended);
+    free(d->next);
+    return ok;
+}
+
+bool emu_everything_run(const struct emu_everything *w, struct emu_chip_time *t)
+{
+    const struct emu_chip *c = w->chip;
+    struct dispatcher d = {.what = w, .chip = c};
     bool ok;
 
-    *t = (struct emu_chip_time){0, 0, 0};
+    memset(t, 0, sizeof *t);
     d.unit = calloc(c->units, sizeof(struct unit *));
     d.ended = calloc(c->units, sizeof *d.ended);
     d.next = calloc(c->dies, sizeof *d.next);
@@ -85,12 +113,7 @@ bool emu_everything_run(const struct emu_chip *c, const struct emu_clock_recorde
     if (ok) {
         fill(&d);
         run(&d, t);
-        t->group_mean = d.total / (double)r->workgroups;
+        t->group_mean = d.total / (double)c->workgroups;
     }
-    for (unsigned i = 0; d.unit && i < c->units; i++)
-        emu_unit_free(d.unit[i]);
-    free(d.unit);
-    free(d.ended);
-    free(d.next);
-    return ok;
+    return finish(&d, ok && d.done == c->workgroups);
 }

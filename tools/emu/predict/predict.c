@@ -11,6 +11,7 @@
 #include "chip.h"
 #include "clock_result.h"
 #include "clusters.h"
+#include "detail.h"
 #include "everything.h"
 #include "resident.h"
 #include "share.h"
@@ -29,6 +30,13 @@ static const struct variant {
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
+/* Instructions that are simulated, of which a core does 2e6 a second: of a unit that is full once,
+ * full three times, and of several units with all that they get. */
+#define AFFORDABLE 5e5
+#define CHEAP 3e5
+#define SMALL 4e5
+enum { SEVERAL = 5 }; /* units */
+
 struct job {
     const struct emu_launch *launch;
     const struct emu_clock_gpu *gpu;
@@ -39,76 +47,81 @@ struct job {
     struct emu_chip chip;
     unsigned resident; /* workgroups on a unit as long as there are enough */
     double ghz;
-    double alone[EMU_CLOCK_SAMPLES];            /* clocks of a workgroup of each cluster */
-    double beside[VARIANTS][EMU_CLOCK_SAMPLES]; /* the same with the unit full */
-    double weight[EMU_CLOCK_SAMPLES];           /* workgroups that each cluster stands for */
+    double alone[EMU_CLOCK_SAMPLES];  /* clocks of a workgroup of each cluster */
+    double weight[EMU_CLOCK_SAMPLES]; /* workgroups that each cluster stands for */
+    double work;                      /* instructions of the launch */
     struct emu_chip_time time[VARIANTS];
-    struct emu_unit_sum sum; /* over all workgroups, mean of the variants */
+    struct emu_unit_sum executed; /* over all workgroups, each alone */
+    struct emu_unit_sum sum;      /* the same by where the clocks go, mean of the variants */
 };
 
-/* A unit with `copies` workgroups of a cluster, run to its end; NULL when out of memory. *mean:
- * clocks of a workgroup. */
-static struct unit *simulate(const struct job *j, unsigned cluster, unsigned copies,
-                             const struct variant *v, size_t events, double *mean)
+/* A unit with `copies` workgroups of a cluster, run to its end; NULL when out of memory. *clocks:
+ * until the last has ended. */
+static struct unit *simulate(const struct job *j, unsigned cluster, unsigned copies, double *clocks)
 {
     const unsigned members = j->clusters.members[cluster];
-    struct unit *u = emu_unit_new(j->launch->kernel, j->ops, j->gpu, v->policy, &j->share);
-    const double engine = j->chip.units / j->gpu->engines * j->chip.dispatch;
-    double total = 0;
-    int ended;
+    struct unit *u = emu_unit_new(j->launch->kernel, j->ops, j->gpu, EMU_UNIT_OLDEST, &j->share);
 
-    if (u && events)
-        u->event = calloc(events, sizeof *u->event);
-    if (u && u->event)
-        u->event_room = events;
     for (unsigned i = 0; u && i < copies; i++)
-        if (!emu_unit_launch(u, j->clusters.member[cluster][i % members],
-                             (uint64_t)(i * (engine + v->offset)), i / members)) {
+        if (!emu_unit_launch(u, j->clusters.member[cluster][i % members], 0, i / members)) {
             emu_unit_free(u);
             return NULL;
         }
-    while (u && (ended = emu_unit_run(u)) >= 0)
-        total += (double)(u->group[ended].end - u->group[ended].start);
-    *mean = total / copies;
+    while (u && emu_unit_run(u) >= 0)
+        *clocks = (double)u->now;
     return u;
 }
 
-/* Durations of a workgroup alone, from which also the frequency follows. */
-static bool simulate_alone(struct job *j)
+/* Durations of a workgroup alone, from which also the frequency follows; with add, also what all of
+ * them execute. */
+static bool simulate_alone(struct job *j, bool add)
 {
     double pipe = 0, clocks = 0;
+    bool good = true;
 
-    for (unsigned i = 0; i < j->clusters.n; i++) {
-        struct unit *u = simulate(j, i, 1, &variants[0], 0, &j->alone[i]);
+    for (unsigned i = 0; good && i < j->clusters.n; i++) {
+        struct unit *u = simulate(j, i, 1, &j->alone[i]);
 
-        if (!u)
-            return false;
-        pipe += u->matrix_busy * j->resident;
+        good = u && (!add || emu_unit_sum_add(&j->executed, u, j->weight[i], false));
+        pipe += u ? u->matrix_busy * j->resident : 0;
         clocks += j->alone[i] * j->gpu->simds;
         emu_unit_free(u);
     }
     j->ghz = emu_clock_frequency(j->launch->kernel->family, fmin(pipe / clocks, 1));
+    return good;
+}
+
+/* How much longer workgroups take beside others: of the cluster that most of the work is in. */
+static bool simulate_full(struct job *j)
+{
+    unsigned most = 0;
+    double full = 0;
+    struct unit *u;
+
+    for (unsigned i = 1; i < j->clusters.n; i++)
+        if (j->weight[i] * j->alone[i] > j->weight[most] * j->alone[most])
+            most = i;
+    for (unsigned n = 1; n <= j->chip.resident; n++)
+        j->chip.slow[n] = 1;
+    if (j->resident == 1)
+        return true;
+    u = simulate(j, most, j->resident, &full);
+    if (!u)
+        return false;
+    emu_unit_free(u);
+    for (unsigned n = 1; n <= j->chip.resident; n++)
+        j->chip.slow[n] = 1 + (full / j->alone[most] - 1) * (n - 1) / (double)(j->resident - 1);
     return true;
 }
 
-static bool simulate_full(struct job *j)
+static struct emu_unit_kind kind_of(const struct job *j, unsigned v)
 {
-    const size_t room = j->options->event_limit ? j->options->event_limit : 1000000;
-
-    for (unsigned v = 0; v < VARIANTS; v++)
-        for (unsigned i = 0; i < j->clusters.n; i++) {
-            const bool watched =
-                !v && i + 1 == j->clusters.n && j->options->flags & EMU_TIME_EVENTS;
-            struct unit *u =
-                simulate(j, i, j->resident, &variants[v], watched ? room : 0, &j->beside[v][i]);
-            bool good =
-                u && emu_unit_sum_add(&j->sum, u, j->weight[i] / j->resident / VARIANTS, watched);
-
-            emu_unit_free(u);
-            if (!good)
-                return false;
-        }
-    return true;
+    return (struct emu_unit_kind){.kernel = j->launch->kernel,
+                                  .ops = j->ops,
+                                  .gpu = j->gpu,
+                                  .policy = variants[v].policy,
+                                  .share = &j->share,
+                                  .offset = variants[v].offset};
 }
 
 static double between(const double *x, const struct emu_between *b)
@@ -124,6 +137,7 @@ static void weigh(struct job *j)
     for (uint64_t i = 0; i < r->workgroups; i++) {
         const struct emu_between b = emu_clusters_find(&j->clusters, emu_clock_cost(r, i));
 
+        j->work += emu_clock_cost(r, i);
         j->weight[b.lower] += (1 - b.part) * b.scale;
         j->weight[b.upper] += b.part * b.scale;
     }
@@ -139,18 +153,122 @@ static bool wants_everything(const struct job *j)
 
 static bool run_everything(struct job *j)
 {
-    for (unsigned v = 0; v < VARIANTS; v++) {
-        const struct emu_unit_kind kind = {.kernel = j->launch->kernel,
-                                           .ops = j->ops,
-                                           .gpu = j->gpu,
-                                           .policy = variants[v].policy,
-                                           .share = &j->share,
-                                           .offset = variants[v].offset};
+    const struct emu_clock_recorder *r = j->launch->clock;
+    struct emu_turn *turn = calloc(r->workgroups, sizeof *turn);
+    bool ok = turn != NULL;
 
-        if (!emu_everything_run(&j->chip, j->launch->clock, &kind, &j->time[v]))
-            return false;
+    for (unsigned i = 0; ok && i < r->workgroups; i++)
+        turn[i].group = r->group[i];
+    for (unsigned v = 0; ok && v < VARIANTS; v++) {
+        const struct emu_unit_kind kind = kind_of(j, v);
+        const struct emu_everything w = {.chip = &j->chip, .kind = &kind, .turn = turn};
+
+        ok = emu_everything_run(&w, &j->time[v]);
     }
-    return true;
+    free(turn);
+    return ok;
+}
+
+/* What workgroup i does on the unit, by what was recorded. */
+static struct emu_turn turn_of(const struct job *j, uint64_t i)
+{
+    const struct emu_clock_recorder *r = j->launch->clock;
+    const struct emu_between b = emu_clusters_find(&j->clusters, emu_clock_cost(r, i));
+    const unsigned cluster = b.part < 0.5 ? b.lower : b.upper;
+    const uint64_t same = j->share.row ? i / r->grid[0] : i;
+
+    return (struct emu_turn){
+        .group = j->clusters.member[cluster][same % j->clusters.members[cluster]],
+        .tag = same,
+        .alone = (float)j->alone[cluster],
+    };
+}
+
+/* How many units are simulated: several, where they are done soon, for each of them is a little
+ * different. */
+static unsigned units_of(const struct job *j)
+{
+    const double each = j->work / (double)j->chip.units;
+    const unsigned n = each * SEVERAL < SMALL ? SEVERAL : each * 2 < SMALL ? 2 : 1;
+
+    return n < j->chip.units ? n : j->chip.units;
+}
+
+/* Chooses the units with most work, the one that ends last first of all. False: no memory. */
+static bool choose_units(const struct job *j, bool *chosen, unsigned n)
+{
+    double *work = calloc(j->chip.units, sizeof *work);
+
+    for (uint64_t i = 0; work && i < j->chip.workgroups; i++)
+        work[j->chip.unit_of[i]] += j->chip.alone[i];
+    chosen[j->time[0].last] = true;
+    for (unsigned k = 1; work && k < n; k++) {
+        unsigned most = j->time[0].last;
+
+        for (unsigned i = 0; i < j->chip.units; i++)
+            if (!chosen[i] && (chosen[most] || work[i] > work[most]))
+                most = i;
+        chosen[most] = true;
+    }
+    free(work);
+    return work != NULL;
+}
+
+/* The workgroups of some units, as many as are to be simulated. */
+static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
+{
+    enum { MOST = 512 };
+    const struct emu_clock_recorder *r = j->launch->clock;
+    struct emu_turn *turn = calloc(MOST, sizeof *turn);
+    bool *chosen = calloc(j->chip.units, sizeof *chosen);
+    double work = 0;
+
+    d->units = units_of(j);
+    if (!turn || !chosen || !choose_units(j, chosen, d->units)) {
+        free(turn);
+        free(chosen);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < r->workgroups; i++) {
+        const unsigned room = work > AFFORDABLE               ? j->chip.resident
+                              : work > CHEAP && d->units == 1 ? 3 * j->chip.resident
+                                                              : MOST;
+
+        if (!chosen[j->chip.unit_of[i]])
+            continue;
+        d->all++;
+        if (d->n >= room)
+            continue;
+        turn[d->n] = turn_of(j, i);
+        work += turn[d->n++].group->cost;
+    }
+    free(chosen);
+    return turn;
+}
+
+/* Looks closely at some units under a variant: corrects the rounds, and says where the clocks
+ * went. */
+static bool look_closer(struct job *j, unsigned v)
+{
+    const size_t room = j->options->event_limit ? j->options->event_limit : 1000000;
+    const bool watched = !v && j->options->flags & EMU_TIME_EVENTS;
+    const struct emu_unit_kind kind = kind_of(j, v);
+    struct emu_detail d = {
+        .chip = &j->chip, .kind = &kind, .sum = &j->sum, .events = watched ? room : 0};
+    struct emu_turn *turn = turns_of(j, &d);
+    double part = 0;
+    bool good;
+
+    for (unsigned i = 0; turn && i < d.n; i++)
+        part += turn[i].group->cost;
+    d.turn = turn;
+    d.weight = j->work / part / VARIANTS;
+    good = turn && emu_detail_run(&d);
+    free(turn);
+    j->time[v].cycles *= d.ratio;
+    j->time[v].unit_busy *= d.ratio;
+    j->time[v].group_mean *= d.group_ratio;
+    return good;
 }
 
 /* Rounds over the chip, for each variant. */
@@ -158,7 +276,8 @@ static bool run_chip(struct job *j)
 {
     const struct emu_clock_recorder *r = j->launch->clock;
     float *alone = malloc(r->workgroups * sizeof *alone);
-    bool ok = alone != NULL;
+    unsigned *unit_of = calloc(r->workgroups, sizeof *unit_of);
+    bool ok = alone && unit_of;
 
     for (uint64_t i = 0; ok && i < r->workgroups; i++) {
         const struct emu_between b = emu_clusters_find(&j->clusters, emu_clock_cost(r, i));
@@ -166,20 +285,16 @@ static bool run_chip(struct job *j)
         alone[i] = (float)between(j->alone, &b);
     }
     j->chip.alone = alone;
-    for (unsigned v = 0; ok && v < VARIANTS; v++) {
-        double full = 0, one = 0;
-
-        for (unsigned i = 0; i < j->clusters.n; i++) {
-            full += j->beside[v][i] * j->weight[i];
-            one += j->alone[i] * j->weight[i];
-        }
-        for (unsigned n = 1; n <= j->chip.resident; n++)
-            j->chip.slow[n] = j->resident == 1
-                                  ? full / one
-                                  : 1 + (full / one - 1) * (n - 1) / (double)(j->resident - 1);
-        ok = emu_chip_run(&j->chip, &j->time[v]);
-    }
+    j->chip.unit_of = unit_of;
+    ok = ok && emu_chip_run(&j->chip, &j->time[0]);
+    for (unsigned v = 1; ok && v < VARIANTS; v++)
+        j->time[v] = j->time[0];
+    for (unsigned v = 0; ok && v < VARIANTS; v++)
+        ok = look_closer(j, v);
+    if (ok)
+        emu_unit_sum_counts(&j->sum, &j->executed);
     free(alone);
+    free(unit_of);
     return ok;
 }
 
@@ -205,6 +320,9 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
 {
     struct emu_clock_recorder *r = j->launch->clock;
 
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->queue)
+            return "its workgroups take their work from a counter in memory";
     emu_clock_rebase(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
@@ -213,14 +331,13 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     if (!j->chip.resident)
         return "no workgroup fits on a compute unit";
     weigh(j);
-    for (int pass = 0; pass < 2; pass++) {
-        j->share = emu_unit_share(r, j->gpu, units, j->chip.resident, j->ghz);
-        if (!pass && !simulate_alone(j))
-            return "out of memory";
-    }
-    if (!simulate_full(j))
+    j->share = emu_unit_share(r, j->gpu, units, j->chip.resident, j->ghz);
+    if (!simulate_alone(j, false))
         return "out of memory";
-    return (wants_everything(j) ? run_everything : run_chip)(j) ? "" : "out of memory";
+    j->share = emu_unit_share(r, j->gpu, units, j->chip.resident, j->ghz);
+    if (!simulate_alone(j, true) || !simulate_full(j) || !run_chip(j))
+        return "out of memory";
+    return !wants_everything(j) || run_everything(j) ? "" : "out of memory";
 }
 
 struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char *target,
@@ -247,6 +364,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
     parts.why = j->ops ? predict(j, units, registers) : "out of memory";
     r = emu_clock_result_make(&parts);
     emu_unit_sum_free(&j->sum);
+    emu_unit_sum_free(&j->executed);
     free(j->ops);
     free(j);
     return r;

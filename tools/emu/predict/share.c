@@ -35,17 +35,24 @@ static uint64_t *distinct_lines(const struct emu_clock_group *g, size_t *count)
     return line;
 }
 
-/* Notes which lines of x (ascending) are also lines of y. */
-static void mark_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y, size_t ny)
+/* Notes which lines of x (ascending), if there are many, are also lines of y; returns how many. */
+static size_t mark_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y,
+                          size_t ny)
 {
-    for (size_t i = 0, j = 0; i < nx && j < ny;) {
-        if (x[i] == y[j])
-            hits[i++]++;
-        else if (x[i] < y[j])
-            i++;
-        else
-            j++;
-    }
+    size_t common = 0;
+
+    for (int marking = 0; marking < 2 && (!marking || common * 4 > nx); marking++)
+        for (size_t i = 0, j = 0; i < nx && j < ny;) {
+            if (x[i] == y[j]) {
+                common += !marking;
+                hits[i++] += marking;
+            } else if (x[i] < y[j]) {
+                i++;
+            } else {
+                j++;
+            }
+        }
+    return common;
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -63,20 +70,46 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 struct reuse {
     double fresh;  /* part that no other one on its die fetches at the same time */
     double unique; /* part that no other one of the launch touches */
+    bool row;      /* those along x share most of theirs */
     uint64_t *line;
     uint16_t *hits;
     size_t lines;
 };
 
-/* The mean part of its lines that one of n workgroups brings in, when `samples` of the others were
- * looked at. */
-static double part_of(const struct reuse *reuse, unsigned samples, uint64_t n)
+/* The mean part of its lines that one workgroup brings in, of which each is also touched by so many
+ * others for every sample that touches it. */
+static double part_of(const struct reuse *reuse, double others)
 {
     double sum = 0;
 
     for (size_t i = 0; i < reuse->lines; i++)
-        sum += 1 / (1 + (double)reuse->hits[i] / samples * (double)(n ? n - 1 : 0));
+        sum += 1 / (1 + (double)reuse->hits[i] * others);
     return reuse->lines ? sum / (double)reuse->lines : 1;
+}
+
+/* Places on an axis, in steps from the first workgroup, that were looked at. */
+struct places {
+    unsigned sharing;           /* samples with much in common with the first */
+    uint64_t first, last, next; /* of them; next: the first place behind that is none, or the end */
+};
+
+/* How many share on the axis: every first one, up to half way between the last place that does and
+ * the next that was seen not to. */
+static double sharers_of(const struct places *p)
+{
+    return p->sharing ? (double)(p->last + p->next) / 2 / (double)p->first : 0;
+}
+
+static void note_place(struct places *p, uint64_t at, bool shares)
+{
+    if (shares) {
+        p->first = p->sharing++ ? p->first : at;
+        p->last = at;
+        if (p->next <= at)
+            p->next = UINT64_MAX;
+    } else if (p->sharing && p->next == UINT64_MAX && at % p->first == 0) {
+        p->next = at;
+    }
 }
 
 /* The workgroups along one axis: which lines they have in common with the first, and how many of
@@ -88,30 +121,33 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
                                              : axis == 1 ? r->grid[0]
                                                          : (uint64_t)r->grid[0] * r->grid[1];
     const uint64_t every = dies / common_divisor(step, dies); /* of them are on the same die */
-    uint64_t sharers = (active + step * every - 1) / (step * every);
+    const uint64_t at_once = (active + step * every - 1) / (step * every);
     const uint64_t on_die = (n + every - 1) / every;
-    unsigned samples = 0;
-    double part;
+    struct places places = {.next = UINT64_MAX};
+    double others, part;
 
     memset(out->hits, 0, out->lines * sizeof *out->hits);
     for (unsigned i = 1; i < r->groups; i++) {
         const uint64_t number = r->group[i]->number;
         uint64_t *line;
-        size_t lines;
+        size_t lines, common;
 
         if (number % step || number / step >= n || number % dies || !r->group[i]->done)
             continue;
         line = distinct_lines(r->group[i], &lines);
-        if (line)
-            mark_common(out->hits, out->line, out->lines, line, lines);
-        samples += line != NULL;
+        common = line ? mark_common(out->hits, out->line, out->lines, line, lines) : 0;
+        note_place(&places, number / step / every, common * 4 > out->lines);
         free(line);
     }
-    if (!samples)
+    if (!places.sharing)
         return;
-    part = part_of(out, samples, sharers < on_die ? sharers : on_die);
+    if (places.next > on_die)
+        places.next = on_die;
+    out->row = out->row || (!axis && places.first == 1 && every == 1);
+    others = sharers_of(&places) / places.sharing;
+    part = part_of(out, at_once < on_die ? others * (double)at_once / (double)on_die : others);
     out->fresh = part < out->fresh ? part : out->fresh;
-    part = part_of(out, samples, n);
+    part = part_of(out, others);
     out->unique = part < out->unique ? part : out->unique;
 }
 
@@ -140,6 +176,7 @@ struct emu_unit_share emu_unit_share(const struct emu_clock_recorder *r,
     cached = g->mall_bytes > 0 &&
              64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique <= g->mall_bytes;
     s.far_share = reuse.fresh;
+    s.row = reuse.row;
     s.l2_rate = g->l2_rate / (active / g->xcds < 1 ? 1 : active / g->xcds);
     if (s.l2_rate > g->l2_unit_rate)
         s.l2_rate = g->l2_unit_rate;

@@ -138,7 +138,7 @@ enum emu_time_flags {
      * the others write stays as it is, so results of the kernels are wrong. */
     EMU_TIME_SAMPLES_ONLY = 4,
     /* Every workgroup is recorded and every unit simulated, one after the other: to judge sampling
-     * by. For launches of at most 64 workgroups; larger ones are sampled. */
+     * by. For launches of at most 1024 workgroups; larger ones are sampled. */
     EMU_TIME_EVERYTHING = 8,
 };
 

@@ -41,6 +41,23 @@ static uint64_t even(uint64_t x)
 }
 
 /*
+ * Those that may use the same memory as the first: neighbours, and where x counts heads and tiles
+ * of a head, its other tiles.
+ */
+static void choose_near(struct emu_clock_recorder *r, unsigned limit)
+{
+    for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
+        choose(r, limit, x, 0, 0);
+    for (uint64_t part = 2; part < 8; part++)
+        if (r->grid[0] % part == 0)
+            choose(r, limit, r->grid[0] / part, 0, 0);
+    if (r->grid[1] > 1)
+        choose(r, limit, 0, 1, 0);
+    if (r->grid[2] > 1)
+        choose(r, limit, 0, 0, 1);
+}
+
+/*
  * Work mostly differs along one axis of a grid: x at its ends and between them, then y and z, each
  * with the others in the middle.
  */
@@ -63,6 +80,7 @@ static void choose_all(struct emu_clock_recorder *r, unsigned limit)
     choose(r, limit, even(last[0] / 8), 0, 0);
     choose(r, limit, even(last[0] - last[0] / 8), 0, 0);
     choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
+    choose_near(r, limit);
 }
 
 static int by_number(const void *a, const void *b)
@@ -153,6 +171,17 @@ bool emu_clock_light(const struct emu_clock_recorder *r)
     return n && cost <= wave * waves && cost / n * (double)r->workgroups <= launch;
 }
 
+/* An atomic of one place whose old value comes back, for the second time: who has taken a piece of
+ * work comes for another. The emulator's first workgroup would do all of it. */
+static void note_taking(struct emu_clock_group *g, struct emu_clock_wave *w,
+                        const struct emu_op *op, const struct emu_clock_record *x)
+{
+    if (!(op->insn->flags & EMU_F_ATOMIC) || !op->insn->ndst || g->footprint.lines != 1)
+        return;
+    g->queue = g->queue || w->taken == x->op + 1;
+    w->taken = x->op + 1;
+}
+
 /* What the instruction did to memory. */
 static void take_footprint(struct emu_clock_group *g, struct emu_clock_wave *w,
                            struct emu_clock_record *x)
@@ -187,6 +216,8 @@ void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_o
         }
         x = &w->record[w->n++];
         *x = (struct emu_clock_record){.op = (uint32_t)(op - ops)};
+        if (first && op->cls == EMU_C_VMEM)
+            note_taking(g, w, op, x);
         if (first && (op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM))
             take_footprint(g, w, x);
         first = false;

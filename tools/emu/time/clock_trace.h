@@ -22,19 +22,21 @@ struct emu_clock_wave {
     size_t n, room;
     uint64_t *line; /* addresses / 64 */
     size_t lines, line_room;
+    uint32_t taken; /* index + 1 of the last op that fetched and changed one place */
 };
 
 struct emu_clock_group {
     uint64_t number; /* in the launch */
     double cost;     /* instructions that plain mode executes */
     bool done, failed;
+    bool queue; /* a wave took from one place in memory again and again: work from a queue */
     unsigned waves;
     struct emu_clock_wave wave[EMU_MAX_WAVES];
     struct emu_footprint footprint;
 };
 
 /* Recorded of a launch at most; as many as the recorder takes by itself. */
-enum { EMU_CLOCK_SAMPLES = 64, EMU_CLOCK_USUAL = 16 };
+enum { EMU_CLOCK_SAMPLES = 1024, EMU_CLOCK_USUAL = 32 };
 
 /* Of a launch; groups[] in ascending order of their numbers. */
 struct emu_clock_recorder {

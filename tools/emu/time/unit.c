@@ -192,7 +192,7 @@ static int run_slot(struct unit *u, unsigned simd)
     int ended = -1;
 
     emu_unit_account(u, s);
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n && ended < 0; i++) { /* one end of a workgroup a slot */
         struct unit_wave *w = ready[i];
 
         emu_unit_stall(u, w);

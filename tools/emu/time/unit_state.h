@@ -114,6 +114,7 @@ struct emu_unit_share {
     double l2_rate, far_rate; /* bytes a clock for each unit */
     double far_latency;
     double far_share;
+    bool row; /* workgroups along x share most of the memory that they touch */
 };
 
 /* The first slot of a SIMD from t on. Those of gfx9's SIMDs take turns. */

@@ -57,7 +57,7 @@ static void frequency(void)
 
 static double run(struct emu_chip *c, unsigned groups, double each)
 {
-    struct emu_chip_time t = {0, 0, 0};
+    struct emu_chip_time t = {.cycles = 0};
     float *alone = malloc(groups * sizeof *alone);
 
     for (unsigned i = 0; alone && i < groups; i++)
@@ -106,6 +106,32 @@ static void costs(void)
     ok(b.lower == 1 && b.upper == 1 && fabs(b.scale - 2) < 1e-6, "beyond them in proportion");
 }
 
+/* A wave that takes from a counter once, and one that comes again. */
+static void queues(void)
+{
+    struct emu_insn insn = {.flags = EMU_F_ATOMIC, .ndst = 1};
+    struct emu_op op = {.insn = &insn, .cls = EMU_C_VMEM, .dwords = 2, .next = 2};
+    struct emu_clock_group *g = calloc(1, sizeof *g);
+
+    if (!g) {
+        ok(false, "memory for a workgroup");
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g->footprint.lines = 1;
+        emu_clock_note(g, 0, &op, &op);
+        ok(g->queue == (i == 1), i ? "the same counter again: a queue" : "a counter, once");
+    }
+    g->queue = false;
+    insn.ndst = 0;
+    g->footprint.lines = 1;
+    emu_clock_note(g, 0, &op, &op);
+    ok(!g->queue, "what adds and does not look is none");
+    free(g->wave[0].record);
+    free(g->wave[0].line);
+    free(g);
+}
+
 static void names(void)
 {
     for (int i = 0; i < EMU_TIME_CAUSES; i++)
@@ -123,6 +149,7 @@ int main(void)
     frequency();
     rounds();
     costs();
+    queues();
     names();
     return tap_done();
 }

@@ -1,0 +1,64 @@
+/*
+ * Simulates some units with the workgroups that they get, and says how far chip.c is off there:
+ * caches that earlier workgroups have filled, the order of waves, workgroups that meet at other
+ * places.
+ */
+#include "detail.h"
+
+#include <stdlib.h>
+
+/*
+ * Until the end. If not all of them were run, as many as the units hold at a time were still to
+ * come at mark[1], and had just gone at mark[0]: in between is the pace of the rest.
+ */
+static double carried_on(const struct emu_detail *d, const struct emu_chip_time *t)
+{
+    const unsigned room = d->chip->resident * d->units;
+
+    if (d->n < 3 * room)
+        return t->cycles;
+    return t->cycles + (t->at[1] - t->at[0]) * (double)(d->all - d->n) / room;
+}
+
+/* The same by chip.c. */
+static bool by_rounds(const struct emu_detail *d, struct emu_chip *c, struct emu_chip_time *t)
+{
+    float *alone = malloc(d->n * sizeof *alone);
+    bool ok = alone != NULL;
+
+    for (unsigned i = 0; ok && i < d->n; i++)
+        alone[i] = d->turn[i].alone;
+    c->alone = alone;
+    ok = ok && emu_chip_run(c, t);
+    free(alone);
+    c->alone = NULL;
+    return ok;
+}
+
+bool emu_detail_run(struct emu_detail *d)
+{
+    struct emu_chip part = *d->chip;
+    const struct emu_everything w = {.chip = &part,
+                                     .kind = d->kind,
+                                     .turn = d->turn,
+                                     .sum = d->sum,
+                                     .weight = d->weight,
+                                     .events = d->events};
+    const unsigned room = d->chip->resident * d->units;
+    struct emu_chip_time there, here;
+
+    part.dispatch *= (double)(part.units / part.engines);
+    part.units = part.engines = d->units;
+    part.dies = 1;
+    part.unit_of = NULL;
+    part.workgroups = d->n;
+    if (d->n >= 3 * room) {
+        part.mark[0] = d->n - 2 * room;
+        part.mark[1] = d->n - room;
+    }
+    if (!by_rounds(d, &part, &there) || !emu_everything_run(&w, &here))
+        return false;
+    d->ratio = carried_on(d, &here) / carried_on(d, &there);
+    d->group_ratio = here.group_mean / there.group_mean;
+    return true;
+}

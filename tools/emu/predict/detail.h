@@ -1,0 +1,23 @@
+/* Some units of the chip in detail, for how far its rounds are off (detail.c). */
+#ifndef EMU_CLOCK_DETAIL_H
+#define EMU_CLOCK_DETAIL_H
+
+#include "everything.h"
+
+struct emu_detail {
+    const struct emu_chip *chip; /* with slow[] */
+    const struct emu_unit_kind *kind;
+    const struct emu_turn *turn; /* of `units` units together, in their order */
+    unsigned n, units;
+    uint64_t all; /* workgroups that these get; the first n are simulated */
+    struct emu_unit_sum *sum;
+    double weight;
+    size_t events;
+    double ratio;       /* out: how much longer it takes than the rounds of chip.c say */
+    double group_ratio; /* out: the same of a workgroup's mean duration */
+};
+
+/* False when out of memory. */
+bool emu_detail_run(struct emu_detail *d);
+
+#endif
