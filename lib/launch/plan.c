@@ -68,6 +68,9 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     workgroups =
         shape_sequences(p) * heads_k * ((rows * (p->q.size[1] / heads_k) + tile - 1) / tile);
     splits = workgroups ? enough / workgroups : 1;
+    /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
+    if (splits < 2 && p->q.size[1] > heads_k)
+        splits = 2;
     if (splits > most)
         splits = most;
     if (splits > SPLIT_MAX)

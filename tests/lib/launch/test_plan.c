@@ -107,6 +107,14 @@ static void test_split(void)
     p = decode();
     p.k.size[2] = p.v.size[2] = 511;
     is_int((intmax_t)workspace_of(&p), 0, "nor do 511 keys");
+    p = decode();
+    p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 400;
+    p.k.size[2] = p.v.size[2] = 600;
+    is_int((intmax_t)workspace_of(&p), 400 * 8 * (4 * 2 * 64 + 8 * 2),
+           "2 splits where enough workgroups would read keys for each head of a group");
+    p.k.size[1] = p.v.size[1] = 8;
+    is_int((intmax_t)workspace_of(&p), 0, "none where each head has its own keys");
+    p = decode();
     p.splits = 8;
     p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = AOTHIP_BF16;
     is_int((intmax_t)workspace_of(&p), 0, "nor a type whose images cannot split");

@@ -182,6 +182,9 @@ static void make_words(const struct target *t, uint32_t *w)
     if (r >> 8 & 15) {
         const struct emu_row *row = &emu_rows[random32() % emu_row_count];
 
+        /* Mostly what this family has, however much the table has for others. */
+        for (unsigned tries = 0; tries < 3 && row->op[t->family] < 0; tries++)
+            row = &emu_rows[random32() % emu_row_count];
         /* One in eight has any opcode of the encoding: rows that the table lacks show up too. */
         if ((r >> 16 & 7) == 0) {
             put_opcode(t, row, layouts[row->enc].max[t->family >= EMU_GFX11] & random32(), w);
