@@ -20,6 +20,7 @@ wrong 'an unknown preset' '--preset h100: wanted is mi300x or strix-halo' --pres
 wrong 'no repetition' '--repeat 0' --repeat 0
 wrong 'a shape without =' 'heads: wanted is key=value' heads
 wrong 'an unknown key' 'width: no such key' width=3
+wrong 'a key twice' 'seq: given twice' seq=64,heads=2,seq=128
 wrong 'a number out of range' 'dim=513: no such value' dim=513
 wrong 'no number' 'seq=1k: no such value' seq=1k
 wrong 'an unknown type' 'dtype=fp8: no such value' dtype=fp8

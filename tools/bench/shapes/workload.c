@@ -124,6 +124,18 @@ static int set_word(const char *key, const char *value, struct bench_shape *shap
     return -1;
 }
 
+static int given_twice(const char *text, const char *key)
+{
+    const size_t length = strlen(key);
+    int times = 0;
+
+    for (const char *item = text; *item; item += strspn(item, ", \t")) {
+        times += !strncmp(item, key, length) && item[length] == '=';
+        item += strcspn(item, ", \t");
+    }
+    return times > 1;
+}
+
 int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ERROR_MAX])
 {
     char copy[BENCH_TEXT_MAX], *item, *rest = copy;
@@ -143,6 +155,10 @@ int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ER
             return -1;
         }
         *value++ = '\0';
+        if (given_twice(text, item)) {
+            snprintf(error, BENCH_ERROR_MAX, "%s: given twice", item);
+            return -1;
+        }
         if (!set_number(item, value, shape, &known, &named) ||
             !set_word(item, value, shape, &known))
             continue;
