@@ -37,6 +37,7 @@ struct sem_case {
     bool matrix;  /* uses the whole window and 128 VGPRs, the same of AGPRs */
     bool numbers; /* no NaN */
     bool full_exec;
+    void *own_row; /* row, where it is freed with the list; or NULL */
     bool fresh; /* gfx950: an instruction that gfx942 has not; of the others every eighth is run */
     bool keep_exec; /* cmpx and saveexec: EXEC is a result */
 };

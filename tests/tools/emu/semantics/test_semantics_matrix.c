@@ -325,7 +325,7 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
     say("  s_nop 7\n  s_nop 7\n  s_nop 7\n");
     move("store", cd, 64, p->d_regs, C_AT);
     c->group = name;
-    c->row = p;
+    c->row = c->own_row = p;
     c->long_text = out.text;
     snprintf(c->text, sizeof c->text, "%s %c%c%s%s", name, ab, cd, tail,
              p->numbers == WHOLE       ? ""
@@ -459,8 +459,6 @@ int main(void)
             if (m->mask == G942 || !is_float8(smfmacs[i].a))
                 add_smfmac(&l, &smfmacs[i]);
         sem_run((enum oracle_target)t, &l);
-        for (size_t i = 0; i < l.count; i++)
-            free((void *)(uintptr_t)l.c[i].row);
         sem_free(&l);
     }
     return sem_done();

@@ -31,10 +31,16 @@ struct sem_case *sem_add(struct sem_list *l)
     return &l->c[l->count++];
 }
 
+static void free_case(struct sem_case *c)
+{
+    free(c->long_text);
+    free(c->own_row);
+}
+
 void sem_free(struct sem_list *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        free(l->c[i].long_text);
+        free_case(&l->c[i]);
     free(l->c);
     *l = (struct sem_list){0};
 }
@@ -276,7 +282,7 @@ static void thin_out(struct sem_list *l)
 
     for (size_t i = 0; i < l->count; i++)
         if (i % QUICK_ONE_IN && (!l->c[i].fresh || tap_quick()))
-            free(l->c[i].long_text);
+            free_case(&l->c[i]);
         else
             l->c[kept++] = l->c[i];
     l->count = kept;
