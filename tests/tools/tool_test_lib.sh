@@ -51,6 +51,20 @@ one_line() {
     [ "$good" = ok ] || sed 's/^/#   /' "$1"
 }
 
+# PAGE SIZE LEAST: a real browser shows it, in a picture of so many bytes at least.
+browser_shows() {
+    browser=`command -v chromium || command -v chromium-browser || command -v google-chrome || :`
+    if [ -z "$browser" ]; then
+        true
+        ok 'a browser shows it # SKIP there is no chromium'
+        return
+    fi
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
+        --window-size="$2" --screenshot="$work/page.png" "file://$1" >log 2>&1
+    [ "`wc -c <page.png`" -gt "$3" ]
+    ok 'a browser shows it'
+}
+
 plan() { # at the end
     echo "1..$count"
     exit $failed

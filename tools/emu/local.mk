@@ -16,7 +16,7 @@ emu_isa = tools/emu/isa/decode.c tools/emu/isa/decode_mem.c tools/emu/isa/decode
 emu_disasm = tools/emu/disasm/disasm.c tools/emu/disasm/disasm_parts.h \
 	tools/emu/disasm/disasm_text.c tools/emu/disasm/disasm_text.h tools/emu/disasm/text_memory.c \
 	tools/emu/disasm/text_scalar.c tools/emu/disasm/text_trapped.c tools/emu/disasm/text_vector.c
-emu_object = tools/emu/object/code_object.h tools/emu/object/elf_file.c \
+emu_object = tools/emu/object/code_object.h tools/emu/object/elf_file.c tools/emu/object/tell.h \
 	tools/emu/object/line_table.c tools/emu/object/metadata_note.c tools/emu/object/offload_bundle.c
 emu_memory = tools/emu/memory/device_block.h tools/emu/memory/memory_copy.c \
 	tools/emu/memory/memory_map.c tools/emu/memory/memory_map.h tools/emu/memory/memory_report.c \

@@ -10,7 +10,7 @@
 /* Of one launch. */
 struct launch_counters {
     char kernel[80], target[40];
-    long long conflicts, lds_bytes, instructions;
+    long long conflicts, lds_bytes, bytes_loaded, workgroups, instructions;
 };
 
 static inline long long launch_number_after(const char *text, const char *name)
@@ -55,6 +55,8 @@ static inline bool launch_counters_next(const char **at, struct launch_counters 
         return false;
     l->conflicts = launch_number_after(found, "\"lds_conflict_cycles\": ");
     l->lds_bytes = launch_number_after(found, "\"lds_bytes\": ");
+    l->bytes_loaded = launch_number_after(found, "\"bytes_loaded\": ");
+    l->workgroups = launch_number_after(found, "\"workgroups\": ");
     l->instructions = launch_instructions(found);
     *at = found + 1;
     return true;

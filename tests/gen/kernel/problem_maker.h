@@ -8,6 +8,7 @@
 #include "aothip/aothip.h"
 #include "attn.h"
 #include "device.h"
+#include "each_gpu.h"
 #include "ref.h"
 #include "tap.h"
 
@@ -165,40 +166,36 @@ static inline bool maker_check(const struct device *device, struct aothip_contex
     return good;
 }
 
+struct maker_call {
+    void (*test)(const struct device *device, struct aothip_context *context, int dtype);
+};
+
+static inline int maker_visit(const struct device *device, struct aothip_context *context,
+                              void *with)
+{
+    static const char *const names[] = {"", "f32", "f16", "bf16"};
+    const struct maker_call *call = with;
+
+    for (int dtype = AOTHIP_F32; dtype <= AOTHIP_BF16; dtype++) {
+        maker_seed = (uint64_t)(device->number * 4 + dtype);
+        tap_diag("%s %s, seed %llu", device->properties.target, names[dtype],
+                 (unsigned long long)maker_seed);
+        call->test(device, context, dtype);
+    }
+    return 0;
+}
+
 /* Calls `test` with every emulated GPU that has images and every type. Returns main()'s result. */
 static inline int maker_main(void (*test)(const struct device *device,
                                           struct aothip_context *context, int dtype),
                              const char *mode)
 {
-    static const char *const names[] = {"", "f32", "f16", "bf16"};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-    struct status why = {0};
+    struct maker_call call = {test};
+    int result;
 
     setenv("AOTHIP_EMU_MODE", mode, 1);
-    if (device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i++)
-        for (int dtype = AOTHIP_F32; dtype <= AOTHIP_BF16; dtype++) {
-            struct device device;
-            if (device_open(&runtime, i, &device, &why)) {
-                printf("Bail out! %s\n", why.text);
-                return 99;
-            }
-            maker_seed = (uint64_t)(i * 4 + dtype);
-            tap_diag("%s %s, seed %llu", device.properties.target, names[dtype],
-                     (unsigned long long)maker_seed);
-            if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-                tap_diag("its images were not asked for");
-            else
-                test(&device, context, dtype);
-            device_close(&device);
-        }
-    aothip_close(context);
-    return tap_done();
+    result = each_gpu(EACH_GPU, maker_visit, &call);
+    return result ? result : tap_done();
 }
 
 #endif

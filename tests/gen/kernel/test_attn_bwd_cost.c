@@ -5,6 +5,7 @@
  */
 #include "aothip/aothip.h"
 #include "device.h"
+#include "each_gpu.h"
 #include "launch_counters.h"
 #include "tap.h"
 
@@ -22,7 +23,6 @@ enum {
     BIAS_ROOM = HEADS * ROWS * ROWS * 4,
 };
 
-static struct device_runtime runtime;
 static struct aothip_context *context;
 static const char counters_file[] = "test_attn_bwd_cost.json"; /* in the build directory */
 
@@ -171,30 +171,24 @@ static void check(const struct device *device, int dtype)
     free(zeros);
 }
 
-int main(void)
+static int visit(const struct device *device, struct aothip_context *opened, void *unused)
 {
     static const int dtypes[] = {AOTHIP_F16, AOTHIP_BF16, AOTHIP_F32};
-    struct status why = {0};
+
+    (void)unused;
+    context = opened;
+    for (int i = 0; i < 3; i++)
+        check(device, dtypes[i]);
+    return 0;
+}
+
+int main(void)
+{
+    int result;
 
     setenv("AOTHIP_EMU_COUNTERS", counters_file, 1);
-    if (device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i++) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        for (int j = 0; j < 3 && aothip_check_device(context, i) != AOTHIP_E_NO_IMAGES; j++)
-            check(&device, dtypes[j]);
-        device_close(&device);
-    }
+    result = each_gpu(EACH_GPU, visit, NULL);
     ok(check_conflicts() > 0, "kernels that use LDS were launched");
-    aothip_close(context);
     remove(counters_file);
-    return tap_done();
+    return result ? result : tap_done();
 }

@@ -5,6 +5,7 @@
  * must not overflow for it. Forward, keys that have little weight, but are many. gfx942, which
  * reads subnormals, shows that the problems are sound.
  */
+#include "each_gpu.h"
 #include "problem.h"
 #include "tap.h"
 
@@ -103,38 +104,25 @@ static void test_tail(const struct device *device, struct aothip_context *contex
     is_int(bad, 0, "forward: 19999 keys of small weight");
 }
 
+static int visit(const struct device *device, struct aothip_context *context, void *unused)
+{
+    const bool flushes = strncmp(device->properties.target, "gfx90a", 6) == 0;
+
+    (void)unused;
+    tap_diag("%s", device->properties.target);
+    test_cases(device, context, flushes ? sizeof(exponents) / sizeof(*exponents) : 1);
+    if (flushes)
+        test_long(device, context);
+    test_tail(device, context);
+    return 0;
+}
+
 int main(void)
 {
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
+    int result;
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
     setenv("AOTHIP_EMU_MATRIX", "hw", 1);
-    if (device_emulate("gfx90a,gfx942", &why) || device_open_runtime(&runtime, &why) ||
-        aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i++) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why)) {
-            printf("Bail out! %s\n", why.text);
-            return 99;
-        }
-        tap_diag("%s", device.properties.target);
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES) {
-            tap_diag("its images were not asked for");
-        } else {
-            bool flushes = strncmp(device.properties.target, "gfx90a", 6) == 0;
-            test_cases(&device, context, flushes ? sizeof(exponents) / sizeof(*exponents) : 1);
-            if (flushes)
-                test_long(&device, context);
-            test_tail(&device, context);
-        }
-        device_close(&device);
-    }
-    aothip_close(context);
-    return tap_done();
+    result = each_gpu("gfx90a,gfx942", visit, NULL);
+    return result ? result : tap_done();
 }

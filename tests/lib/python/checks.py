@@ -1,13 +1,14 @@
 """What the tests of the Python module share: TAP, and comparisons of NumPy arrays."""
 
 count = failed = 0
+where = ""  # before every name
 
 
 def ok(good, name):
     global count, failed
     count += 1
     failed += not good
-    print("ok" if good else "not ok", count, "-", name)
+    print("ok" if good else "not ok", count, "-", where + name)
 
 
 def near(got, expected, tolerance, name):
@@ -34,12 +35,22 @@ def raises(kind, text, function, name):
         ok(False, name)
 
 
-def done(names):
-    """Runs every test_* among `names`; the exit status."""
+def run(names):
+    """Runs every test_* among `names`."""
     for test in [f for name, f in sorted(names.items()) if name.startswith("test_")]:
         try:
             test()
         except Exception as why:  # the other tests still run
             ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
+
+
+def plan():
+    """The last line; the exit status."""
     print(f"1..{count}")
     return failed > 0
+
+
+def done(names):
+    """Both; the exit status."""
+    run(names)
+    return plan()

@@ -12,34 +12,11 @@ import numpy
 import aothip
 from aothip import _lib
 
+import checks
+from checks import near, ok, raises
+
 SEED = 20261121
 rng = numpy.random.default_rng(SEED)
-count = failed = 0
-
-
-def ok(good, name):
-    global count, failed
-    count += 1
-    failed += not good
-    print(("ok" if good else "not ok"), count, "-", name)
-
-
-def near(got, expected, tolerance, name):
-    error = numpy.max(numpy.abs(numpy.asarray(got, numpy.float64) - expected), initial=0)
-    ok(error <= tolerance, name)
-    if not error <= tolerance:
-        print(f"#   largest error {error}, allowed {tolerance}")
-
-
-def raises(kind, text, function, name):
-    try:
-        function()
-    except kind as why:
-        ok(text in str(why), name)
-        if text not in str(why):
-            print(f"#   says: {why}")
-    else:
-        ok(False, name)
 
 
 def random(*shape, dtype=numpy.float16):
@@ -363,10 +340,4 @@ def test_refusals():
 
 
 print(f"# seed {SEED}, NumPy {numpy.__version__}, {aothip.device()['name']}")
-for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:
-    try:
-        test()
-    except Exception as why:  # the other tests still run
-        ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
-print(f"1..{count}")
-sys.exit(failed > 0)
+sys.exit(checks.done(globals()))

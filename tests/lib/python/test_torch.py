@@ -16,9 +16,10 @@ sys.modules["numpy"] = None  # torch alone must do
 import aothip
 from aothip import _arrays, _torch, attention
 
+import checks
+from checks import ok, raises
+
 SEED = 20261121
-count = failed = 0
-where = ""
 REAL_SIDE = _arrays.side_of
 RUNTIME = ctypes.CDLL(os.environ["AOTHIP_HIP_LIBRARY"])
 
@@ -61,13 +62,6 @@ def side_of_registered(*arrays):
     return RegisteredSide(next(x for x in arrays if x is not None))
 
 
-def ok(good, name):
-    global count, failed
-    count += 1
-    failed += not good
-    print(("ok" if good else "not ok"), count, "-", where + name)
-
-
 def near(got, expected, tolerance, name):
     got, expected = got.detach().double(), expected.detach().double()
     limit = tolerance * max(1e-3, float(expected.abs().max()) if expected.numel() else 0)
@@ -76,17 +70,6 @@ def near(got, expected, tolerance, name):
     ok(good, name)
     if not good:
         print(f"#   {tuple(got.shape)}, {tuple(expected.shape)}: error {error}, allowed {limit}")
-
-
-def raises(kind, text, function, name):
-    try:
-        function()
-    except kind as why:
-        ok(text in str(why), name)
-        if text not in str(why):
-            print(f"#   says: {why}")
-    else:
-        ok(False, name)
 
 
 def random(*shape, dtype=torch.float16, grad=True):
@@ -437,7 +420,7 @@ def test_refusals():
 
 
 def test_gpu():
-    if where or not torch.cuda.is_available():
+    if checks.where or not torch.cuda.is_available():
         return
     y = torch.randn(1, 4, 2, 64, dtype=torch.float16, device="cuda", requires_grad=True)
     out = aothip.flash_attn_func(y, y, y, causal=True)
@@ -450,15 +433,11 @@ def test_gpu():
 
 print(f"# seed {SEED}, torch {torch.__version__}, {aothip.device()['name']}")
 NEW = _torch.AVAILABLE
-for where, side, operators in (("", REAL_SIDE, NEW), ("registered: ", side_of_registered, NEW),
-                               ("without operators: ", REAL_SIDE, False)):
+for checks.where, side, operators in (("", REAL_SIDE, NEW),
+                                      ("registered: ", side_of_registered, NEW),
+                                      ("without operators: ", REAL_SIDE, False)):
     _torch.AVAILABLE = operators
     _arrays.side_of = attention.side_of = side
     torch.manual_seed(SEED)
-    for test in [f for name, f in sorted(globals().items()) if name.startswith("test_")]:
-        try:
-            test()
-        except Exception as why:  # the other tests still run
-            ok(False, f"{test.__name__}: {type(why).__name__}: {why}")
-print(f"1..{count}")
-sys.exit(failed > 0)
+    checks.run(globals())
+sys.exit(checks.plan())

@@ -31,16 +31,7 @@ assert float(chart.get("height")) + 66 <= height and float(chart.get("width")) +
 END
     ok 'each number has its point'
 fi
-browser=`command -v chromium || command -v chromium-browser || command -v google-chrome || :`
-if [ -n "$browser" ]; then
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
-        --window-size=820,560 --screenshot="$work/page.png" "file://$drawn" >log 2>&1
-    [ "`wc -c <page.png`" -gt 10000 ]
-    ok 'a browser shows it'
-else
-    true
-    ok 'a browser shows it # SKIP there is no chromium'
-fi
+browser_shows "$drawn" 820,560 10000
 exits 2 'no file' "$picture"
 exits 1 'a file that is not there' "$picture" nowhere.json
 contains err 'nowhere.json: cannot be read: No such file' 'is named'

@@ -154,16 +154,7 @@ assert all(colour + ":" in text for colour in colours)
 END
     ok 'is well-formed and needs nothing else'
 fi
-browser=`command -v chromium || command -v chromium-browser || command -v google-chrome || :`
-if [ -n "$browser" ]; then
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
-        --window-size=900,1200 --screenshot="$work/page.png" "file://$work/page.html" >log 2>&1
-    [ "`wc -c <page.png`" -gt 20000 ]
-    ok 'a browser shows it'
-else
-    true
-    ok 'a browser shows it # SKIP there is no chromium'
-fi
+browser_shows "$work/page.html" 900,1200 20000
 
 # What does not go.
 says() { # STATUS TEXT ARGUMENTS...

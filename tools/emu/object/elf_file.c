@@ -7,10 +7,10 @@
  * here.
  */
 #include "code_object.h"
+#include "tell.h"
 
 #include <elf.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +25,6 @@ enum {
     MAX_SYMBOLS = 1 << 20,
     MAX_RELOCS = 1 << 20,
 };
-
-static void tell(char *err, size_t errlen, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void tell(char *err, size_t errlen, const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    if (err && errlen)
-        vsnprintf(err, errlen, format, ap);
-    va_end(ap);
-}
-
-/* What went wrong, as the result that says so. */
-#define fail(...) (tell(__VA_ARGS__), false)
 
 static bool inside(uint64_t off, uint64_t n, uint64_t size)
 {

@@ -1,8 +1,8 @@
 /* Target IDs and the choice of one code object out of a clang offload bundle. */
 #include "code_object.h"
+#include "tell.h"
 
 #include <elf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,21 +39,6 @@ enum {
     MAX_ENTRIES = 4096,
     MAX_ID = 1024,
 };
-
-static void tell(char *err, size_t errlen, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void tell(char *err, size_t errlen, const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    if (err && errlen)
-        vsnprintf(err, errlen, format, ap);
-    va_end(ap);
-}
-
-/* What went wrong, as the result that says so. */
-#define fail(...) (tell(__VA_ARGS__), false)
 
 const struct emu_processor *emu_processor_at(unsigned i)
 {

@@ -1,0 +1,49 @@
+/* The GPUs that tests of attention run on, all emulated, one after the other. */
+#ifndef AOTHIP_TEST_EACH_GPU_H
+#define AOTHIP_TEST_EACH_GPU_H
+
+#include "aothip/aothip.h"
+#include "device.h"
+
+#include <stdio.h>
+
+/* Those that kernels are written for; others run one of their code objects. */
+#define EACH_GPU "gfx90a,gfx942,gfx1100,gfx1151"
+
+/* Returns 0, or what the visit returned that ended the walk. */
+typedef int each_gpu_visit(const struct device *device, struct aothip_context *context, void *with);
+
+/*
+ * Visits every GPU of the list that there are images for, until a visit does not return 0. Returns
+ * what that visit did, or 99 with the reason on stderr where there is no such GPU.
+ */
+static inline int each_gpu(const char *gpus, each_gpu_visit *visit, void *with)
+{
+    struct device_runtime runtime;
+    struct aothip_context *context;
+    struct status why = {0};
+    int result = 0;
+
+    if (device_emulate(gpus, &why) || device_open_runtime(&runtime, &why) ||
+        aothip_open(NULL, &context)) {
+        fprintf(stderr, "%s\n", why.code ? why.text : aothip_last_error());
+        return 99;
+    }
+    for (int i = 0; i < runtime.count && result == 0; i++) {
+        struct device device;
+
+        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
+            continue; /* they were not asked for */
+        if (device_open(&runtime, i, &device, &why)) {
+            fprintf(stderr, "%s\n", why.text);
+            result = 99;
+            break;
+        }
+        result = visit(&device, context, with);
+        device_close(&device);
+    }
+    aothip_close(context);
+    return result;
+}
+
+#endif
