@@ -132,6 +132,12 @@ tests_gen_kernel_test_attn_fwd_terms_SOURCES = tests/gen/kernel/test_attn_fwd_te
 tests_gen_kernel_test_attn_fwd_terms_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_fwd_terms_LDADD = $(kernel_test_ldadd)
 TESTS += tests/gen/kernel/test_attn_fwd_terms
+check_PROGRAMS += tests/gen/kernel/test_attn_fwd_pages
+tests_gen_kernel_test_attn_fwd_pages_SOURCES = tests/gen/kernel/test_attn_fwd_pages.c tests/gen/kernel/problem_maker.h \
+	tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c
+tests_gen_kernel_test_attn_fwd_pages_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_fwd_pages_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/kernel/test_attn_fwd_pages
 check_PROGRAMS += tests/gen/kernel/attn_launches
 tests_gen_kernel_attn_launches_SOURCES = tests/gen/kernel/attn_launches.c
 tests_gen_kernel_attn_launches_CPPFLAGS = $(kernel_test_cppflags)

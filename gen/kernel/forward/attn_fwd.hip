@@ -11,7 +11,7 @@
  *     P^T = exp2(S^T * factor - shift)         softmax.h
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
- * Two forms of the walk over the keys: fast_form.h, for aligned tensors without score terms, and
+ * Two forms of the walk over the keys: fast_form.h, for aligned rows of up to 128 channels, and
  * general_form.h for everything else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
@@ -24,7 +24,7 @@
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
-#if KERNEL_UNALIGNED || KERNEL_PAGED || KERNEL_DIM > 128
+#if KERNEL_UNALIGNED || KERNEL_DIM > 128
 #include "general_form.h"
 #else
 #include "fast_form.h"

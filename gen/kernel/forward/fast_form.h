@@ -15,20 +15,11 @@
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
 
-#include "cargo_aligned.h"
-#include "query_rows.h"
+#include "key_tiles.h"
 #include "score_runs.h"
 
 /* Loading V only after the last use of P saves the registers of one of them. */
 #define LATE_V Q_IN_LDS
-
-/* Tile `tile` of the keys. */
-DEVICE struct tile_view tile_at(const struct sequence &sequence, const struct slice &x, int tile)
-{
-    int left = sequence.seq_k - tile * KERNEL_TILE_K;
-    return {row_at(x, (kernarg_i64)tile * KERNEL_TILE_K),
-            left < KERNEL_TILE_K ? left : KERNEL_TILE_K};
-}
 
 /* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may
  * not. */
@@ -66,8 +57,8 @@ struct place {
 
 /* What comes before the walk over the keys, the first of which it brings to LDS. */
 DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
-                       const struct key_walk &walk, const struct slice &k, struct tile_view first_k,
-                       const struct slice &v, struct tile_view first_v)
+                       const struct sequence &sequence, const struct key_walk &walk,
+                       struct key_tiles &keys)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -78,8 +69,9 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
     }
     if (walk.count == 0)
         return;
-    load_k<ROWS_SOME>(x.cargo, courier, k, first_k);
-    load_v<ROWS_SOME>(x.cargo, courier, v, first_v);
+    const struct tile_views first = views_at(keys, sequence, walk.first);
+    load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
+    load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
     store_k(k_tile, x.cargo, courier);
     lds_barrier();
 }
@@ -129,13 +121,13 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile. `wide`: in the wide form, where
- * the kind does not say it.
+ * the kind does not say it. `missing`: see missing_in().
  * Returns false, with nothing changed, if the step turns out not to be a fast one.
  */
 template <enum step_kind kind>
 DEVICE bool step(struct progress &x, const struct courier &courier, const struct place &place,
-                 u32 key, bool full, bool wide, const struct slice &k, struct tile_view next_k,
-                 const struct slice &v, struct tile_view next_v)
+                 u32 key, u32 missing, bool full, bool wide, const struct key_tiles &keys,
+                 const struct tile_views &next)
 {
     const enum score_kind scores = kind == STEP_WIDE                      ? SCORE_WIDE
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
@@ -157,6 +149,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
         mask_scores(s, visible, key);
+        hide_pages(s, missing);
     }
     bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
                                      : weigh<kind, scores>(x, s, sum, place.factor);
@@ -180,12 +173,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
             x.found = uniform(x.found); /* vector registers are short */
     }
     store_v(vt_tile, x.cargo, courier);
-    load_k<exist>(x.cargo, courier, k, next_k);
+    load_k<exist>(x.cargo, courier, keys.k, next);
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
     if (kind != STEP_FAST)
         __builtin_amdgcn_sched_barrier(0);
     if (!LATE_V)
-        load_v<exist>(x.cargo, courier, v, next_v);
+        load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
     multiply_vp(x.o, s);
     /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for
@@ -194,15 +187,27 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
-        load_v<exist>(x.cargo, courier, v, next_v);
+        load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
     return true;
 }
 
+/* The views of the tile behind `tile`, which is the last one where `left` is 1. */
+DEVICE struct tile_views next_views(struct key_tiles &keys, const struct sequence &sequence,
+                                    const struct key_walk &walk, int tile, int left)
+{
+    const bool last = left == 1;
+    struct tile_views next =
+        views_at(keys, sequence, KERNEL_PAGED && last ? tile : next_tile(walk, tile));
+#pragma unroll
+    for (int run = 0; last && run < RUNS; run++)
+        next.k[run].rows = next.v[run].rows = 0;
+    return next;
+}
+
 /* The walk over the keys once more, in the softmax's wide form. */
 DEVICE void walk_wide(struct progress &x, const struct courier &courier, const struct place &place,
-                      const struct key_walk &first_walk, const struct slice &k,
-                      const struct slice &v)
+                      const struct key_walk &first_walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
     struct key_walk walk = first_walk;
@@ -210,23 +215,20 @@ DEVICE void walk_wide(struct progress &x, const struct courier &courier, const s
     walk.first = computed_here(walk.first);
     int tile = walk.first;
     lds_barrier(); /* what was found has been read where K goes */
-    begin_walk(x, true, courier, walk, k, tile_at(sequence, k, tile), v,
-               tile_at(sequence, v, tile));
+    begin_walk(x, true, courier, sequence, walk, keys);
 #pragma unroll 1
     for (int i = 0; i < walk.count; i++) {
-        int next = next_tile(walk, tile);
-        struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
-        if (i + 1 == walk.count)
-            next_k.rows = next_v.rows = 0;
-        step<STEP_WIDE>(x, courier, place, (u32)tile * KERNEL_TILE_K, i <= walk.fast_count, true, k,
-                        next_k, v, next_v);
-        tile = next;
+        const u32 missing = missing_in(keys, sequence, tile);
+        struct tile_views next = next_views(keys, sequence, walk, tile, walk.count - i);
+        step<STEP_WIDE>(x, courier, place, (u32)tile * KERNEL_TILE_K, missing, i <= walk.fast_count,
+                        true, keys, next);
+        tile = next_tile(walk, tile);
     }
 }
 
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
 DEVICE void mark_all(struct progress &x, const struct courier &courier, const struct place &place,
-                     const struct key_walk &walk, const struct slice &v)
+                     const struct key_walk &walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
     const bool hides = has(x.terms, TERM_BIAS | TERM_KEEP);
@@ -238,7 +240,7 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
     for (int i = 0; i < count; i++, tile = next_tile(walk, tile)) {
         if (i <= walk.fast_count && !hides)
             continue; /* full */
-        load_v<ROWS_SOME>(x.cargo, courier, v, tile_at(sequence, v, tile));
+        load_v<ROWS_SOME>(x.cargo, courier, keys.v, views_at(keys, sequence, tile));
         store_v(vt_tile, x.cargo, courier);
         note_nonfinite(vt_tile, k_tile);
 #pragma unroll
@@ -295,7 +297,7 @@ struct errand {
     struct sequence sequence;
     struct job job;
     struct key_walk walk;
-    struct slice k, v;
+    struct key_tiles keys;
     float factor;
 };
 
@@ -307,8 +309,7 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
     if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
         x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
     x.walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
-    x.k = slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, x.job.kv_head, a.dim_qk);
-    x.v = slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, x.job.kv_head, a.dim_v);
+    find_tiles(x.keys, a, sequence, x.job);
 }
 
 /*
@@ -326,28 +327,24 @@ DEVICE void recall_errand(struct errand &x, const struct terms &t)
 /* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
  */
 DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
-                      bool wide, const struct key_walk &walk, const struct slice &k,
-                      const struct slice &v)
+                      bool wide, const struct key_walk &walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
     int tile = walk.first, fast = walk.fast_count;
-    begin_walk(p, wide, courier, walk, k, tile_at(sequence, k, walk.first), v,
-               tile_at(sequence, v, walk.first));
+    begin_walk(p, wide, courier, sequence, walk, keys);
 #pragma unroll 1
     for (int left = walk.count; left > 0; left--, fast--) {
-        int next = next_tile(walk, tile);
-        struct tile_view next_k = tile_at(sequence, k, next), next_v = tile_at(sequence, v, next);
-        if (left == 1)
-            next_k.rows = next_v.rows = 0;
-        step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, fast >= 0, wide, k, next_k,
-                           v, next_v);
-        tile = next;
+        const u32 missing = missing_in(keys, sequence, tile);
+        struct tile_views next = next_views(keys, sequence, walk, tile, left);
+        step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, missing, fast >= 0, wide,
+                           keys, next);
+        tile = next_tile(walk, tile);
+        const int until = fast - fast_reach(keys, tile, fast - 1);
 #pragma unroll 1
-        for (; fast > 1 && !wide; fast--, left--, tile++) {
-            next_k.first += k.pitch * KERNEL_TILE_K;
-            next_v.first += v.pitch * KERNEL_TILE_K;
-            if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, true, false, k,
-                                 {next_k.first, KERNEL_TILE_K}, v, {next_v.first, KERNEL_TILE_K}))
+        for (; fast > until && !wide; fast--, left--, tile++) {
+            advance(next, keys, tile + 1);
+            if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
+                                 next))
                 break;
         }
     }
@@ -371,10 +368,10 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
         load_q(p.q, e.job, e.sequence, a);
         p.terms = terms_of(late_problem(), e.sequence, e.job);
         recall_errand(e, p.terms);
-        hire(courier, e.k, e.v);
+        hire(courier, e.keys.k, e.keys.v);
     } else {
         plan_errand(e, a);
-        hire(courier, e.k, e.v);
+        hire(courier, e.keys.k, e.keys.v);
         load_q(p.q, e.job, e.sequence, a);
         find_visible(visible, e.sequence, e.job);
     }
@@ -384,7 +381,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     bool again;
 #pragma unroll 1
     do {
-        walk_keys(p, courier, {e.sequence, e.job, e.factor, visible}, wide, e.walk, e.k, e.v);
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, visible}, wide, e.walk, e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
         p.found = any_wave(p.found);
@@ -396,14 +393,14 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     const struct place place = {e.sequence, e.job, e.factor, visible};
 #else
     const struct place place = {e.sequence, e.job, e.factor, visible};
-    walk_keys(p, courier, place, false, e.walk, e.k, e.v);
+    walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;
     if (wide)
-        walk_wide(p, courier, place, e.walk, e.k, e.v);
+        walk_wide(p, courier, place, e.walk, e.keys);
 #endif
     if (p.found & FOUND_NONFINITE)
-        mark_all(p, courier, place, e.walk, e.v);
+        mark_all(p, courier, place, e.walk, e.keys);
     finish(p, computed_here(e.job), computed_here(e.sequence), e.factor, wide,
            late_arguments<struct attn_fwd_args>());
 }

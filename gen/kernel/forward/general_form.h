@@ -65,7 +65,7 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 
 #else
 
-static_assert(!KERNEL_PAGED, "aligned rows are not in pages");
+static_assert(!KERNEL_PAGED, "aligned rows in pages have up to 128 channels");
 
 struct keys {
     struct slice k, v;
@@ -99,7 +99,7 @@ DEVICE void bring_k(const struct keys &keys, int tile, int stage)
     struct courier courier;
     struct cargo cargo;
     hire(courier, k, keys.v);
-    load_k<ROWS_SOME>(cargo, courier, k, tile_at(k, keys.seq_k, tile));
+    load_k<ROWS_SOME>(cargo, courier, k, {{tile_at(k, keys.seq_k, tile)}, {}});
     store_k(k_tile, cargo, courier);
 }
 
@@ -109,7 +109,7 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
     struct courier courier;
     struct cargo cargo;
     hire(courier, keys.k, v);
-    load_v<ROWS_SOME>(cargo, courier, v, tile_at(v, keys.seq_k, tile));
+    load_v<ROWS_SOME>(cargo, courier, v, {{}, {tile_at(v, keys.seq_k, tile)}});
     bool isolated = isolate_v(cargo, isolate);
     store_v(vt_tile, cargo, courier);
     return isolated;

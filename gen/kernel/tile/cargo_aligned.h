@@ -10,15 +10,28 @@
  *
  * Each thread carries, per tile, K_LOADS chunks of K from rows KEYS_PER_LOAD apart, and of V one
  * chunk from each of four consecutive rows, which it transposes in registers.
+ *
+ * Where rows lie in pages, the views are the wave's own, one for each run of its keys.
  */
 #ifndef AOTHIP_CARGO_ALIGNED_H
 #define AOTHIP_CARGO_ALIGNED_H
 
 #include "key_order.h"
 
+/*
+ * Rows in pages: a wave carries OWN_KEYS consecutive ones of K, the same as of V, in RUNS runs of
+ * up to 16. A run never leaves its page.
+ */
+enum {
+    OWN_KEYS = KERNEL_TILE_K / KERNEL_WAVES,
+    RUN_KEYS = OWN_KEYS < 16 ? OWN_KEYS : 16,
+    RUNS = KERNEL_PAGED ? OWN_KEYS / RUN_KEYS : 1,
+};
+
 enum {
     K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS,
-    KEYS_PER_LOAD = THREADS / CHUNKS,
+    KEYS_PER_LOAD = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / CHUNKS,
+    RUN_LOADS = K_LOADS / RUNS,
 };
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
@@ -63,16 +76,16 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
 }
 
 /*
- * The chunks at `offset` and 1, 2, ... times `step` rows below. Where all rows exist the step is the
- * scalar part of the offset; elsewhere each load has its own descriptor, a few scalar instructions
- * more in a workgroup's last tile. Hardware counts the scalar part toward the descriptor's check
- * (CDNA: measured, ROCm/rocm-systems PR 10928), so they could share one; but for RDNA 3 it is the
- * word of compiler writers (ROCm/rocMLIR PR 678) against the comments at LLVM's own intrinsics.
- * This way is right whoever is.
+ * The chunks at `offset` and 1, 2, ... times `step` rows below. Where all rows exist the step is
+ * the scalar part of the offset; elsewhere each load has its own descriptor, a few scalar
+ * instructions more in a workgroup's last tile. Hardware counts the scalar part toward the
+ * descriptor's check (CDNA: measured, ROCm/rocm-systems PR 10928), so they could share one; but for
+ * RDNA 3 it is the word of compiler writers (ROCm/rocMLIR PR 678) against the comments at LLVM's
+ * own intrinsics. This way is right whoever is.
  */
 template <enum rows_exist exist, int count>
-DEVICE void load_chunks(u32x4 (&to)[count], struct tile_view view, const struct slice &x,
-                        u32 offset, int step)
+DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x, u32 offset,
+                        int step)
 {
     int pitch = (int)x.pitch;
     if (KERNEL_SCORE && KERNEL_WAVE == 64) /* its multiples would take scalar registers */
@@ -96,37 +109,56 @@ struct cargo {
     u32x4 k[K_LOADS], v[4];
 };
 
+/* Of the tile's keys, the first one that views begin with: 0, or this wave's in pages. */
+DEVICE u32 first_own_key()
+{
+    return KERNEL_PAGED ? wave_id() * OWN_KEYS : 0;
+}
+
 DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
 {
-    u32 thread = thread_id();
+    const u32 thread = thread_id(), number = KERNEL_PAGED ? lane_id() : thread;
     struct vt_duty duty = vt_duty_of(thread);
-    c.k_from = chunk_offset(k, thread / CHUNKS, thread % CHUNKS * CHUNK);
-    c.k_at = k_tile_at(key_line(thread / CHUNKS), thread % CHUNKS);
-    c.v_from = chunk_offset(v, duty.quad * 4, duty.channel);
+    c.k_from = chunk_offset(k, number / CHUNKS, thread % CHUNKS * CHUNK);
+    c.k_at = k_tile_at(key_line(first_own_key() + number / CHUNKS), thread % CHUNKS);
+    c.v_from =
+        chunk_offset(v, KERNEL_PAGED ? duty.quad * 4 % RUN_KEYS : duty.quad * 4, duty.channel);
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
 }
 
+/* Where the views of a tile's rows are: of K and of V. */
+struct tile_views {
+    struct tile_view k[RUNS], v[RUNS];
+};
+
 template <enum rows_exist exist>
 DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
-                   struct tile_view view)
+                   const struct tile_views &from)
 {
-    load_chunks<exist, K_LOADS>(to.k, view, k, c.k_from, KEYS_PER_LOAD);
+#pragma unroll
+    for (int run = 0; run < RUNS; run++)
+        load_chunks<exist, RUN_LOADS>(to.k + run * RUN_LOADS, from.k[run], k, c.k_from,
+                                      KEYS_PER_LOAD);
 }
 
 template <enum rows_exist exist>
 DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice &v,
-                   struct tile_view view)
+                   const struct tile_views &from)
 {
-    load_chunks<exist, 4>(to.v, view, v, c.v_from, 1);
+    static_assert(RUNS == 1 || (RUNS == 2 && KERNEL_WAVE == 64), "a half of the lanes has a run");
+    if (RUNS == 1 || lane_half() == 0)
+        load_chunks<exist, 4>(to.v, from.v[0], v, c.v_from, 1);
+    else
+        load_chunks<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
 }
 
 DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
 {
 #pragma unroll
     for (int i = 0; i < K_LOADS; i++)
-        *(u32x4 *)(tile + c.k_at + key_line(i * KEYS_PER_LOAD) * K_ROW_BYTES) = from.k[i];
+        *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
 }
 
 /* The larger magnitudes of two pairs; what is not finite is larger than what is. */

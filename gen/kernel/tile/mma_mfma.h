@@ -110,6 +110,12 @@ DEVICE u32 k_tile_at(u32 key, u32 chunk)
     return key * (STAGE_DIM * 2) + (chunk / 8 * 8 + (chunk % 8 ^ key % 8)) * CHUNK_BYTES;
 }
 
+/* What is `keys` rows below `at`: a multiple of eight, or four below a row whose bit 2 is 0. */
+DEVICE u32 k_tile_below(u32 at, u32 keys)
+{
+    return (at ^ keys % 8 * CHUNK_BYTES) + keys * K_ROW_BYTES;
+}
+
 DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 {
     /* chunk = 2 * step + half, split so that only its low three bits meet the lane */

@@ -133,6 +133,12 @@ DEVICE u32 k_tile_at(u32 key, u32 chunk)
     return key * K_ROW_BYTES + chunk * CHUNK_BYTES;
 }
 
+/* What is as many lines below `at`. */
+DEVICE u32 k_tile_below(u32 at, u32 lines)
+{
+    return at + lines * K_ROW_BYTES;
+}
+
 DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 {
     const u32x4 *at = (const u32x4 *)(tile + lane_column() * K_ROW_BYTES +

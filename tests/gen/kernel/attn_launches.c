@@ -14,6 +14,7 @@ enum {
     ROOM = 1 << 20, /* of a tensor, in bytes */
     TENSORS = 8,    /* q, k, v, o, bias, keep, slopes and sinks, workspace */
     PAGE = 64,
+    SMALL_PAGE = 16,
 };
 
 enum option {
@@ -27,6 +28,7 @@ enum option {
     DROPOUT = 128,
     PAGES = 256,
     ODD = 512, /* rows are one element further apart */
+    SMALL_PAGES = 1024,
 };
 
 struct problem {
@@ -58,6 +60,11 @@ static const struct problem problems[] = {
     {"d128_bias_causal", 1, 1, 256, 256, 128, 1, BIAS, AOTHIP_F16},
     {"d128_bias_77_keys", 1, 1, 256, 77, 128, 0, BIAS, AOTHIP_F16},
     {"d128_pages", 1, 1, 256, 512, 128, 0, PAGES, AOTHIP_F16},
+    {"d128_pages_16", 1, 1, 256, 512, 128, 0, SMALL_PAGES, AOTHIP_F16},
+    {"d128_pages_bf16", 1, 1, 256, 512, 128, 0, PAGES, AOTHIP_BF16},
+    {"d128_pages_causal", 1, 1, 256, 256, 128, 1, PAGES, AOTHIP_F16},
+    {"d64_pages", 1, 1, 256, 512, 64, 0, PAGES, AOTHIP_F16},
+    {"d64_pages_16", 1, 1, 256, 512, 64, 0, SMALL_PAGES, AOTHIP_F16},
     {"d128_odd", 1, 1, 256, 512, 128, 0, ODD, AOTHIP_F16},
     {"d32", 1, 1, 256, 512, 32, 0, 0, AOTHIP_F16},
     {"d96", 1, 1, 256, 512, 96, 0, 0, AOTHIP_F16},
@@ -117,6 +124,19 @@ static int read_launches(size_t *seen, char *kernel, long long *instructions)
     return *instructions > 0;
 }
 
+/* The keys of the one sequence and head in pages of `rows`. */
+static void page(struct aothip_attn_fwd_params *f, int rows, char *memory)
+{
+    const int pages = (int)f->k.size[2] / rows;
+
+    f->k.size[0] = f->v.size[0] = pages;
+    f->k.size[2] = f->v.size[2] = rows;
+    f->k.stride[1] = f->k.stride[0] = f->v.stride[1] = f->v.stride[0] = rows * f->k.stride[2];
+    f->block_table = (const int32_t *)(memory + (size_t)6 * ROOM + 4096);
+    f->block_table_columns = pages;
+    f->block_table_stride = pages;
+}
+
 static int launch(const struct device *device, const struct problem *p, char *memory)
 {
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
@@ -138,14 +158,8 @@ static int launch(const struct device *device, const struct problem *p, char *me
         f.sinks = (const float *)(memory + (size_t)6 * ROOM);
     f.softcap = p->options & CAP ? 30 : 0;
     f.dropout_p = p->options & DROPOUT ? 0.1f : 0;
-    if (p->options & PAGES) {
-        f.k.size[0] = f.v.size[0] = p->seq_k / PAGE;
-        f.k.size[2] = f.v.size[2] = PAGE;
-        f.k.stride[1] = f.k.stride[0] = f.v.stride[1] = f.v.stride[0] = PAGE * f.k.stride[2];
-        f.block_table = (const int32_t *)(memory + (size_t)6 * ROOM + 4096);
-        f.block_table_columns = p->seq_k / PAGE;
-        f.block_table_stride = f.block_table_columns;
-    }
+    if (p->options & (PAGES | SMALL_PAGES))
+        page(&f, p->options & PAGES ? PAGE : SMALL_PAGE, memory);
     if (aothip_attn_fwd(context, &f, device->stream)) {
         fprintf(stderr, "%s: %s\n", p->name, aothip_last_error());
         return 0;
@@ -185,10 +199,10 @@ static char *fill(void)
     memset(host + (size_t)5 * ROOM, 1, ROOM);
     slopes = (float *)(host + (size_t)6 * ROOM);
     table = (int32_t *)(host + (size_t)6 * ROOM + 4096);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         slopes[i] = 0.25f;
+    for (int i = 0; i < 64; i++)
         table[i] = i;
-    }
     return host;
 }
 
