@@ -18,7 +18,8 @@
  *
  *     KERNEL_SYMBOL                    name of the kernel
  *     KERNEL_DTYPE                     2 f16, 3 bf16
- *     KERNEL_DIM                       64 or a multiple of 128: serves dim_qk, dim_v from 1 to this
+ *     KERNEL_DIM                       a multiple of BLOCK up to 128, or of 128: serves dim_qk and
+ *                                      dim_v from 1 to this
  *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything
  *     KERNEL_SCORE, KERNEL_PAGED       1: knows score terms and dropout; block tables
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU

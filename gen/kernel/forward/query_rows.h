@@ -12,7 +12,7 @@
 enum {
     COLUMNS = KERNEL_TILE_Q / KERNEL_WAVES, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
-    QK_STEPS = STAGE_DIM / 16,      /* of sixteen channels */
+    QK_STEPS = USED_DIM / 16,       /* of sixteen channels */
     PV_GROUPS = KERNEL_TILE_K / 16, /* of sixteen keys */
 };
 
@@ -25,13 +25,13 @@ enum {
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
 static_assert(Q_BLOCKS * BLOCK * KERNEL_WAVES == KERNEL_TILE_Q,
               "waves own whole blocks of queries");
-static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % STAGE_DIM == 0, "whole blocks");
+static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole blocks");
 
 typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
 typedef block_acc output_blocks[Q_BLOCKS][DIM_BLOCKS];
 
 enum {
-    STAGES = KERNEL_DIM / STAGE_DIM,             /* parts of the channels of Q and K */
+    STAGES = KERNEL_DIM / USED_DIM,              /* parts of the channels of Q and K */
     Q_STAGE_BYTES = KERNEL_TILE_Q * K_ROW_BYTES, /* of Q in LDS */
 };
 

@@ -73,7 +73,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = STAGE_DIM / BLOCK };
+enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = USED_DIM / BLOCK };
 
 /* |scale| * log2(e) */
 DEVICE float softmax_factor(float scale)

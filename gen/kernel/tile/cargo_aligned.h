@@ -75,6 +75,13 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
                                            (int)chunk_offset(x, row, channel), 0, 0);
 }
 
+/* Where scalar registers are short. */
+#if KERNEL_DIM == 96
+#define PITCH_ANEW KERNEL_WAVE == 64
+#else
+#define PITCH_ANEW KERNEL_SCORE && KERNEL_WAVE == 64
+#endif
+
 /*
  * The chunks at `offset` and 1, 2, ... times `step` rows below. Where all rows exist the step is
  * the scalar part of the offset; elsewhere each load has its own descriptor, a few scalar
@@ -88,7 +95,7 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
                         int step)
 {
     int pitch = (int)x.pitch;
-    if (KERNEL_SCORE && KERNEL_WAVE == 64) /* its multiples would take scalar registers */
+    if (PITCH_ANEW) /* its multiples would take scalar registers */
         asm volatile("" : "+s"(pitch));
 #pragma unroll
     for (int i = 0; i < count; i++)

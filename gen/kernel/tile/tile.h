@@ -26,8 +26,17 @@ typedef const __attribute__((address_space(4))) float *const_float;
 /* Eight 16-bit channels: the unit of loads from memory and of swizzling in LDS. */
 enum { CHUNK = 8, CHUNK_BYTES = 16 };
 
-/* Channels of K and V that are in LDS at once: all, or parts of 128. */
+/*
+ * Channels of K and V that are in LDS at once: all, or parts of 128. LDS has room for 64 or 128; of
+ * those from USED_DIM on, which do not exist, nothing is loaded from memory or multiplied.
+ */
+#if KERNEL_DIM < 128 && KERNEL_DIM % 64
+#define STAGE_DIM (KERNEL_DIM < 64 ? 64 : 128)
+#define USED_DIM KERNEL_DIM
+#else
 #define STAGE_DIM (KERNEL_DIM < 128 ? KERNEL_DIM : 128)
+#define USED_DIM STAGE_DIM
+#endif
 
 enum { CHUNKS = STAGE_DIM / CHUNK }; /* of a row */
 

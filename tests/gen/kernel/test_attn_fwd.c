@@ -497,7 +497,8 @@ static void test_all(const struct device *device, int dtype)
 static void test_strict(const struct device *device, int dtype)
 {
     static const struct shape shapes[] = {
-        {1, 2, 1, 139, 333, 64, 64}, {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33}};
+        {1, 2, 1, 139, 333, 64, 64}, {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33},
+        {1, 1, 1, 70, 525, 32, 24},  {1, 1, 1, 70, 333, 72, 80},    {1, 1, 1, 70, 333, 96, 88}};
     int bad = 0;
 
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
