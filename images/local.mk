@@ -61,17 +61,17 @@ update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
 	mv images/counts.tmp $(counts_table)
 
-# The same for what launches of fixed problems take, of tests/gen/kernel/launches.sh.
+# The same for what launches of fixed problems take, of tests/gen/launches/launches.sh.
 launches_clang = $(firstword $(subst ., ,$(DEVICE_CLANG_VERSION)))
-update-launches: all tests/gen/kernel/attn_launches$(EXEEXT) \
-		tests/gen/kernel/attn_bwd_launches$(EXEEXT)
-	@for pass in launches bwd-launches; do \
-	    program=attn_`echo $$pass | tr - _`; \
+update-launches: all tests/gen/launches/attn_fwd_launches$(EXEEXT) \
+		tests/gen/launches/attn_bwd_launches$(EXEEXT)
+	@for pass in fwd bwd; do \
+	    program=attn_$${pass}_launches; \
 	    { echo "# Instructions of launches on the emulator: GPU, problem ($$program.c), kernel, number."; \
-	      echo '# tests/gen/kernel/launches.sh fails when a problem takes more; `make update-launches` writes this file.'; \
+	      echo '# tests/gen/launches/launches.sh fails when a problem takes more; `make update-launches` writes this file.'; \
 	      echo '# clang $(DEVICE_CLANG_VERSION)'; \
-	      tests/gen/kernel/$$program$(EXEEXT); } >images/launches.tmp && \
-	    mv images/launches.tmp $(srcdir)/images/counts/$$pass-$(launches_clang).txt || exit 1; \
+	      tests/gen/launches/$$program$(EXEEXT); } >images/launches.tmp && \
+	    mv images/launches.tmp $(srcdir)/images/counts/$$pass-launches-$(launches_clang).txt || exit 1; \
 	done
 
 # And for the clocks that the emulator predicts, of tests/tools/emu/time/clock.sh.

@@ -57,7 +57,7 @@ SLOW_TESTS += tests/gen/reproducible.sh tests/gen/incremental.sh tests/gen/faili
 	tests/gen/configure.sh tests/gen/dist.sh tests/gen/test_amd_loader
 # Sanitizers have nothing to see in these.
 gen_plain_scripts = tests/gen/configure.sh tests/gen/dist.sh tests/gen/kernel/counts.sh tests/gen/kernel/bounds.sh \
-	tests/gen/kernel/inflight.sh tests/gen/kernel/launches.sh tests/gen/kernel/other_compiler.sh
+	tests/gen/kernel/inflight.sh tests/gen/launches/launches.sh tests/gen/kernel/other_compiler.sh
 dist_check_SCRIPTS += $(gen_plain_scripts)
 SLOW_TESTS += tests/gen/kernel/other_compiler.sh
 if !SANITIZE
@@ -138,18 +138,16 @@ tests_gen_kernel_test_attn_fwd_pages_SOURCES = tests/gen/kernel/test_attn_fwd_pa
 tests_gen_kernel_test_attn_fwd_pages_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_fwd_pages_LDADD = $(kernel_test_ldadd)
 TESTS += tests/gen/kernel/test_attn_fwd_pages
-check_PROGRAMS += tests/gen/kernel/attn_launches
-tests_gen_kernel_attn_launches_SOURCES = tests/gen/kernel/attn_launches.c
-tests_gen_kernel_attn_launches_CPPFLAGS = $(kernel_test_cppflags)
-tests_gen_kernel_attn_launches_LDADD = tools/libprogram.la lib/libaothip.la
-check_PROGRAMS += tests/gen/kernel/attn_bwd_launches
-tests_gen_kernel_attn_bwd_launches_SOURCES = tests/gen/kernel/attn_bwd_launches.c \
-	tests/gen/kernel/launch_counters.h
-tests_gen_kernel_attn_bwd_launches_CPPFLAGS = $(kernel_test_cppflags)
-tests_gen_kernel_attn_bwd_launches_LDADD = tools/libprogram.la lib/libaothip.la
+launch_sources = tests/gen/launches/launch_walk.h tests/gen/launches/launch_counters.h
+check_PROGRAMS += tests/gen/launches/attn_fwd_launches tests/gen/launches/attn_bwd_launches
+tests_gen_launches_attn_fwd_launches_SOURCES = tests/gen/launches/attn_fwd_launches.c $(launch_sources)
+tests_gen_launches_attn_fwd_launches_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_launches_attn_fwd_launches_LDADD = tools/libprogram.la lib/libaothip.la
+tests_gen_launches_attn_bwd_launches_SOURCES = tests/gen/launches/attn_bwd_launches.c $(launch_sources)
+tests_gen_launches_attn_bwd_launches_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_launches_attn_bwd_launches_LDADD = tools/libprogram.la lib/libaothip.la
 check_PROGRAMS += tests/gen/kernel/test_attn_bwd_cost
-tests_gen_kernel_test_attn_bwd_cost_SOURCES = tests/gen/kernel/test_attn_bwd_cost.c \
-	tests/gen/kernel/launch_counters.h
+tests_gen_kernel_test_attn_bwd_cost_SOURCES = tests/gen/kernel/test_attn_bwd_cost.c
 tests_gen_kernel_test_attn_bwd_cost_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_bwd_cost_LDADD = tools/libprogram.la lib/libaothip.la
 TESTS += tests/gen/kernel/test_attn_bwd_cost

@@ -4,7 +4,7 @@
 # update-launches` writes the tables anew.
 : "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}"
 clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
-forward=$srcdir/images/counts/launches-${clang%%.*}.txt
+forward=$srcdir/images/counts/fwd-launches-${clang%%.*}.txt
 backward=$srcdir/images/counts/bwd-launches-${clang%%.*}.txt
 for table in "$forward" "$backward"; do
     made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
@@ -17,8 +17,8 @@ done
 work=`mktemp -d "${TMPDIR:-/tmp}/aothip-launches.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
-if ! tests/gen/kernel/attn_launches >"$work/forward" ||
-    ! tests/gen/kernel/attn_bwd_launches >"$work/backward"; then
+if ! tests/gen/launches/attn_fwd_launches >"$work/forward" ||
+    ! tests/gen/launches/attn_bwd_launches >"$work/backward"; then
     echo 'Bail out! a problem was not counted'
     exit 99
 fi

@@ -2,12 +2,9 @@
  * What the forward kernels cost: the instructions of fixed problems by the emulator's exact counts,
  * a line for each launch. launches.sh holds them against images/counts.
  */
-#include "aothip/aothip.h"
-#include "device.h"
+#include "launch_walk.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -80,10 +77,6 @@ static const struct problem problems[] = {
     {"d64_f32", 1, 1, 128, 128, 64, 0, 0, AOTHIP_F32},
 };
 
-static struct device_runtime runtime;
-static struct aothip_context *context;
-static const char counters_file[] = "attn_launches.json"; /* in the build directory */
-
 static struct aothip_tensor tensor(char *memory, int number, int dtype, int heads, int rows,
                                    int columns, int apart)
 {
@@ -99,34 +92,6 @@ static struct aothip_tensor tensor(char *memory, int number, int dtype, int head
     return t;
 }
 
-/* The launches behind the first *seen: kernel of the first, instructions of all. False: none. */
-static int read_launches(size_t *seen, char *kernel, long long *instructions)
-{
-    static char text[1 << 20];
-    FILE *f = fopen(counters_file, "r");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-    const char *at = text, *next;
-    size_t number = 0;
-
-    if (f)
-        fclose(f);
-    text[n] = '\0';
-    *instructions = 0;
-    for (; (next = strstr(at, "{\"kernel\": \"")); at = next + 1) {
-        const char *counts = strstr(next, "\"instructions\": {"), *end;
-        if (number++ < *seen || !counts)
-            continue;
-        if (*instructions == 0)
-            sscanf(next, "{\"kernel\": \"%79[^\"]\"", kernel);
-        end = strchr(counts, '}');
-        for (const char *c = counts + 16; end && c < end; c++)
-            if (c[0] == ':' && c[1] == ' ' && c[2] != '{')
-                *instructions += strtoll(c + 1, NULL, 10);
-    }
-    *seen = number;
-    return *instructions > 0;
-}
-
 /* The keys of the one sequence and head in pages of `rows`. */
 static void page(struct aothip_attn_fwd_params *f, int rows, char *memory)
 {
@@ -140,8 +105,10 @@ static void page(struct aothip_attn_fwd_params *f, int rows, char *memory)
     f->block_table_stride = pages;
 }
 
-static int launch(const struct device *device, const struct problem *p, char *memory)
+static bool launch(const struct device *device, struct aothip_context *context, size_t problem,
+                   char *memory)
 {
+    const struct problem *p = &problems[problem];
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
     const int apart = p->options & ODD ? 1 : 0;
 
@@ -163,83 +130,37 @@ static int launch(const struct device *device, const struct problem *p, char *me
     f.dropout_p = p->options & DROPOUT ? 0.1f : 0;
     if (p->options & (PAGES | SMALL_PAGES))
         page(&f, p->options & PAGES ? PAGE : SMALL_PAGE, memory);
-    if (aothip_attn_fwd(context, &f, device->stream)) {
-        fprintf(stderr, "%s: %s\n", p->name, aothip_last_error());
-        return 0;
-    }
-    return 1;
-}
-
-static int count_all(const struct device *device, char *memory, size_t *seen)
-{
-    const char *target = device->properties.target;
-    char kernel[80] = "";
-    struct status why = {0};
-    long long instructions;
-
-    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
-        if (!launch(device, &problems[i], memory))
-            return 0;
-        if (device_finish(device, &why) || !read_launches(seen, kernel, &instructions)) {
-            fprintf(stderr, "%s: %s\n", problems[i].name, why.code ? why.text : "not counted");
-            return 0;
-        }
-        printf("%-8.*s %-20s %-48s %9lld\n", (int)strcspn(target, ":"), target, problems[i].name,
-               kernel, instructions);
-    }
-    return 1;
+    return !aothip_attn_fwd(context, &f, device->stream);
 }
 
 /* What the tensors hold: zeros, a mask of ones, slopes. */
-static char *fill(void)
+static void fill(char *host)
 {
-    char *host = calloc(TENSORS, ROOM);
-    float *slopes;
-    int32_t *table;
+    float *slopes = (float *)(host + (size_t)6 * ROOM);
+    int32_t *table = (int32_t *)(host + (size_t)6 * ROOM + 4096);
 
-    if (!host)
-        abort();
     memset(host + (size_t)5 * ROOM, 1, ROOM);
-    slopes = (float *)(host + (size_t)6 * ROOM);
-    table = (int32_t *)(host + (size_t)6 * ROOM + 4096);
     for (int i = 0; i < 16; i++)
         slopes[i] = 0.25f;
     for (int i = 0; i < 64; i++)
         table[i] = i;
-    return host;
+}
+
+static const char *name(size_t problem)
+{
+    return problems[problem].name;
 }
 
 int main(void)
 {
-    struct status why = {0};
-    char *host = fill();
-    size_t seen = 0;
-    int good = 1;
-
-    setenv("AOTHIP_EMU_COUNTERS", counters_file, 1);
-    remove(counters_file);
-    if (device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        fprintf(stderr, "%s\n", why.code ? why.text : aothip_last_error());
-        return 1;
-    }
-    for (int i = 0; i < runtime.count && good; i++) {
-        struct device device;
-        void *memory = NULL;
-
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            continue;
-        good = !device_open(&runtime, i, &device, &why) &&
-               !device_alloc(&device, (size_t)TENSORS * ROOM, &memory, &why) &&
-               !device_upload(&device, memory, host, (size_t)TENSORS * ROOM, &why);
-        if (!good)
-            fprintf(stderr, "%s\n", why.text);
-        good = good && count_all(&device, memory, &seen);
-        device_free(&device, memory);
-        device_close(&device);
-    }
-    aothip_close(context);
-    remove(counters_file);
-    free(host);
-    return !good;
+    struct launch_walk w = {
+        .counters_file = "attn_fwd_launches.json",
+        .bytes = (size_t)TENSORS * ROOM,
+        .fill = fill,
+        .problems = sizeof(problems) / sizeof(*problems),
+        .least = 1,
+        .name = name,
+        .launch = launch,
+    };
+    return launch_walk(&w);
 }

@@ -2,13 +2,8 @@
  * What the backward kernels cost: the instructions of fixed problems by the emulator's exact
  * counts, a line for each launch. launches.sh holds the sum of a problem's against images/counts.
  */
-#include "aothip/aothip.h"
-#include "device.h"
-#include "launch_counters.h"
+#include "launch_walk.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 1 << 19 }; /* of a tensor, in bytes */
@@ -64,10 +59,6 @@ static const struct problem problems[] = {
     {"d64_f32_dbias", 1, 1, 64, 64, 64, 0, HAS_BIAS | HAS_DBIAS, AOTHIP_F32},
 };
 
-static struct device_runtime runtime;
-static struct aothip_context *context;
-static const char counters_file[] = "attn_bwd_launches.json"; /* in the build directory */
-
 static struct aothip_tensor tensor(char *memory, enum what what, int dtype, int heads, int rows,
                                    int columns, int apart)
 {
@@ -101,8 +92,10 @@ static void add_terms(const struct problem *p, char *memory, struct aothip_attn_
     f->dropout_p = p->options & DROPOUT ? 0.1f : 0;
 }
 
-static bool launch(const struct device *device, const struct problem *p, char *memory)
+static bool launch(const struct device *device, struct aothip_context *context, size_t problem,
+                   char *memory)
 {
+    const struct problem *p = &problems[problem];
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &f};
     struct aothip_tensor *const rows[] = {&f.q,   &f.k,  &f.v,  &f.o,
@@ -116,88 +109,34 @@ static bool launch(const struct device *device, const struct problem *p, char *m
     add_terms(p, memory, &f, &b);
     f.lse = (float *)(memory + (size_t)LSE * ROOM);
     b.delta = (float *)(memory + (size_t)DELTA * ROOM);
-    if (aothip_attn_bwd(context, &b, device->stream)) {
-        fprintf(stderr, "%s: %s\n", p->name, aothip_last_error());
-        return false;
-    }
-    return true;
-}
-
-/* A line for each launch of each problem. */
-static bool count_all(const struct device *device, char *memory, size_t *seen)
-{
-    struct status why = {0};
-
-    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
-        struct launch_counters l;
-        const char *at;
-        size_t number = 0;
-
-        if (!launch(device, &problems[i], memory))
-            return false;
-        if (device_finish(device, &why)) {
-            fprintf(stderr, "%s: %s\n", problems[i].name, why.text);
-            return false;
-        }
-        for (at = launch_counters_read(counters_file); launch_counters_next(&at, &l); number++)
-            if (number >= *seen)
-                printf("%-8s %-20s %-48s %9lld\n", l.target, problems[i].name, l.kernel,
-                       l.instructions);
-        if (number < *seen + 3) { /* delta, dk and dv, dq at least */
-            fprintf(stderr, "%s: not counted\n", problems[i].name);
-            return false;
-        }
-        *seen = number;
-    }
-    return true;
+    return !aothip_attn_bwd(context, &b, device->stream);
 }
 
 /* What the tensors hold: zeros, a mask of ones, slopes. */
-static char *fill(void)
+static void fill(char *host)
 {
-    char *host = calloc(TENSORS, ROOM);
-    float *slopes;
+    float *slopes = (float *)(host + (size_t)SLOPES * ROOM);
 
-    if (!host)
-        abort();
     memset(host + (size_t)KEEP * ROOM, 1, ROOM);
-    slopes = (float *)(host + (size_t)SLOPES * ROOM);
     for (int i = 0; i < 16; i++)
         slopes[i] = 0.25f;
-    return host;
+}
+
+static const char *name(size_t problem)
+{
+    return problems[problem].name;
 }
 
 int main(void)
 {
-    struct status why = {0};
-    char *host = fill();
-    size_t seen = 0;
-    bool good = true;
-
-    setenv("AOTHIP_EMU_COUNTERS", counters_file, 1);
-    remove(counters_file);
-    if (device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        fprintf(stderr, "%s\n", why.code ? why.text : aothip_last_error());
-        return 1;
-    }
-    for (int i = 0; i < runtime.count && good; i++) {
-        struct device device;
-        void *memory = NULL;
-
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            continue;
-        good = !device_open(&runtime, i, &device, &why) &&
-               !device_alloc(&device, (size_t)TENSORS * ROOM, &memory, &why) &&
-               !device_upload(&device, memory, host, (size_t)TENSORS * ROOM, &why);
-        if (!good)
-            fprintf(stderr, "%s\n", why.text);
-        good = good && count_all(&device, memory, &seen);
-        device_free(&device, memory);
-        device_close(&device);
-    }
-    aothip_close(context);
-    remove(counters_file);
-    free(host);
-    return !good;
+    struct launch_walk w = {
+        .counters_file = "attn_bwd_launches.json",
+        .bytes = (size_t)TENSORS * ROOM,
+        .fill = fill,
+        .problems = sizeof(problems) / sizeof(*problems),
+        .least = 3, /* delta, dk and dv, dq */
+        .name = name,
+        .launch = launch,
+    };
+    return launch_walk(&w);
 }

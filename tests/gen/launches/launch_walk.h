@@ -1,0 +1,92 @@
+/* Fixed problems on all GPUs that kernels are written for, and what their launches cost. */
+#ifndef AOTHIP_TEST_LAUNCH_WALK_H
+#define AOTHIP_TEST_LAUNCH_WALK_H
+
+#include "each_gpu.h"
+#include "launch_counters.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct launch_walk {
+    const char *counters_file; /* in the build directory; removed at the end */
+    size_t bytes;              /* of device memory, zeros but for what fill() makes of them */
+    void (*fill)(char *host);
+    size_t problems, least; /* how many problems, and launches that each of them has at least */
+    const char *(*name)(size_t problem);
+    /* Starts the problem. False: it failed, aothip_last_error() says why. */
+    bool (*launch)(const struct device *device, struct aothip_context *context, size_t problem,
+                   char *memory);
+    size_t seen; /* launches up to now; 0 at first */
+};
+
+/* A line for each launch of the problem: GPU, problem, kernel, instructions. */
+static inline bool launch_print(struct launch_walk *w, size_t problem)
+{
+    struct launch_counters l;
+    size_t number = 0;
+
+    for (const char *at = launch_counters_read(w->counters_file); launch_counters_next(&at, &l);)
+        if (number++ >= w->seen)
+            printf("%-8s %-20s %-48s %9lld\n", l.target, w->name(problem), l.kernel,
+                   l.instructions);
+    if (number < w->seen + w->least) {
+        fprintf(stderr, "%s: not counted\n", w->name(problem));
+        return false;
+    }
+    w->seen = number;
+    return true;
+}
+
+static inline bool launch_all(struct launch_walk *w, const struct device *device,
+                              struct aothip_context *context, char *memory)
+{
+    struct status why = {0};
+
+    for (size_t i = 0; i < w->problems; i++) {
+        if (!w->launch(device, context, i, memory) || device_finish(device, &why)) {
+            fprintf(stderr, "%s: %s\n", w->name(i), why.code ? why.text : aothip_last_error());
+            return false;
+        }
+        if (!launch_print(w, i))
+            return false;
+    }
+    return true;
+}
+
+static inline int launch_visit(const struct device *device, struct aothip_context *context,
+                               void *with)
+{
+    struct launch_walk *w = with;
+    struct status why = {0};
+    void *memory = NULL;
+    char *host = calloc(1, w->bytes);
+    bool good = host != NULL;
+
+    if (good)
+        w->fill(host);
+    if (good && (device_alloc(device, w->bytes, &memory, &why) ||
+                 device_upload(device, memory, host, w->bytes, &why))) {
+        fprintf(stderr, "%s\n", why.text);
+        good = false;
+    }
+    good = good && launch_all(w, device, context, memory);
+    device_free(device, memory);
+    free(host);
+    return !good;
+}
+
+/* All problems; main()'s result. */
+static inline int launch_walk(struct launch_walk *w)
+{
+    int result;
+
+    setenv("AOTHIP_EMU_COUNTERS", w->counters_file, 1);
+    remove(w->counters_file);
+    result = each_gpu(EACH_GPU, launch_visit, w);
+    remove(w->counters_file);
+    return result;
+}
+
+#endif
