@@ -190,7 +190,7 @@ void env_look_at_rights(struct env_report *report, const char *directory)
     if (!realpath(directory, path))
         return;
     look_below(report, path, 3); /* amd-gfx942/flash/attn.zst */
-    do { /* and what it is in: who may rename it may replace it */
+    do {                         /* and what it is in: who may rename it may replace it */
         if (!stat(path, &st))
             look_at_mode(report, path, &st);
         slash = strrchr(path, '/');

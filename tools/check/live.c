@@ -1,13 +1,13 @@
-/* What torch itself says of flash attention, and a forced flash call: asked of a python3 process.
- */
+/* What torch itself says of flash attention, and a forced flash call: asked of a Python process. */
 #include "live.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "python.h"
+#include "torch.h"
 
 /* What to do about what the script finds; it prints the letters. */
 static const struct {
@@ -29,8 +29,8 @@ static const struct {
  * One line a finding: level, letter of the cure or -, text. The reference is computed in double
  * precision on the processor.
  */
-static const char script[] =
-    ENV_PYTHON_PATH "import warnings\n"
+static const char script[] = PYTHON_PATH_FIRST
+    "import warnings\n"
     "def say(level, cure, text):\n"
     "    print(level, cure, ' '.join(str(text).split()), sep='\\t', flush=True)\n"
     "try:\n"
@@ -38,7 +38,7 @@ static const char script[] =
     "    from torch.nn.functional import scaled_dot_product_attention as attention\n"
     "    cuda = torch.backends.cuda\n"
     "except Exception as why:\n"
-    "    say('FAIL', 'i', f'python3 cannot import torch: {why}')\n"
+    "    say('FAIL', 'i', f'Python cannot import torch: {why}')\n"
     "    sys.exit()\n"
     "if not torch.cuda.is_available():\n"
     "    say('FAIL', 'g', 'torch sees no GPU')\n"
@@ -104,62 +104,32 @@ static int add_line(struct env_report *report, char *line)
     char *cure = strchr(line, '\t'), *text = cure ? strchr(cure + 1, '\t') : NULL;
     if (!text || text != cure + 2)
         return 0;
-    text[1 + strcspn(text + 1, "\n")] = '\0';
+    text[1 + strcspn(text + 1, "\r\n")] = '\0';
     env_add(report, level_of(line), "torch", cure_of(cure[1]), "%s", text + 1);
     return 1;
 }
 
-/* Starts python3 with the script and returns its output; NULL if that is impossible. */
-static FILE *start_python(const char *path, pid_t *child)
-{
-    int ends[2];
-    if (pipe(ends))
-        return NULL;
-    *child = fork();
-    if (*child == 0) {
-        if (path && setenv("PYTHONPATH", path, 1))
-            _exit(126);
-        alarm(300); /* the first call may compile or load for a while, but not for ever */
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        if (!freopen("/dev/null", "w", stderr))
-            _exit(126);
-        execlp("python3", "python3", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    if (*child < 0) {
-        close(ends[0]);
-        return NULL;
-    }
-    return fdopen(ends[0], "r");
-}
-
 void env_try_torch(struct env_report *report, const char *directory)
 {
-    char above[PATH_MAX + 12], whole[PATH_MAX], line[2 * ENV_TEXT_MAX];
-    int status = 0, findings = 0;
-    pid_t child = -1;
-    FILE *output;
+    char name[TORCH_PATH + 16], line[2 * ENV_TEXT_MAX], why[64], *above;
+    struct python python;
+    int findings = 0;
 
-    snprintf(above, sizeof(above), "%s/__init__.py", directory);
-    if (access(above, R_OK)) {
+    snprintf(name, sizeof(name), "%s/__init__.py", directory);
+    if (access(name, R_OK)) {
         env_add(report, ENV_INFO, "torch", NULL, "%s cannot be imported, so it is not tried",
                 directory);
         return;
     }
-    snprintf(above, sizeof(above), "%s/..", directory);
-    output = start_python(realpath(above, whole) ? whole : NULL, &child);
-    while (output && fgets(line, sizeof(line), output))
+    snprintf(name, sizeof(name), "%s/..", directory);
+    above = realpath(name, NULL);
+    python_start(&python, script, above);
+    free(above);
+    while (python.output && fgets(line, sizeof(line), python.output))
         findings += add_line(report, line);
-    if (output)
-        fclose(output);
-    if (child > 0 && waitpid(child, &status, 0) == child && status)
-        env_add(report, ENV_FAIL, "torch", cure_of('f'),
-                WIFSIGNALED(status) ? "python3 was ended by signal %d while it tried torch"
-                                    : "python3 ended with status %d while it tried torch",
-                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (python_end(&python, why, sizeof(why)))
+        env_add(report, ENV_FAIL, "torch", cure_of('f'), "%s %s while it tried torch", python_name,
+                why);
     else if (!findings)
-        env_add(report, ENV_INFO, "torch", NULL, "python3 could not be asked");
+        env_add(report, ENV_INFO, "torch", NULL, "%s could not be asked", python_name);
 }

@@ -244,6 +244,54 @@ int posix_stat(const char *path, struct stat *info)
     return 0;
 }
 
+struct posix_directory {
+    HANDLE list;
+    WIN32_FIND_DATAW next;
+    int more;
+    struct dirent item;
+};
+
+DIR *posix_opendir(const char *path)
+{
+    char *pattern = malloc(strlen(path) + 3);
+    DIR *d = calloc(1, sizeof(*d));
+    wchar_t *wide = NULL;
+    if (pattern && d) {
+        sprintf(pattern, "%s/*", path);
+        wide = wide_path(pattern);
+    }
+    if (d)
+        d->list = wide ? FindFirstFileW(wide, &d->next) : INVALID_HANDLE_VALUE;
+    if (d && d->list == INVALID_HANDLE_VALUE) {
+        errno = ENOENT;
+        free(d);
+        d = NULL;
+    }
+    if (d)
+        d->more = 1;
+    free(wide);
+    free(pattern);
+    return d;
+}
+
+struct dirent *posix_readdir(DIR *d)
+{
+    char *name = d->more ? wide_to(d->next.cFileName) : NULL;
+    if (!name)
+        return NULL;
+    snprintf(d->item.d_name, sizeof(d->item.d_name), "%s", name);
+    free(name);
+    d->more = FindNextFileW(d->list, &d->next);
+    return &d->item;
+}
+
+int posix_closedir(DIR *d)
+{
+    FindClose(d->list);
+    free(d);
+    return 0;
+}
+
 int posix_rename(const char *from, const char *to)
 {
     wchar_t *wide_old = wide_path(from), *wide_new = wide_path(to);

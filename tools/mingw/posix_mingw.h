@@ -84,6 +84,16 @@ int posix_mkstemp(char *name);
 char *realpath(const char *path, char *whole);
 ssize_t readlink(const char *path, char *to, size_t room); /* of "/proc/self/exe" alone */
 int fchmod(int file, mode_t mode); /* files have the rights of their folder */
+struct dirent {
+    char d_name[3 * 260];
+};
+typedef struct posix_directory DIR;
+DIR *posix_opendir(const char *path);
+struct dirent *posix_readdir(DIR *directory);
+int posix_closedir(DIR *directory);
+#define opendir posix_opendir
+#define readdir posix_readdir
+#define closedir posix_closedir
 #define fopen posix_fopen
 #define open(path, flags) posix_open(path, flags, 0)
 #define stat(path, info) posix_stat(path, info)

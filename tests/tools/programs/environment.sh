@@ -273,7 +273,7 @@ if command -v python3 >/dev/null; then
     contains flat 'a forced flash call: largest error 1.0e-04' 'and how exact it is'
     ! grep -q chatter out
     ok "torch's own output is left out"
-    try_torch 1 import 'FAIL python3 cannot import torch: libamdhip64.so.7'
+    try_torch 1 import 'FAIL Python cannot import torch: libamdhip64.so.7'
     try_torch 1 gpu 'FAIL torch sees no GPU'
     try_torch 1 ck 'WARN preferred flash library: Ck'
     try_torch 1 off 'WARN flash attention is disabled'
