@@ -25,29 +25,38 @@ tools_libmingw_la_CPPFLAGS = $(AM_CPPFLAGS)
 mingw_library = tools/libmingw.la
 tools_libprogram_la_SOURCES += tools/mingw/program_mingw.c
 tools_libprogram_la_LIBADD += tools/libmingw.la
-check_system = tools/check/driver_windows.c tools/check/torch_windows.c tools/check/python_windows.c
+check_system = tools/check/environment/driver_windows.c tools/check/environment/python_windows.c \
+	tools/check/environment/torch_libraries_windows.c
 check_libraries = -lversion
 else
 mingw_library =
-check_system = tools/check/driver_posix.c tools/check/torch_posix.c tools/check/python_posix.c \
-	tools/common/elf_names.c
+check_system = tools/check/environment/driver_posix.c tools/check/environment/python_posix.c \
+	tools/check/environment/torch_libraries_posix.c tools/common/elf_names.c
 check_libraries =
 endif
 EXTRA_DIST += tools/windows tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h \
-	tools/mingw/program_mingw.c tools/check/driver_posix.c tools/check/driver_windows.c \
-	tools/check/torch_posix.c tools/check/torch_windows.c tools/check/python_posix.c \
-	tools/check/python_windows.c tools/common/elf_names.c
+	tools/mingw/program_mingw.c tools/check/environment/driver_posix.c \
+	tools/check/environment/python_posix.c \
+	tools/check/environment/torch_libraries_posix.c tools/check/environment/driver_windows.c \
+	tools/check/environment/python_windows.c \
+	tools/check/environment/torch_libraries_windows.c \
+	tools/common/elf_names.c
 
 bin_PROGRAMS += tools/aothip-check tools/aothip-run
 dist_man_MANS += tools/check/aothip-check.1 tools/run/aothip-run.1
 
 tools_aothip_check_SOURCES = tools/check/check.c tools/check/cases.c tools/check/cases.h \
-	tools/check/environment.c tools/check/environment.h tools/check/variables.def \
-	tools/check/driver.h tools/check/torch.c tools/check/torch.h tools/check/live.c \
-	tools/check/live.h tools/check/python.h $(check_system) \
-	tools/check/findings.c tools/check/findings.h \
-	tools/common/elf_names.h tools/check/print.c tools/check/result.h
-tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
+	tools/check/print.c tools/check/result.h $(check_environment) \
+	$(check_system) tools/common/elf_names.h
+check_environment = \
+	tools/check/environment/environment.c tools/check/environment/environment.h \
+	tools/check/environment/findings.c tools/check/environment/findings.h \
+	tools/check/environment/live.c tools/check/environment/live.h \
+	tools/check/environment/driver.h tools/check/environment/python.h tools/check/environment/torch_libraries.h \
+	tools/check/environment/torch.c tools/check/environment/torch.h \
+	tools/check/environment/torch_package.c tools/check/environment/torch_package.h \
+	tools/check/environment/variables.def
+tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/check/environment
 tools_aothip_check_LDFLAGS = $(program_ldflags)
 tools_aothip_check_LDADD = tools/libprogram.la $(aothip_library) $(check_libraries) -lm
 

@@ -1,5 +1,7 @@
 /* The libraries of a torch package where they are DLLs. */
-#include "torch.h"
+#include "torch_libraries.h"
+
+#include "torch_package.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "python.h"
-#include "torch.h"
+#include "torch_package.h"
 
 /* What to do about what the script finds; it prints the letters. */
 static const struct {

@@ -1,7 +1,8 @@
 /* The libraries of a torch package where they are ELF files. */
-#include "torch.h"
+#include "torch_libraries.h"
 
 #include "elf_names.h"
+#include "torch_package.h"
 
 #include <stdio.h>
 #include <string.h>
