@@ -2,19 +2,11 @@
 # the instructions of each key loop. Fails when a number got worse; `make update-counts` writes the
 # table anew. For other_compiler.sh: COUNTS_STORE is where the images are, COUNTS_SUBSET=yes says that
 # not all kernels of the table are in them.
-: "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
+. "${srcdir:=.}/tests/gen/table_test_lib.sh"
+: "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
 : "${COUNTS_STORE:=images/aotriton.images}" "${COUNTS_SUBSET:=no}"
-clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
-table=$srcdir/images/counts/clang-${clang%%.*}.txt
-made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
-if [ "${made_by:-none}" != "$clang" ]; then
-    echo "1..0 # SKIP this is clang $clang, for whose number the table is by ${made_by:-none}"
-    exit 0
-fi
-
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-counts.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
+table=$srcdir/images/counts/clang-$major.txt
+need_table "$table"
 files=
 for gpu in $GPU_ARCHS; do
     grep -q "^sibling $gpu " "$srcdir/images/matrix.def" && continue # the code of another

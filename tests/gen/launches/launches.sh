@@ -2,21 +2,11 @@
 # What fixed problems cost in instructions, forward and backward, against the tables of the compiler
 # in images/counts: fails when the launches of a problem take more than they say. `make
 # update-launches` writes the tables anew.
-: "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}"
-clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
-forward=$srcdir/images/counts/fwd-launches-${clang%%.*}.txt
-backward=$srcdir/images/counts/bwd-launches-${clang%%.*}.txt
-for table in "$forward" "$backward"; do
-    made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
-    if [ "${made_by:-none}" != "$clang" ]; then
-        echo "1..0 # SKIP this is clang $clang, for whose number $table is by ${made_by:-none}"
-        exit 0
-    fi
-done
-
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-launches.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
+. "${srcdir:=.}/tests/gen/table_test_lib.sh"
+forward=$srcdir/images/counts/fwd-launches-$major.txt
+backward=$srcdir/images/counts/bwd-launches-$major.txt
+need_table "$forward"
+need_table "$backward"
 if ! tests/gen/launches/attn_fwd_launches >"$work/forward" ||
     ! tests/gen/launches/attn_bwd_launches >"$work/backward"; then
     echo 'Bail out! a problem was not counted'

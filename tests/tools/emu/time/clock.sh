@@ -1,18 +1,9 @@
 #!/bin/sh
 # Predicted clocks of fixed problems against the table of the compiler in images/counts: fails when
 # one takes over 2 % more than it says. `make update-clock` writes it anew.
-: "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}"
-clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
-table=$srcdir/images/counts/clock-${clang%%.*}.txt
-made_by=`sed -n 's/^# clang //p' "$table" 2>/dev/null`
-if [ "${made_by:-none}" != "$clang" ]; then
-    echo "1..0 # SKIP this is clang $clang, for whose clocks the table is by ${made_by:-none}"
-    exit 0
-fi
-
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-clock.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
+. "${srcdir:=.}/tests/gen/table_test_lib.sh"
+table=$srcdir/images/counts/clock-$major.txt
+need_table "$table"
 if ! tests/tools/emu/time/attn_clock >"$work/timed"; then
     echo 'Bail out! attn_clock failed'
     exit 99
