@@ -22,14 +22,7 @@ enum option {
     ODD = 256, /* rows are one element further apart */
 };
 
-struct problem {
-    const char *name;
-    int heads, heads_k, seq_q, seq_k, dim, mask;
-    unsigned options;
-    int dtype;
-};
-
-static const struct problem problems[] = {
+static const struct launch_problem problems[] = {
     {"d64", 1, 1, 128, 256, 64, 0, 0, AOTHIP_F16},
     {"d128", 1, 1, 128, 256, 128, 0, 0, AOTHIP_F16},
     {"d128_bf16", 1, 1, 128, 256, 128, 0, 0, AOTHIP_BF16},
@@ -59,43 +52,28 @@ static const struct problem problems[] = {
     {"d64_f32_dbias", 1, 1, 64, 64, 64, 0, HAS_BIAS | HAS_DBIAS, AOTHIP_F32},
 };
 
-static struct aothip_tensor tensor(char *memory, enum what what, int dtype, int heads, int rows,
-                                   int columns, int apart)
-{
-    struct aothip_tensor t = {
-        .data = memory + (size_t)what * ROOM,
-        .size = {1, heads, rows, columns},
-        .dtype = dtype,
-    };
-    t.stride[3] = 1;
-    t.stride[2] = columns + apart;
-    t.stride[1] = rows * t.stride[2];
-    t.stride[0] = heads * t.stride[1];
-    return t;
-}
-
-static void add_terms(const struct problem *p, char *memory, struct aothip_attn_fwd_params *f,
-                      struct aothip_attn_bwd_params *b)
+static void add_terms(const struct launch_problem *p, char *memory,
+                      struct aothip_attn_fwd_params *f, struct aothip_attn_bwd_params *b)
 {
     const int type = p->options & WIDE ? AOTHIP_F32 : p->dtype;
     const int heads = p->options & SHARED ? 1 : p->heads;
 
     if (p->options & HAS_BIAS)
-        f->bias = tensor(memory, BIAS, type, heads, p->seq_q, p->seq_k, 0);
+        f->bias = launch_tensor(memory + (size_t)BIAS * ROOM, type, heads, p->seq_q, p->seq_k, 0);
     if (p->options & HAS_DBIAS)
-        b->dbias = tensor(memory, DBIAS, type, heads, p->seq_q, p->seq_k, 0);
+        b->dbias = launch_tensor(memory + (size_t)DBIAS * ROOM, type, heads, p->seq_q, p->seq_k, 0);
     if (p->options & HAS_KEEP)
-        f->keep = tensor(memory, KEEP, AOTHIP_BOOL, p->heads, p->seq_q, p->seq_k, 0);
+        f->keep = launch_tensor(memory + (size_t)KEEP * ROOM, AOTHIP_BOOL, p->heads, p->seq_q,
+                                p->seq_k, 0);
     if (p->options & HAS_SLOPES)
         f->alibi_slopes = (const float *)(memory + (size_t)SLOPES * ROOM);
     f->softcap = p->options & CAP ? 30 : 0;
     f->dropout_p = p->options & DROPOUT ? 0.1f : 0;
 }
 
-static bool launch(const struct device *device, struct aothip_context *context, size_t problem,
-                   char *memory)
+static bool launch(const struct device *device, struct aothip_context *context,
+                   const struct launch_problem *p, char *memory)
 {
-    const struct problem *p = &problems[problem];
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &f};
     struct aothip_tensor *const rows[] = {&f.q,   &f.k,  &f.v,  &f.o,
@@ -103,8 +81,8 @@ static bool launch(const struct device *device, struct aothip_context *context, 
 
     for (enum what i = Q; i <= DV; i++) {
         const bool keys = i == K || i == V || i == DK || i == DV;
-        *rows[i] = tensor(memory, i, p->dtype, keys ? p->heads_k : p->heads,
-                          keys ? p->seq_k : p->seq_q, p->dim, p->options & ODD ? 1 : 0);
+        *rows[i] = launch_tensor(memory + (size_t)i * ROOM, p->dtype, keys ? p->heads_k : p->heads,
+                                 keys ? p->seq_k : p->seq_q, p->dim, p->options & ODD ? 1 : 0);
     }
     add_terms(p, memory, &f, &b);
     f.lse = (float *)(memory + (size_t)LSE * ROOM);
@@ -122,20 +100,15 @@ static void fill(char *host)
         slopes[i] = 0.25f;
 }
 
-static const char *name(size_t problem)
-{
-    return problems[problem].name;
-}
-
 int main(void)
 {
     struct launch_walk w = {
         .counters_file = "attn_bwd_launches.json",
         .bytes = (size_t)TENSORS * ROOM,
         .fill = fill,
-        .problems = sizeof(problems) / sizeof(*problems),
+        .problems = problems,
+        .count = sizeof(problems) / sizeof(*problems),
         .least = 3, /* delta, dk and dv, dq */
-        .name = name,
         .launch = launch,
     };
     return launch_walk(&w);

@@ -28,14 +28,7 @@ enum option {
     SMALL_PAGES = 1024,
 };
 
-struct problem {
-    const char *name;
-    int heads, heads_k, seq_q, seq_k, dim, mask;
-    unsigned options;
-    int dtype;
-};
-
-static const struct problem problems[] = {
+static const struct launch_problem problems[] = {
     {"d64", 1, 1, 256, 512, 64, 0, 0, AOTHIP_F16},
     {"d128", 1, 1, 256, 512, 128, 0, 0, AOTHIP_F16},
     {"d128_bf16", 1, 1, 256, 512, 128, 0, 0, AOTHIP_BF16},
@@ -77,21 +70,6 @@ static const struct problem problems[] = {
     {"d64_f32", 1, 1, 128, 128, 64, 0, 0, AOTHIP_F32},
 };
 
-static struct aothip_tensor tensor(char *memory, int number, int dtype, int heads, int rows,
-                                   int columns, int apart)
-{
-    struct aothip_tensor t = {
-        .data = memory + (size_t)number * ROOM,
-        .size = {1, heads, rows, columns},
-        .dtype = dtype,
-    };
-    t.stride[3] = 1;
-    t.stride[2] = columns + apart;
-    t.stride[1] = rows * t.stride[2];
-    t.stride[0] = heads * t.stride[1];
-    return t;
-}
-
 /* The keys of the one sequence and head in pages of `rows`. */
 static void page(struct aothip_attn_fwd_params *f, int rows, char *memory)
 {
@@ -105,23 +83,23 @@ static void page(struct aothip_attn_fwd_params *f, int rows, char *memory)
     f->block_table_stride = pages;
 }
 
-static bool launch(const struct device *device, struct aothip_context *context, size_t problem,
-                   char *memory)
+static bool launch(const struct device *device, struct aothip_context *context,
+                   const struct launch_problem *p, char *memory)
 {
-    const struct problem *p = &problems[problem];
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
     const int apart = p->options & ODD ? 1 : 0;
 
-    f.q = tensor(memory, 0, p->dtype, p->heads, p->seq_q, p->dim, apart);
-    f.k = tensor(memory, 1, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
-    f.v = tensor(memory, 2, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
-    f.o = tensor(memory, 3, p->dtype, p->heads, p->seq_q, p->dim, apart);
+    f.q = launch_tensor(memory + (size_t)0 * ROOM, p->dtype, p->heads, p->seq_q, p->dim, apart);
+    f.k = launch_tensor(memory + (size_t)1 * ROOM, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
+    f.v = launch_tensor(memory + (size_t)2 * ROOM, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
+    f.o = launch_tensor(memory + (size_t)3 * ROOM, p->dtype, p->heads, p->seq_q, p->dim, apart);
     if (p->options & BIAS)
-        f.bias = tensor(memory, 4, p->options & BIAS_F32 ? AOTHIP_F32 : p->dtype, p->heads,
-                        p->seq_q, p->seq_k, 0);
+        f.bias =
+            launch_tensor(memory + (size_t)4 * ROOM, p->options & BIAS_F32 ? AOTHIP_F32 : p->dtype,
+                          p->heads, p->seq_q, p->seq_k, 0);
     if (p->options & KEEP)
-        f.keep = tensor(memory, 5, AOTHIP_BOOL, p->heads, p->options & PADDING ? 1 : p->seq_q,
-                        p->seq_k, 0);
+        f.keep = launch_tensor(memory + (size_t)5 * ROOM, AOTHIP_BOOL, p->heads,
+                               p->options & PADDING ? 1 : p->seq_q, p->seq_k, 0);
     if (p->options & SLOPES)
         f.alibi_slopes = (const float *)(memory + (size_t)6 * ROOM);
     if (p->options & SINKS)
@@ -146,20 +124,15 @@ static void fill(char *host)
         table[i] = i;
 }
 
-static const char *name(size_t problem)
-{
-    return problems[problem].name;
-}
-
 int main(void)
 {
     struct launch_walk w = {
         .counters_file = "attn_fwd_launches.json",
         .bytes = (size_t)TENSORS * ROOM,
         .fill = fill,
-        .problems = sizeof(problems) / sizeof(*problems),
+        .problems = problems,
+        .count = sizeof(problems) / sizeof(*problems),
         .least = 1,
-        .name = name,
         .launch = launch,
     };
     return launch_walk(&w);

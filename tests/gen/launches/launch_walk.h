@@ -9,30 +9,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct launch_problem {
+    const char *name;
+    int heads, heads_k, seq_q, seq_k, dim, mask;
+    unsigned options; /* as the list of problems defines them */
+    int dtype;
+};
+
+/* BHSD of one sequence; rows are `apart` elements further apart than they need be. */
+static inline struct aothip_tensor launch_tensor(char *data, int dtype, int heads, int rows,
+                                                 int columns, int apart)
+{
+    struct aothip_tensor t = {.data = data, .size = {1, heads, rows, columns}, .dtype = dtype};
+
+    t.stride[3] = 1;
+    t.stride[2] = columns + apart;
+    t.stride[1] = rows * t.stride[2];
+    t.stride[0] = heads * t.stride[1];
+    return t;
+}
+
 struct launch_walk {
     const char *counters_file; /* in the build directory; removed at the end */
     size_t bytes;              /* of device memory, zeros but for what fill() makes of them */
     void (*fill)(char *host);
-    size_t problems, least; /* how many problems, and launches that each of them has at least */
-    const char *(*name)(size_t problem);
+    const struct launch_problem *problems;
+    size_t count, least; /* of problems; launches that each of them has at least */
     /* Starts the problem. False: it failed, aothip_last_error() says why. */
-    bool (*launch)(const struct device *device, struct aothip_context *context, size_t problem,
-                   char *memory);
+    bool (*launch)(const struct device *device, struct aothip_context *context,
+                   const struct launch_problem *p, char *memory);
     size_t seen; /* launches up to now; 0 at first */
 };
 
 /* A line for each launch of the problem: GPU, problem, kernel, instructions. */
-static inline bool launch_print(struct launch_walk *w, size_t problem)
+static inline bool launch_print(struct launch_walk *w, const char *name)
 {
     struct launch_counters l;
     size_t number = 0;
 
     for (const char *at = launch_counters_read(w->counters_file); launch_counters_next(&at, &l);)
         if (number++ >= w->seen)
-            printf("%-8s %-20s %-48s %9lld\n", l.target, w->name(problem), l.kernel,
-                   l.instructions);
+            printf("%-8s %-20s %-48s %9lld\n", l.target, name, l.kernel, l.instructions);
     if (number < w->seen + w->least) {
-        fprintf(stderr, "%s: not counted\n", w->name(problem));
+        fprintf(stderr, "%s: not counted\n", name);
         return false;
     }
     w->seen = number;
@@ -44,12 +63,13 @@ static inline bool launch_all(struct launch_walk *w, const struct device *device
 {
     struct status why = {0};
 
-    for (size_t i = 0; i < w->problems; i++) {
-        if (!w->launch(device, context, i, memory) || device_finish(device, &why)) {
-            fprintf(stderr, "%s: %s\n", w->name(i), why.code ? why.text : aothip_last_error());
+    for (size_t i = 0; i < w->count; i++) {
+        if (!w->launch(device, context, &w->problems[i], memory) || device_finish(device, &why)) {
+            fprintf(stderr, "%s: %s\n", w->problems[i].name,
+                    why.code ? why.text : aothip_last_error());
             return false;
         }
-        if (!launch_print(w, i))
+        if (!launch_print(w, w->problems[i].name))
             return false;
     }
     return true;
