@@ -82,6 +82,20 @@ $(quick_library): $(quick_sources) $(quick_headers) include/aothip/aothip.h
 	    $(AM_CFLAGS) $(CFLAGS) -fno-math-errno -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) \
 	    $(quick_sources:lib/%=$(top_srcdir)/lib/%) -o $@
 
+# JAX's door: custom calls of XLA, of which nothing is linked either.
+xla_sources = lib/python/xla/xla_call.c lib/python/xla/xla_side.c
+xla_headers = lib/python/xla/xla.h lib/python/xla/xla_abi.h lib/python/xla/xla_side.h
+xla_library = lib/.libs/aothip_xla.so
+EXTRA_DIST += $(xla_sources) $(xla_headers)
+if !WINDOWS
+ALL_LOCAL += $(xla_library)
+endif
+MOSTLYCLEANFILES += $(xla_library)
+$(xla_library): $(xla_sources) $(xla_headers) include/aothip/aothip.h
+	$(AM_V_CC)$(MKDIR_P) $(@D) && \
+	$(CC) -I$(top_srcdir)/include -I$(top_srcdir)/lib/python/xla $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
+	    -fPIC -shared $(AM_LDFLAGS) $(LDFLAGS) $(xla_sources:lib/%=$(top_srcdir)/lib/%) -o $@
+
 # libaotriton_v2.so: the C++ names of one AOTriton release over the C API. Its file name, its SONAME
 # and config.h carry that release's version, $(AOTRITON_VERSION); libtool's numbering cannot express
 # that. It contains the C library, because those who package PyTorch copy it alone. The other

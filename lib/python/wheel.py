@@ -3,8 +3,8 @@
 usage: wheel.py --version=VERSION --tag=TAG --library=DIR --output=DIR
 
 --library is the lib directory of an installed tree, with libzstd.so.1 if libaothip.so needs it (then
-wheels must bring it along), and aothip_quick.abi3.so if it was built; VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same
-bytes.
+wheels must bring it along), and of aothip_quick.abi3.so and aothip_xla.so those that were built;
+VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same bytes.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def package_files(source, library):
              if name.endswith(".py")]
     for name in ("aothip_autoload.py", "flash_attn_2_cuda.py"):
         found.append((name, os.path.join(source, name)))
-    for name in ("libaothip.so.0", "libzstd.so.1", "aothip_quick.abi3.so"):
+    for name in ("libaothip.so.0", "libzstd.so.1", "aothip_quick.abi3.so", "aothip_xla.so"):
         path = os.path.join(library, name)
         if name == "libaothip.so.0" or os.path.exists(path):
             found.append((f"aothip/lib/{name}", path))

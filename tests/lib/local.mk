@@ -187,6 +187,13 @@ tests_lib_runtime_test_graph_CPPFLAGS = $(test_lib_cppflags) $(tools_rooms) $(te
 tests_lib_runtime_test_graph_LDADD = tools/libprogram.la lib/libaothip.la tests/lib/libtestlib.la \
 	-lm -ldl
 
+# The handlers of XLA's custom calls, whose files are compiled into it.
+test_lib_programs += tests/lib/python/test_xla
+tests_lib_python_test_xla_SOURCES = tests/lib/python/test_xla.c $(xla_sources)
+tests_lib_python_test_xla_CPPFLAGS = $(test_lib_cppflags) $(tools_rooms) $(test_lib_built) \
+	-I$(top_srcdir)/lib/python/xla
+tests_lib_python_test_xla_LDADD = tools/libprogram.la lib/libaothip.la -lm
+
 # Which kernel is chosen, over the built images' indexes.
 test_lib_programs += tests/lib/select/test_coverage
 tests_lib_select_test_coverage_CPPFLAGS = $(test_lib_cppflags) $(test_lib_built)
@@ -261,13 +268,16 @@ PYTHON = clients/bin/python3
 check-clients: all
 	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
 .PHONY: check-clients host-time
+python_pages = lib/python/README.md lib/python/doors/flash-attn.md lib/python/doors/functions.md \
+	lib/python/doors/jax.md lib/python/doors/pytorch.md lib/python/doors/several-cards.md \
+	lib/python/doors/transformers.md
 EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_without_cuda.py
 EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib/python/test_distributed.py tests/lib/python/test_quick.py \
 	tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \
-	tests/lib/python/test_examples.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
-	lib/python/README.md lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
+	tests/lib/python/test_examples.py tests/lib/python/test_jax.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
+	$(python_pages) lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
-	lib/python/aothip/_quick.py lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py \
+	lib/python/aothip/_quick.py lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py lib/python/aothip/jax.py \
 	lib/python/aothip/attention.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

@@ -1,6 +1,7 @@
 # The crate lib/rust, with cargo and without a network: its tests on the emulator, the example, and
 # the example in its page. Left out where there is no cargo.
 . "${srcdir:=.}/tests/lib/lib_test_lib.sh"
+: "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
 build=`pwd`
 case $SANITIZE_FLAGS in ?*) skip 'the crate' 'the library is built with sanitizers'; plan ;; esac
 command -v cargo >/dev/null && cargo --version >/dev/null 2>&1 || { skip 'the crate' 'no cargo'; plan; }

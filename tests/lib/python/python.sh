@@ -55,6 +55,12 @@ else
     count=$((count + 1))
     echo "ok $count - test_quick.py # SKIP configure found no Python.h"
 fi
+if [ -e "$build/lib/.libs/aothip_xla.so" ] && [ -z "$preload" ]; then
+    run jax test_jax.py "${GPU_ARCHS%% *}"
+else
+    count=$((count + 1))
+    echo "ok $count - test_jax.py # SKIP jaxlib does not go with sanitizers, or there are no handlers"
+fi
 run torch test_torch_operators.py "${GPU_ARCHS%% *}"
 run torch test_pytorch_door.py "${GPU_ARCHS%% *}"
 run transformers test_transformers.py "${GPU_ARCHS%% *}"
