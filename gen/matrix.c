@@ -6,7 +6,7 @@
 
 #include "aothip/aothip.h"
 #include "format.h"
-#include "kernarg.h"
+#include "kernarg_part.h"
 #include "gen_file.h"
 #include "matrix_check.h"
 #include "suggest.h"
@@ -39,6 +39,8 @@ const struct matrix_op matrix_ops[] = {
      sizeof(struct attn_bwd_args)},
     {"attn_bwd_dscalar", "backward/attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
      sizeof(struct attn_bwd_args)},
+    {"attn_merge_part", "decode/attn_merge_part.hip", FORMAT_OP_ATTN_MERGE_PART, 0,
+     sizeof(struct attn_merge_part_args)},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -5,7 +5,8 @@
 /* The problem of a call, for what captures it. */
 struct call {
     const struct aothip_attn_fwd_params *fwd;
-    const struct aothip_attn_bwd_params *bwd; /* NULL in the forward pass */
+    const struct aothip_attn_bwd_params *bwd;     /* NULL in the forward pass */
+    const struct aothip_attn_merge_params *merge; /* NULL but where it is that, and no problem */
 };
 
 static enum aothip_status begin_capture(const char *root, const struct plan *plan,
@@ -24,7 +25,10 @@ static enum aothip_status begin_capture(const char *root, const struct plan *pla
         .kernarg_size = launch->args_size,
         .grid = launch->grid,
     };
-    capture_describe(&all, entry->op, &launch->args, call->fwd, call->bwd);
+    if (call->merge)
+        capture_describe_merge(&all, &launch->args, call->merge);
+    else
+        capture_describe(&all, entry->op, &launch->args, call->fwd, call->bwd);
     return capture_begin(root, plan->hip, plan->stream, &all, capture, why);
 }
 
@@ -100,7 +104,7 @@ static inline enum aothip_status run_forward(struct aothip_context *context,
     if (!plan_begin(&plan, context, stream, why) &&
         !(what == PROBS ? plan_attn_probs(&plan, checked.params, why)
                         : plan_attn_fwd(&plan, &checked, why))) {
-        const struct call call = {checked.params, NULL};
+        const struct call call = {.fwd = checked.params};
         run_plan(&plan, &call, why);
     }
     plan_end(&plan);
@@ -141,7 +145,7 @@ static enum aothip_status attn_bwd(struct aothip_context *context,
     if (validate_attn_bwd(params, &checked, why))
         return why->code;
     if (!plan_begin(&plan, context, stream, why) && !plan_attn_bwd(&plan, &checked, why)) {
-        const struct call call = {checked.fwd.params, checked.params};
+        const struct call call = {checked.fwd.params, checked.params, NULL};
         run_plan(&plan, &call, why);
     }
     plan_end(&plan);
@@ -156,6 +160,33 @@ enum aothip_status aothip_attn_bwd(struct aothip_context *context,
         return status_refuse_null("context");
     status_clear(&why);
     attn_bwd(context, params, stream, &why);
+    return status_publish(&why, module_log(context));
+}
+
+static enum aothip_status attn_merge(struct aothip_context *context,
+                                     const struct aothip_attn_merge_params *params,
+                                     hipStream_t stream, struct status *why)
+{
+    struct validate_merge checked;
+    struct plan plan;
+    if (validate_attn_merge(params, &checked, why))
+        return why->code;
+    if (!plan_begin(&plan, context, stream, why) && !plan_attn_merge(&plan, checked.params, why)) {
+        const struct call call = {.merge = checked.params};
+        run_plan(&plan, &call, why);
+    }
+    plan_end(&plan);
+    return why->code;
+}
+
+enum aothip_status aothip_attn_merge(struct aothip_context *context,
+                                     const struct aothip_attn_merge_params *params, void *stream)
+{
+    struct status why;
+    if (!context)
+        return status_refuse_null("context");
+    status_clear(&why);
+    attn_merge(context, params, stream, &why);
     return status_publish(&why, module_log(context));
 }
 

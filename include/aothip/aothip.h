@@ -337,6 +337,34 @@ struct aothip_attn_bwd_params {
     size_t workspace_size; /* bytes */
 };
 
+/*
+ * Arguments of aothip_attn_merge(): o and lse of attention of the same queries over two sets of
+ * keys become, in the place of the first, those over both:
+ *
+ *     o = (exp(lse) o + exp(part_lse) part_o) / (exp(lse) + exp(part_lse))
+ *     lse = ln(exp(lse) + exp(part_lse))
+ *
+ *   o         (batch, heads_q, seq_q, dim_v)  F16, BF16 or F32; dim_v from 1 to 512; read, written
+ *   part_o    shape of o; F16, BF16 or F32; type of o, or any where o is F32
+ *   lse       (batch, heads_q, seq_q, 1)      F32; any strides; read, written
+ *   part_lse  the same; read
+ *
+ * A row with an lse of infinity, of either sign, has seen no key, and its o is not read: so a
+ * running result begins with an lse of +infinity and any o. Where both have seen none, o is 0 and
+ * lse +infinity. Rows whose part_lse is infinite and whose lse is not are not written. NaN in what
+ * is read of a row reaches that row alone. An o of F16 or BF16 is rounded by each merge; for long
+ * rings let it be F32.
+ *
+ * It has no gradient: a backward pass takes o and lse as they are in the end.
+ */
+struct aothip_attn_merge_params {
+    size_t struct_size;
+    struct aothip_tensor o, lse;
+    struct aothip_tensor part_o, part_lse;
+    int32_t lse_base2; /* 1: lse and part_lse are logarithms to base 2; 0: natural */
+    int32_t reserved;  /* 0 */
+};
+
 /* An opened image directory and what has been loaded from it. */
 struct aothip_context;
 
@@ -408,6 +436,15 @@ AOTHIP_API enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *c
  */
 AOTHIP_API enum aothip_status aothip_attn_probs(struct aothip_context *context,
                                                 const struct aothip_attn_fwd_params *params,
+                                                void *stream);
+
+/*
+ * Merges a partial result into another one in place, in one launch on `stream`, on that stream's
+ * device; for attention whose keys lie on several GPUs or come one after the other. Errors: as
+ * aothip_attn_fwd().
+ */
+AOTHIP_API enum aothip_status aothip_attn_merge(struct aothip_context *context,
+                                                const struct aothip_attn_merge_params *params,
                                                 void *stream);
 
 /*

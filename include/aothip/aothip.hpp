@@ -72,6 +72,12 @@ struct attn_bwd : aothip_attn_bwd_params {
     }
     explicit attn_bwd(aothip_attn_fwd_params &&) = delete;
 };
+struct attn_merge : aothip_attn_merge_params {
+    attn_merge() : aothip_attn_merge_params{}
+    {
+        struct_size = sizeof(aothip_attn_merge_params);
+    }
+};
 
 /* A contiguous tensor of shape (batch, heads, seq, dim), or one of (batch, seq, heads, dim). */
 inline aothip_tensor bhsd(void *data, aothip_dtype dtype, std::int64_t batch, std::int64_t heads,
@@ -117,6 +123,10 @@ class context
     void run(const aothip_attn_bwd_params &p, void *stream = nullptr) const
     {
         check(aothip_attn_bwd(get(), &p, stream));
+    }
+    void run(const aothip_attn_merge_params &p, void *stream = nullptr) const
+    {
+        check(aothip_attn_merge(get(), &p, stream));
     }
     /* params.probs alone. */
     void run_probs(const aothip_attn_fwd_params &p, void *stream = nullptr) const

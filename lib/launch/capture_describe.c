@@ -189,3 +189,14 @@ void capture_describe(struct capture_launch *launch, enum format_op op, const un
         add_bwd(&d, bwd, op == FORMAT_OP_ATTN_BWD_DELTA ? OUT : IN);
     }
 }
+
+void capture_describe_merge(struct capture_launch *launch, const union args_any *args,
+                            const struct aothip_attn_merge_params *merge)
+{
+    const struct description d = {launch, args, NULL};
+    add_tensor(&d, "o", &merge->o, offsetof(struct attn_merge_part_args, o), OUT);
+    add_tensor(&d, "lse", &merge->lse, offsetof(struct attn_merge_part_args, lse), OUT);
+    add_tensor(&d, "part_o", &merge->part_o, offsetof(struct attn_merge_part_args, part_o), IN);
+    add_tensor(&d, "part_lse", &merge->part_lse, offsetof(struct attn_merge_part_args, part_lse),
+               IN);
+}

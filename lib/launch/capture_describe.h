@@ -37,6 +37,10 @@ void capture_describe(struct capture_launch *launch, enum format_op op, const un
                       const struct aothip_attn_fwd_params *fwd,
                       const struct aothip_attn_bwd_params *bwd);
 
+/* The same for attn_merge_part. Pure. */
+void capture_describe_merge(struct capture_launch *launch, const union args_any *args,
+                            const struct aothip_attn_merge_params *merge);
+
 /* Bytes of an element of a captured tensor. */
 uint64_t capture_dtype_bytes(int32_t dtype);
 

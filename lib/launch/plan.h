@@ -57,6 +57,8 @@ enum aothip_status plan_attn_probs(struct plan *plan, const struct aothip_attn_f
                                    struct status *why);
 enum aothip_status plan_attn_bwd(struct plan *plan, const struct validate_bwd *checked,
                                  struct status *why);
+enum aothip_status plan_attn_merge(struct plan *plan, const struct aothip_attn_merge_params *params,
+                                   struct status *why);
 
 /* Says in terms of the arguments why there is no entry for a need. */
 void plan_refuse(const struct plan *plan, const struct select_need *need, struct status *why)
@@ -96,7 +98,7 @@ static inline void plan_end(struct plan *plan)
     if (plan->count && !plan->captured)
         module_note_launch(plan->context, plan->hip, plan->device, plan->stream);
     for (unsigned i = 0; i < plan->count; i++)
-            module_unpin(plan->device, plan->launches[i].entry);
+        module_unpin(plan->device, plan->launches[i].entry);
 }
 
 /* Bytes of workspace of use in a valid problem on the plan's device. */

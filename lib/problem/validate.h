@@ -53,6 +53,16 @@ struct validate_bwd {
 enum aothip_status validate_attn_bwd(const struct aothip_attn_bwd_params *given,
                                      struct validate_bwd *checked, struct status *why);
 
+/* A merge of partial results that has been checked. */
+struct validate_merge {
+    const struct aothip_attn_merge_params *params; /* the caller's, or `room` */
+    struct aothip_attn_merge_params room;
+};
+
+/* Errors: as validate_attn_fwd(). */
+enum aothip_status validate_attn_merge(const struct aothip_attn_merge_params *given,
+                                       struct validate_merge *checked, struct status *why);
+
 /*
  * Brings a struct of `size` bytes at `given` to this library's size `own`, `oldest` being that of
  * the first release: what is missing counts as zero. Errors: ARGUMENT (`size` is none),

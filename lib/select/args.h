@@ -3,10 +3,10 @@
 #define AOTHIP_ARGS_H
 
 #include "format.h"
-#include "kernarg.h"
+#include "kernarg_part.h"
 #include "status.h"
 
-/* The arguments of any kernel; all begin with the problem. */
+/* The arguments of any kernel; all but the last begin with the problem. */
 union args_any {
     struct attn_problem problem;
     struct attn_fwd_args fwd;
@@ -14,6 +14,7 @@ union args_any {
     struct attn_append_args append;
     struct attn_probs_args probs;
     struct attn_bwd_args bwd;
+    struct attn_merge_part_args part;
 };
 
 /*
@@ -114,6 +115,12 @@ enum aothip_status args_attn_append(const struct aothip_attn_fwd_params *params,
 enum aothip_status args_attn_probs(const struct aothip_attn_fwd_params *params,
                                    const struct format_entry *entry, struct attn_probs_args *args,
                                    struct args_grid *grid, struct status *why);
+
+/* Of a valid merge whose o is not empty. */
+enum aothip_status args_attn_merge(const struct aothip_attn_merge_params *params,
+                                   const struct format_entry *entry,
+                                   struct attn_merge_part_args *args, struct args_grid *grid,
+                                   struct status *why);
 
 /*
  * Whether attn_bwd_dq writes dbias, too, so that no attn_bwd_dbias is wanted: where rows are

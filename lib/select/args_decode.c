@@ -1,4 +1,7 @@
-/* Fills the arguments of what runs beside attn_fwd: split keys, a growing cache, probs. Pure. */
+/*
+ * Fills the arguments of what runs beside attn_fwd: split keys, a growing cache, probs, partial
+ * results. Pure.
+ */
 #include "args.h"
 
 #include <string.h>
@@ -129,5 +132,33 @@ enum aothip_status args_attn_probs(const struct aothip_attn_fwd_params *p,
     args->probs = args_tensor(&p->probs);
     args->probs_k = (int32_t)p->probs.size[3];
     args->probs_dtype = p->probs.dtype;
+    return AOTHIP_OK;
+}
+
+enum aothip_status args_attn_merge(const struct aothip_attn_merge_params *p,
+                                   const struct format_entry *entry,
+                                   struct attn_merge_part_args *args, struct args_grid *grid,
+                                   struct status *why)
+{
+    const uint64_t tiles = args_count_tiles((uint32_t)p->o.size[2], entry->tile_q);
+    if (args_make_grid(tiles * (uint64_t)p->o.size[1], (uint64_t)p->o.size[0], entry, grid, why))
+        return why->code;
+    *args = (struct attn_merge_part_args){
+        .o = (uintptr_t)p->o.data,
+        .part_o = (uintptr_t)p->part_o.data,
+        .lse = (uintptr_t)p->lse.data,
+        .part_lse = (uintptr_t)p->part_lse.data,
+        .o_stride = args_strides(&p->o),
+        .part_o_stride = args_strides(&p->part_o),
+        .lse_stride = args_strides(&p->lse),
+        .part_lse_stride = args_strides(&p->part_lse),
+        .batch = (int32_t)p->o.size[0],
+        .heads = (int32_t)p->o.size[1],
+        .seq_q = (int32_t)p->o.size[2],
+        .dim = (int32_t)p->o.size[3],
+        .grid_y = (int32_t)grid->y,
+        .flags = (p->o.dtype == AOTHIP_F32 ? KERNARG_PART_O_F32 : 0u) |
+                 (p->lse_base2 ? KERNARG_PART_BASE2 : 0u),
+    };
     return AOTHIP_OK;
 }

@@ -18,6 +18,7 @@ const char *select_op_name(unsigned op)
         [FORMAT_OP_ATTN_BWD_DQ] = "attn_bwd_dq",
         [FORMAT_OP_ATTN_BWD_DBIAS] = "attn_bwd_dbias",
         [FORMAT_OP_ATTN_BWD_DSCALAR] = "attn_bwd_dscalar",
+        [FORMAT_OP_ATTN_MERGE_PART] = "attn_merge_part",
     };
     return op < FORMAT_OP_END && names[op] ? names[op] : "?";
 }
@@ -111,6 +112,14 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
     for (int i = 0; i < count; i++)
         if (tensors[i]->data && !is_aligned(tensors[i]))
             need.features |= FORMAT_FEATURE_UNALIGNED;
+    return need;
+}
+
+struct select_need select_need_merge(const struct aothip_attn_merge_params *p)
+{
+    struct select_need need = {FORMAT_OP_ATTN_MERGE_PART, p->part_o.dtype, 0, p->o.size[3]};
+    if (!is_aligned(&p->o) || !is_aligned(&p->part_o))
+        need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }
 

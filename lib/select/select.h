@@ -29,6 +29,9 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *par
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *params,
                                      const struct aothip_tensor *const *tensors, int count);
 
+/* The needs of a valid merge, which has no scores. */
+struct select_need select_need_merge(const struct aothip_attn_merge_params *params);
+
 /* What selection looks at of an entry. */
 struct select_row {
     uint16_t dim_max, entry;

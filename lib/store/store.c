@@ -12,7 +12,7 @@
 
 #include "variable.h"
 #include "file.h"
-#include "kernarg.h"
+#include "kernarg_part.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "image files are read in place: this host must be little-endian"
@@ -171,6 +171,7 @@ static const size_t kernarg_sizes[FORMAT_OP_END] = {
     [FORMAT_OP_ATTN_BWD_DQ] = sizeof(struct attn_bwd_args),
     [FORMAT_OP_ATTN_BWD_DBIAS] = sizeof(struct attn_bwd_args),
     [FORMAT_OP_ATTN_BWD_DSCALAR] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_MERGE_PART] = sizeof(struct attn_merge_part_args),
 };
 
 /* What an entry says of its kernel. */

@@ -92,6 +92,12 @@ tests_gen_kernel_test_attn_append_SOURCES = tests/gen/kernel/test_attn_append.c 
 tests_gen_kernel_test_attn_append_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_append_LDADD = $(kernel_test_ldadd)
 
+check_PROGRAMS += tests/gen/kernel/test_attn_merge_part
+tests_gen_kernel_test_attn_merge_part_SOURCES = tests/gen/kernel/test_attn_merge_part.c tests/gen/kernel/problem_maker.h
+tests_gen_kernel_test_attn_merge_part_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_merge_part_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/kernel/test_attn_merge_part
+
 check_PROGRAMS += tests/gen/kernel/test_attn_f32
 tests_gen_kernel_test_attn_f32_SOURCES = tests/gen/kernel/test_attn_f32.c tests/gen/kernel/problem_maker.h
 tests_gen_kernel_test_attn_f32_CPPFLAGS = $(kernel_test_cppflags)

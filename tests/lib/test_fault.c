@@ -96,6 +96,12 @@ static enum aothip_status run_pages(struct aothip_context *context)
     return aothip_attn_fwd(context, &p, NULL);
 }
 
+static enum aothip_status run_merge(struct aothip_context *context)
+{
+    struct aothip_attn_merge_params p = problem_merge();
+    return aothip_attn_merge(context, &p, NULL);
+}
+
 /* Three launches. */
 static enum aothip_status run_bwd(struct aothip_context *context)
 {
@@ -180,6 +186,8 @@ static const struct scenario {
     {"first call with options", run_options, .launches = 4},
     {"warm call with options", run_options, .warm = 1, .launches = 4},
     {"probs on another device", run_probs, .launches = 1},
+    {"first merge", run_merge, .launches = 1},
+    {"warm merge", run_merge, .warm = 1, .launches = 1},
     {"first backward call", run_bwd, .launches = 3},
     {"warm backward call", run_bwd, .warm = 1, .launches = 3},
     {"first call with pages", run_pages, .launches = 1},

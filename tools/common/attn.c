@@ -211,6 +211,8 @@ enum aothip_status attn_launch(const struct device *device, struct aothip_contex
 {
     if (call->kind == ATTN_BWD)
         take_failure(why, aothip_attn_bwd(context, &call->bwd, device->stream));
+    else if (call->kind == ATTN_MERGE)
+        take_failure(why, aothip_attn_merge(context, &call->merge, device->stream));
     else if (call->kind == ATTN_PROBS)
         take_failure(why, aothip_attn_probs(context, &call->fwd, device->stream));
     else
@@ -294,5 +296,22 @@ enum aothip_status attn_bwd(const struct device *device, struct aothip_context *
 
     if (attn_upload_bwd(device, context, params, &call, why))
         return why->code;
+    return finish(device, context, &call, why);
+}
+
+enum aothip_status attn_merge(const struct device *device, struct aothip_context *context,
+                              const struct aothip_attn_merge_params *params, struct status *why)
+{
+    struct attn_call call = {.kind = ATTN_MERGE, .merge = *params};
+    struct upload u = {device, &call, why};
+
+    send_tensor(&u, "o", &call.merge.o, WRITTEN);
+    send_tensor(&u, "lse", &call.merge.lse, WRITTEN);
+    send_tensor(&u, "part_o", &call.merge.part_o, READ);
+    send_tensor(&u, "part_lse", &call.merge.part_lse, READ);
+    if (why->code) {
+        attn_release(device, &call);
+        return why->code;
+    }
     return finish(device, context, &call, why);
 }

@@ -36,6 +36,10 @@ enum aothip_status attn_bwd(const struct device *device, struct aothip_context *
 enum aothip_status attn_probs(const struct device *device, struct aothip_context *context,
                               const struct aothip_attn_fwd_params *params, struct status *why);
 
+/* Likewise of a merge, which has no workspace. */
+enum aothip_status attn_merge(const struct device *device, struct aothip_context *context,
+                              const struct aothip_attn_merge_params *params, struct status *why);
+
 /* The same in steps, for callers that launch more than once. */
 
 enum { ATTN_BUFFERS_MAX = 40 };
@@ -47,13 +51,14 @@ struct attn_buffer {
     int written;
 };
 
-enum attn_kind { ATTN_FWD, ATTN_BWD, ATTN_PROBS };
+enum attn_kind { ATTN_FWD, ATTN_BWD, ATTN_PROBS, ATTN_MERGE };
 
 /* A problem on the device; the params have device pointers. */
 struct attn_call {
     enum attn_kind kind;
     struct aothip_attn_fwd_params fwd;
     struct aothip_attn_bwd_params bwd; /* ATTN_BWD: bwd.fwd is &fwd, so this struct must not move */
+    struct aothip_attn_merge_params merge; /* ATTN_MERGE, which has none of the above */
     struct attn_buffer buffers[ATTN_BUFFERS_MAX];
     int count;
     void *workspace;

@@ -75,6 +75,14 @@ int ref_attn_fwd(const struct aothip_attn_fwd_params *params, enum ref_subnormal
 void ref_free(struct ref_fwd *answer); /* a zeroed struct is fine */
 
 /*
+ * What aothip_attn_merge() makes of o and lse, which it is to be asked before they change; for
+ * ref_judge_o() and, with lse.data, ref_judge_lse(). An element may be wrong by twice the largest
+ * error of a plain merge in float, beside rounding; rows that one of the two says nothing about by
+ * nothing. Returns 0, or -1 with *answer zeroed if memory ran out.
+ */
+int ref_attn_merge(const struct aothip_attn_merge_params *params, struct ref_fwd *answer);
+
+/*
  * The plain same-precision attention by itself: o and lse in the shapes of struct ref_fwd; either
  * may be NULL. Rows of no sequence are left alone. Returns 0 or -1 as above.
  */

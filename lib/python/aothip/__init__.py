@@ -10,6 +10,7 @@ from .attention import Problem
 from .flash import (flash_attn_func, flash_attn_kvpacked_func, flash_attn_qkvpacked_func,
                     flash_attn_varlen_func, flash_attn_varlen_kvpacked_func,
                     flash_attn_varlen_qkvpacked_func, flash_attn_with_kvcache)
+from .merge import merge
 from .sdpa import scaled_dot_product_attention
 
 
@@ -38,6 +39,6 @@ __all__ = [
     "ArgumentError", "Error", "Problem", "UnsupportedError", "device", "disable", "enable",
     "flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func",
     "flash_attn_varlen_func", "flash_attn_varlen_kvpacked_func",
-    "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache", "scaled_dot_product_attention",
-    "version", "warm_up",
+    "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache", "merge",
+    "scaled_dot_product_attention", "version", "warm_up",
 ]

@@ -59,6 +59,14 @@ class BwdParams(ctypes.Structure):
     ]
 
 
+class MergeParams(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("o", Tensor), ("lse", Tensor), ("part_o", Tensor), ("part_lse", Tensor),
+        ("lse_base2", c_int32), ("reserved", c_int32),
+    ]
+
+
 class DeviceInfo(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("device", c_int32), ("compute_units", c_int32),
                 ("memory_bytes", c_uint64), ("target", ctypes.c_char * 48),
@@ -92,6 +100,7 @@ _FUNCTIONS = {
     "aothip_attn_bwd": (c_int, [c_void_p, POINTER(BwdParams), c_void_p]),
     "aothip_attn_bwd_workspace": (c_int, [c_void_p, POINTER(BwdParams), c_void_p,
                                           POINTER(c_size_t)]),
+    "aothip_attn_merge": (c_int, [c_void_p, POINTER(MergeParams), c_void_p]),
     "aothip_warm_up": (c_int, [c_void_p, c_void_p]),
     "aothip_stream_device": (c_int, [c_void_p, c_void_p, POINTER(DeviceInfo)]),
     "aothip_hip_function": (c_void_p, [c_void_p, c_char_p]),

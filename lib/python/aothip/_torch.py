@@ -65,6 +65,13 @@ def _attn_bwd(d_o, d_lse, o, lse, *arguments):
                  for name in DIFFERENTIABLE)
 
 
+def _attn_merge(o, lse, part_o, part_lse, order):
+    from .merge import _merge
+
+    _merge(o, lse, part_o, part_lse, order)
+    _mark_changed(o, lse)
+
+
 # Shapes.
 
 
@@ -231,7 +238,10 @@ def _define():
                    f"{_PROBLEM}, str wanted) -> ({', '.join(['Tensor'] * 6)})")
     library.define("attn_cache(Tensor? k_new, Tensor? v_new, Tensor? rotary_cos, "
                    f"Tensor? rotary_sin, bool interleaved, {_CACHE}) -> (Tensor, Tensor)")
-    for name, real, fake in (("attn_fwd", _attn_fwd, _fake_fwd), ("attn_bwd", _attn_bwd, _fake_bwd),
+    library.define("attn_merge(Tensor(a!) o, Tensor(b!) lse, Tensor part_o, Tensor part_lse, "
+                   "str order) -> ()")
+    for name, real, fake in (("attn_merge", _attn_merge, lambda *_: None),
+                             ("attn_fwd", _attn_fwd, _fake_fwd), ("attn_bwd", _attn_bwd, _fake_bwd),
                              ("attn_cache", _attn_cache, _fake_cache)):
         library.impl(name, real, "CompositeExplicitAutograd")
         torch.library.register_fake("aothip::" + name, fake, lib=library)
@@ -247,6 +257,13 @@ _library = _define() if AVAILABLE else None
 
 
 # What the functions of the module call.
+
+
+def merge(o, lse, part_o, part_lse, order):
+    if AVAILABLE and not (_plainly(o, part_o, part_lse) and type(lse) in _PLAIN):
+        torch.ops.aothip.attn_merge(o, lse, part_o, part_lse, order)
+    else:
+        _attn_merge(o, lse, part_o, part_lse, order)
 
 
 def _checked(name, x, q):

@@ -94,6 +94,18 @@ pub struct AttnBwdParams {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct AttnMergeParams {
+    pub struct_size: usize,
+    pub o: Tensor,
+    pub lse: Tensor,
+    pub part_o: Tensor,
+    pub part_lse: Tensor,
+    pub lse_base2: i32,
+    pub reserved: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct DeviceInfo {
     pub struct_size: usize,
     pub device: i32,
@@ -136,6 +148,11 @@ extern "C" {
         params: *const AttnBwdParams,
         stream: *mut c_void,
         bytes: *mut usize,
+    ) -> c_int;
+    pub fn aothip_attn_merge(
+        context: *mut Context,
+        params: *const AttnMergeParams,
+        stream: *mut c_void,
     ) -> c_int;
     pub fn aothip_warm_up(context: *mut Context, stream: *mut c_void) -> c_int;
     pub fn aothip_stream_device(

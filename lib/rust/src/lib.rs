@@ -303,6 +303,36 @@ impl<'memory> Backward<'memory> {
     }
 }
 
+/// A partial result of attention, merged into another one in place; `struct
+/// aothip_attn_merge_params`.
+#[derive(Clone, Copy)]
+pub struct Merge<'memory> {
+    raw: ffi::AttnMergeParams,
+    memory: PhantomData<&'memory ()>,
+}
+
+impl<'memory> Merge<'memory> {
+    /// `o` and `lse` of the same rows over some keys, and over others. The logarithms are (batch,
+    /// heads, rows, 1), [`Dtype::F32`]; where one is infinite, its row has seen no key.
+    pub fn new(
+        o: Tensor<'memory>,
+        lse: Tensor<'memory>,
+        part_o: Tensor<'memory>,
+        part_lse: Tensor<'memory>,
+    ) -> Self {
+        let raw = ffi::AttnMergeParams {
+            struct_size: size_of::<ffi::AttnMergeParams>(),
+            o: o.raw,
+            lse: lse.raw,
+            part_o: part_o.raw,
+            part_lse: part_lse.raw,
+            lse_base2: 0,
+            reserved: 0,
+        };
+        Merge { raw, memory: PhantomData }
+    }
+}
+
 /// A `hipStream_t`.
 #[derive(Clone, Copy)]
 pub struct Stream(*mut c_void);
@@ -447,6 +477,12 @@ impl Context {
             ffi::aothip_attn_bwd_workspace(self.0.as_ptr(), &raw, stream.0, &mut bytes)
         })?;
         Ok(bytes)
+    }
+
+    /// Starts a merge of partial results on the stream, and returns.
+    pub fn merge(&self, parts: &Merge<'_>, stream: Stream) -> Result<(), Error> {
+        // SAFETY: as forward().
+        check(unsafe { ffi::aothip_attn_merge(self.0.as_ptr(), &parts.raw, stream.0) })
     }
 
     /// The function `name` of the HIP runtime that the library calls.

@@ -5,7 +5,7 @@ use std::ffi::{c_void, CString};
 use std::os::raw::c_int;
 use std::path::Path;
 
-use aothip::{Backward, Context, Dtype, Forward, Mask, Status, Stream, Tensor};
+use aothip::{Backward, Context, Dtype, Forward, Mask, Merge, Status, Stream, Tensor};
 
 const ROWS: usize = 21;
 const DIM: usize = 32;
@@ -159,6 +159,33 @@ fn windows_scale_and_raw_options() {
     context.forward(&all, Stream::NULL).unwrap();
     let mean: f32 = (0..ROWS).map(|n| v[n * DIM]).sum::<f32>() / ROWS as f32;
     assert!((gpu.read(out, ELEMENTS)[(ROWS - 1) * DIM] - mean).abs() < 1e-5);
+}
+
+#[test]
+fn merge() {
+    let context = Context::open().unwrap();
+    let gpu = Gpu::new(&context);
+    let (a, b) = (random(7), random(8));
+    // One row has seen keys in the first alone, one in the second alone, the others three quarters
+    // of all weight in the second.
+    let (mut lse_a, mut lse_b) = (vec![2f32; ROWS], vec![2.0 + 3f32.ln(); ROWS]);
+    lse_b[4] = f32::INFINITY;
+    lse_a[5] = f32::INFINITY;
+    let part = |d: usize| if d / DIM == 4 { 0.0 } else if d / DIM == 5 { 1.0 } else { 0.75 };
+    let want: Vec<f64> = (0..ELEMENTS)
+        .map(|d| f64::from(a[d]) * (1.0 - part(d)) + f64::from(b[d]) * part(d))
+        .collect();
+    let (o, lse) = (gpu.tensor(&a), gpu.tensor(&lse_a));
+    // SAFETY: a number each of the rows.
+    let [lse_o, lse_part] = [lse, gpu.tensor(&lse_b)]
+        .map(|x| unsafe { Tensor::bhsd(x, Dtype::F32, [1, 1, ROWS as i64, 1]) });
+    let parts = Merge::new(view(o), lse_o, view(gpu.tensor(&b)), lse_part);
+    context.merge(&parts, Stream::NULL).unwrap();
+    near("o", &gpu.read(o, ELEMENTS), &want);
+    let sums = gpu.read(lse, ROWS);
+    assert!((sums[0] - 2.0 - 4f32.ln()).abs() < 1e-5 && sums[4] == 2.0 && sums[5] == lse_b[5]);
+    let itself = Merge::new(view(o), lse_o, view(o), lse_part);
+    assert_eq!(context.merge(&itself, Stream::NULL).unwrap_err().status, Status::Argument);
 }
 
 #[test]

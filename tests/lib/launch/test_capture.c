@@ -198,6 +198,21 @@ static void test_append(const struct device *device, struct aothip_context *cont
     release();
 }
 
+static void test_merge(const struct device *device, struct aothip_context *context)
+{
+    struct aothip_attn_merge_params p = {.struct_size = sizeof(p)};
+    struct status why;
+    status_clear(&why);
+    p.o = tensor(BATCH, HEADS, ROWS, DIM, AOTHIP_F32);
+    p.part_o = tensor(BATCH, HEADS, ROWS, DIM, AOTHIP_F16);
+    p.lse = tensor(BATCH, HEADS, ROWS, 1, AOTHIP_F32);
+    p.part_lse = tensor(BATCH, HEADS, ROWS, 1, AOTHIP_F32);
+    ok(attn_merge(device, context, &p, &why) == AOTHIP_OK, "a merge %s",
+       why.code ? why.text : aothip_last_error());
+    replay("one launch is written down", 1);
+    release();
+}
+
 int main(void)
 {
     static const char *const gpus[] = {"gfx942", "gfx1151"};
@@ -232,6 +247,7 @@ int main(void)
         test_bwd(&device, context);
         test_probs(&device, context);
         test_append(&device, context);
+        test_merge(&device, context);
         device_close(&device);
     }
     aothip_close(context);

@@ -314,6 +314,39 @@ static void test_bwd_edges(void)
     is_int(aothip_attn_probs(NULL, &g.fwd, NULL), AOTHIP_E_ARGUMENT, "context NULL");
 }
 
+static void test_merge(void)
+{
+    const struct attn_merge_part_args *part = &fake_hip.log[0].args.part;
+    struct aothip_attn_merge_params p = problem_merge();
+    restart();
+    is_int(aothip_attn_merge(context, &p, NULL), AOTHIP_OK, "merge");
+    LAUNCHED("one launch", "attn_merge_part_f16_d128_general");
+    is_grid(&fake_hip.log[0], 8, 2, "a tile of 8 heads");
+    is_int((intmax_t)part->o, 0x40000000, "o");
+    is_int((intmax_t)part->part_o, 0xc0000000, "part_o");
+    is_int((intmax_t)part->lse, 0x50000000, "lse");
+    is_int((intmax_t)part->part_lse, 0xc1000000, "part_lse");
+    is_int(part->lse_stride.head, 100, "a head of lse has 100 rows");
+    is_int(part->flags, 0, "natural logarithms, into F16");
+    p.lse_base2 = 1;
+    p.o.dtype = AOTHIP_F32;
+    restart();
+    is_int(aothip_attn_merge(context, &p, NULL), AOTHIP_OK, "merge into F32, to base 2");
+    is_int(part->flags, KERNARG_PART_O_F32 | KERNARG_PART_BASE2, "says so");
+    p.part_o.dtype = AOTHIP_BF16;
+    restart();
+    is_int(aothip_attn_merge(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "no kernel of the type");
+    contains(aothip_last_error(), "o: no kernel attn_merge_part for BF16, head dim 64 of gfx942",
+             "is named");
+    p = problem_merge();
+    p.o.size[2] = p.part_o.size[2] = p.lse.size[2] = p.part_lse.size[2] = 0;
+    restart();
+    is_int(aothip_attn_merge(context, &p, NULL), AOTHIP_OK, "no rows");
+    is_int(fake_hip.launches, 0, "launch nothing");
+    is_int(aothip_attn_merge(NULL, &p, NULL), AOTHIP_E_ARGUMENT, "context NULL");
+    is_int(aothip_attn_merge(context, NULL, NULL), AOTHIP_E_ARGUMENT, "params NULL");
+}
+
 /* Each kernel of a call in turn cannot be loaded: then none is launched. */
 static void test_plan_first(void)
 {
@@ -352,6 +385,7 @@ int main(void)
     test_probs();
     test_bwd();
     test_bwd_edges();
+    test_merge();
     test_plan_first();
     aothip_close(context);
     remove_directory(directory);

@@ -103,3 +103,21 @@ void problem_gradients(struct problem_gradients *g)
     g->b.dv = problem_tensor(0xb3000000, 2, 2, 300, 64);
     g->b.delta = at(0xb4000000);
 }
+
+static struct aothip_tensor lse_tensor(uint64_t address)
+{
+    struct aothip_tensor t = problem_tensor(address, 2, 8, 100, 1);
+    t.dtype = AOTHIP_F32;
+    return t;
+}
+
+struct aothip_attn_merge_params problem_merge(void)
+{
+    return (struct aothip_attn_merge_params){
+        .struct_size = sizeof(struct aothip_attn_merge_params),
+        .o = problem_tensor(0x40000000, 2, 8, 100, 64),
+        .lse = lse_tensor(0x50000000),
+        .part_o = problem_tensor(0xc0000000, 2, 8, 100, 64),
+        .part_lse = lse_tensor(0xc1000000),
+    };
+}

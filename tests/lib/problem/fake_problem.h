@@ -31,4 +31,7 @@ struct problem_gradients {
 };
 void problem_gradients(struct problem_gradients *g);
 
+/* A partial result for the o and lse of problem_make(). */
+struct aothip_attn_merge_params problem_merge(void);
+
 #endif

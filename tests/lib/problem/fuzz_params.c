@@ -197,6 +197,27 @@ static void fuzz_bwd(void)
     }
 }
 
+static void fuzz_merge(void)
+{
+    static const struct format_entry entry = {.tile_q = 64, .threads = 256, .symbol = "fuzz"};
+    struct aothip_attn_merge_params p = problem_merge();
+    struct attn_merge_part_args args;
+    struct args_grid grid = {0, 0, 0, 0};
+    struct validate_merge checked;
+    struct status why;
+    change(&p, sizeof(p) / 4);
+    status_clear(&why);
+    if (validate_attn_merge(&p, &checked, &why)) {
+        refused++;
+        broken += !why.text[0];
+        return;
+    }
+    accepted++;
+    select_need_merge(checked.params);
+    args_attn_merge(checked.params, &entry, &args, &grid, &why);
+    check_grid(&grid, &why);
+}
+
 int main(void)
 {
     tap_diag("seed %u", seed);
@@ -210,6 +231,11 @@ int main(void)
     for (int i = 0; i < ROUNDS; i++)
         fuzz_bwd();
     ok(!broken, "%d backward problems accepted, %d refused, all in order", accepted, refused);
+    ok(accepted > ROUNDS / 20 && refused > ROUNDS / 20, "a good many of each");
+    refused = accepted = 0;
+    for (int i = 0; i < ROUNDS; i++)
+        fuzz_merge();
+    ok(!broken, "%d merges accepted, %d refused, all in order", accepted, refused);
     ok(accepted > ROUNDS / 20 && refused > ROUNDS / 20, "a good many of each");
     return tap_done();
 }

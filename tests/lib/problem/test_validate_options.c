@@ -413,10 +413,83 @@ static void test_bwd(void)
     contains(why.text, "params is NULL", "and named");
 }
 
+#define MERGE(name, ...)                                                                           \
+    static void name(struct aothip_attn_merge_params *m)                                           \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
+    }
+MERGE(m_plain, (void)m)
+MERGE(m_size, m->struct_size = 8)
+MERGE(m_into_f32, m->o.dtype = AOTHIP_F32; m->part_o.data = at(0xd0000000))
+MERGE(m_from_f32, m->part_o.dtype = AOTHIP_F32)
+MERGE(m_type, m->o.dtype = AOTHIP_BOOL)
+MERGE(m_rows, m->part_o.size[2] = 99)
+MERGE(m_channels, m->part_o.size[3] = 32)
+MERGE(m_inner, m->part_o.stride[3] = 2)
+MERGE(m_null, m->part_o.data = NULL)
+MERGE(m_lse_null, m->lse.data = NULL)
+MERGE(m_lse_type, m->lse.dtype = AOTHIP_F16)
+MERGE(m_lse_heads, m->part_lse.size[1] = 1)
+MERGE(m_lse_dim, m->part_lse.size[3] = 2)
+MERGE(m_lse_expanded, m->lse.stride[1] = 0)
+MERGE(m_part_expanded, m->part_o.stride[1] = m->part_lse.stride[1] = 0)
+MERGE(m_lse_across, m->lse.stride[1] = 1; m->lse.stride[2] = 8)
+MERGE(m_same, m->part_o.data = m->o.data)
+MERGE(m_same_lse, m->part_lse.data = m->lse.data)
+MERGE(m_base, m->lse_base2 = 2)
+MERGE(m_reserved, m->reserved = 1)
+
+static const struct merge_rule {
+    const char *what;
+    void (*spoil)(struct aothip_attn_merge_params *m);
+    const char *message;
+} merge_rules[] = {
+    {"sound", m_plain, NULL},
+    {"struct_size 8", m_size, "struct_size is 8"},
+    {"F16 into F32", m_into_f32, NULL},
+    {"F32 into F16", m_from_f32, "part_o: dtype is 1, but o's is 2, not F32"},
+    {"booleans", m_type, "o: dtype is 4, not F32, F16 or BF16"},
+    {"another length", m_rows, "part_o: size[2] (seq) is 99, but o's is 100"},
+    {"other channels", m_channels, "part_o: size[3] (dim) is 32, but o's is 64"},
+    {"an inner stride", m_inner, "part_o: stride[3] (dim) is 2, not 1"},
+    {"no part_o", m_null, "part_o: data is NULL"},
+    {"no lse", m_lse_null, "lse: data is NULL"},
+    {"lse of F16", m_lse_type, "lse: dtype is 2, not F32"},
+    {"another count of heads", m_lse_heads, "part_lse: size[1] (head) is 1, but o's is 8"},
+    {"lse with channels", m_lse_dim, "part_lse: size[3] (dim) is 2, not 1"},
+    {"lse expanded", m_lse_expanded, "lse: strides make it overlap itself"},
+    {"a part expanded", m_part_expanded, NULL},
+    {"lse by row, then head", m_lse_across, NULL},
+    {"o merged with itself", m_same, "part_o"},
+    {"lse merged with itself", m_same_lse, "lse"},
+    {"base 2 twice", m_base, "lse_base2 is 2"},
+    {"reserved", m_reserved, "reserved is 1"},
+};
+
+static void test_merge(void)
+{
+    struct validate_merge checked;
+    struct status why;
+    for (size_t i = 0; i < sizeof(merge_rules) / sizeof(merge_rules[0]); i++) {
+        struct aothip_attn_merge_params m = problem_merge();
+        status_clear(&why);
+        merge_rules[i].spoil(&m);
+        validate_attn_merge(&m, &checked, &why);
+        if (!merge_rules[i].message) {
+            ok(why.code == AOTHIP_OK, "merge, %s: accepted %s", merge_rules[i].what,
+               why.code ? why.text : "");
+            continue;
+        }
+        ok(why.code == AOTHIP_E_ARGUMENT, "merge, %s: refused", merge_rules[i].what);
+        contains(why.text, merge_rules[i].message, "and named");
+    }
+}
+
 int main(void)
 {
     test_rules();
     test_old_caller();
     test_bwd();
+    test_merge();
     return tap_done();
 }

@@ -61,7 +61,7 @@ def test_structs():
     lines = []
     structs = {"aothip_tensor": _lib.Tensor, "aothip_seqs": _lib.Seqs,
                "aothip_attn_fwd_params": _lib.FwdParams, "aothip_attn_bwd_params": _lib.BwdParams,
-               "aothip_device_info": _lib.DeviceInfo}
+               "aothip_attn_merge_params": _lib.MergeParams, "aothip_device_info": _lib.DeviceInfo}
     for name, struct in structs.items():
         lines.append(f'printf("%zu\\n", sizeof(struct {name}));')
         lines += [f'printf("%zu\\n", offsetof(struct {name}, {f[0]}));' for f in struct._fields_]

@@ -55,6 +55,34 @@ def test_backward_reads():
            "a gradient of what is not there")
 
 
+def test_merge():
+    whole, whole_lse = aothip.Problem(q, k, v, "bshd").forward()
+    parts = [aothip.Problem(q, k[:, a:b], v[:, a:b], "bshd").forward() for a, b in ((0, 2), (2, 9))]
+    for kind, tolerance in ((numpy.float16, 2e-3), (numpy.float32, 1e-3)):
+        o = numpy.full(q.shape, numpy.nan, kind)
+        lse = numpy.full((1, 6, 2), -numpy.inf, numpy.float32).transpose(0, 2, 1)
+        for part in parts:
+            found = aothip.merge(o, lse, *part)
+        ok(found[0] is o and found[1] is lse, "merge returns what it changes")
+        near(o, whole, tolerance, f"two parts are the whole, {kind.__name__}")
+        near(lse, whole_lse, 1e-3, "and their lse")
+    o, lse = parts[0][0][0].copy(), parts[0][1][0].copy()
+    aothip.merge(o, lse, parts[1][0][0], parts[1][1][0], "shd")
+    near(o, whole[0], 2e-3, "parts of packed sequences")
+    for name, kind, given in (
+            ("part_o has shape", ValueError, (whole, whole_lse, whole[:, :5], whole_lse)),
+            ("lse has 2 dimensions", ValueError, (whole, whole_lse[0], whole, whole_lse)),
+            ("part_lse has shape", ValueError, (whole, whole_lse, parts[0][0], whole_lse[..., :5])),
+            ("part_o: dtype is 1", ValueError,
+             (whole, whole_lse, parts[0][0].astype(numpy.float32), parts[0][1])),
+            ("lse: dtype is 2", ValueError,
+             (whole, whole_lse.astype(numpy.float16), parts[0][0], parts[0][1])),
+            ("o is written", ValueError, (frozen(whole), whole_lse, parts[0][0], parts[0][1]))):
+        raises(kind, name, lambda: aothip.merge(*given), f"merge refused: {name}")
+    raises(ValueError, "order is", lambda: aothip.merge(whole, whole_lse, *parts[0], "bdsh"),
+           "merge refused: an order")
+
+
 def test_read_only_cache():
     raises(ValueError, "k is written", lambda: aothip.flash_attn_with_kvcache(
         q[:, :1], frozen(k), v, k[:, :1], v[:, :1], cache_seqlens=3), "a read-only cache to grow")

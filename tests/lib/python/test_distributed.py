@@ -1,6 +1,6 @@
 """
 Sequences shared out over processes, each with a GPU of its own kind: ring-flash-attn's forms, unmodified,
-PyTorch's context parallelism, and Ulysses' all-to-all, forward and backward, against attention in
+PyTorch's context parallelism, Ulysses' all-to-all, and a ring by aothip.merge(), forward and backward, against attention in
 double precision over the whole. The processes talk over gloo on this machine.
 """
 
@@ -161,6 +161,57 @@ def ulysses(check):
                   band(rows, True), attention)
 
 
+def passed_on(*tensors):
+    """The same tensors of the process before this one."""
+    rank, world, received = dist.get_rank(), dist.get_world_size(), []
+    for x in tensors:
+        received.append(torch.empty_like(x))
+        wait = dist.isend(x.contiguous(), (rank + 1) % world)
+        dist.recv(received[-1], (rank - 1) % world)
+        wait.wait()
+    return received
+
+
+class Ring(torch.autograd.Function):
+    """Causal attention of one's rows, in chunks, over keys that go around."""
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        import aothip
+
+        ctx.save_for_backward(q, k, v)
+        rank, world = dist.get_rank(), dist.get_world_size()
+        o = q.new_empty(q.shape, dtype=torch.float32)
+        lse = q.new_full((q.shape[0], q.shape[2], q.shape[1]), torch.inf, dtype=torch.float32)
+        for step in range(world):
+            if step <= rank:
+                aothip.merge(o, lse, *aothip.Problem(q, k, v, "bshd", causal=step == 0).forward())
+            k, v = passed_on(k, v)
+        ctx.results = o.to(q.dtype), lse
+        return ctx.results[0]
+
+    @staticmethod
+    def backward(ctx, d_o):
+        import aothip
+
+        q, k, v = ctx.saved_tensors
+        rank, world = dist.get_rank(), dist.get_world_size()
+        dq, dk, dv = (torch.zeros_like(x, dtype=torch.float32) for x in (q, k, v))
+        for step in range(world):
+            if step <= rank:
+                d = aothip.Problem(q, k, v, "bshd", causal=step == 0).backward(d_o, *ctx.results)
+                for total, name in ((dq, "dq"), (dk, "dk"), (dv, "dv")):
+                    total += d[name]
+            k, v, dk, dv = passed_on(k, v, dk, dv)
+        return tuple(x.to(q.dtype) for x in (dq, dk, dv))
+
+
+def ring_of_ours(check):
+    rows = 16 * check.world
+    check.compare("a ring by merge()", (2, rows, HEADS, DIM), (2, rows, HEADS_K // 2, DIM), chunks,
+                  band(rows, True), Ring.apply)
+
+
 def context_parallel(check):
     """PyTorch's own ring. On a GPU scaled_dot_product_attention() calls the operator for flash
     attention; here a line calls it, and it has our kernel for a GPU, for tensors of the host."""
@@ -210,7 +261,7 @@ def work(rank, world, store):
                             timeout=datetime.timedelta(seconds=600))
     check = Checked(rank, world)
     skipped = []
-    for form, needs in ((ulysses, ()), (ring_forms, ("flash_attn", "ring_flash_attn")),
+    for form, needs in ((ulysses, ()), (ring_of_ours, ()), (ring_forms, ("flash_attn", "ring_flash_attn")),
                         (context_parallel, ("torch.distributed.tensor.experimental",))):
         try:
             for module in needs:

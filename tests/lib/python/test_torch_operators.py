@@ -225,4 +225,28 @@ def test_vmap():
         "vmap of packed sequences")
 
 
+def test_merge():
+    (o, lse), part = ([x.detach() for x in aothip.Problem(q, keys, keys, "bshd")()]
+                      for keys in (k[:, :5], k[:, 5:]))
+    whole, whole_lse = (x.detach() for x in aothip.Problem(q, k, k, "bshd")())
+    with torch.no_grad():
+        opcheck("attn_merge", ops.attn_merge.default, (o.clone(), lse.clone(), *part, "bshd"))
+
+        @torch.compile(fullgraph=True, backend="aot_eager")
+        def merged(*x):
+            return aothip.merge(*x)[0].float()
+
+        changed = o.clone(), lse.clone()
+        same([merged(*changed, *part), changed[1]], [whole.float(), whole_lse],
+             "a compiled merge", 2e-3)
+    version = o._version
+    aothip.merge(o, lse, *part)
+    ok(o._version > version, "autograd is told that o has changed")
+    same([o, lse], [whole, whole_lse], "merged in place", 2e-3)
+    raises(ValueError, "has no gradient", lambda: aothip.merge(q * 1, lse, *part),
+           "tensors that ask for gradients")
+    with torch.no_grad():
+        aothip.merge(q.clone(), lse, *part)
+
+
 sys.exit(done(globals()))

@@ -170,8 +170,26 @@ static void test_other_need(void)
            "channels that do not lie side by side");
     is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, absent, 2).features, 0,
            "an absent tensor");
-    is_str(select_op_name(FORMAT_OP_ATTN_BWD_DSCALAR), "attn_bwd_dscalar", "name of the last op");
+    is_str(select_op_name(FORMAT_OP_ATTN_MERGE_PART), "attn_merge_part", "name of the last op");
     is_str(select_op_name(FORMAT_OP_END), "?", "no op");
+}
+
+/* The type of what is merged in; alignment of both, and not of the logarithms. */
+static void test_merge_need(void)
+{
+    struct aothip_attn_merge_params p = problem_merge();
+    p.lse.stride[2] = 3;
+    p.lse.data = (void *)0x50000004;
+    is_int(select_need_merge(&p).features, 0, "aligned rows");
+    is_int(select_need_merge(&p).dim, 64, "their channels");
+    p.part_o.dtype = AOTHIP_BF16;
+    p.o.dtype = AOTHIP_F32;
+    is_int(select_need_merge(&p).dtype, AOTHIP_BF16, "type of the part");
+    p.o.stride[2] = 65;
+    is_int(select_need_merge(&p).features, UNALIGNED, "odd rows of o");
+    p = problem_merge();
+    p.part_o.data = (void *)0xc0000002;
+    is_int(select_need_merge(&p).features, UNALIGNED, "an odd part");
 }
 
 /* Gradients of aligned rows reach a bias or a mask by 32-bit offsets, key by key. */
@@ -214,6 +232,7 @@ int main(void)
     test_near_need();
     test_option_need();
     test_other_need();
+    test_merge_need();
     test_entry();
     test_alignment_need();
     test_dim_need();
