@@ -39,16 +39,19 @@ static enum aothip_status find_in_process(struct hip *hip, struct status *why)
 /* The file that AOTHIP_HIP_LIBRARY names, unless that would be a second runtime. */
 static enum aothip_status find_named(struct hip *hip, const char *file, struct status *why)
 {
+    void *there = NULL;
     hip->handle = loader_present(file);
     if (!hip->handle) {
         if (find_in_process(hip, why))
             return why->code;
         if (*hip->origin)
+            there = loader_present(file); /* another thread may have loaded it meanwhile */
+        if (*hip->origin && !there)
             return status_set(why, AOTHIP_E_NO_HIP,
                               "AOTHIP_HIP_LIBRARY is %s, but this process has another HIP runtime "
                               "already, %s, whose streams and memory mean nothing to it",
                               file, loader_file(loader_function(hip->handle, mark), hip->origin));
-        hip->handle = loader_open(file);
+        hip->handle = there ? there : loader_open(file);
     }
     snprintf(hip->origin, sizeof(hip->origin), "%s", file);
     if (!hip->handle)
