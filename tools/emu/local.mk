@@ -66,17 +66,20 @@ emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predic
 	tools/emu/predict/share.c tools/emu/predict/share.h
 emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/kernel_registers.c \
 	tools/emu/run/kernel_registers.h tools/emu/run/run_launch.c tools/emu/run/wave_start.c
-emu_hip = tools/emu/hip/captures.c tools/emu/hip/counters_file.c tools/emu/hip/devices.c \
+emu_session = tools/emu/session/counters_file.c tools/emu/session/gpu_models.c \
+	tools/emu/session/gpu_models.h tools/emu/session/settings.c tools/emu/session/settings.h \
+	tools/emu/session/timing.c tools/emu/session/timing.h tools/emu/session/watched_run.c \
+	tools/emu/session/watched_run.h
+emu_hip = tools/emu/hip/captures.c tools/emu/hip/devices.c \
 	tools/emu/hip/dispatch.c tools/emu/hip/error_names.c tools/emu/hip/fat_binary.c \
 	tools/emu/hip/functions.c tools/emu/hip/graph_nodes.c tools/emu/hip/graph_nodes.h \
 	tools/emu/hip/graphs.c tools/emu/hip/handles.c tools/emu/hip/handles.h \
 	tools/emu/hip/memory_calls.c tools/emu/hip/modules.c tools/emu/hip/newer_calls.h \
 	tools/emu/hip/operation.h tools/emu/hip/stream_order.c tools/emu/hip/streams.c \
-	tools/emu/hip/submit.c tools/emu/hip/timing.c tools/emu/hip/timing.h \
-	tools/emu/hip/transfers.c
+	tools/emu/hip/submit.c tools/emu/hip/transfers.c
 tools_emu_libemu_la_SOURCES = $(emu_isa) $(emu_disasm) $(emu_object) $(emu_memory) $(emu_wave) \
 	$(emu_arith) $(emu_exec) $(emu_vector) $(emu_matrix) $(emu_access) \
-	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_predict) $(emu_run) $(emu_hip)
+	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_predict) $(emu_run) $(emu_session) $(emu_hip)
 
 lib_LTLIBRARIES += tools/emu/libhipemu.la
 tools_emu_libhipemu_la_SOURCES =
@@ -89,10 +92,10 @@ EXTRA_DIST += tools/emu/hipemu.map tools/emu/README.md
 # What AMD's own runtime finds when this is preloaded: the driver's files, a GPU behind them.
 lib_LTLIBRARIES += tools/emu/libhipemu-kfd.la
 tools_emu_libhipemu_kfd_la_SOURCES = tools/emu/kfd/aql_packets.c tools/emu/kfd/dispatches.c \
-	tools/emu/kfd/driver_interface.h tools/emu/kfd/gpu_clock.c \
-	tools/emu/kfd/gpu_memory.c tools/emu/kfd/gpus.c tools/emu/kfd/interrupts.c \
-	tools/emu/kfd/kfd.h tools/emu/kfd/loaded_kernels.c tools/emu/kfd/preload.c tools/emu/kfd/render_node.c \
-	tools/emu/kfd/requests.c tools/emu/kfd/rings.c tools/emu/kfd/run_settings.c \
+	tools/emu/kfd/driver_interface.h tools/emu/kfd/driver_log.c tools/emu/kfd/gpu_clock.c \
+	tools/emu/kfd/gpu_memory.c tools/emu/kfd/gpus.c tools/emu/kfd/host_writes.c tools/emu/kfd/interrupts.c \
+	tools/emu/kfd/kfd.h tools/emu/kfd/loaded_kernels.c tools/emu/kfd/opened_files.c tools/emu/kfd/preload.c tools/emu/kfd/queue_errors.c tools/emu/kfd/render_node.c \
+	tools/emu/kfd/requests.c tools/emu/kfd/rings.c \
 	tools/emu/kfd/sdma_packets.c tools/emu/kfd/signals.h tools/emu/kfd/topology.c
 tools_emu_libhipemu_kfd_la_CPPFLAGS = $(AM_CPPFLAGS) $(emu_rooms)
 tools_emu_libhipemu_kfd_la_LIBADD = tools/emu/libemu.la -ldl

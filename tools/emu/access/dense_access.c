@@ -75,7 +75,7 @@ bool emu_dense_device(struct emu_wave *w, uint64_t address, const uint32_t *v, u
     if ((uint64_t)span[1] + 4 * words > limit)
         return false;
     b = block_at(w->group, address + span[0], (uint64_t)span[1] - span[0] + 4 * words);
-    if (!b || b->kind != EMU_BLOCK_DEVICE)
+    if (!b || b->kind != EMU_BLOCK_DEVICE || (!w->strict && b->init && access != EMU_READ))
         return false;
     x->base = before(b->host, b->base - address);
     x->shadow = w->strict && b->init ? before(b->init, b->base - address) : NULL;

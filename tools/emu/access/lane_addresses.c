@@ -41,6 +41,8 @@ static void locate(struct emu_wave *w, struct emu_where *a, unsigned l, const st
         a->shadow[l] = b->init ? b->init + at : NULL;
         a->invert[l] = 0xff;
         w->group->watch->access(w, EMU_SPACE_GLOBAL, access, (int)l, a->addr[l], bytes);
+    } else if (b->init && access != EMU_READ) {
+        memset(b->init + at, 0xff, bytes); /* for the strict launches between which this one is */
     }
 }
 
@@ -69,7 +71,7 @@ void emu_locate_global(struct emu_wave *w, struct emu_where *a, uint64_t mask, u
     /* Nearly always all lanes stay in one block: one lookup, then plain additions. */
     const struct emu_block *b =
         hi - lo < UINT64_C(1) << 40 ? emu_mem_find(m, lo, hi - lo + bytes) : NULL;
-    if (b && b->kind == EMU_BLOCK_DEVICE && !w->strict) {
+    if (b && b->kind == EMU_BLOCK_DEVICE && !w->strict && (!b->init || access == EMU_READ)) {
         uint8_t *host = b->host;
         uint64_t base = b->base;
         EMU_EACH_LANE(l, mask)

@@ -1,7 +1,7 @@
 /* Launches: argument bytes, hidden arguments, dispatch packet, the run, and its report. */
 #include "newer_calls.h"
 #include "operation.h"
-#include "timing.h"
+#include "watched_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +13,7 @@ enum {
     MAX_GRID_X = INT32_MAX,
     MAX_GRID_YZ = 65536,
     PACKET_BYTES = 64,
-    /* Wave-instructions of one wave after which a launch counts as endless. */
-    ENDLESS = 2000000000,
 };
-
-static _Thread_local char fault_text[2048], warning_text[16384];
-
-const char *emu_last_fault(void)
-{
-    return fault_text;
-}
-
-const char *emu_last_warnings(void)
-{
-    return warning_text;
-}
 
 static bool hidden(const struct emu_arg *a)
 {
@@ -207,68 +193,28 @@ static void write_packet(const struct emu_packet *p, uint8_t *q, uint64_t kernar
     memcpy(q + 40, &kernarg, 8);
 }
 
-/*
- * Strict mode: the seed says in which order waves and workgroups run: 1 to 3 as in run_launch.c, 4
- * ascending, above at random; seed 0 changes it from launch to launch: ascending, descending,
- * random.
- */
-static unsigned run_order(const struct emu_settings *set)
-{
-    static atomic_uint launches;
-
-    if (!set->strict)
-        return 0;
-    if (set->seed)
-        return set->seed < 4 ? (unsigned)set->seed : set->seed == 4 ? 0 : 2;
-    return atomic_fetch_add(&launches, 1) % 3;
-}
-
-static void give_warnings(const struct emu_launch *l)
-{
-    snprintf(warning_text, sizeof warning_text, "%s", l->warnings ? l->warnings : "");
-    if (l->warnings)
-        fputs(l->warnings, stderr);
-    free(l->warnings);
-}
-
 static hipError_t run_at(const struct emu_packet *p, struct emu_block *args, uint64_t packet_at)
 {
-    const struct emu_settings *set = emu_hip_settings();
     struct emu_device *d = p->function->module->device;
     struct emu_launch l = {
         .kernel = &p->function->kernel,
         .lds_bytes = p->function->meta->group_segment + p->lds,
         .kernarg = args->base,
         .dispatch_packet = args->base + packet_at,
-        .strict = set->strict,
-        .warn_waits = set->warn_waits,
-        .count_memory = set->counters != NULL,
-        .matrix = set->matrix,
-        .order = run_order(set),
-        .seed = set->seed,
-        .threads = set->threads,
-        .limit = ENDLESS,
     };
     memcpy(l.grid, p->grid, sizeof l.grid);
     memcpy(l.block, p->block, sizeof l.block);
     l.memory = emu_mem_view(d->index, atomic_load(&d->peers));
     if (!l.memory)
         return emu_hip_fail(hipErrorOutOfMemory, "kernel %s: out of memory", l.kernel->name);
-    struct emu_timing timing = emu_timing_begin(&l);
-    bool ok = emu_run(&l);
-    emu_timing_end(&timing, &l, d, ok);
-    give_warnings(&l);
+    bool ok = emu_watched_run(&l, &emu_settings()->gpu[d->index], false);
     emu_mem_unview(l.memory);
     uint64_t n = 0;
     for (int i = 0; i < EMU_CLASSES; i++)
         n += l.counters.instructions[i];
     atomic_fetch_add(&d->instructions, n);
-    if (set->counters)
-        emu_counters_write(&l, d, timing.result);
-    emu_timing_give(&timing);
     if (ok)
         return hipSuccess;
-    snprintf(fault_text, sizeof fault_text, "%s", l.fault.text);
     fprintf(stderr, "hipemu: %s\n", l.fault.text);
     return emu_hip_fail(hipErrorLaunchFailure, "kernel %s faulted; see emu_last_fault()",
                         l.kernel->name);
@@ -286,7 +232,6 @@ hipError_t emu_packet_run(const struct emu_packet *p)
                             p->function->meta->name);
     memcpy(args->host, p->kernarg, size);
     write_packet(p, args->host + packet_at, args->base);
-    fault_text[0] = 0;
     hipError_t e = run_at(p, args, packet_at);
     emu_mem_free(args->base, 1u << EMU_BLOCK_KERNARG);
     return e;

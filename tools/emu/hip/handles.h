@@ -19,10 +19,8 @@
 #include "clock.h"
 #include "code_object.h"
 #include "memory_map.h"
+#include "settings.h"
 #include "wave.h"
-
-/* Functions that the HIP 5.2 headers do not declare. */
-#define EMU_EXPORT __attribute__((visibility("default")))
 
 struct emu_device {
     int index;
@@ -30,8 +28,8 @@ struct emu_device {
     char arch[64]; /* gcnArchName, a full target ID */
     const char *name;
     enum emu_family family;
-    unsigned wave;  /* warpSize */
-    unsigned units; /* multiProcessorCount: compute units, on gfx11 work-group processors */
+    unsigned wave;      /* warpSize */
+    unsigned units;     /* multiProcessorCount: compute units, on gfx11 work-group processors */
     unsigned registers; /* vector registers a SIMD has for one of 32 lanes (CDNA: 64) */
     unsigned clock_khz, memory_khz, bus_bits, l2_bytes;
     bool integrated;
@@ -44,23 +42,11 @@ struct emu_device {
 /* Bytes of LDS that a workgroup may have. */
 static inline int emu_device_lds(const struct emu_device *d)
 {
-    return d->family == EMU_GFX950 ? 163840 : 65536;
+    return (int)emu_lds_most(d->family);
 }
-
-enum emu_time_wish { EMU_TIME_OFF, EMU_TIME_BY_RUNNING, EMU_TIME_BY_SAMPLES, EMU_TIME_OF_ALL };
-
-struct emu_settings {
-    bool strict, warn_waits;
-    enum emu_matrix_mode matrix;
-    uint64_t seed;
-    unsigned threads;
-    const char *counters; /* file name, or NULL */
-    unsigned time;        /* enum emu_time_wish */
-};
 
 /* Devices and settings from the environment; read once. hipSuccess, or why there is no device. */
 hipError_t emu_hip_start(void);
-const struct emu_settings *emu_hip_settings(void);
 int emu_hip_device_count(void);
 /* NULL when out of range. */
 struct emu_device *emu_hip_device(int index);
@@ -198,20 +184,11 @@ hipError_t emu_capture_join(uint64_t id, struct ihipStream_t *s);
 void emu_capture_leave(struct ihipStream_t *s);
 
 /*
- * Controls of the emulator itself, exported for tests and tools; those of the clock stand in
- * clock.h.
- * emu_last_text: what the last failing call of this thread had to say; never NULL.
- * emu_last_fault: the report of the last faulting launch of this thread; empty if none.
- * emu_last_warnings: what the last launch of this thread that ended said of missing wait states,
- * where AOTHIP_EMU_WAITS makes them warnings; empty if nothing, or nothing new.
- * emu_instructions: wave-instructions executed by this process.
- * emu_set_strict: whether the launches from now on run in strict mode, in a process that began in
- * it; no launch may be under way. What a plain launch writes stays poison to a later strict one.
+ * Controls of the emulator itself, exported for tests and tools; others stand in clock.h,
+ * settings.h and watched_run.h. emu_last_text: what the last failing call of this thread had to
+ * say; never NULL. emu_instructions: wave-instructions executed by this process.
  */
 EMU_EXPORT const char *emu_last_text(void);
-EMU_EXPORT const char *emu_last_fault(void);
-EMU_EXPORT const char *emu_last_warnings(void);
 EMU_EXPORT uint64_t emu_instructions(void);
-EMU_EXPORT void emu_set_strict(bool on);
 
 #endif

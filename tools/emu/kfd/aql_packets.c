@@ -61,10 +61,11 @@ static bool wait_value(struct kfd_ring *r, const uint8_t *packet)
 }
 
 /* A queue that met something unknown stands still, as the hardware's would. */
-static bool refuse(struct kfd_ring *r, const char *what, unsigned number)
+static bool refuse(struct kfd_ring *r, const char *what, unsigned number,
+                   enum kfd_queue_error error)
 {
     kfd_say("queue %u: %s %u is not known; the queue stands still", r->slot + 1, what, number);
-    r->stuck = true;
+    kfd_queue_stop(r, error);
     return false;
 }
 
@@ -77,7 +78,7 @@ static bool vendor(struct kfd_ring *r, const uint8_t *packet)
     case FORMAT_BARRIER_VALUE:
         return wait_value(r, packet);
     default:
-        return refuse(r, "vendor packet", packet[2]);
+        return refuse(r, "vendor packet", packet[2], KFD_BAD_VENDOR_PACKET);
     }
 }
 
@@ -93,7 +94,7 @@ static bool run(struct kfd_ring *r, const uint8_t *packet, unsigned type)
     case TYPE_BARRIER_OR:
         return wait_dependencies(r, packet, true);
     default:
-        return refuse(r, "packet type", type);
+        return refuse(r, "packet type", type, KFD_BAD_PACKET);
     }
 }
 

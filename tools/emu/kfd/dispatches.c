@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "memory_map.h"
-
-enum {
-    MAX_LDS = 65536,
-    /* Wave-instructions of one wave after which a launch counts as endless, as in the HIP stand-in.
-     */
-    ENDLESS = 2000000000,
-};
+#include "watched_run.h"
 
 /* hsa_kernel_dispatch_packet_t */
 struct packet {
@@ -21,19 +15,20 @@ struct packet {
     uint64_t object, kernarg, reserved2, signal;
 };
 
-static bool check(const struct packet *p, char *err, size_t size)
+/* 0: it can be run. */
+static enum kfd_queue_error check(const struct packet *p, unsigned lds, char *err, size_t size)
 {
     for (int i = 0; i < 3; i++)
         if (!p->block[i] || !p->grid[i] || p->grid[i] % p->block[i]) {
             snprintf(err, size, "dimension %d has %u work-items in groups of %u", i, p->grid[i],
                      p->block[i]);
-            return false;
+            return KFD_BAD_GRID;
         }
-    if (p->group_bytes > MAX_LDS) {
-        snprintf(err, size, "%u bytes of LDS, a workgroup has %d", p->group_bytes, MAX_LDS);
-        return false;
+    if (p->group_bytes > lds) {
+        snprintf(err, size, "%u bytes of LDS, a workgroup has %u", p->group_bytes, lds);
+        return KFD_BAD_LDS;
     }
-    return true;
+    return 0;
 }
 
 /* The address that the report names; 0: it is about something else. */
@@ -43,29 +38,40 @@ static uint64_t fault_address(const char *text)
     return at ? strtoull(at + 4, NULL, 16) : 0;
 }
 
+/* What hardware would make of it: a fault of memory, a hang, an instruction, or something else. */
 static void report(struct kfd_ring *r, const char *text)
 {
     kfd_say("%s", text);
-    r->stuck = true;
-    if (strstr(text, " at 0x"))
+    if (strstr(text, " at 0x")) {
+        r->stuck = true;
         kfd_memory_fault(kfd_gpu_id(r->gpu), fault_address(text), false);
-    else
+    } else if (strstr(text, "endless")) {
+        r->stuck = true;
         kfd_hardware_fault(kfd_gpu_id(r->gpu));
+    } else {
+        bool instruction = strstr(text, "illegal instruction") || strstr(text, "no instruction");
+        kfd_queue_stop(r, instruction ? KFD_BAD_INSTRUCTION : KFD_EXCEPTION);
+    }
+}
+
+/*
+ * ROCr's own kernels come without an object, and so without a name; those of AMD's HIP have names
+ * that no program uses. They copy what was never written, too, and ROCr's rely on flat loads from
+ * memory being complete when vmcnt is 0.
+ */
+static bool is_runtimes(const char *name)
+{
+    return strncmp(name, "0x", 2) == 0 || strncmp(name, "__amd_rocclr_", 13) == 0;
 }
 
 static bool launch(struct kfd_ring *r, const struct packet *p, uint64_t packet_at,
                    struct emu_kernel *k)
 {
-    const struct kfd_settings *set = kfd_settings();
     struct emu_launch l = {
         .kernel = k,
         .lds_bytes = p->group_bytes,
         .kernarg = p->kernarg,
         .dispatch_packet = packet_at,
-        .matrix = set->matrix,
-        .seed = set->seed,
-        .threads = set->threads,
-        .limit = ENDLESS,
     };
     for (int i = 0; i < 3; i++) {
         l.block[i] = p->block[i];
@@ -77,7 +83,7 @@ static bool launch(struct kfd_ring *r, const struct packet *p, uint64_t packet_a
         report(r, "out of memory");
         return false;
     }
-    bool ok = emu_run(&l);
+    bool ok = emu_watched_run(&l, kfd_gpu(r->gpu)->emu, is_runtimes(k->name));
     emu_mem_unview(l.memory);
     if (!ok)
         report(r, l.fault.text);
@@ -89,13 +95,16 @@ bool kfd_dispatch(struct kfd_ring *r, const uint8_t *packet)
     struct packet p;
     char err[512];
     struct emu_kernel *k = NULL;
+    const struct kfd_gpu *gpu = kfd_gpu(r->gpu);
     memcpy(&p, packet, sizeof p);
-    if (check(&p, err, sizeof err))
-        k = kfd_kernel_at(kfd_gpu(r->gpu), p.object, p.private_bytes, err, sizeof err);
-    if (!k) {
+    enum kfd_queue_error error = check(&p, emu_lds_most(gpu->emu->model->family), err, sizeof err);
+    if (!error) {
+        k = kfd_kernel_at(gpu, p.object, p.private_bytes, err, sizeof err);
+        error = k ? 0 : KFD_BAD_CODE;
+    }
+    if (error) {
         kfd_say("dispatch of the kernel at 0x%llx: %s", (unsigned long long)p.object, err);
-        r->stuck = true;
-        kfd_hardware_fault(kfd_gpu_id(r->gpu));
+        kfd_queue_stop(r, error);
         return false;
     }
     kfd_log("dispatch %s: grid %u %u %u, block %u %u %u, LDS %u", k->name, p.grid[0], p.grid[1],

@@ -204,6 +204,11 @@ static bool show(struct buffer *b)
         host = p;
     }
     enum emu_block_kind kind = is_local(b) ? EMU_BLOCK_DEVICE : EMU_BLOCK_REGISTERED;
+    if (is_local(b) && emu_settings()->strict &&
+        !kfd_show_host(b->address, b->size, memory.file, b->offset)) {
+        munmap(host, b->size);
+        return false;
+    }
     return emu_mem_place(kind, (int)b->gpu, b->address, host, b->size, !b->user) != NULL;
 }
 

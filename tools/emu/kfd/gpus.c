@@ -1,62 +1,61 @@
-/* The GPUs that the topology lists, as AOTHIP_EMU_GPU names them, and what is known of each. */
+/* The GPUs that the topology lists: those of AOTHIP_EMU_GPU, with what amdgpu says of each. */
 #include "kfd.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+    /* amdgpu_drm.h: AMDGPU_FAMILY_* */
     FAMILY_AI = 141, /* Vega and its successors of the CDNA line */
-    FAMILY_GFX11 = 145,
+    FAMILY_GC_11_0_0 = 145,
+    FAMILY_GC_11_0_1 = 148,
+    FAMILY_GC_11_5_0 = 150,
     CAP_SRAM_ECC = 1 << 26, /* HSA_CAPABILITY of hsakmttypes.h: SRAM_EDCSupport */
 };
 
 /*
- * Figures of a common product, as in the HIP stand-in's list; arrays, SDMA and PCI numbers as
- * amdgpu lists them for it: a die of an Instinct MI250X, an MI300X in one partition, a Radeon RX
- * 7900 XTX.
+ * Of the products in the emulator's list: PCI number, shader arrays, copy engines. A die of an
+ * Instinct MI250X, MI300X and MI355X in one partition, Radeon cards, the GPUs of Ryzen processors.
+ * The smallest of these are listed as one array, which nothing depends on here.
  */
 static const struct kfd_gpu known[] = {
-    {"gfx90a", EMU_GFX90A, 64, 90010, 0x7408, 110, 8, 1, 14, 1700, 1600, 4096, 8192, 2, 3,
-     FAMILY_AI, CAP_SRAM_ECC},
-    {"gfx942", EMU_GFX942, 64, 90402, 0x74a1, 304, 32, 1, 10, 2100, 1300, 8192, 4096, 2, 14,
-     FAMILY_AI, CAP_SRAM_ECC},
-    {"gfx1100", EMU_GFX11, 32, 110000, 0x744c, 96, 12, 2, 8, 2498, 1249, 384, 6144, 2, 0,
-     FAMILY_GFX11, 0},
+    {"gfx90a", 0x7408, 8, 1, 14, 2, 3, FAMILY_AI, CAP_SRAM_ECC, NULL},
+    {"gfx942", 0x74a1, 32, 1, 10, 2, 14, FAMILY_AI, CAP_SRAM_ECC, NULL},
+    {"gfx950", 0x75a3, 32, 1, 9, 2, 14, FAMILY_AI, CAP_SRAM_ECC, NULL},
+    {"gfx1100", 0x744c, 12, 2, 8, 2, 0, FAMILY_GC_11_0_0, 0, NULL},
+    {"gfx1101", 0x747e, 6, 2, 10, 2, 0, FAMILY_GC_11_0_0, 0, NULL},
+    {"gfx1102", 0x7480, 4, 2, 8, 2, 0, FAMILY_GC_11_0_0, 0, NULL},
+    {"gfx1103", 0x15bf, 2, 2, 6, 1, 0, FAMILY_GC_11_0_1, 0, NULL},
+    {"gfx1150", 0x150e, 2, 2, 8, 1, 0, FAMILY_GC_11_5_0, 0, NULL},
+    {"gfx1151", 0x1586, 4, 2, 10, 1, 0, FAMILY_GC_11_5_0, 0, NULL},
+    {"gfx1152", 0x1114, 1, 1, 8, 1, 0, FAMILY_GC_11_5_0, 0, NULL},
+    {"gfx1153", 0x1902, 1, 1, 4, 1, 0, FAMILY_GC_11_5_0, 0, NULL},
 };
 
-static const struct kfd_gpu *gpus[KFD_MAX_GPUS];
+static struct kfd_gpu gpus[KFD_MAX_GPUS];
 static unsigned count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const struct kfd_gpu *find(const char *name, size_t n)
+static void add(const struct emu_gpu *g)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i].processor) == n && memcmp(known[i].processor, name, n) == 0)
-            return &known[i];
-    return NULL;
+        if (strcmp(known[i].processor, g->model->processor) == 0) {
+            gpus[count] = known[i];
+            gpus[count++].emu = g;
+            return;
+        }
+    kfd_say("AOTHIP_EMU_GPU: the driver's stand-in does not know %s", g->model->processor);
 }
 
-/* What is not known is left out, with a line that says so: then the system has fewer GPUs. */
 static void read_list(void)
 {
-    const char *text = getenv("AOTHIP_EMU_GPU");
-    if (!text || !*text)
-        text = known[0].processor;
-    while (*text) {
-        size_t n = strcspn(text, ",;");
-        const struct kfd_gpu *g = find(text, strcspn(text, ":,;"));
-        if (!g)
-            kfd_say("AOTHIP_EMU_GPU: the driver's stand-in does not know '%.*s', only gfx90a, "
-                    "gfx942 and gfx1100",
-                    (int)n, text);
-        else if (count == KFD_MAX_GPUS)
+    emu_settings_read("gfx90a"); /* which every release knows */
+    for (unsigned i = 0; i < emu_settings()->gpus; i++)
+        if (count == KFD_MAX_GPUS)
             kfd_say("AOTHIP_EMU_GPU names more than %d GPUs", KFD_MAX_GPUS);
         else
-            gpus[count++] = g;
-        text += n + (text[n] != 0);
-    }
+            add(&emu_settings()->gpu[i]);
 }
 
 unsigned kfd_gpu_count(void)
@@ -67,7 +66,21 @@ unsigned kfd_gpu_count(void)
 
 const struct kfd_gpu *kfd_gpu(unsigned index)
 {
-    return index < kfd_gpu_count() ? gpus[index] : NULL;
+    return index < kfd_gpu_count() ? &gpus[index] : NULL;
+}
+
+/* gfxNMS: the last two digits are hexadecimal. */
+unsigned kfd_gpu_target(const struct kfd_gpu *g)
+{
+    unsigned long n = strtoul(g->processor + 3, NULL, 16);
+    char major[8] = "";
+    strncat(major, g->processor + 3, strlen(g->processor) - 5);
+    return (unsigned)(strtoul(major, NULL, 10) * 10000 + (n >> 4 & 15) * 100 + (n & 15));
+}
+
+unsigned kfd_gpu_units(const struct kfd_gpu *g)
+{
+    return g->emu->model->units * (g->emu->model->family >= EMU_GFX11 ? 2 : 1);
 }
 
 /* amdkfd makes it of the bus address; any number does that is not 0 and differs. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "settings.h"
 #include "wave.h"
 
 enum { KFD_MAX_GPUS = 7, KFD_PAGE = 4096, KFD_DOORBELLS = 8192, KFD_RENDER_MINOR = 128 };
@@ -18,34 +19,23 @@ enum { KFD_MAX_GPUS = 7, KFD_PAGE = 4096, KFD_DOORBELLS = 8192, KFD_RENDER_MINOR
 /* A GPU as topology and driver describe it. */
 struct kfd_gpu {
     const char *processor;
-    enum emu_family family;
-    unsigned wave;
-    unsigned target;    /* gfx_target_version: major * 10000 + minor * 100 + stepping */
-    unsigned device_id; /* PCI */
-    unsigned units;     /* compute units */
+    unsigned device_id;                                  /* PCI */
     unsigned arrays, arrays_per_engine, units_per_array; /* shader arrays */
-    unsigned clock_mhz, memory_mhz, bus_bits, l2_kb;
     unsigned sdma_engines, sdma_xgmi_engines;
     unsigned drm_family; /* AMDGPU_FAMILY_* of amdgpu_drm.h */
     uint32_t capability; /* beyond what all have */
+    const struct emu_gpu *emu;
 };
 
 /* gpus.c: which GPUs AOTHIP_EMU_GPU names. NULL past the end. */
 unsigned kfd_gpu_count(void);
 const struct kfd_gpu *kfd_gpu(unsigned index);
+unsigned kfd_gpu_target(const struct kfd_gpu *g); /* major * 10000 + minor * 100 + stepping */
+unsigned kfd_gpu_units(const struct kfd_gpu *g);  /* compute units */
 uint32_t kfd_gpu_id(unsigned index);
 int kfd_gpu_index(uint32_t gpu_id); /* -1: none has this id */
 
-/* run_settings.c: AOTHIP_EMU_MODE and its like, read once. */
-struct kfd_settings {
-    bool strict, log;
-    enum emu_matrix_mode matrix;
-    uint64_t seed;
-    unsigned threads;
-};
-const struct kfd_settings *kfd_settings(void);
-
-/* One line on stderr, always; and one with AOTHIP_KFD_LOG=1 only. */
+/* driver_log.c: one line on stderr, always; and one with AOTHIP_KFD_LOG=1 only. */
 void kfd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void kfd_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -60,11 +50,16 @@ const char *kfd_file_text(const char *path);
 bool kfd_folder(const char *path);
 bool kfd_folder_entry(const char *path, unsigned i, char *name, size_t size);
 
+/* opened_files.c: a new descriptor for /dev/kfd (gpu -1) or a render node; and whose one is: -1 for
+ * /dev/kfd, -2 for a file that is not ours. */
+int kfd_open(int gpu, int flags);
+int kfd_opened_gpu(int fd);
+
 /* requests.c: an ioctl on one of our files. */
-int kfd_request(unsigned long request, void *args);
+int kfd_request(int fd, unsigned long request, void *args);
 
 /* render_node.c: an ioctl of libdrm, by its number. */
-int kfd_render_request(unsigned number, void *args);
+int kfd_render_request(unsigned gpu, unsigned number, void *args);
 
 /* gpu_memory.c. One file holds all memory that the driver gives out: /dev/kfd and the render nodes
  * are this file, so that mapping them maps it. */
@@ -79,6 +74,9 @@ uint64_t kfd_memory_total(void);
 /* Where queue `slot` of a GPU has its doorbell: offset in the file, and the bytes. */
 uint64_t kfd_doorbell_offset(unsigned gpu, unsigned slot);
 volatile uint64_t *kfd_doorbell(unsigned gpu, unsigned slot);
+
+/* host_writes.c: maps a part of the file, read-only until the host writes there. */
+bool kfd_show_host(uint64_t address, uint64_t size, int file, uint64_t offset);
 
 /* interrupts.c */
 struct kfd_create_event;
@@ -111,6 +109,21 @@ struct kfd_ring {
 /* aql_packets.c, sdma_packets.c: takes what the ring holds; true when there was something. */
 bool kfd_aql_step(struct kfd_ring *r);
 bool kfd_sdma_step(struct kfd_ring *r);
+
+/*
+ * queue_errors.c: how a queue tells ROCr that it stopped, and why: the codes that
+ * AqlQueue::DynamicScratchHandler() of ROCr's amd_aql_queue.cpp reads.
+ */
+enum kfd_queue_error {
+    KFD_BAD_GRID = 2,
+    KFD_BAD_LDS = 4,
+    KFD_BAD_CODE = 8,
+    KFD_BAD_PACKET = 32,
+    KFD_BAD_VENDOR_PACKET = 256,
+    KFD_BAD_INSTRUCTION = 0x40000000,
+    KFD_EXCEPTION = -0x7fffffff - 1, /* 0x80000000 */
+};
+void kfd_queue_stop(struct kfd_ring *r, enum kfd_queue_error error);
 
 /* dispatches.c: runs one kernel dispatch packet. False: it faulted, and the queue is stuck. */
 bool kfd_dispatch(struct kfd_ring *r, const uint8_t *packet);

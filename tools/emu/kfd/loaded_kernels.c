@@ -159,7 +159,7 @@ static bool describe(const struct emu_block *b, struct loaded *l)
         .properties = (uint16_t)word(kd, 56),
         .preload = (uint16_t)(word(kd, 56) >> 16),
     };
-    emu_kernel_registers(&l->kernel, l->gpu->family, &r);
+    emu_kernel_registers(&l->kernel, l->gpu->emu->model->family, &r);
     return true;
 }
 

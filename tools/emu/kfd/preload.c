@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,14 +45,16 @@ static void *real_function(const char *name)
     return f;
 }
 
-static bool is_device(const char *path)
+/* The GPU whose render node it is, -1 for /dev/kfd, -2 for another file. */
+static int which_device(const char *path)
 {
     unsigned minor;
     char rest;
     if (strcmp(path, "/dev/kfd") == 0)
-        return true;
-    return sscanf(path, "/dev/dri/renderD%u%c", &minor, &rest) == 1 && minor >= KFD_RENDER_MINOR &&
-           minor - KFD_RENDER_MINOR < kfd_gpu_count();
+        return -1;
+    bool node = sscanf(path, "/dev/dri/renderD%u%c", &minor, &rest) == 1 &&
+                minor >= KFD_RENDER_MINOR && minor - KFD_RENDER_MINOR < kfd_gpu_count();
+    return node ? (int)(minor - KFD_RENDER_MINOR) : -2;
 }
 
 static int open_text(const char *text)
@@ -71,9 +72,10 @@ static int open_text(const char *text)
 static int open_ours(const char *path, int flags)
 {
     const char *text;
-    if (is_device(path)) {
+    int device = which_device(path);
+    if (device >= -1) {
         kfd_log("open %s", path);
-        return fcntl(kfd_memory_file(), flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
+        return kfd_open(device, flags);
     }
     text = kfd_file_text(path);
     return text ? open_text(text) : -2;
@@ -94,6 +96,17 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
         mode = (mode_t)va_arg(ap, int);                                                            \
         va_end(ap);                                                                                \
     }
+
+/*
+ * In strict mode each buffer shall be memory of its own, so that whoever leaves one is seen: ROCr
+ * then does not cut small ones out of blocks of 2 MiB.
+ */
+__attribute__((constructor)) static void ask_for_whole_buffers(void)
+{
+    const char *mode = getenv("AOTHIP_EMU_MODE");
+    if (mode && strcmp(mode, "strict") == 0)
+        setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
+}
 
 HOOK int kfd_hook_open(const char *path, int flags, ...)
 {
@@ -140,7 +153,7 @@ HOOK FILE *kfd_hook_fopen64(const char *path, const char *mode)
 
 HOOK int kfd_hook_access(const char *path, int mode)
 {
-    if (is_device(path) || kfd_file_text(path) || kfd_folder(path))
+    if (which_device(path) >= -1 || kfd_file_text(path) || kfd_folder(path))
         return 0;
     return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
@@ -203,14 +216,6 @@ HOOK int kfd_hook_closedir(DIR *d)
     return 0;
 }
 
-/* Whether fd is a copy of our file: only then are requests of the driver's kinds ours. */
-static bool is_ours(int fd)
-{
-    struct stat a, b;
-    return fstat(fd, &a) == 0 && fstat(kfd_memory_file(), &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 HOOK int kfd_hook_ioctl(int fd, unsigned long request, ...)
 {
     va_list ap;
@@ -218,9 +223,9 @@ HOOK int kfd_hook_ioctl(int fd, unsigned long request, ...)
     void *args = va_arg(ap, void *);
     va_end(ap);
     unsigned type = _IOC_TYPE(request);
-    if ((type != 'K' && type != 'd') || !is_ours(fd))
+    if ((type != 'K' && type != 'd') || kfd_opened_gpu(fd) < -1)
         return (int)syscall(SYS_ioctl, fd, request, args);
-    int result = kfd_request(request, args);
+    int result = kfd_request(fd, request, args);
     if (result >= 0)
         return result;
     errno = -result;

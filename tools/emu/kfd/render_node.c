@@ -13,8 +13,10 @@ enum {
     DRM_GET_CLIENT = 0x05,
     AMDGPU_INFO = 0x45,
     INFO_ACCEL_WORKING = 0x00,
+    INFO_HW_IP_COUNT = 0x03,
     INFO_READ_REGISTERS = 0x15,
     INFO_DEVICE = 0x16,
+    IDS_FLAGS_FUSION = 1, /* shares its memory with the processor */
 };
 
 struct version {
@@ -75,7 +77,6 @@ static int get_client(struct client *c)
     return 0;
 }
 
-/* The first GPU stands for all: which node it is about does not reach this place. */
 static struct device_info describe(const struct kfd_gpu *g)
 {
     return (struct device_info){
@@ -84,9 +85,10 @@ static struct device_info describe(const struct kfd_gpu *g)
         .engines = g->arrays / g->arrays_per_engine,
         .arrays = g->arrays_per_engine,
         .counter_khz = 100000,
-        .clock_khz = g->clock_mhz * UINT64_C(1000),
-        .memory_khz = g->memory_mhz * UINT64_C(1000),
-        .units = g->units,
+        .clock_khz = g->emu->model->clock_khz,
+        .memory_khz = g->emu->model->memory_khz,
+        .units = kfd_gpu_units(g),
+        .flags = g->emu->model->integrated ? IDS_FLAGS_FUSION : 0,
         .address_offset = UINT64_C(1) << 21,
         .address_end = UINT64_C(1) << 47,
         .address_alignment = KFD_PAGE,
@@ -94,11 +96,11 @@ static struct device_info describe(const struct kfd_gpu *g)
     };
 }
 
-static int get_info(const struct info *i)
+static int get_info(const struct kfd_gpu *g, const struct info *i)
 {
     void *result = (void *)(uintptr_t)i->result;
     uint32_t working = 1;
-    struct device_info d = describe(kfd_gpu(0));
+    struct device_info d = describe(g);
     memset(result, 0, i->size);
     switch (i->query) {
     case INFO_ACCEL_WORKING:
@@ -106,6 +108,8 @@ static int get_info(const struct info *i)
         return 0;
     case INFO_DEVICE:
         memcpy(result, &d, i->size < sizeof d ? i->size : sizeof d);
+        return 0;
+    case INFO_HW_IP_COUNT: /* of the kind in more[0]; ROCr asks for video decoders: none */
         return 0;
     case INFO_READ_REGISTERS: /* tiling, which means nothing here */
         return 0;
@@ -115,7 +119,7 @@ static int get_info(const struct info *i)
     }
 }
 
-int kfd_render_request(unsigned number, void *args)
+int kfd_render_request(unsigned gpu, unsigned number, void *args)
 {
     switch (number) {
     case DRM_VERSION:
@@ -123,7 +127,7 @@ int kfd_render_request(unsigned number, void *args)
     case DRM_GET_CLIENT:
         return get_client(args);
     case AMDGPU_INFO:
-        return get_info(args);
+        return get_info(kfd_gpu(gpu), args);
     default:
         kfd_say("request 0x%02x of the render node is not known and refused", number);
         return -ENOTTY;

@@ -143,11 +143,13 @@ static int driver_request(unsigned number, void *args)
     }
 }
 
-int kfd_request(unsigned long request, void *args)
+int kfd_request(int fd, unsigned long request, void *args)
 {
     unsigned number = _IOC_NR(request);
     bool driver = _IOC_TYPE(request) == 'K';
-    int result = driver ? driver_request(number, args) : kfd_render_request(number, args);
+    int gpu = kfd_opened_gpu(fd);
+    int result = driver ? driver_request(number, args)
+                        : kfd_render_request(gpu < 0 ? 0 : (unsigned)gpu, number, args);
     kfd_log("%s request 0x%02x: %d", driver ? "driver" : "render node", number, result);
     return result;
 }

@@ -19,6 +19,9 @@ enum {
     LINK_PCI = 2, /* HSA_IOLINKTYPE_PCIEXPRESS */
     HEAP_SYSTEM = 0,
     HEAP_PUBLIC = 1, /* HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC: the host reaches all of it */
+    /* ..._PRIVATE: all that the host writes comes in copies, and strict mode sees what was written.
+     */
+    HEAP_PRIVATE = 2,
     CACHE_DATA_GPU = 1 | 8,
 };
 
@@ -115,12 +118,13 @@ static void add_cache(unsigned node, unsigned index, unsigned level, unsigned kb
 static void add_gpu(unsigned i)
 {
     const struct kfd_gpu *g = kfd_gpu(i);
-    bool wave64 = g->wave == 64;
+    const struct emu_model *m = g->emu->model;
+    bool wave64 = m->wave == 64;
     char text[2048];
     snprintf(text, sizeof text,
              "cpu_cores_count 0\nsimd_count %u\nmem_banks_count 1\ncaches_count 2\n"
              "io_links_count 1\np2p_links_count 0\ncpu_core_id_base 0\nsimd_id_base 2147487744\n"
-             "max_waves_per_simd %u\nlds_size_in_kb 64\ngds_size_in_kb 0\nnum_gws 0\n"
+             "max_waves_per_simd %u\nlds_size_in_kb %u\ngds_size_in_kb 0\nnum_gws 0\n"
              "wave_front_size %u\narray_count %u\nsimd_arrays_per_engine %u\n"
              "cu_per_simd_array %u\nsimd_per_cu %u\nmax_slots_scratch_cu 32\n"
              "gfx_target_version %u\nvendor_id 4098\ndevice_id %u\nlocation_id %u\ndomain 0\n"
@@ -128,18 +132,19 @@ static void add_gpu(unsigned i)
              "num_sdma_queues_per_engine 8\nnum_cp_queues 24\nmax_engine_clk_fcompute %u\n"
              "local_mem_size 0\nfw_version 0\ncapability %u\nsdma_fw_version 0\n"
              "unique_id %u\nnum_xcc 1\nmax_engine_clk_ccompute 0\n",
-             g->units * (wave64 ? 4 : 2), wave64 ? 8 : 16, g->wave, g->arrays, g->arrays_per_engine,
-             g->units_per_array, wave64 ? 4 : 2, g->target, g->device_id, (i + 1) << 8,
-             KFD_RENDER_MINOR + i, g->sdma_engines, g->sdma_xgmi_engines, g->clock_mhz,
-             CAP_DOORBELL_64 | g->capability, i + 1);
+             kfd_gpu_units(g) * (wave64 ? 4 : 2), wave64 ? 8 : 16, emu_lds_most(m->family) / 1024,
+             m->wave, g->arrays, g->arrays_per_engine, g->units_per_array, wave64 ? 4 : 2,
+             kfd_gpu_target(g), g->device_id, (i + 1) << 8, KFD_RENDER_MINOR + i, g->sdma_engines,
+             g->sdma_xgmi_engines, m->clock_khz / 1000, CAP_DOORBELL_64 | g->capability, i + 1);
     add(text, TOPOLOGY "/nodes/%u/properties", i + 1);
     snprintf(text, sizeof text, "%u\n", kfd_gpu_id(i));
     add(text, TOPOLOGY "/nodes/%u/gpu_id", i + 1);
     snprintf(text, sizeof text, "%s\n", g->processor);
     add(text, TOPOLOGY "/nodes/%u/name", i + 1);
-    add_bank(i + 1, HEAP_PUBLIC, kfd_memory_total(), g->bus_bits, g->memory_mhz);
+    add_bank(i + 1, emu_settings()->strict ? HEAP_PRIVATE : HEAP_PUBLIC, kfd_memory_total(),
+             m->bus_bits, m->memory_khz / 1000);
     add_cache(i + 1, 0, 1, 16, 64);
-    add_cache(i + 1, 1, 2, g->l2_kb, 128);
+    add_cache(i + 1, 1, 2, m->l2_kb, 128);
     add_link(i + 1, 0, 0);
 }
 

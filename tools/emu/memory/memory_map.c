@@ -200,6 +200,15 @@ static bool back_host_visible(struct emu_block *b)
     return true;
 }
 
+/* False: no memory for it. */
+static bool track(struct emu_block *b)
+{
+    if (!map.track || b->kind != EMU_BLOCK_DEVICE)
+        return true;
+    b->init = map_pages(round_up(b->size, PAGE), PROT_READ | PROT_WRITE);
+    return b->init != NULL;
+}
+
 static bool back_device(struct emu_block *b)
 {
     b->mapping_size = round_up(b->size, PAGE);
@@ -208,11 +217,7 @@ static bool back_device(struct emu_block *b)
     b->base = take_addresses(b->size);
     if (!b->mapping || !b->base)
         return false;
-    if (map.track && b->kind == EMU_BLOCK_DEVICE) {
-        b->init = map_pages(round_up(b->size, PAGE), PROT_READ | PROT_WRITE);
-        return b->init != NULL;
-    }
-    return true;
+    return track(b);
 }
 
 struct emu_block *emu_mem_alloc(enum emu_block_kind kind, int device, uint64_t size, unsigned flags)
@@ -253,7 +258,8 @@ static struct emu_block *insert(struct emu_block *b)
     const struct emu_snapshot *s = map.current;
     size_t i = s ? above(s->bases, s->count, b->base) : 0;
     bool ok = (i == 0 || b->base - s->bases[i - 1] >= s->blocks[i - 1]->size) &&
-              (!s || i == s->count || s->bases[i] - b->base >= b->size) && republish(b, NULL);
+              (!s || i == s->count || s->bases[i] - b->base >= b->size) && track(b) &&
+              republish(b, NULL);
     if (ok && b->kind == EMU_BLOCK_DEVICE)
         map.used[b->device] += b->size;
     pthread_mutex_unlock(&map.lock);

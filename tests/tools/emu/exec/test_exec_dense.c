@@ -5,7 +5,7 @@
  */
 #include "test_exec_asm.h"
 
-void emu_set_strict(bool on); /* tools/emu/hip/handles.h */
+void emu_set_strict(bool on); /* tools/emu/session */
 
 /* results lie behind what is read */
 #define STORE(v) "s_waitcnt vmcnt(0)\nglobal_store_dword v5, " v ", s[2:3] offset:2048\n"

@@ -5,7 +5,7 @@
  */
 #include "test_exec_asm.h"
 
-void emu_set_strict(bool on); /* tools/emu/hip/handles.h */
+void emu_set_strict(bool on); /* tools/emu/session */
 
 enum { ITEMS = 64 };
 

@@ -153,3 +153,10 @@ KERNEL void pointed(int *data)
 {
     data[lane()] = *points_to_scale;
 }
+
+// Waits for something that nobody does.
+KERNEL void endless(volatile int *data)
+{
+    while (data[0] != 12345)
+        ;
+}

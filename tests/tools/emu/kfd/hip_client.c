@@ -4,6 +4,7 @@
  */
 #include <hip/hip_runtime_api.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,17 +219,37 @@ static int stray(const char *path)
     return 0;
 }
 
+/*
+ * Kernels that only strict mode objects to, a barrier too few, and memory that nobody wrote; and
+ * one that never ends.
+ */
+static int sloppy(const char *kernel, const char *path)
+{
+    hipModule_t m;
+    void *from = device(BLOCK * 4, NULL), *to = device(BLOCK * 4, NULL);
+    void *copy[] = {&from, &to}, *one[] = {&to};
+    bool copies = strcmp(kernel, "copy_one") == 0;
+    if (hipMemset(to, 0, BLOCK * 4) != hipSuccess || hipModuleLoad(&m, path) != hipSuccess ||
+        launch(m, kernel, 1, NULL, copies ? copy : one) != hipSuccess)
+        return 3;
+    puts(hipGetErrorName(hipDeviceSynchronize()));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     hipModule_t m;
     if (argc != 3) {
-        fprintf(stderr, "usage: hip_client TARGET|try|stray OBJECT\n");
+        fprintf(stderr,
+                "usage: hip_client TARGET|try|stray|reverse_race|copy_one|endless OBJECT\n");
         return 2;
     }
     if (strcmp(argv[1], "try") == 0)
         return try_object(argv[2]);
     if (strcmp(argv[1], "stray") == 0)
         return stray(argv[2]);
+    if (strncmp(argv[1], "gfx", 3) != 0)
+        return sloppy(argv[1], argv[2]);
     device_facts(argv[1]);
     if (!is_hip(hipModuleLoad(&m, argv[2]), hipSuccess, "AMD's loader takes the object"))
         return tap_done();

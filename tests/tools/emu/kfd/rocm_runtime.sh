@@ -35,7 +35,7 @@ cd "$work" || exit 99
 ulimit -c 0
 AOTHIP_EMU_GPU=gfx90a
 export AOTHIP_EMU_GPU
-unset AOTHIP_EMU_MODE AOTHIP_EMU_MATRIX AOTHIP_KFD_LOG HSA_ENABLE_SDMA HSA_OVERRIDE_GFX_VERSION LD_PRELOAD
+unset AOTHIP_EMU_MODE AOTHIP_EMU_MATRIX AOTHIP_EMU_COUNTERS AOTHIP_EMU_TIME AOTHIP_EMU_SEED AOTHIP_KFD_LOG HSA_ENABLE_SDMA HSA_OVERRIDE_GFX_VERSION LD_PRELOAD
 
 count=0 failed=0
 result() { # STATUS TEXT
@@ -49,7 +49,7 @@ result() { # STATUS TEXT
 	fi
 }
 on_driver() { # COMMAND...: its output in the file out
-	LD_PRELOAD=$kfd timeout 300 "$@" >out 2>&1
+	LD_PRELOAD=$kfd timeout 60 "$@" >out 2>&1
 }
 says() { # TEXT WHAT
 	grep -qF "$1" out
@@ -77,6 +77,28 @@ result $? "a HIP program: `grep -c '^ok' out` checks"
 grep '^not ok' out | sed 's/^/# /'
 HSA_ENABLE_SDMA=0 on_driver "$client" gfx90a "$object"
 result $? "the same with the runtime's copying kernels in place of SDMA"
+
+# Strict mode, counters and the clock, as in libhipemu.so.
+AOTHIP_EMU_MODE=strict on_driver "$client" gfx90a "$object"
+result $? "the same in strict mode"
+AOTHIP_EMU_MODE=strict on_driver "$client" reverse_race "$object"
+[ $? -eq 134 ]
+result $? "in strict mode a barrier too few ends the process"
+says 'kernel reverse_race' "with the emulator's report"
+says 'HSA_STATUS_ERROR_EXCEPTION' "and AMD's"
+on_driver "$client" reverse_race "$object"
+says hipSuccess "in plain mode nobody sees it"
+AOTHIP_EMU_MODE=strict on_driver "$client" copy_one "$object"
+says 'stores a value that was never computed' "in strict mode memory that nobody wrote is noticed"
+AOTHIP_EMU_MODE=strikt on_driver "$client" gfx90a "$object"
+says 'AOTHIP_EMU_MODE=strikt is not one of: plain strict' "a mode that there is not is named"
+AOTHIP_EMU_COUNTERS=$work/counters.json AOTHIP_EMU_TIME=1 on_driver "$client" gfx90a "$object"
+result $? "counters and the clock"
+says 'hipemu: add on gfx90a:' "which says how long a kernel takes"
+grep -q '"kernel": "add", "device": 0, "target": "gfx90a:sramecc+:xnack-", "grid": \[391, 1, 1\]' counters.json
+result $? "the counters file has the launch"
+grep -q '"bytes_stored": 400000' counters.json
+result $? "and what it stored"
 
 # What is wrong, and what AMD's runtime makes of it.
 on_driver "$client" try "$object"

@@ -5,7 +5,7 @@
  */
 #include "test_exec_asm.h"
 
-const char *emu_last_warnings(void); /* tools/emu/hip/handles.h */
+const char *emu_last_warnings(void); /* tools/emu/session */
 
 struct program {
     const char *name, *gpu;

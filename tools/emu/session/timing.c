@@ -1,6 +1,7 @@
 /* Launches under the clock: who asks for it, and the results that programs fetch. */
 #include "timing.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,8 +21,8 @@ bool emu_time_start(const struct emu_time_options *o)
     const unsigned known =
         EMU_TIME_INSTRUCTIONS | EMU_TIME_EVENTS | EMU_TIME_SAMPLES_ONLY | EMU_TIME_EVERYTHING;
 
-    if (!o || o->size < sizeof *o || o->flags & ~known || emu_hip_start() != hipSuccess ||
-        emu_hip_settings()->strict)
+    if (!o || o->size < sizeof *o || o->flags & ~known || !emu_settings_read(EMU_HIP_USUAL_GPU) ||
+        emu_settings()->strict)
         return false;
     pthread_mutex_lock(&state.lock);
     state.on = true;
@@ -68,9 +69,9 @@ void emu_time_clear(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-struct emu_timing emu_timing_begin(struct emu_launch *l)
+struct emu_timing emu_timing_begin(struct emu_launch *l, bool whole)
 {
-    const struct emu_settings *set = emu_hip_settings();
+    const struct emu_settings *set = emu_settings();
     struct emu_timing t = {0};
 
     pthread_mutex_lock(&state.lock);
@@ -85,6 +86,8 @@ struct emu_timing emu_timing_begin(struct emu_launch *l)
             .flags = set->time == EMU_TIME_BY_SAMPLES ? EMU_TIME_SAMPLES_ONLY
                      : set->time == EMU_TIME_OF_ALL   ? EMU_TIME_EVERYTHING
                                                       : 0};
+    if (whole)
+        t.options.flags &= ~(unsigned)EMU_TIME_SAMPLES_ONLY;
     if (t.options.flags & EMU_TIME_EVERYTHING)
         t.options.sample_limit = UINT32_MAX;
     if (!l->strict)
@@ -112,11 +115,11 @@ static void keep(struct emu_time_result *r)
     pthread_mutex_unlock(&state.lock);
 }
 
-void emu_timing_end(struct emu_timing *t, struct emu_launch *l, const struct emu_device *d,
-                    bool ran)
+void emu_timing_end(struct emu_timing *t, struct emu_launch *l, const struct emu_gpu *gpu, bool ran)
 {
     if (l->clock && ran)
-        t->result = emu_clock_predict(l, d->arch, d->units, d->registers, &t->options);
+        t->result =
+            emu_clock_predict(l, gpu->arch, gpu->model->units, gpu->model->registers, &t->options);
     emu_clock_recorder_free(l->clock);
     l->clock = NULL;
 }

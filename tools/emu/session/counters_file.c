@@ -1,6 +1,7 @@
 /* Writes the counters of each launch to the file that AOTHIP_EMU_COUNTERS names: one JSON list. */
 #include "timing.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void write_time(FILE *f, const struct emu_time_result *r)
     fputc('}', f);
 }
 
-static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_device *d,
+static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_gpu *gpu,
                          const struct emu_time_result *r)
 {
     const struct emu_counters *c = &l->counters;
@@ -64,7 +65,7 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
     fprintf(f,
             ", \"device\": %d, \"target\": \"%s\", \"grid\": [%u, %u, %u], "
             "\"block\": [%u, %u, %u], \"lds\": %u,\n  \"instructions\": {",
-            d->index, d->arch, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+            gpu->index, gpu->arch, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
             l->block[2], l->lds_bytes);
     for (int i = 0; i < EMU_CLASSES; i++)
         fprintf(f, "%s\"%s\": %llu", i ? ", " : "", class_names[i],
@@ -91,13 +92,13 @@ static void write_launch(FILE *f, const struct emu_launch *l, const struct emu_d
 
 /* The file is a whole list after each launch: its closing "\n]\n" is overwritten by the next. */
 static bool add_launch(const char *name, bool begun, const struct emu_launch *l,
-                       const struct emu_device *d, const struct emu_time_result *r)
+                       const struct emu_gpu *gpu, const struct emu_time_result *r)
 {
     FILE *f = fopen(name, begun ? "r+" : "w");
     bool good = f && (!begun || fseek(f, -3, SEEK_END) == 0);
     if (good) {
         fputs(begun ? ",\n" : "[\n", f);
-        write_launch(f, l, d, r);
+        write_launch(f, l, gpu, r);
         fputs("\n]\n", f);
         good = !ferror(f);
     }
@@ -106,14 +107,14 @@ static bool add_launch(const char *name, bool begun, const struct emu_launch *l,
     return good;
 }
 
-void emu_counters_write(const struct emu_launch *l, const struct emu_device *d,
+void emu_counters_write(const struct emu_launch *l, const struct emu_gpu *gpu,
                         const struct emu_time_result *r)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool begun, failed;
-    const char *name = emu_hip_settings()->counters;
+    const char *name = emu_settings()->counters;
     pthread_mutex_lock(&lock);
-    if (!add_launch(name, begun, l, d, r) && !failed) {
+    if (!add_launch(name, begun, l, gpu, r) && !failed) {
         failed = true;
         fprintf(stderr, "hipemu: cannot write %s\n", name);
     }
