@@ -165,6 +165,35 @@ MOSTLYCLEANFILES += lib/.libs/libaotriton*_v2.so* lib/.libs/aotriton.map
 lib/.libs/$(aotriton_library): $(aotriton_inputs) include/aotriton/config.h lib/libaothip_core.la
 	$(AM_V_GEN)$(call aotriton_link,$(AOTRITON_VERSION),include,lib/.libs,$$ORIGIN,$(aotriton_core))
 
+# pyaotriton, AOTriton's module for Python: over the configured release's library, which must lie
+# beside it, for the Python whose headers were found.
+pyaotriton_sources = lib/python/aotriton/binding.cc lib/python/aotriton/binding_hip.cc \
+	lib/python/aotriton/binding_v2.cc lib/python/aotriton/binding_v3.cc
+pyaotriton_headers = lib/python/aotriton/binding.h lib/python/aotriton/hip_door.h \
+	lib/python/aotriton/hip_errors.def
+pyaotriton_library = lib/.libs/pyaotriton.so
+EXTRA_DIST += $(pyaotriton_sources) $(pyaotriton_headers)
+MOSTLYCLEANFILES += $(pyaotriton_library)
+if HAVE_PYBIND11
+noinst_LTLIBRARIES += lib/libhip_door.la
+lib_libhip_door_la_SOURCES = lib/python/aotriton/hip_door.c
+ALL_LOCAL += $(pyaotriton_library)
+INSTALL_DATA_LOCAL += install-pyaotriton
+endif
+$(pyaotriton_library): $(pyaotriton_sources) $(pyaotriton_headers) lib/.libs/$(aotriton_library) \
+		lib/libhip_door.la lib/libaothip_hip.la
+	$(AM_V_CXX)$(call include_all,$(pyaotriton_sources:lib/%=%)) | \
+	$(CXX) -Iinclude -I$(top_srcdir)/include -I$(top_srcdir)/lib/python/aotriton $(lib_rooms) \
+	    $(HIP_CPPFLAGS) $(CPPFLAGS) $(PYTHON_CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fPIC -shared \
+	    $(AM_LDFLAGS) $(LDFLAGS) -x c++ - -x none -o $@ lib/.libs/libhip_door.a \
+	    lib/.libs/libaothip_hip.a lib/.libs/$(aotriton_library) '-Wl,-rpath,$$ORIGIN' $(LIBS)
+install-pyaotriton: $(pyaotriton_library)
+	$(MKDIR_P) '$(DESTDIR)$(libdir)'
+	$(INSTALL_PROGRAM) $(pyaotriton_library) '$(DESTDIR)$(libdir)/pyaotriton.so'
+UNINSTALL_LOCAL += uninstall-pyaotriton
+uninstall-pyaotriton:
+	rm -f '$(DESTDIR)$(libdir)/pyaotriton.so'
+
 # The others: library and config.h of each in a directory by itself.
 aotriton_abi = lib/.libs/aotriton-abi
 ALL_LOCAL += $(AOTRITON_OTHERS:%=$(aotriton_abi)/%/$(aotriton_library))

@@ -269,14 +269,15 @@ check-clients: all
 	srcdir='$(srcdir)' GPU_ARCHS='$(GPU_ARCHS)' $(SHELL) $(srcdir)/tests/lib/python/clients.sh
 .PHONY: check-clients host-time
 python_pages = lib/python/README.md lib/python/doors/flash-attn.md lib/python/doors/functions.md \
-	lib/python/doors/jax.md lib/python/doors/pytorch.md lib/python/doors/several-cards.md \
+	lib/python/doors/jax.md lib/python/doors/pyaotriton.md lib/python/doors/pytorch.md lib/python/doors/several-cards.md \
 	lib/python/doors/transformers.md
 EXTRA_DIST += tests/lib/python/clients.sh tests/lib/python/torch_without_cuda.py
 EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib/python/test_distributed.py tests/lib/python/test_quick.py \
 	tests/lib/python/test_aothip.py \
 	tests/lib/python/test_calls.py tests/lib/python/test_torch.py \
 	tests/lib/python/test_torch_operators.py tests/lib/python/test_pytorch_door.py \
-	tests/lib/python/test_examples.py tests/lib/python/test_jax.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
+	tests/lib/python/test_examples.py tests/lib/python/test_jax.py tests/lib/python/test_pyaotriton.py \
+	tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
 	$(python_pages) lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
 	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
 	lib/python/aothip/_quick.py lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/transformers.py lib/python/aothip/jax.py \

@@ -11,7 +11,7 @@ python_with() { # MODULE: sets $python, empty if there is none
 }
 AOTHIP_LIBRARY=$build/lib/.libs/libaothip.so.0 AOTHIP_INCLUDE=$srcdir/include
 AOTHIP_HIP_LIBRARY=$build/tools/emu/.libs/libhipemu.so AOTHIP_IMAGES=$build/images/aotriton.images
-PYTHONPATH=$srcdir/lib/python PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$srcdir/lib/python:$build/lib/.libs PYTHONDONTWRITEBYTECODE=1
 export AOTHIP_LIBRARY AOTHIP_INCLUDE AOTHIP_HIP_LIBRARY AOTHIP_IMAGES PYTHONPATH \
     PYTHONDONTWRITEBYTECODE
 # Python itself is not built with sanitizers; the sanitized library needs their runtime in front.
@@ -48,6 +48,7 @@ run() { # MODULE FILE [GPUS]
 }
 run numpy test_aothip.py
 run numpy test_calls.py "${GPU_ARCHS%% *}"
+run "numpy, pyaotriton" test_pyaotriton.py "${GPU_ARCHS%% *}"
 run torch test_torch.py
 if [ -e "$build/lib/.libs/aothip_quick.abi3.so" ]; then
     run torch test_quick.py "${GPU_ARCHS%% *}"
