@@ -7,9 +7,9 @@ tools_emu_libemu_la_CFLAGS = $(AM_CFLAGS) -pthread -ffp-contract=off -fno-math-e
 	-fno-trapping-math -Wno-psabi
 tools_emu_libemu_la_LIBADD = $(mingw_library) -lm -lpthread
 # One list a room, from the ground up; tests/rooms.txt says which may use which.
-emu_isa = tools/emu/isa/decode.c tools/emu/isa/decode_mem.c tools/emu/isa/decode_parts.h \
-	tools/emu/isa/decode_read.c tools/emu/isa/decode_read.h tools/emu/isa/decode_scalar.c \
-	tools/emu/isa/decode_trapped.c tools/emu/isa/decode_vop.c tools/emu/isa/decode_vop3.c \
+emu_isa = tools/emu/isa/decode.c tools/emu/isa/decode_mem.c tools/emu/isa/decode_mem12.c \
+	tools/emu/isa/decode_parts.h tools/emu/isa/decode_read.c tools/emu/isa/decode_read.h \
+	tools/emu/isa/decode_scalar.c tools/emu/isa/decode_trapped.c tools/emu/isa/decode_vop.c tools/emu/isa/decode_vop3.c \
 	tools/emu/isa/insn.h tools/emu/isa/isa.c tools/emu/isa/isa_flags.h tools/emu/isa/isa_memory.def \
 	tools/emu/isa/isa_scalar.def tools/emu/isa/isa_trapped.def tools/emu/isa/isa_vop.def \
 	tools/emu/isa/isa_vop3.def

@@ -12,10 +12,14 @@ bool inspect_family(const char *processor, enum emu_family *family)
         *family = EMU_GFX90A;
     else if (!strncmp(processor, "gfx94", 5))
         *family = EMU_GFX942;
+    else if (!strcmp(processor, "gfx950"))
+        *family = EMU_GFX950;
     else if (!strncmp(processor, "gfx110", 6))
         *family = EMU_GFX11;
     else if (!strncmp(processor, "gfx115", 6))
         *family = EMU_GFX11_5;
+    else if (!strncmp(processor, "gfx120", 6))
+        *family = EMU_GFX12;
     else
         return false;
     return true;
@@ -39,7 +43,7 @@ static void count_sopp(struct inspect_counts *c, const struct emu_insn *in, cons
         c->wait++;
     else if (!strcmp(name, "s_nop"))
         c->nop++;
-    else if (!strcmp(name, "s_barrier"))
+    else if (!strcmp(name, "s_barrier") || !strcmp(name, "s_barrier_wait"))
         c->barrier++;
     else
         c->other++;

@@ -6,7 +6,7 @@ tests_tools_emu_isa_test_isa_SOURCES = tests/tools/emu/isa/test_isa.c
 tests_tools_emu_isa_test_isa_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_isa_test_isa_LDADD = tools/emu/libemu.la
 tests_tools_emu_isa_test_decode_llvm_SOURCES = tests/tools/emu/isa/test_decode_llvm.c \
-	tests/tools/emu/isa/llvm_judge.h
+	tests/tools/emu/isa/llvm_judge.h tests/tools/emu/isa/random_words.h
 tests_tools_emu_isa_test_decode_llvm_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_isa_test_decode_llvm_LDADD = tools/emu/libemu.la -ldl
 TESTS += tests/tools/emu/isa/test_isa
@@ -54,7 +54,8 @@ TESTS += tests/tools/emu/matrix/test_matrix_cut tests/tools/emu/matrix/test_matr
 # Small kernels of the tests' own, for each GPU family; found from the top of the build tree.
 emu_test_objects = \
 	tests/tools/emu/hip/emu_kernels.gfx90a.co tests/tools/emu/hip/emu_kernels.gfx942.co \
-	tests/tools/emu/hip/emu_kernels.gfx1100.co tests/tools/emu/hip/emu_kernels.gfx1151.co
+	tests/tools/emu/hip/emu_kernels.gfx1100.co tests/tools/emu/hip/emu_kernels.gfx1151.co \
+	tests/tools/emu/hip/emu_kernels.gfx1201.co
 EXTRA_DIST += tests/tools/emu/hip/emu_kernels.hip
 CLEANFILES += $(emu_test_objects)
 $(emu_test_objects): tests/tools/emu/hip/emu_kernels.hip

@@ -14,6 +14,8 @@ void emu_print_memory(struct emu_text *t, const struct emu_insn *in);
 void emu_print_trapped(struct emu_text *t, const struct emu_insn *in);
 /* " format:[...]" of a typed buffer access */
 void emu_print_format(struct emu_text *t, const struct emu_insn *in);
+/* gfx12: " th:..." and " scope:..." */
+void emu_print_policy(struct emu_text *t, const struct emu_insn *in);
 /* The pattern of ds_swizzle_b32 */
 void emu_print_swizzle(struct emu_text *t, unsigned offset);
 

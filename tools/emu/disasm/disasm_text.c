@@ -176,8 +176,8 @@ static const char *const special_names[] = {"src_shared_base",
 /* LLVM takes the accumulator of a WMMA in wave32 for a double. */
 static bool is_double(const struct emu_insn *in, const struct emu_operand *o)
 {
-    return o->type == EMU_T_F64 ||
-           (in->enc == EMU_VOP3P && in->flags & EMU_F_MATRIX && in->wave == 32 && o == &in->src[2]);
+    return o->type == EMU_T_F64 || (in->enc == EMU_VOP3P && in->flags & EMU_F_MATRIX &&
+                                    in->wave == 32 && o == &in->src[2] && o->type == EMU_T_BLOB);
 }
 
 /* LLVM forgets that a literal is a double when an operand of 32 bits read it first: words that no
@@ -197,7 +197,8 @@ static bool literal_before(const struct emu_insn *in, const struct emu_operand *
 static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigned type,
                           uint32_t literal)
 {
-    const bool newer = in->family == EMU_GFX950 && emu_rows[in->row].op[EMU_GFX942] < 0;
+    const bool newer = (emu_is_gfx12(in) && in->enc != EMU_SOPK && !(in->flags & EMU_F_MATRIX)) ||
+                       (in->family == EMU_GFX950 && emu_rows[in->row].op[EMU_GFX942] < 0);
     char buf[32] = "";
     struct emu_text own = {buf, sizeof buf, 0};
 
@@ -208,7 +209,7 @@ static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigne
         own.len = 0;
         print_bits(&own, type, half < 0xfff0 ? half : half | 0xffff0000u);
     }
-    if (!newer)
+    if (!newer || (emu_is_gfx12(in) && buf[0] == '0' && buf[1] == 'x'))
         emu_text_add(t, "%s", buf);
     else if (strncmp(buf, "0x", 2) == 0)
         emu_text_add(t, "0x%x", literal);

@@ -16,6 +16,11 @@ static inline bool emu_is_gfx11(const struct emu_insn *in)
     return in->family >= EMU_GFX11;
 }
 
+static inline bool emu_is_gfx12(const struct emu_insn *in)
+{
+    return in->family >= EMU_GFX12;
+}
+
 /* Register, constant or literal, without modifiers. */
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o);
 

@@ -5,8 +5,47 @@
 
 #include <string.h>
 
+static void print_hint(struct emu_text *t, const struct emu_insn *in, unsigned th, unsigned scope)
+{
+    static const char *const hints[] = {"", "NT", "HT", "LU", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
+    static const char *const atomics[] = {"", "RETURN", "NT", "NT_RETURN"};
+    bool store = in->flags & EMU_F_STORE;
+
+    if (in->flags & EMU_F_ATOMIC) {
+        if (th < 4)
+            emu_text_add(t, " th:TH_ATOMIC_%s", atomics[th]);
+        else if (scope >= 2)
+            emu_text_add(t, " th:TH_ATOMIC_CASCADE_%s", th & 2 ? "NT" : "RT");
+        else
+            emu_text_add(t, " th:TH_ATOMIC_0x%x", th);
+    } else if (th == 7 && !store) {
+        emu_text_add(t, " th:0x%x", th);
+    } else {
+        emu_text_add(t, " th:TH_%s_%s", store ? "STORE" : "LOAD",
+                     th != 3      ? hints[th]
+                     : scope == 3 ? "BYPASS"
+                     : store      ? "WB"
+                                  : "LU");
+    }
+}
+
+void emu_print_policy(struct emu_text *t, const struct emu_insn *in)
+{
+    static const char *const scopes[] = {"", "SE", "DEV", "SYS"};
+    unsigned th = in->cpol & 7, scope = in->cpol >> 3;
+
+    if (th)
+        print_hint(t, in, th, scope);
+    if (scope)
+        emu_text_add(t, " scope:SCOPE_%s", scopes[scope]);
+}
+
 static void cache_bits(struct emu_text *t, const struct emu_insn *in)
 {
+    if (emu_is_gfx12(in)) {
+        emu_print_policy(t, in);
+        return;
+    }
     if (emu_is_gfx94(in->family)) {
         emu_text_add(t, "%s%s%s", in->mem & EMU_M_GLC ? " sc0" : "",
                      in->mem & EMU_M_SLC ? " nt" : "", in->mem & EMU_M_SCC ? " sc1" : "");
@@ -68,7 +107,7 @@ static void print_flat(struct emu_text *t, const struct emu_insn *in)
         next(t, &first);
         emu_print_operand(t, in, &in->src[1]);
     }
-    if (in->enc != EMU_FLAT) {
+    if (in->enc != EMU_FLAT && (in->nsrc || !emu_is_gfx12(in))) {
         next(t, &first);
         emu_print_operand(t, in, &in->src[2]);
     }
@@ -220,24 +259,24 @@ void emu_print_format(struct emu_text *t, const struct emu_insn *in)
 
 static void print_bitmask(struct emu_text *t, unsigned and, unsigned or, unsigned xor)
 {
-    if (xor&&!(xor&(xor-1)) && and== 31 && !or) {
+    if (xor&&!(xor&(xor-1)) && and == 31 && ! or) {
         emu_text_add(t, "swizzle(SWAP,%u)", xor);
         return;
     }
-    if (and== 31 && !or &&xor&&!(xor&(xor+1))) {
+    if (and == 31 && ! or &&xor&&!(xor&(xor+1))) {
         emu_text_add(t, "swizzle(REVERSE,%u)", xor+1);
         return;
     }
     /* Groups of 32, 16, ... lanes that read one lane of theirs. */
-    if (and< 31 && !xor&&and== (~((unsigned)(32 - and)-1) & 31) && or
-        < 32 - and&&!((32 - and)&(31 - and))) {
+    if (and < 31 && !xor&&and == (~((unsigned)(32 - and) - 1) & 31) && or
+        < 32 - and&&!((32 - and) & (31 - and))) {
         emu_text_add(t, "swizzle(BROADCAST,%u,%u)", 32 - and, or);
         return;
     }
     emu_text_add(t, "swizzle(BITMASK_PERM,\"");
     for (unsigned bit = 16; bit; bit >>= 1) {
         /* What the bit of the lane number becomes: 0, 1, itself or inverted. */
-        unsigned zero = (or &bit) ^ (xor&bit), one = ((and| or) & bit) ^ (xor&bit);
+        unsigned zero = (or &bit) ^ (xor&bit), one = ((and | or) & bit) ^ (xor&bit);
 
         emu_text_add(t, "%c", zero ? (one ? '1' : 'i') : (one ? 'p' : '0'));
     }

@@ -115,11 +115,13 @@ static const struct name messages11[] = {
     {131, "RTN_GET_REALTIME"}, {132, "RTN_SAVE_WAVE"}, {133, "RTN_GET_TBA"},
     {134, "RTN_GET_TBA_TO_PC"}};
 
-static void print_message11(struct emu_text *t, unsigned x)
+static void print_message11(struct emu_text *t, const struct emu_insn *in, unsigned x)
 {
     unsigned id = x & 0xff;
     const char *name = find_name(messages11, sizeof messages11 / sizeof messages11[0], id);
 
+    if (emu_is_gfx12(in)) /* it lost two and has one more */
+        name = id == 5 || id == 6 ? NULL : id == 135 ? "RTN_GET_SE_AID_ID" : name;
     if (name)
         emu_text_add(t, "sendmsg(MSG_%s)", name);
     else if (x > 0xff)
@@ -156,7 +158,7 @@ static void print_message(struct emu_text *t, const struct emu_insn *in)
     unsigned x = (uint16_t)in->simm16;
 
     if (emu_is_gfx11(in))
-        print_message11(t, x);
+        print_message11(t, in, x);
     else
         print_message9(t, x);
 }
@@ -164,6 +166,29 @@ static void print_message(struct emu_text *t, const struct emu_insn *in)
 static const struct name hwregs[] = {{1, "MODE"},         {2, "STATUS"},    {3, "TRAPSTS"},
                                      {5, "GPR_ALLOC"},    {6, "LDS_ALLOC"}, {7, "IB_STS"},
                                      {15, "SH_MEM_BASES"}};
+static const struct name hwregs12[] = {{1, "WAVE_MODE"},
+                                       {2, "WAVE_STATUS"},
+                                       {4, "WAVE_STATE_PRIV"},
+                                       {5, "WAVE_GPR_ALLOC"},
+                                       {6, "WAVE_LDS_ALLOC"},
+                                       {7, "IB_STS"},
+                                       {10, "PERF_SNAPSHOT_DATA"},
+                                       {11, "PERF_SNAPSHOT_PC_LO"},
+                                       {12, "PERF_SNAPSHOT_PC_HI"},
+                                       {15, "PERF_SNAPSHOT_DATA1"},
+                                       {16, "PERF_SNAPSHOT_DATA2"},
+                                       {17, "WAVE_EXCP_FLAG_PRIV"},
+                                       {18, "WAVE_EXCP_FLAG_USER"},
+                                       {19, "WAVE_TRAP_CTRL"},
+                                       {20, "WAVE_SCRATCH_BASE_LO"},
+                                       {21, "WAVE_SCRATCH_BASE_HI"},
+                                       {23, "WAVE_HW_ID1"},
+                                       {24, "WAVE_HW_ID2"},
+                                       {26, "WAVE_SCHED_MODE"},
+                                       {29, "SHADER_CYCLES_LO"},
+                                       {30, "SHADER_CYCLES_HI"},
+                                       {31, "WAVE_DVGPR_ALLOC_LO"},
+                                       {32, "WAVE_DVGPR_ALLOC_HI"}};
 static const struct name hwregs9[] = {
     {4, "HW_ID"}, {16, "TBA_LO"}, {17, "TBA_HI"}, {18, "TMA_LO"}, {19, "TMA_HI"}};
 static const struct name hwregs942[] = {{20, "XCC_ID"},
@@ -180,17 +205,27 @@ static const struct name hwregs11[] = {{18, "PERF_SNAPSHOT_PC_LO"},
                                        {27, "PERF_SNAPSHOT_DATA"},
                                        {29, "SHADER_CYCLES"}};
 
-static void print_hwreg(struct emu_text *t, const struct emu_insn *in)
+static const char *hwreg_name(const struct emu_insn *in, unsigned id)
 {
-    unsigned x = (uint16_t)in->simm16, id = x & 63, offset = x >> 6 & 31, width = (x >> 11) + 1;
-    const char *name = find_name(hwregs, 7, id);
+    const char *name;
 
+    if (emu_is_gfx12(in))
+        return find_name(hwregs12, sizeof hwregs12 / sizeof hwregs12[0], id);
+    name = find_name(hwregs, 7, id);
     if (!name && !emu_is_gfx11(in))
         name = find_name(hwregs9, 5, id);
     if (!name && emu_is_gfx94(in->family))
         name = find_name(hwregs942, 5, id);
     if (!name && emu_is_gfx11(in))
         name = find_name(hwregs11, 8, id);
+    return name;
+}
+
+static void print_hwreg(struct emu_text *t, const struct emu_insn *in)
+{
+    unsigned x = (uint16_t)in->simm16, id = x & 63, offset = x >> 6 & 31, width = (x >> 11) + 1;
+    const char *name = hwreg_name(in, id);
+
     if (name)
         emu_text_add(t, "hwreg(HW_REG_%s", name);
     else
@@ -239,7 +274,7 @@ static void print_sopp(struct emu_text *t, const struct emu_insn *in)
         print_waitcnt(t, in);
         return;
     }
-    if (is(in, "s_waitcnt_depctr")) {
+    if (is(in, "s_waitcnt_depctr") || is(in, "s_wait_alu")) {
         print_depctr(t, x);
         return;
     }
@@ -262,7 +297,7 @@ static void print_sopp(struct emu_text *t, const struct emu_insn *in)
         return;
     }
     for (unsigned i = 0; i < sizeof hex / sizeof hex[0]; i++)
-        if (is(in, hex[i])) {
+        if (is(in, hex[i]) || (strstr(emu_rows[in->row].name, "cnt") && emu_is_gfx12(in))) {
             emu_text_add(t, "0x%x", x);
             return;
         }
@@ -322,6 +357,46 @@ static void print_sopk(struct emu_text *t, const struct emu_insn *in)
         emu_text_add(t, "0x%x", x);
 }
 
+static void print_smem_offset(struct emu_text *t, const struct emu_insn *in)
+{
+    emu_text_add(t, "%s0x%x", in->offset < 0 ? "-" : "",
+                 (unsigned)(in->offset < 0 ? -in->offset : in->offset));
+}
+
+static void print_smem12(struct emu_text *t, const struct emu_insn *in)
+{
+    const char *name = emu_rows[in->row].name;
+    bool prefetch = strstr(name, "prefetch");
+
+    emu_text_add(t, " ");
+    if (in->ndst) {
+        emu_print_operand(t, in, &in->dst[0]);
+        emu_text_add(t, ", ");
+    } else if (!prefetch) { /* s_atc_probe */
+        print_imm(t, (uint16_t)in->simm16);
+        emu_text_add(t, ", ");
+    }
+    if (in->src[0].kind != EMU_OPK_NONE) {
+        emu_print_operand(t, in, &in->src[0]);
+        emu_text_add(t, ", ");
+    }
+    if (in->src[1].kind == EMU_OPK_NONE || prefetch)
+        print_smem_offset(t, in);
+    if (prefetch)
+        emu_text_add(t, ", ");
+    if (in->src[1].kind != EMU_OPK_NONE)
+        emu_print_operand(t, in, &in->src[1]);
+    if (in->src[1].kind != EMU_OPK_NONE && !prefetch) {
+        emu_text_add(t, " offset:");
+        print_smem_offset(t, in);
+    }
+    if (prefetch) {
+        emu_text_add(t, ", ");
+        print_imm(t, (uint16_t)in->simm16);
+    }
+    emu_print_policy(t, in);
+}
+
 static void print_smem(struct emu_text *t, const struct emu_insn *in)
 {
     const struct emu_sig *sig = emu_row_sig(in->row);
@@ -377,7 +452,7 @@ static void print_sop(struct emu_text *t, const struct emu_insn *in)
     }
     if (!strncmp(emu_rows[in->row].name, "s_sendmsg_rtn", 13)) {
         emu_text_add(t, ", ");
-        print_message11(t, in->word[0] & 0xff);
+        print_message11(t, in, in->word[0] & 0xff);
     }
     if (is(in, "s_set_gpr_idx_on")) {
         emu_text_add(t, ", ");
@@ -391,6 +466,8 @@ void emu_print_scalar(struct emu_text *t, const struct emu_insn *in)
         print_sopp(t, in);
     else if (in->enc == EMU_SOPK)
         print_sopk(t, in);
+    else if (in->enc == EMU_SMEM && emu_is_gfx12(in) && (in->nsrc || in->ndst))
+        print_smem12(t, in);
     else if (in->enc == EMU_SMEM)
         print_smem(t, in);
     else

@@ -14,9 +14,12 @@ static unsigned bits(const struct emu_insn *in, unsigned lo, unsigned n)
 static void print_ldsdir(struct emu_text *t, const struct emu_insn *in)
 {
     emu_text_add(t, " v%u", bits(in, 0, 8));
-    if (!strcmp(emu_rows[in->row].name, "lds_param_load"))
+    if (strstr(emu_rows[in->row].name, "param_load"))
         emu_text_add(t, ", attr%u.%c", bits(in, 10, 6), "xyzw"[bits(in, 8, 2)]);
-    emu_text_add(t, " wait_vdst:%u", bits(in, 16, 4));
+    if (emu_is_gfx12(in))
+        emu_text_add(t, " wait_va_vdst:%u wait_vm_vsrc:%u", bits(in, 16, 4), bits(in, 23, 1));
+    else
+        emu_text_add(t, " wait_vdst:%u", bits(in, 16, 4));
 }
 
 /* gfx11 exports no parameters and has no null target. */
@@ -154,6 +157,8 @@ static void print_image(struct emu_text *t, const struct emu_insn *in)
 
 void emu_print_trapped(struct emu_text *t, const struct emu_insn *in)
 {
+    if (in->enc == EMU_MIMG && emu_is_gfx12(in))
+        return;
     if (in->enc == EMU_MIMG && strstr(emu_rows[in->row].name, "intersect_ray"))
         print_ray(t, in);
     else if (in->enc == EMU_MIMG)

@@ -8,6 +8,17 @@ static const char *const sel_names[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
 static const char *const unused_names[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
 static const char *const omod_names[] = {"", " mul:2", " mul:4", " div:2"};
 
+/* Does LLVM 22 say lit() of it? */
+static bool is_lit(const struct emu_insn *in, const struct emu_operand *o)
+{
+    char buf[8] = "";
+    struct emu_text t = {buf, sizeof buf, 0};
+
+    if (o->kind == EMU_OPK_LITERAL)
+        emu_print_operand(&t, in, o);
+    return buf[0] == 'l';
+}
+
 /* A source with its modifiers. A negated constant is neg(1), since -1 is another constant. */
 void emu_print_src(struct emu_text *t, const struct emu_insn *in, unsigned i)
 {
@@ -16,7 +27,7 @@ void emu_print_src(struct emu_text *t, const struct emu_insn *in, unsigned i)
     bool abs = mix ? in->neg_hi >> i & 1 : o->flags & EMU_OPF_ABS;
     bool neg = mix ? in->neg_lo >> i & 1 : o->flags & EMU_OPF_NEG;
     bool number = o->kind == EMU_OPK_CONST || o->kind == EMU_OPK_LITERAL;
-    bool call = neg && !abs && number;
+    bool call = neg && !abs && number && !is_lit(in, o);
 
     if (o->flags & EMU_OPF_SEXT)
         emu_text_add(t, "sext(");
@@ -175,7 +186,9 @@ static void print_packed_mods(struct emu_text *t, const struct emu_insn *in)
     bool plain = in->flags & EMU_F_MATRIX && !(in->flags & EMU_D_OPSEL);
     bool mix = in->src[0].type == EMU_T_MIX;
 
-    if (in->op_sel)
+    if (emu_row_sig(in->row)->swmmac && in->op_sel)
+        emu_text_add(t, " index_key:1");
+    else if (in->op_sel)
         print_list(t, "op_sel", in->op_sel, n);
     if (mix ? in->op_sel_hi : !plain && (in->op_sel_hi & all) != all)
         print_list(t, "op_sel_hi", in->op_sel_hi, n);
@@ -193,6 +206,12 @@ static void print_op_sel(struct emu_text *t, const struct emu_insn *in)
     const struct emu_sig *sig = emu_row_sig(in->row);
     unsigned n = sig->nsrc + sig->third_sel;
 
+    if (emu_is_gfx12(in) && (sig->byte_sel || sig->stochastic)) {
+        unsigned x = in->op_sel;
+
+        emu_text_add(t, " byte_sel:%u", sig->stochastic ? x >> 2 : x >> 1 | (x & 1) << 1);
+        return;
+    }
     if (sig->lane_swap) {
         emu_text_add(t, "%s%s", in->op_sel & 2 ? " bound_ctrl:1" : "",
                      in->op_sel & 1 ? " fi:1" : "");

@@ -1,7 +1,7 @@
 /*
  * From code words to struct emu_insn: finds encoding and row, and reads operand fields. What
- * decodes and what does not is LLVM 19's judgement, bit for bit: tests/tools/emu/isa/test_decode_llvm
- * holds the two against each other.
+ * decodes and what does not is LLVM 19's judgement, bit for bit:
+ * tests/tools/emu/isa/test_decode_llvm holds the two against each other.
  */
 #include "decode_parts.h"
 
@@ -101,6 +101,44 @@ static struct place find_place(uint32_t w, bool gfx11)
     }
 }
 
+static struct place memory_place(uint32_t w, unsigned enc)
+{
+    return (struct place){(uint8_t)enc, 0, w >> 14 & 0xff, 12};
+}
+
+/* gfx12 has memory encodings of its own, of three dwords; the rest is as on gfx11. */
+static struct place find_place12(uint32_t w)
+{
+    static const uint8_t seg[] = {EMU_FLAT, EMU_SCRATCH, EMU_GLOBAL, EMU_ENCODINGS};
+    const struct place none = {EMU_ENCODINGS, 0, 0, 0};
+    unsigned op = w >> 14 & 0xff;
+
+    switch (w >> 26) {
+    case 0x31:
+        if ((op & 0xf0) == 0x80)
+            return (struct place){EMU_MTBUF, 0, op & 15, 12};
+        return memory_place(w, EMU_MUBUF);
+    case 0x33:
+        if ((w >> 24 & 3) == 1)
+            return (struct place){EMU_VINTERP, 0, w >> 16 & 0x1f, 8};
+        return find_place(w, true);
+    case 0x34:
+    case 0x39:
+        return memory_place(w, EMU_MIMG);
+    case 0x3b:
+        return memory_place(w, seg[w >> 24 & 3]);
+    case 0x3d:
+        return (struct place){EMU_SMEM, 0, w >> 13 & 0x3f, 8};
+    case 0x37:
+    case 0x38:
+    case 0x3a:
+    case 0x3c:
+        return none;
+    default:
+        return find_place(w, true);
+    }
+}
+
 static bool decode_body(struct emu_reader *r, bool vop3_form)
 {
     switch (r->in->enc) {
@@ -128,7 +166,7 @@ static bool decode_body(struct emu_reader *r, bool vop3_form)
     case EMU_SCRATCH:
     case EMU_MUBUF:
     case EMU_MTBUF:
-        return emu_decode_memory(r);
+        return r->gfx12 && r->in->enc != EMU_DS ? emu_decode_memory12(r) : emu_decode_memory(r);
     default:
         return emu_decode_trapped(r);
     }
@@ -137,7 +175,8 @@ static bool decode_body(struct emu_reader *r, bool vop3_form)
 static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
                        uint32_t offset, bool newer, struct emu_insn *out)
 {
-    struct emu_reader r = {.in = out, .gfx11 = family >= EMU_GFX11, .newer = newer};
+    struct emu_reader r = {
+        .in = out, .gfx11 = family >= EMU_GFX11, .gfx12 = family >= EMU_GFX12, .newer = newer};
     struct place p;
     int row;
 
@@ -149,7 +188,7 @@ static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *tex
     for (unsigned i = 0; i < r.avail; i++)
         out->word[i] = (uint32_t)text[4 * i] | (uint32_t)text[4 * i + 1] << 8 |
                        (uint32_t)text[4 * i + 2] << 16 | (uint32_t)text[4 * i + 3] << 24;
-    p = find_place(out->word[0], r.gfx11);
+    p = r.gfx12 ? find_place12(out->word[0]) : find_place(out->word[0], r.gfx11);
     if (p.enc == EMU_ENCODINGS || p.bytes > 4 * r.avail)
         return 0;
     row = emu_find_row(family, p.enc, p.op);

@@ -40,7 +40,7 @@ static bool decode_ds(struct emu_reader *r)
     bool acc = acc_bit(r, 25), gds = emu_bits(r, r->gfx11 ? 17 : 16, 1);
     unsigned data = 0;
 
-    if (!gds_legal(r, gds))
+    if (!gds_legal(r, gds) || (r->gfx12 && gds))
         return false;
     in->offset = (int32_t)emu_bits(r, 0, 16);
     in->offset0 = (uint8_t)emu_bits(r, 0, 8);

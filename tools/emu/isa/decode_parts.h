@@ -11,7 +11,9 @@ bool emu_decode_vop3(struct emu_reader *r);  /* VOP3 and the VOP3 forms of the o
 bool emu_decode_vop3p(struct emu_reader *r); /* VOP3P and MAI */
 bool emu_decode_vopd(struct emu_reader *r);
 bool emu_decode_memory(struct emu_reader *r);
+bool emu_decode_memory12(struct emu_reader *r); /* gfx12's, DS excepted */
 bool emu_decode_trapped(struct emu_reader *r);
+bool emu_decode_image12(struct emu_reader *r);
 /* DPP16 or DPP8 control word w, shared by VOP and VOP3; false when it must not decode. */
 bool emu_decode_dpp(struct emu_reader *r, uint32_t w, bool dpp8);
 

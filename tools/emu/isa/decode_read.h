@@ -21,10 +21,12 @@ enum emu_slot_kind {
     EMU_SLOT_BUF,
 };
 
+enum { EMU_SLOT_HALVED = 0x80 };
+
 struct emu_slot {
     uint8_t kind;   /* enum emu_slot_kind */
     uint8_t type;   /* enum emu_type */
-    uint8_t dwords; /* 0: WMMA accumulator, 8 in wave32 and 4 in wave64 */
+    uint8_t dwords; /* with EMU_SLOT_HALVED: of wave32, and wave64 has half of them */
 };
 
 /* A row's signature, parsed. */
@@ -60,6 +62,12 @@ struct emu_sig {
     bool no_sel2;    /* v_cvt_pk_bf16_f32: the third bit of op_sel is refused */
     bool third_sel;  /* v_cvt_scalef32_pk_fp4: op_sel for a source that is not there */
     bool ld_scale;   /* v_mfma_ld_scale_b32: no modifiers but op_sel */
+    bool fp8;        /* VOP3P: 8-bit floats, of which only the sum may be negated */
+    bool iu;         /* WMMA of integers: NEG says which operands are signed */
+    bool swmmac;     /* sparse WMMA: op_sel[0] is the half of the indices, where wide tells */
+    bool dot;        /* v_dot4, v_dot8 */
+    bool var_lanes;  /* v_permlane16_var, v_permlanex16_var */
+    bool byte_sel;   /* gfx12: v_cvt_f32_fp8, v_cvt_f32_bf8 */
     bool f8f6f4;     /* CBSZ and BLGP say how wide the elements of A and B are */
 };
 
@@ -71,21 +79,20 @@ struct emu_reader {
     const struct emu_row *row;
     const struct emu_sig *sig;
     unsigned avail; /* dwords that may be read, at most 3 */
-    bool gfx11;     /* family is gfx11 or gfx11.5 */
-    bool lenient;   /* new on gfx950: what has no meaning may be anything, as LLVM 22 has it */
-    bool newer;     /* emu_decode_newer: halves everywhere, unused fields filled */
-    bool literal;   /* in->word[in->size / 4 - 1] is the literal */
+    bool gfx11;     /* family is gfx11 or newer */
+    bool gfx12;
+    bool lenient; /* new on gfx950: what has no meaning may be anything, as LLVM 22 has it */
+    bool newer;   /* emu_decode_newer: halves everywhere, unused fields filled */
+    bool literal; /* in->word[in->size / 4 - 1] is the literal */
 };
 
 /* Row of an opcode, or -1. */
 int emu_find_row(enum emu_family family, enum emu_enc enc, unsigned op);
 
-/* Bits lo..lo+n-1 of the 64-bit encoding. */
+/* Bits lo..lo+n-1 of the encoding, within one dword. */
 static inline uint32_t emu_bits(const struct emu_reader *r, unsigned lo, unsigned n)
 {
-    const uint32_t *w = r->in->word;
-
-    return lo < 32 ? w[0] >> lo & ((1u << n) - 1) : w[1] >> (lo - 32) & ((1u << n) - 1);
+    return r->in->word[lo / 32] >> lo % 32 & ((1u << n) - 1);
 }
 
 static inline bool emu_type_is_float(unsigned t)

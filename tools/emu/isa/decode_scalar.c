@@ -102,14 +102,44 @@ static bool smem_offset(struct emu_reader *r)
     return true;
 }
 
+/* gfx12: an offset of 24 bits, hint and scope, and prefetches with a length for a destination. */
+static bool decode_smem12(struct emu_reader *r)
+{
+    const struct emu_slot s32 = {EMU_SLOT_S, EMU_T_B32, 1};
+    struct emu_insn *in = r->in;
+    unsigned soffset = emu_bits(r, 57, 7);
+
+    in->offset = (int32_t)(in->word[1] << 8) >> 8;
+    in->mem |= EMU_M_IMM;
+    if (in->offset < 0 && r->sig->nsrc && r->sig->src[0].kind == EMU_SLOT_BUF)
+        return false;
+    in->nsrc = 2;
+    if (r->sig->ndst) {
+        in->cpol = (uint8_t)(emu_bits(r, 23, 2) | emu_bits(r, 21, 2) << 3);
+        if (!emu_read_sgpr(r, emu_bits(r, 6, 7), r->sig->dst[0], &in->dst[0]))
+            return false;
+        in->ndst = 1;
+    } else {
+        in->simm16 = (int16_t)emu_bits(r, 6, 7);
+        if (in->simm16 > 31)
+            return false;
+    }
+    if (r->sig->nsrc && !emu_read_sgpr(r, emu_bits(r, 0, 6) << 1, r->sig->src[0], &in->src[0]))
+        return false;
+    return (soffset == 124 && !strstr(r->row->name, "prefetch")) ||
+           emu_read_sgpr(r, soffset, s32, &in->src[1]);
+}
+
 static bool decode_smem(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
     const struct emu_sig *sig = r->sig;
-    bool glc = emu_bits(r, r->gfx11 ? 14 : 16, 1);
+    bool glc = emu_bits(r, r->gfx11 ? 14 : 16, 1) && !r->gfx12;
     bool data = in->flags & (EMU_F_LOAD | EMU_F_STORE | EMU_F_ATOMIC);
     unsigned sdata = emu_bits(r, 6, 7);
 
+    if (!sig->nsrc && r->gfx12)
+        return true;
     if (!data && r->gfx11 && emu_bits(r, 13, 2))
         return false;
     if (!sig->nsrc && !r->gfx11 && emu_bits(r, 17, 1))
@@ -145,7 +175,8 @@ bool emu_decode_scalar(struct emu_reader *r)
 
     switch (r->in->enc) {
     case EMU_SMEM:
-        ok = decode_smem(r);
+        ok = r->gfx12 && strcmp(r->row->name, "s_dcache_inv") != 0 ? decode_smem12(r)
+                                                                   : decode_smem(r);
         break;
     case EMU_SOPK:
         ok = decode_sopk(r);

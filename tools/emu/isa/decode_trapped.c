@@ -164,6 +164,13 @@ static bool decode_image(struct emu_reader *r)
     return emu_read_sgpr(r, emu_bits(r, 48, 5) << 2, resource, &r->in->src[1]);
 }
 
+bool emu_decode_image12(struct emu_reader *r)
+{
+    bool sampler = has(r, "sample") || has(r, "gather4") || has(r, "get_lod") || has(r, "msaa");
+
+    return sampler == (r->in->word[0] >> 26 == 0x39);
+}
+
 static bool decode_vinterp(struct emu_reader *r)
 {
     static const struct emu_slot b32 = {EMU_SLOT_ANY, EMU_T_B32, 1};
@@ -191,11 +198,13 @@ bool emu_decode_trapped(struct emu_reader *r)
 {
     switch (r->in->enc) {
     case EMU_MIMG:
+        if (r->gfx12)
+            return emu_decode_image12(r);
         return decode_image(r);
     case EMU_VINTERP:
         return decode_vinterp(r);
     case EMU_LDSDIR:
-        return emu_bits(r, 22, 2) == 0 && decode_ldsdir(r);
+        return emu_bits(r, 22, r->gfx12 ? 1 : 2) == 0 && decode_ldsdir(r);
     default:
         return true;
     }

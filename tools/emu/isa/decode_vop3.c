@@ -4,6 +4,8 @@
  */
 #include "decode_parts.h"
 
+#include <string.h>
+
 static bool extended(const struct emu_reader *r, unsigned src0)
 {
     return r->gfx11 && r->avail >= 3 && r->row->flags & EMU_D_DPP64 &&
@@ -64,7 +66,7 @@ static bool read_dst(struct emu_reader *r, bool *has_sdst)
     if (sig->ndst == 0)
         return vdst == 0;
     if (sig->cmpx && r->gfx11)
-        return true;
+        return !r->gfx12 || vdst == EMU_S_EXEC;
     if (sig->dst[0].kind == EMU_SLOT_MASK || sig->dst[0].kind == EMU_SLOT_S) {
         if (!emu_read_src(r, vdst, sig->dst[0], &in->dst[0]))
             return false;
@@ -90,21 +92,23 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     bool is_float = emu_type_is_float(o->type) || r->sig->cndmask;
 
     /* gfx11's v_ldexp_f16_e64 sees its exponent as a half. */
-    is_float |= r->sig->half_src1 && r->gfx11;
+    is_float |= r->sig->half_src1 && r->gfx11 && !r->gfx12;
     if (present && f & EMU_D_FMODS && is_float) {
         o->flags |= (bits & 1 ? EMU_OPF_NEG : 0) | (bits & 2 ? EMU_OPF_ABS : 0);
         return true;
     }
+    if (r->gfx12 && r->sig->two_sel) /* v_permlane16 */
+        return bits == 0;
     if (present && f & EMU_D_NEGX) {
-        o->flags |= r->in->ext && bits & 1 ? EMU_OPF_SEXT : 0;
+        o->flags |= r->in->ext && bits & 1 && !r->gfx12 ? EMU_OPF_SEXT : 0;
         return true;
     }
     if (present && f & EMU_D_IMODS) {
-        o->flags |= bits & 1 ? EMU_OPF_SEXT : 0;
+        o->flags |= bits & 1 && !r->gfx12 ? EMU_OPF_SEXT : 0;
         return true;
     }
     /* gfx950's newer ones ignore them where they have no meaning but have sources with. */
-    return bits == 0 || r->sig->stochastic || third ||
+    return bits == 0 || (r->sig->stochastic && !(r->gfx12 && i == 2)) || third ||
            (r->lenient && present && f & (EMU_D_FMODS | EMU_D_OPSEL));
 }
 
@@ -113,8 +117,17 @@ static bool set_op_sel(struct emu_reader *r)
     struct emu_insn *in = r->in;
     unsigned bits = emu_bits(r, 11, 4) & (r->sig->two_sel ? 3 : r->sig->dot16 ? 12 : 15);
 
+    if ((r->sig->var_lanes && emu_bits(r, 13, 1)) ||
+        (r->gfx12 && r->sig->stochastic && bits & 3 && !in->ext) || (r->gfx12 && r->sig->byte_sel && bits & 12))
+        return false;
+    if (r->sig->byte_sel && r->row->flags & EMU_D_OPSEL) {
+        in->op_sel = (uint8_t)bits;
+        return true;
+    }
     if (!(r->row->flags & EMU_D_OPSEL) && !r->newer)
         return !(r->sig->no_sel2 && bits & 4) && !(r->sig->bitop3 && bits);
+    if (r->gfx12 && r->sig->stochastic)
+        bits &= 12;
     for (unsigned i = 0; i < 3; i++) {
         if (i >= 0u + r->sig->nsrc + r->sig->third_sel && bits >> i & 1 && !r->sig->stochastic &&
             r->row->flags & EMU_D_OPSEL)
@@ -184,6 +197,35 @@ static bool fix_mix(struct emu_reader *r)
     return true;
 }
 
+/* gfx12: the sources of a WMMA have no halves to choose; what else it takes goes by their type. */
+static bool set_wmma_mods(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+    const struct emu_sig *sig = r->sig;
+    unsigned sel = emu_bits(r, 11, 3), hi = emu_bits(r, 59, 2) | emu_bits(r, 14, 1) << 2;
+    unsigned neg_lo = sig->fp8 ? 4 : sig->iu ? 3 : 7, neg_hi = sig->iu ? 0 : neg_lo;
+
+    if (sig->swmmac) { /* the third source holds indices */
+        in->op_sel = sel & (in->wave == 32 && strstr(r->row->name, "64_iu4") ? 0 : 1);
+        sel &= ~(unsigned)in->op_sel;
+        neg_lo &= 3, neg_hi &= 3;
+        emu_add_implicit(r);
+    }
+    return hi == 7 && !sel && !(in->neg_lo & ~neg_lo) && !(in->neg_hi & ~neg_hi);
+}
+
+/* gfx12: v_dot4 and v_dot8 have no halves either; those of integers ignore op_sel_hi. */
+static bool set_dot_mods(struct emu_reader *r)
+{
+    struct emu_insn *in = r->in;
+    unsigned hi = emu_bits(r, 59, 2) | emu_bits(r, 14, 1) << 2;
+
+    in->op_sel_hi = 7;
+    if (r->sig->fp8 && (hi != 7 || (in->neg_lo | in->neg_hi) & 3))
+        return false;
+    return emu_bits(r, 11, 3) == 0;
+}
+
 static bool decode_packed(struct emu_reader *r)
 {
     struct emu_insn *in = r->in;
@@ -204,6 +246,10 @@ static bool decode_packed(struct emu_reader *r)
         return false;
     if ((in->neg_lo | in->neg_hi) & ~used)
         return false;
+    if (r->gfx12 && in->flags & EMU_F_MATRIX)
+        return set_wmma_mods(r);
+    if (r->gfx12 && r->sig->dot)
+        return set_dot_mods(r);
     if (in->flags & EMU_F_MATRIX && !(r->row->flags & EMU_D_OPSEL))
         return emu_bits(r, 11, 3) == 0; /* WMMA without halves to choose */
     in->op_sel = (uint8_t)emu_bits(r, 11, 3);

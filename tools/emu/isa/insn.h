@@ -21,6 +21,7 @@ enum emu_family {
     EMU_GFX950,
     EMU_GFX11,   /* gfx1100..1103 */
     EMU_GFX11_5, /* gfx1150..1153 */
+    EMU_GFX12,   /* gfx1200, gfx1201 */
     EMU_FAMILIES
 };
 
@@ -172,7 +173,7 @@ enum emu_flag {
 /* Address and cache bits of memory instructions, as encoded; the family gives them their printed
  * names. */
 enum emu_membit {
-    EMU_M_GLC = 1 << 0, /* gfx942: sc0 */
+    EMU_M_GLC = 1 << 0, /* gfx942: sc0; gfx12: an atomic that returns the old value */
     EMU_M_SLC = 1 << 1, /* gfx942: nt */
     EMU_M_DLC = 1 << 2,
     EMU_M_SCC = 1 << 3, /* gfx90a: scc; gfx942: sc1 */
@@ -240,6 +241,7 @@ struct emu_insn {
 
     int16_t simm16;
     uint16_t mem;             /* enum emu_membit */
+    uint8_t cpol;             /* gfx12: temporal hint, 3 bits, and scope, 2 */
     int32_t offset;           /* signed where the encoding is */
     uint8_t offset0, offset1; /* DS two-address forms */
     uint8_t format;           /* MTBUF */

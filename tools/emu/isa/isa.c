@@ -1,9 +1,10 @@
 /*
  * The instruction table: every mnemonic of the emulated families, one row each, from isa_*.def.
  *
- * I(name, sem, encoding, opcode on gfx90a, gfx942, gfx1100..1103, gfx1150..1153, operands, flags)
+ * I(name, sem, encoding, opcode on gfx90a, gfx942, gfx1100..1103, gfx1150..1153, gfx1200..1201,
+ * operands, flags)
  * I5 has a column of its own for gfx950, behind gfx942's; in I it has gfx942's opcode.
- * I950(name, sem, encoding, opcode, operands, flags) is on gfx950 alone.
+ * I950(name, sem, encoding, opcode, operands, flags) is on gfx950 alone, I12 on gfx1200..1201.
  *
  * name: LLVM's mnemonic without encoding suffix. sem: the name under which the semantic tables know
  * the operation; families that only renamed an instruction share it. NO: the family lacks it.
@@ -12,6 +13,7 @@
  * ones. A type is b16 b32 b64 b96 ... (bits), i16 i32 i64 (sign-extended constants), f16 bf16 f32
  * f64, pki16 pkf16 pkbf16 (two halves of a dword), pkf32 pkb32 (two dwords), mix (f32 or f16 by
  * modifier), mask (a bit per lane), wacc (WMMA accumulator: 256 bits in wave32, 128 in wave64),
+ * w256 w128 w64 (so many bits in wave32, half of them in wave64),
  * k16 k32 (mandatory literal), simm16. Prefix v. VGPR only, s. scalar only, a. AGPR only; the
  * second source of VOP2 and VOPC is a VGPR in the 32-bit form. In memory rows: addr (an address
  * or LDS offset), base (64-bit scalar address), buf (resource descriptor).
@@ -43,12 +45,14 @@
 #define DPP11 EMU_D_DPP11
 #define DPP64 EMU_D_DPP64
 #define EXT (EMU_D_DPP9 | EMU_D_SDWA | EMU_D_DPP11 | EMU_D_DPP64)
-#define I5(name, sem, enc, gfx90a, gfx942, gfx950, gfx11, gfx11_5, sig, flags)                     \
-    {#name, #sem, EMU_##enc, {gfx90a, gfx942, gfx950, gfx11, gfx11_5}, sig, flags},
-#define I(name, sem, enc, gfx90a, gfx942, gfx11, gfx11_5, sig, flags)                              \
-    I5(name, sem, enc, gfx90a, gfx942, gfx942, gfx11, gfx11_5, sig, flags)
+#define I5(name, sem, enc, gfx90a, gfx942, gfx950, gfx11, gfx11_5, gfx12, sig, flags)              \
+    {#name, #sem, EMU_##enc, {gfx90a, gfx942, gfx950, gfx11, gfx11_5, gfx12}, sig, flags},
+#define I(name, sem, enc, gfx90a, gfx942, gfx11, gfx11_5, gfx12, sig, flags)                       \
+    I5(name, sem, enc, gfx90a, gfx942, gfx942, gfx11, gfx11_5, gfx12, sig, flags)
 #define I950(name, sem, enc, gfx950, sig, flags)                                                   \
-    I5(name, sem, enc, NO, NO, gfx950, NO, NO, sig, flags)
+    I5(name, sem, enc, NO, NO, gfx950, NO, NO, NO, sig, flags)
+#define I12(name, sem, enc, gfx12, sig, flags)                                                     \
+    I5(name, sem, enc, NO, NO, NO, NO, NO, gfx12, sig, flags)
 
 const struct emu_row emu_rows[] = {
 #include "isa_scalar.def"

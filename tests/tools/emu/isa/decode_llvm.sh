@@ -6,5 +6,9 @@ objects=
 if [ -d images/object ]; then
 	objects=$(find images/object -name '*.co' | sort)
 fi
+# No image of this build is for gfx12, which is only disassembled.
+if [ -f tests/tools/emu/hip/emu_kernels.gfx1201.co ]; then
+	objects="$objects tests/tools/emu/hip/emu_kernels.gfx1201.co"
+fi
 # shellcheck disable=SC2086 # object names are kernel symbols, without blanks
 exec tests/tools/emu/isa/test_decode_llvm $objects

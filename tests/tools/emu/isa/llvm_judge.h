@@ -86,6 +86,7 @@ static void normalise(char *s)
  */
 struct judges {
     bool newer; /* LLVM 22 judges */
+    bool gfx12;
     void *dc, *base[2];
 };
 
@@ -96,21 +97,35 @@ static void *make_judge(unsigned release, const char *cpu, const char *features)
 
 /*
  * LLVM 22 prints operands that the instruction cannot have, mostly with a comment that says so:
- * registers beyond v255, gfx1250's src_flat_scratch_base, and for gfx9 the literals that VOP3 has
- * had since gfx10. That is no verdict.
+ * registers beyond v255, gfx1250's src_flat_scratch_base, and for gfx9 the literals
+ * that VOP3 has had since gfx10. That is no verdict.
  */
 static bool doubtful;
 
-static bool is_doubtful(const char *text, size_t size)
+static bool is_doubtful(const char *text)
 {
     const char *s = text;
 
-    if (size == 12 || strstr(text, "/*Invalid") || strstr(text, "src_flat_scratch_base"))
+    if (strstr(text, "/*Invalid") || strstr(text, "src_flat_scratch_base") ||
+        strstr(text, ", vcc|") || strstr(text, ", vcc_lo|")) /* abs of v_cndmask */
         return true;
-    while ((s = strchr(s, ':')) != NULL) /* v[253:256] */
-        if (strtoul(++s, NULL, 10) > 255)
+    while ((s = strchr(s, '[')) != NULL) { /* v[253:256] */
+        char *end;
+
+        strtoul(++s, &end, 10);
+        if (*end == ':' && strtoul(end + 1, NULL, 10) > 255)
             return true;
+    }
     return false;
+}
+
+/* Of gfx12 words, too, LLVM 22 prints bits that only gfx1250 has. */
+static void take_out(char *text, const char *what)
+{
+    char *s = strstr(text, what);
+
+    if (s)
+        memmove(s, s + strlen(what), strlen(s + strlen(what)) + 1);
 }
 
 static size_t ask(unsigned release, void *dc, uint8_t *bytes, unsigned dwords, char text[512])
@@ -118,7 +133,7 @@ static size_t ask(unsigned release, void *dc, uint8_t *bytes, unsigned dwords, c
     size_t n = llvms[release].run(dc, bytes, 4 * dwords, 0, text, 512);
     char *c;
 
-    doubtful = release && n && is_doubtful(text, n);
+    doubtful = release && n && is_doubtful(text);
     if (!n) {
         text[0] = 0;
         return 0;
@@ -128,6 +143,43 @@ static size_t ask(unsigned release, void *dc, uint8_t *bytes, unsigned dwords, c
         *c = 0;
     normalise(text);
     return n;
+}
+
+/*
+ * LLVM 22 takes a literal that has its place in the instruction, or what DPP does, for the code of
+ * an inline constant when it could be one (0x81 becomes 1), and prints the code of a constant
+ * beside DPP.
+ */
+static bool mixes_up_constants(const uint8_t *bytes, unsigned dwords)
+{
+    uint32_t w[3] = {0};
+
+    memcpy(w, bytes, 4 * (size_t)dwords);
+    for (unsigned i = 1; i < dwords; i++) {
+        uint32_t fields[] = {w[i], w[i] >> 8, w[i] >> 8 & 0x1ff, w[i] >> 9 & 0x1ff};
+
+        for (unsigned k = 0; k < 4; k++)
+            if (fields[k] >= 128 && fields[k] <= 248)
+                return true;
+    }
+    return false;
+}
+
+/*
+ * Of gfx12 LLVM 19 knows all instructions, too. It judges where LLVM 22 says of an operand that the
+ * instruction cannot have it, and words that LLVM 22 alone takes for an instruction.
+ */
+static size_t judge12(struct judges *j, uint8_t *bytes, unsigned dwords, size_t n, char text[512])
+{
+    char older[512] = "";
+    bool doubt = doubtful || mixes_up_constants(bytes, dwords);
+    size_t m = ask(0, j->base[0], bytes, dwords, older);
+
+    doubtful = is_doubtful(older);
+    if (!n || (!doubt && m))
+        return n;
+    strcpy(text, older);
+    return m;
 }
 
 /*
@@ -142,8 +194,15 @@ static size_t judge(struct judges *j, uint8_t *bytes, unsigned dwords, const cha
     char base[512] = "";
     bool differs, doubt = doubtful;
 
+    if (j->gfx12) {
+        take_out(text, " scale_offset");
+        take_out(text, " nv");
+    }
     if (!j->newer || !strcmp(text, ours))
         return n;
+    if (j->gfx12)
+        return judge12(j, bytes, dwords, n, text);
+    doubt |= n == 12;
     for (unsigned i = 0; i < 2; i++)
         if (!j->base[i] && !(j->base[i] = make_judge(i, "gfx942", "")))
             return n;
