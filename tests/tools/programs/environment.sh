@@ -235,12 +235,16 @@ class Tensor:
 float16 = None
 randn = lambda *_, **__: Tensor()
 softmax = lambda *_: Tensor()
-cuda = types.SimpleNamespace(is_available=lambda: FAULT != "gpu", synchronize=lambda: None,
+version = types.SimpleNamespace(hip="" if FAULT == "cpu" else "6.4.4")
+cuda = types.SimpleNamespace(is_available=lambda: FAULT not in ("gpu", "cpu"), synchronize=lambda: None,
                              get_device_name=lambda: "AMD Radeon 8060S")
 def can_use(params, debug):
     if FAULT == "refuse":
         warnings.warn("Flash attention on gfx1151 is experimental")
-    return FAULT != "refuse"
+    if FAULT in ("refuse2", "gpu"):
+        os.write(2, b"[W1122 sdp_utils.cpp:683] Warning: No half of it. (function check_half)\\n"
+                    b"[W1122 sdp_utils.cpp:684] Warning: Nor the rest\\n")
+    return FAULT not in ("refuse", "refuse2", "gpu")
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(
     preferred_rocm_fa_library=lambda: "Ck" if FAULT == "ck" else "AOTriton",
     flash_sdp_enabled=lambda: FAULT != "off", SDPAParams=lambda *_: None,
@@ -254,7 +258,7 @@ def attention(*_):
 functional = types.ModuleType("torch.nn.functional")
 functional.scaled_dot_product_attention = attention
 chosen = types.ModuleType("torch.nn.attention")
-chosen.SDPBackend = types.SimpleNamespace(FLASH_ATTENTION=1)
+chosen.SDPBackend = types.SimpleNamespace(FLASH_ATTENTION=1, MATH=2)
 chosen.sdpa_kernel = lambda _: contextlib.nullcontext()
 sys.modules["torch.nn"] = types.ModuleType("torch.nn")
 sys.modules["torch.nn.functional"], sys.modules["torch.nn.attention"] = functional, chosen
@@ -271,17 +275,34 @@ if command -v python3 >/dev/null; then
     contains flat 'OK preferred flash library: AOTriton' 'the preferred library'
     contains flat 'OK torch can use flash attention' 'and that it can be used'
     contains flat 'a forced flash call: largest error 1.0e-04' 'and how exact it is'
+    contains flat 'of torch in plain arithmetic: 1.0e-04' 'beside torch itself'
     ! grep -q chatter out
     ok "torch's own output is left out"
     try_torch 1 import 'FAIL Python cannot import torch: libamdhip64.so.7'
     try_torch 1 gpu 'FAIL torch sees no GPU'
+    contains flat 'torch refuses flash attention: No half of it.; Nor the rest' 'and on with the processor'
+    try_torch 1 cpu 'what follows is of the processor preferred'
+    ! grep -q 'sees no GPU\|OK torch can' out
+    ok 'which a torch for no GPU is no failure of'
     try_torch 1 ck 'WARN preferred flash library: Ck'
     try_torch 1 off 'WARN flash attention is disabled'
     try_torch 1 refuse 'FAIL torch refuses flash attention: Flash attention on gfx1151 is experimental'
     contains flat 'TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1' 'with the cure'
+    try_torch 1 refuse2 'FAIL torch refuses flash attention: No half of it.; Nor the rest'
     try_torch 1 call 'FAIL a forced flash call fails: HIP error: no kernel image'
     try_torch 1 wrong 'FAIL a forced flash call: largest error 5.0e-01, far too much'
     try_torch 1 crash 'FAIL python3 was ended by signal 11'
+fi
+
+# The torch that make check-clients has installed, which is for no GPU that is here.
+if [ -e "$build/clients/complete" ]; then
+    exits 1 'a torch from PyPI' env PATH="$build/clients/bin:$PATH" "$check" --environment --root root
+    tr -s ' \n' ' ' <out >flat
+    contains flat 'was not built for ROCm' 'is none for ROCm'
+    contains flat 'preferred flash library: ' 'which library it prefers'
+    contains flat 'torch refuses flash attention: All tensors need to be on cuda device.' 'its reasons'
+    contains flat 'a forced flash call: largest error ' 'a forced call'
+    contains flat 'as it should be; of torch in plain arithmetic' 'beside the plain one'
 fi
 
 # A torch in the current directory is none of ours, nor are other modules there.

@@ -75,6 +75,7 @@ void env_look_at_torch(struct env_report *report, const char *torch)
             "Install a PyTorch that was built for ROCm: its version ends in +rocm and a number.",
             "%s is version %s, which was not built for ROCm but for %s%s: it uses no AMD GPU",
             directory, version, *cuda ? "CUDA " : "the processor alone", cuda);
+        env_try_torch(report, directory);
         return;
     }
     env_add(report, ENV_OK, "torch", NULL, "%s is version %s, for HIP %s", directory, version, hip);
