@@ -68,6 +68,19 @@ $(emu_test_objects): tests/tools/emu/hip/emu_kernels.hip
 # AMD's own runtime on the driver's stand-in; its release 5.2 reads objects of version 4.
 kfd_objects = tests/tools/emu/kfd/kernels_v4.gfx90a.co tests/tools/emu/kfd/kernels_v4.gfx942.co
 CLEANFILES += $(kfd_objects) tests/tools/emu/kfd/hip_client tests/tools/emu/kfd/hip_client.log
+# The same under the releases that tools/rocm unpacked: programs that take any HIP library.
+check_PROGRAMS += tests/tools/emu/kfd/same_calls tests/tools/emu/kfd/stream_claims
+tests_tools_emu_kfd_same_calls_SOURCES = tests/tools/emu/kfd/same_calls.c tests/tools/emu/kfd/loaded_hip.h
+tests_tools_emu_kfd_same_calls_LDADD = -ldl
+tests_tools_emu_kfd_stream_claims_SOURCES = tests/tools/emu/kfd/stream_claims.c tests/tools/emu/kfd/loaded_hip.h
+tests_tools_emu_kfd_stream_claims_LDADD = lib/libaothip.la -ldl -lpthread
+tests_tools_emu_kfd_same_calls_CPPFLAGS = $(AM_CPPFLAGS) $(tests_rooms)
+tests_tools_emu_kfd_stream_claims_CPPFLAGS = $(AM_CPPFLAGS) $(tests_rooms)
+dist_check_SCRIPTS += tests/tools/emu/kfd/rocm_releases.sh
+EXTRA_DIST += tests/tools/emu/kfd/same_calls.txt
+TESTS += tests/tools/emu/kfd/rocm_releases.sh
+tests/tools/emu/kfd/rocm_releases.log: tools/emu/libhipemu-kfd.la $(kfd_objects) \
+	tests/tools/emu/kfd/same_calls tests/tools/emu/kfd/stream_claims tests/tools/common/npy_tool
 $(kfd_objects): tests/tools/emu/hip/emu_kernels.hip
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && gpu=$@ && gpu=$${gpu%.co} && gpu=$${gpu##*.} && \
 	$(DEVICE_CLANG) -x hip --offload-arch=$$gpu --offload-device-only --no-gpu-bundle-output \

@@ -113,7 +113,7 @@ static hipError_t check_shape(const struct emu_packet *p)
     uint64_t threads = (uint64_t)p->block[0] * p->block[1] * p->block[2];
     for (int i = 0; i < 3; i++) {
         if (p->grid[i] == 0 || p->block[i] == 0)
-            return emu_hip_fail(hipErrorInvalidConfiguration,
+            return emu_hip_fail(hipErrorInvalidValue,
                                 "kernel %s: grid or block has a zero dimension", k->name);
         if (p->grid[i] > (i == 0 ? MAX_GRID_X : MAX_GRID_YZ))
             return emu_hip_fail(hipErrorInvalidValue,
@@ -129,7 +129,7 @@ static hipError_t check_shape(const struct emu_packet *p)
                                 p->block[i], k->reqd_workgroup_size[i]);
     }
     if (threads > MAX_BLOCK)
-        return emu_hip_fail(hipErrorInvalidConfiguration,
+        return emu_hip_fail(hipErrorInvalidValue,
                             "kernel %s: a block of %llu work-items, the device allows %d", k->name,
                             (unsigned long long)threads, MAX_BLOCK);
     if (threads > k->max_flat_workgroup_size)

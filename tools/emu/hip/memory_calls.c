@@ -209,7 +209,7 @@ hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *size, hipDevicept
     struct emu_block b;
     EMU_BEGIN();
     if (!emu_mem_query(addr(ptr), &b))
-        return emu_hip_fail(hipErrorInvalidDevicePointer, "%p is not in a live allocation", ptr);
+        return emu_hip_fail(hipErrorNotFound, "%p is not in a live allocation", ptr);
     if (base)
         *base = (void *)(uintptr_t)b.base;
     if (size)

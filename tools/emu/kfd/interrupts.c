@@ -54,6 +54,7 @@ int kfd_event_create(struct kfd_create_event *a)
         a->page_offset = KFD_PAGE;
     }
     pthread_mutex_unlock(&state.lock);
+    kfd_log("event %u of type %u", id, a->type);
     return id < KFD_EVENTS ? 0 : -ENOSPC;
 }
 
@@ -202,7 +203,8 @@ void kfd_memory_fault(uint32_t gpu_id, uint64_t address, bool present)
 void kfd_hardware_fault(uint32_t gpu_id)
 {
     struct kfd_event_data d = {0};
-    /* 0 and 0: the whole GPU, for a hang */
+    /* Type 0, cause 0: the whole GPU is reset, for a hang, and its memory is lost. */
     d.hardware.gpu_id = gpu_id;
+    d.hardware.memory_lost = 1;
     raise_all(KFD_EVENT_HW_EXCEPTION, &d);
 }

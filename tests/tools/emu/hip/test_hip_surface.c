@@ -58,9 +58,9 @@ static void launches(hipModule_t m)
            "an argument buffer that is too short");
     contains(emu_last_text(), "20 bytes", "the text says how short");
     is_hip(hipModuleLaunchKernel(f, 0, 1, 1, 256, 1, 1, 0, NULL, params, NULL),
-           hipErrorInvalidConfiguration, "an empty grid");
+           hipErrorInvalidValue, "an empty grid");
     is_hip(hipModuleLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL),
-           hipErrorInvalidConfiguration, "a block of 2048");
+           hipErrorInvalidValue, "a block of 2048");
     is_hip(hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 70000, NULL, params, NULL),
            hipErrorInvalidValue, "70000 bytes of LDS");
     is_hip(launch(m, "generic", 1, 64, 65536, NULL, &params[2]), hipErrorIllegalState,

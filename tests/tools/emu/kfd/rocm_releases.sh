@@ -1,0 +1,164 @@
+#!/bin/sh
+# AMD's own runtime, of each release that tools/rocm has unpacked beside the build, on the driver's
+# stand-in: every GPU that it knows, the calls of same_calls held against the emulator's HIP
+# functions, what the library claims of streams, the programs, and what goes wrong. A release that
+# is not there is skipped. Run from the build directory.
+#
+# ROCM_SUITES="sid" takes these alone; ROCM_GPUS="gfx90a gfx942" runs all cases of aothip-check on
+# these besides.
+set -u
+top=`pwd`
+: "${srcdir:=.}"
+srcdir=`cd "$srcdir" && pwd`
+here=$top/tests/tools/emu/kfd
+objects=$here/kernels_v4
+AOTHIP_BUILD=$top
+: "${AOTHIP_IMAGES:=$top/images/aotriton.images}"
+AOTHIP_EMU_GPU=gfx90a
+export AOTHIP_BUILD AOTHIP_IMAGES AOTHIP_EMU_GPU
+unset AOTHIP_EMU_MODE AOTHIP_EMU_MATRIX AOTHIP_EMU_COUNTERS AOTHIP_EMU_TIME AOTHIP_EMU_SEED AOTHIP_EMU_LIMIT
+unset AOTHIP_KFD_LOG AOTHIP_CAPTURE AOTHIP_HIP_LIBRARY HSA_ENABLE_SDMA HSA_OVERRIDE_GFX_VERSION LD_PRELOAD
+
+case `nm -D "$top/tools/emu/.libs/libhipemu-kfd.so"` in
+*__asan_init* | *__tsan_init* | *__ubsan_*) echo "1..0 # SKIP a sanitizer has to be the first library, and libhipemu-kfd.so is preloaded" && exit 0 ;;
+esac
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-rocm.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+cd "$work" || exit 99
+ulimit -c 0
+
+count=0 failed=0 suite=
+result() { # STATUS TEXT
+	count=$((count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $count - $suite: $2"
+	else
+		failed=1
+		echo "not ok $count - $suite: $2"
+		tail -n 30 out | sed 's/^/# /'
+	fi
+}
+rocm() { # PROGRAM ARGUMENT...: its output in the file out
+	timeout 300 "$srcdir/tools/rocm" "$suite" "$@" >out 2>&1
+}
+says() { # TEXT WHAT
+	grep -qF -- "$1" out
+	result $? "$2"
+}
+
+gpus_of() { # the GPUs of the emulator that ROCr's isa.cpp of this release has rows for
+	case $1 in
+	bookworm) echo gfx90a ;;
+	trixie) echo gfx90a gfx942 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 ;;
+	*) echo gfx90a gfx942 gfx950 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153 ;;
+	esac
+}
+
+gpus() {
+	for gpu in `gpus_of $suite`; do
+		AOTHIP_EMU_GPU=$gpu rocm rocminfo
+		says "amdgcn-amd-amdhsa--$gpu" "rocminfo lists $gpu"
+	done
+}
+
+# The same calls through the emulator's functions and through AMD's; each difference is a known one.
+calls() {
+	AOTHIP_HIP_LIBRARY=$top/tools/emu/.libs/libhipemu.so "$here/same_calls" $objects.gfx90a.co $objects.gfx942.co >ours 2>/dev/null
+	timeout 300 "$srcdir/tools/rocm" "$suite" "$here/same_calls" $objects.gfx90a.co $objects.gfx942.co >out 2>/dev/null
+	result $? "`grep -c . ours` answers of HIP"
+	cp out theirs
+	paste -d '|' ours theirs | awk -F '|' -v suite="$suite" \
+		'$1 != $2 { sub(/^.*: /, "", $2); print suite "|" $1 "|" $2 }' >differences
+	grep "^$suite|" "$srcdir/tests/tools/emu/kfd/same_calls.txt" | sort -u >known
+	sort -u differences | comm -3 - known >out
+	[ ! -s out ]
+	result $? "are as the emulator's, or differ as known: `grep -c . differences`"
+}
+
+claims() {
+	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 AOTHIP_EMU_THREADS=1 rocm "$here/stream_claims" $objects.gfx90a.co
+	result $? "streams, graphs, two devices, four threads: `grep -c '^ok' out` checks"
+	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 rocm "$here/stream_claims" $objects.gfx90a.co --no-wait
+	says 'not ok 6 - has what the other stream made' "a missing wait between streams is found"
+}
+
+programs() {
+	AOTHIP_EMU_MODE=strict AOTHIP_EMU_COUNTERS=$work/counters.json rocm "$top/tools/.libs/aothip-check" --quick
+	says '11 of 11 cases passed' "aothip-check in strict mode"
+	grep -q '"kernel": "attn_fwd' counters.json
+	result $? "with counters"
+	AOTHIP_EMU_TIME=1 rocm "$top/tools/.libs/aothip-check" --quick
+	says 'hipemu: attn_fwd' "and with the clock"
+	for t in q:f16:1,4,33,48 k:f16:1,2,50,48 v:f16:1,2,50,40; do
+		"$top/tests/tools/common/npy_tool" make ${t%%:*}.npy f16 ${t##*:} 1 || exit 99
+	done
+	mkdir "capture-$suite"
+	AOTHIP_CAPTURE=$work/capture-$suite rocm "$top/tools/.libs/aothip-run" q.npy k.npy v.npy -o o.npy --causal br --verify
+	result $? "aothip-run, captured"
+	rocm "$top/tools/.libs/aothip-replay" --exact "capture-$suite"/*
+	result $? "aothip-replay gives the same bytes"
+	for python in python3 /usr/bin/python3; do
+		python=`$python -c 'import numpy, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null` && break
+	done
+	[ -n "$python" ] || return # no NumPy
+	AOTHIP_LIBRARY=$top/lib/.libs/libaothip.so.0 PYTHONPATH=$srcdir/lib/python rocm "$python" -c '
+import aothip, numpy
+q = numpy.random.default_rng(1).standard_normal((1, 33, 2, 64)).astype(numpy.float16)
+v = numpy.full((1, 50, 2, 64), 3, numpy.float16)
+o = aothip.flash_attn_func(q, numpy.zeros_like(v), v)
+print("the mean of threes is", o.min(), o.max())'
+	says 'the mean of threes is 3.0 3.0' "the Python module"
+}
+
+# What the runtime reports of what is wrong.
+faults() {
+	rocm "$here/same_calls" one $objects.gfx942.co -
+	case $suite in
+	bookworm | trixie) says 'module: hipErrorSharedObjectInitFailed' "an object of another GPU" ;;
+	*) says 'module: hipErrorNoBinaryForGpu' "an object of another GPU" ;;
+	esac
+	rocm "$here/same_calls" one $objects.gfx90a.co touch
+	case $suite in
+	experimental) says 'wait: hipErrorIllegalAddress' "a kernel that leaves memory" ;;
+	*) says 'Memory access fault by GPU node-1' "a kernel that leaves memory" ;;
+	esac
+	says 'write of 4 bytes at 0x' "which the emulator explains"
+	AOTHIP_EMU_LIMIT=1000000 timeout 20 "$srcdir/tools/rocm" "$suite" "$here/same_calls" one $objects.gfx90a.co endless >out 2>&1
+	case $suite in
+	bookworm) says 'endless loop' "a kernel without end: only the emulator says so" ;;
+	experimental) says 'wait: hipErrorLaunchFailure' "a kernel without end" ;;
+	*) says 'reason :GPU Hang' "a kernel without end" ;;
+	esac
+	AOTHIP_EMU_MODE=strict rocm "$here/same_calls" one $objects.gfx90a.co reverse_race
+	says 'kernel reverse_race' "a barrier too few, in strict mode"
+	head -c 3000 $objects.gfx90a.co >cut.co
+	rocm "$here/same_calls" one cut.co -
+	! grep -q 'module: hipSuccess' out
+	result $? "a damaged object is not taken: `grep -o 'module: .*\|what(): .*' out || echo it brings the runtime down`"
+	objcopy=`command -v llvm-objcopy || command -v llvm-objcopy-19` || return
+	"$objcopy" --strip-all $objects.gfx90a.co stripped.co || exit 99
+	rocm "$here/same_calls" one stripped.co -
+	! grep -q 'module: hipSuccess' out
+	result $? "nor one without .symtab: `grep -o 'module: .*' out || echo it brings the runtime down`"
+}
+
+for suite in ${ROCM_SUITES:-bookworm trixie sid experimental}; do
+	if [ ! -f "$top/rocm-$suite/complete" ]; then
+		count=$((count + 1))
+		echo "ok $count # SKIP $suite is not there; tools/rocm $suite fetches it"
+		continue
+	fi
+	gpus
+	calls
+	faults
+	[ $suite = bookworm ] && continue # which refuses aothip's kernels
+	claims
+	programs
+	for gpu in ${ROCM_GPUS-}; do
+		AOTHIP_EMU_GPU=$gpu rocm "$top/tools/.libs/aothip-check"
+		says '37 of 37 cases passed' "aothip-check as $gpu"
+	done
+done
+echo "1..$count"
+exit $failed
