@@ -12,6 +12,8 @@ top=`pwd`
 srcdir=`cd "$srcdir" && pwd`
 here=$top/tests/tools/emu/kfd
 objects=$here/kernels_v4
+claims=$here/.libs/stream_claims # where libtool puts a script in its place
+[ -x "$claims" ] || claims=$here/stream_claims
 AOTHIP_BUILD=$top
 : "${AOTHIP_IMAGES:=$top/images/aotriton.images}"
 AOTHIP_EMU_GPU=gfx90a
@@ -76,10 +78,10 @@ calls() {
 	result $? "are as the emulator's, or differ as known: `grep -c . differences`"
 }
 
-claims() {
-	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 AOTHIP_EMU_THREADS=1 rocm "$here/stream_claims" $objects.gfx90a.co
+stream_claims() {
+	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 AOTHIP_EMU_THREADS=1 rocm "$claims" $objects.gfx90a.co
 	result $? "streams, graphs, two devices, four threads: `grep -c '^ok' out` checks"
-	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 rocm "$here/stream_claims" $objects.gfx90a.co --no-wait
+	AOTHIP_EMU_GPU=gfx90a,gfx90a GPU_MAX_HW_QUEUES=8 rocm "$claims" $objects.gfx90a.co --no-wait
 	says 'not ok 6 - has what the other stream made' "a missing wait between streams is found"
 }
 
@@ -153,7 +155,7 @@ for suite in ${ROCM_SUITES:-bookworm trixie sid experimental}; do
 	calls
 	faults
 	[ $suite = bookworm ] && continue # which refuses aothip's kernels
-	claims
+	stream_claims
 	programs
 	for gpu in ${ROCM_GPUS-}; do
 		AOTHIP_EMU_GPU=$gpu rocm "$top/tools/.libs/aothip-check"
