@@ -86,11 +86,25 @@ tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/ben
 	tools/bench/report.c tools/bench/report.h tools/bench/report_machine.c tools/bench/report_machine.h \
 	tools/bench/page/page.c tools/bench/page/page.h tools/bench/page/chart.c tools/bench/page/chart.h \
 	tools/bench/page/roofline.c tools/bench/page/roofline.h tools/bench/page/beside.c tools/bench/page/beside.h \
-	tools/bench/page/points.c tools/bench/page/points.h
+	tools/bench/page/points.c tools/bench/page/points.h \
+	tools/bench/measure/measure.c tools/bench/measure/measure.h tools/bench/measure/measuring.h \
+	tools/bench/measure/measure_unit.c tools/bench/measure/measure_chip.c tools/bench/measure/probe.c \
+	tools/bench/measure/probe.h tools/bench/measure/measure_code.h
+nodist_tools_aothip_bench_SOURCES = tools/bench/measure/measure_code.c
 tools_aothip_bench_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tools/bench/shapes \
-	-I$(top_srcdir)/tools/bench/result -I$(top_srcdir)/tools/bench/page $(JANSSON_CFLAGS)
+	-I$(top_srcdir)/tools/bench/result -I$(top_srcdir)/tools/bench/page \
+	-I$(top_srcdir)/tools/bench/measure $(JANSSON_CFLAGS)
 tools_aothip_bench_LDFLAGS = $(program_ldflags)
 tools_aothip_bench_LDADD = tools/libprogram.la $(aothip_library) $(JANSSON_LIBS) -lm
+
+# The kernels of --measure, for each GPU that may be there, whatever there are images for.
+measure_source = $(srcdir)/tools/bench/measure/measure_kernels.s
+tools/bench/measure/measure_code.c: $(measure_source) $(srcdir)/tools/bench/measure/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) tools/bench/measure && $(SHELL) $(srcdir)/tools/bench/measure/embed.sh \
+	    '$(DEVICE_CLANG)' $(measure_source) gfx90a gfx942 gfx950 gfx1100 gfx1101 gfx1102 gfx1103 \
+	    gfx1150 gfx1151 gfx1152 gfx1153 >$@.tmp && mv $@.tmp $@
+CLEANFILES += tools/bench/measure/measure_code.c
+EXTRA_DIST += tools/bench/measure/measure_kernels.s tools/bench/measure/embed.sh
 
 # The README's picture, drawn from what the clock said when the numbers were made.
 noinst_PROGRAMS += tools/bench-picture

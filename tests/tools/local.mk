@@ -36,10 +36,10 @@ tests_tools_libfake_runtime_old_la_SOURCES = tests/tools/programs/fake_runtime.c
 tests_tools_libfake_runtime_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_HIP_OLD
 tests_tools_libfake_runtime_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 
-dist_check_SCRIPTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
+dist_check_SCRIPTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
 	tests/tools/programs/man.sh \
 	tests/tools/package/readme.sh tests/tools/programs/environment.sh
-TESTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
+TESTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
 	tests/tools/programs/man.sh \
 	tests/tools/package/readme.sh tests/tools/programs/environment.sh
 SLOW_TESTS += tests/tools/programs/check.sh tests/tools/package/readme.sh

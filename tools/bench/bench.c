@@ -35,6 +35,9 @@ static const char help[] =
     "      --beside NAME=FILE[@SHAPE]\n"
     "                         on that page, too: another code object's counters under\n"
     "                         AOTHIP_EMU_TIME, or results of --json; may be repeated\n"
+    "      --measure FILE     measures the GPU itself, and writes parameters of the\n"
+    "                         clock that predicts to FILE; -: stdout\n"
+    "      --clock FILE       predicts with the parameters of such a file\n"
     "      --counts           emulated: counts of instructions and bytes, not times;\n"
     "                         shapes of presets are cut down\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
@@ -46,7 +49,7 @@ static const char help[] =
 struct options {
     struct cli_common common;
     struct bench_wishes wishes;
-    const char *file, *preset, *report; /* or NULL */
+    const char *file, *preset, *report, *measure; /* or NULL */
     struct cli_list beside;
     int format; /* enum bench_format */
     int passes, features, alone;
@@ -70,6 +73,8 @@ static void parse_options(int argc, char **argv, struct options *o)
         {"timeline", .text = &w->timeline},
         {"report", .text = &o->report},
         {"beside", .list = &o->beside},
+        {"measure", .text = &o->measure},
+        {"clock", .text = &w->clock},
         {"counts", .flag = &w->counts, .value = 1},
         {0},
     };
@@ -83,6 +88,10 @@ static void parse_options(int argc, char **argv, struct options *o)
                                                               : w->profile  ? "--profile"
                                                               : w->timeline ? "--timeline"
                                                                             : "--features");
+    if (o->measure && (w->counts || w->profile || w->timeline || o->features || o->report ||
+                       o->file || o->preset || o->format != BENCH_TEXT))
+        cli_usage_error("--measure measures the GPU, not shapes: it goes with --device, --emulate "
+                        "and --clock alone");
     if (o->beside.count && !o->report)
         cli_usage_error("--beside needs --report: it adds to that page");
     if (w->profile && o->format != BENCH_TEXT)
@@ -236,6 +245,10 @@ int main(int argc, char **argv)
     read_shapes(&shapes, &o, argc, argv);
     read_besides(&besides, &o, &shapes);
     status_clear(&why);
+    if (o.measure && shapes.count)
+        cli_usage_error("--measure takes no shape");
+    if (o.measure)
+        return cli_end(bench_session_measure(&o.wishes, o.measure) ? CLI_FAILED : CLI_OK);
     failed = bench_session_open(&session, &o.wishes);
     if (!failed && o.report && !(page = open_page(o.report, &besides, &session, &why)))
         failed = -1;

@@ -6,11 +6,14 @@
 #include "cli.h"
 #include "elsewhere.h"
 #include "event_times.h"
+#include "measure.h"
 #include "profile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What was asked for must fit the runtime that was found. */
 static int choose_kind(struct bench_session *s, struct status *why)
@@ -32,6 +35,34 @@ static int choose_kind(struct bench_session *s, struct status *why)
     return why->code;
 }
 
+/* What the emulator reads when it starts. */
+static int set_clock(const struct bench_wishes *w, struct status *why)
+{
+    if (w->clock && access(w->clock, R_OK))
+        return status_set(why, AOTHIP_E_IO, "--clock %s: %s", w->clock, strerror(errno));
+    if (w->clock && setenv("AOTHIP_EMU_CLOCK", w->clock, 1))
+        return status_set(why, AOTHIP_E_MEMORY, "no memory");
+    return AOTHIP_OK;
+}
+
+int bench_session_measure(const struct bench_wishes *w, const char *file)
+{
+    struct device_runtime runtime = {0};
+    struct device device = {0};
+    struct device_time time;
+    struct status why;
+
+    status_clear(&why);
+    if (!set_clock(w, &why) && (!w->emulate || !device_emulate(w->emulate, &why)) &&
+        !device_open_runtime(&runtime, &why) && !device_open(&runtime, w->device, &device, &why) &&
+        (!runtime.emulated || !device_time_open(&runtime, &time, &why)))
+        bench_measure(&device, runtime.emulated ? &time : NULL, file, &why);
+    device_close(&device);
+    if (why.code)
+        cli_say("%s", why.text);
+    return why.code ? -1 : 0;
+}
+
 int bench_session_open(struct bench_session *s, const struct bench_wishes *wishes)
 {
     struct status why;
@@ -45,7 +76,7 @@ int bench_session_open(struct bench_session *s, const struct bench_wishes *wishe
     }
     if (wishes->counts && bench_counting_open(&s->counting))
         return -1;
-    if ((wishes->emulate && device_emulate(wishes->emulate, &why)) ||
+    if (set_clock(wishes, &why) || (wishes->emulate && device_emulate(wishes->emulate, &why)) ||
         device_open_runtime(&s->runtime, &why) ||
         device_open(&s->runtime, wishes->device, &s->device, &why) || choose_kind(s, &why)) {
         const int none = why.code == AOTHIP_E_NO_DEVICE || !*s->runtime.file;

@@ -7,7 +7,7 @@
 #include "timeline.h"
 
 struct bench_wishes {
-    const char *emulate, *images, *timeline; /* or NULL */
+    const char *emulate, *images, *timeline, *clock; /* or NULL */
     int device, repeat, warm_up;
     int counts, profile, beside; /* flags; beside: predictions beside measured times */
 };
@@ -27,6 +27,9 @@ struct bench_session {
 /* A message on stderr, and -1, if it cannot be; close in either case. */
 int bench_session_open(struct bench_session *session, const struct bench_wishes *wishes);
 int bench_session_close(struct bench_session *session); /* -1: the timeline was not written */
+
+/* --measure: needs no images. A message on stderr, and -1, if it cannot be. */
+int bench_session_measure(const struct bench_wishes *wishes, const char *file);
 
 /* Measures, predicts or counts result->shape; what fails stands in result->why. */
 void bench_session_run(struct bench_session *session, struct bench_result *result);

@@ -10,8 +10,9 @@ static void print_times(const struct emu_time_result *r)
            r->target, r->cycles.middle, r->cycles.low, r->cycles.high, r->microseconds.middle,
            r->microseconds.low, r->microseconds.high, r->gigahertz);
     printf("  Predicted, not measured. The range is over the orders of waves that are plausible; "
-           "beyond it\n  cycles may be off by %.0f %%, the clock by %.0f %%%s.\n",
-           100 * r->uncertainty, 100 * r->clock_uncertainty,
+           "beyond it\n  cycles may be off by %.0f %% (by the GPU's parameters %.0f %%), the clock "
+           "by %.0f %%%s.\n",
+           100 * r->uncertainty, 100 * r->parameter_uncertainty, 100 * r->clock_uncertainty,
            r->extrapolated ? "; nothing published of this GPU was held against it" : "");
     printf(
         "  %.0f workgroups of %u threads, %u at a time on each of %u compute units, %.2f rounds; "

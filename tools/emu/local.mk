@@ -53,6 +53,7 @@ emu_strict = tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/stri
 	tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
 emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
 	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def tools/emu/time/clock_gfx942.def tools/emu/time/clock_gfx950.def \
+	tools/emu/time/clock_file.c tools/emu/time/clock_file.h \
 	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
 	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h \
 	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \
@@ -61,6 +62,7 @@ emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time
 emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predict/clock_result.c \
 	tools/emu/predict/clock_result.h tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
 	tools/emu/predict/detail.c tools/emu/predict/detail.h \
+	tools/emu/predict/doubt.c tools/emu/predict/doubt.h \
 	tools/emu/predict/everything.c tools/emu/predict/everything.h tools/emu/predict/predict.c \
 	tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
 	tools/emu/predict/share.c tools/emu/predict/share.h

@@ -29,14 +29,16 @@ const char *bench_cause(int cause)
 void bench_prediction_add(struct bench_prediction *p, const struct emu_time_result *r)
 {
     const double seconds = r->microseconds.middle / 1e6,
-                 error = hypot(r->uncertainty, r->clock_uncertainty),
+                 launch = fmin(r->launch_us / r->microseconds.middle, 1),
+                 error = hypot((1 - launch) * hypot(r->uncertainty, r->clock_uncertainty),
+                               launch * r->launch_uncertainty),
                  matrix = r->matrix_busy * r->cycles.middle / 1e9;
 
     p->launches++;
     p->low += r->microseconds.low / 1e6;
     p->middle += seconds;
     p->high += r->microseconds.high / 1e6;
-    p->error = error > p->error ? error : p->error;
+    p->error += error * seconds; /* all launches may be off the same way */
     p->cycles += r->cycles.middle;
     p->gigahertz += r->gigahertz * seconds;
     p->matrix_busy += r->matrix_busy * seconds;
@@ -58,6 +60,7 @@ enum aothip_status bench_prediction_finish(struct bench_prediction *p, struct st
 {
     if (!(p->middle > 0))
         return status_set(why, AOTHIP_E_HIP, "nothing was timed");
+    p->error /= p->middle;
     p->gigahertz /= p->middle;
     p->matrix_busy /= p->middle;
     p->vector_busy /= p->middle;

@@ -57,6 +57,8 @@ static void read_numbers(const json_t *object, struct emu_time_result *r)
     r->gigahertz = number(object, "gigahertz");
     r->uncertainty = number(object, "uncertainty");
     r->clock_uncertainty = number(object, "clock_uncertainty");
+    r->launch_us = number(object, "launch_us");
+    r->launch_uncertainty = number(object, "launch_uncertainty");
     r->extrapolated = json_is_true(json_object_get(object, "extrapolated"));
     r->matrix_busy = number(object, "matrix_busy");
     r->vector_busy = number(object, "vector_busy");

@@ -1,6 +1,7 @@
 /* Makes the result of a launch: ranges, shares, summary by cause, instructions, events. */
 #include "clock_result.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ struct owned {
     struct emu_time_instruction *instruction;
     struct emu_time_event *event;
     char *text; /* of all instructions, one after the other */
-    char kernel[256], target[32], why[64];
+    char kernel[256], target[32], why[64], law[160];
 };
 
 static int by_size(const void *a, const void *b)
@@ -122,6 +123,27 @@ static void summarize(struct emu_time_result *r, const struct emu_result_parts *
     r->summary[EMU_TIME_TAIL] += (clocks - busy) / clocks * r->cycles.middle;
 }
 
+/*
+ * What the result may be off by beside the range: what each parameter may, and what the model was
+ * when it was held against measurements.
+ */
+static void set_doubts(struct emu_time_result *r, const struct emu_result_parts *p, double load)
+{
+    const enum emu_family family = p->launch->kernel->family;
+    const struct emu_clock_gpu *g = emu_clock_gpu(family);
+    const double after = r->rounds > 1 ? ceil(r->rounds) - 1 : 0, places = r->units * r->resident,
+                 turns = after * g->turnaround * emu_clock_uncertainty(family, "turnaround"),
+                 launches = fmin(r->workgroups, places) / g->engines * p->chip->dispatch *
+                            emu_clock_uncertainty(family, "dispatch"),
+                 chip = hypot(turns, launches) / r->cycles.middle;
+
+    r->parameter_uncertainty = hypot(p->doubt, fmin(chip, 1));
+    r->uncertainty = hypot(g->model / 100, r->parameter_uncertainty);
+    r->clock_uncertainty = hypot((1 - load) * emu_clock_uncertainty(family, "clock"),
+                                 load * emu_clock_uncertainty(family, "clock_full"));
+    r->launch_uncertainty = emu_clock_uncertainty(family, "launch_us");
+}
+
 static void set_times(struct emu_time_result *r, const struct emu_result_parts *p)
 {
     const enum emu_family family = p->launch->kernel->family;
@@ -133,11 +155,9 @@ static void set_times(struct emu_time_result *r, const struct emu_result_parts *
     for (unsigned i = 0; i < p->variants; i++)
         busy += p->time[i].unit_busy * EMU_UNIT_SIMDS / p->variants;
     r->gigahertz = emu_clock_frequency(family, busy > 0 ? p->sum->matrix_busy / busy : 0);
-    r->clock_law = emu_clock_law(family);
     r->launch_us = g->launch_us;
     r->microseconds = in_microseconds(&r->cycles, r->gigahertz, g->launch_us);
-    r->uncertainty = g->model / 100;
-    r->clock_uncertainty = 0.1;
+    set_doubts(r, p, busy > 0 ? p->sum->matrix_busy / busy : 0);
     r->extrapolated = emu_clock_extrapolates(r->target);
     r->matrix_busy = p->sum->matrix_busy / clocks;
     r->vector_busy = p->sum->vector_busy / clocks;
@@ -254,7 +274,8 @@ struct emu_time_result *emu_clock_result_make(const struct emu_result_parts *p)
     r->kernel = o->kernel;
     r->target = o->target;
     r->why = o->why;
-    r->clock_law = "";
+    emu_clock_law(p->launch->kernel->family, o->law, sizeof o->law);
+    r->clock_law = o->law;
     r->timed = !*p->why;
     set_launch(r, p);
     if (!r->timed)

@@ -30,6 +30,7 @@ struct emu_result_parts {
     const struct emu_chip_time *time; /* [variants] */
     unsigned variants;
     const struct emu_unit_sum *sum;
+    double doubt;   /* of the cycles on a unit, by what the parameters may be off by */
     unsigned flags; /* enum emu_time_flags */
 };
 

@@ -12,6 +12,7 @@
 #include "clock_result.h"
 #include "clusters.h"
 #include "detail.h"
+#include "doubt.h"
 #include "everything.h"
 #include "resident.h"
 #include "share.h"
@@ -43,6 +44,7 @@ struct job {
     const struct emu_time_options *options;
     struct emu_clock_op *ops;
     struct emu_clusters clusters;
+    struct emu_unit_reuse reuse;
     struct emu_unit_share share;
     struct emu_chip chip;
     unsigned resident; /* workgroups on a unit as long as there are enough */
@@ -50,6 +52,7 @@ struct job {
     double alone[EMU_CLOCK_SAMPLES];  /* clocks of a workgroup of each cluster */
     double weight[EMU_CLOCK_SAMPLES]; /* workgroups that each cluster stands for */
     double work;                      /* instructions of the launch */
+    double doubt;                     /* of cycles, by what the parameters may be off by */
     struct emu_chip_time time[VARIANTS];
     struct emu_unit_sum executed; /* over all workgroups, each alone */
     struct emu_unit_sum sum;      /* the same by where the clocks go, mean of the variants */
@@ -91,16 +94,24 @@ static bool simulate_alone(struct job *j, bool add)
     return good;
 }
 
-/* How much longer workgroups take beside others: of the cluster that most of the work is in. */
-static bool simulate_full(struct job *j)
+/* The cluster that most of the work is in. */
+static unsigned heaviest(const struct job *j)
 {
     unsigned most = 0;
-    double full = 0;
-    struct unit *u;
 
     for (unsigned i = 1; i < j->clusters.n; i++)
         if (j->weight[i] * j->alone[i] > j->weight[most] * j->alone[most])
             most = i;
+    return most;
+}
+
+/* How much longer workgroups take beside others. */
+static bool simulate_full(struct job *j)
+{
+    const unsigned most = heaviest(j);
+    double full = 0;
+    struct unit *u;
+
     for (unsigned n = 1; n <= j->chip.resident; n++)
         j->chip.slow[n] = 1;
     if (j->resident == 1)
@@ -316,6 +327,21 @@ static void set_up_chip(struct job *j, unsigned units, unsigned registers, unsig
     j->ghz = emu_clock_frequency(j->launch->kernel->family, 0.5);
 }
 
+/* What the parameters may be off by, in the workgroups that most of the work is in. */
+static bool find_doubt(struct job *j)
+{
+    const unsigned most = heaviest(j);
+    struct emu_doubt d = {.launch = j->launch,
+                          .gpu = j->gpu,
+                          .reuse = &j->reuse,
+                          .group = j->clusters.member[most],
+                          .groups = j->clusters.members[most],
+                          .copies = j->resident,
+                          .gigahertz = j->ghz};
+
+    return emu_doubt_find(&d, &j->doubt);
+}
+
 static const char *predict(struct job *j, unsigned units, unsigned registers)
 {
     struct emu_clock_recorder *r = j->launch->clock;
@@ -331,11 +357,14 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     if (!j->chip.resident)
         return "no workgroup fits on a compute unit";
     weigh(j);
-    j->share = emu_unit_share(r, j->gpu, units, j->chip.resident, j->ghz);
+    j->reuse = emu_unit_reuse(r, j->gpu, units, j->chip.resident);
+    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
     if (!simulate_alone(j, false))
         return "out of memory";
-    j->share = emu_unit_share(r, j->gpu, units, j->chip.resident, j->ghz);
+    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
     if (!simulate_alone(j, true) || !simulate_full(j) || !run_chip(j))
+        return "out of memory";
+    if (!find_doubt(j))
         return "out of memory";
     return !wants_everything(j) || run_everything(j) ? "" : "out of memory";
 }
@@ -362,6 +391,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
                                       .sum = &j->sum,
                                       .flags = options->flags};
     parts.why = j->ops ? predict(j, units, registers) : "out of memory";
+    parts.doubt = j->doubt;
     r = emu_clock_result_make(&parts);
     emu_unit_sum_free(&j->sum);
     emu_unit_sum_free(&j->executed);

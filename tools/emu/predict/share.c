@@ -151,32 +151,36 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
     out->unique = part < out->unique ? part : out->unique;
 }
 
-static struct reuse look(const struct emu_clock_recorder *r, unsigned dies, uint64_t active)
+struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,
+                                     const struct emu_clock_gpu *g, unsigned units,
+                                     unsigned resident)
 {
+    const unsigned dies = (unsigned)g->xcds;
     struct reuse reuse = {.fresh = 1, .unique = 1};
+    struct emu_unit_reuse out;
 
     reuse.line = distinct_lines(r->group[0], &reuse.lines);
     reuse.hits = calloc(reuse.lines + 1, sizeof *reuse.hits);
     for (unsigned axis = 0; axis < 3 && reuse.line && reuse.hits && !r->group[0]->number; axis++)
-        look_along(r, axis, dies, active, &reuse);
+        look_along(r, axis, dies, (uint64_t)units * resident, &reuse);
     free(reuse.line);
     free(reuse.hits);
-    return reuse;
+    out.fresh = reuse.fresh;
+    out.bytes = 64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique;
+    out.row = reuse.row;
+    out.active = (double)(r->workgroups < units ? r->workgroups : units);
+    return out;
 }
 
-struct emu_unit_share emu_unit_share(const struct emu_clock_recorder *r,
-                                     const struct emu_clock_gpu *g, unsigned units,
-                                     unsigned resident, double gigahertz)
+struct emu_unit_share emu_unit_share(const struct emu_unit_reuse *reuse,
+                                     const struct emu_clock_gpu *g, double gigahertz)
 {
-    const double active = (double)(r->workgroups < units ? r->workgroups : units);
-    const struct reuse reuse = look(r, (unsigned)g->xcds, (uint64_t)units * resident);
+    const double active = reuse->active;
+    const bool cached = g->mall_bytes > 0 && reuse->bytes <= g->mall_bytes;
     struct emu_unit_share s;
-    bool cached;
 
-    cached = g->mall_bytes > 0 &&
-             64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique <= g->mall_bytes;
-    s.far_share = reuse.fresh;
-    s.row = reuse.row;
+    s.far_share = reuse->fresh;
+    s.row = reuse->row;
     s.l2_rate = g->l2_rate / (active / g->xcds < 1 ? 1 : active / g->xcds);
     if (s.l2_rate > g->l2_unit_rate)
         s.l2_rate = g->l2_unit_rate;

@@ -5,8 +5,19 @@
 #include "unit_state.h"
 
 /* gigahertz: to make clocks of nanoseconds. resident: workgroups on a unit. */
-struct emu_unit_share emu_unit_share(const struct emu_clock_recorder *r,
+/* What the workgroups of a launch touch in common. */
+struct emu_unit_reuse {
+    double fresh;  /* part of a workgroup's lines that no other on its die fetches meanwhile */
+    double bytes;  /* that all of them touch */
+    double active; /* units with work */
+    bool row;      /* workgroups along x share most */
+};
+
+struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,
                                      const struct emu_clock_gpu *g, unsigned units,
-                                     unsigned resident, double gigahertz);
+                                     unsigned resident);
+
+struct emu_unit_share emu_unit_share(const struct emu_unit_reuse *reuse,
+                                     const struct emu_clock_gpu *g, double gigahertz);
 
 #endif

@@ -40,16 +40,18 @@ static void write_time(FILE *f, const struct emu_time_result *r)
     write_range(f, "microseconds", &r->microseconds);
     fprintf(f,
             ", \"gigahertz\": %.4g, \"uncertainty\": %.3g, \"clock_uncertainty\": %.3g, "
-            "\"extrapolated\": %s,\n"
+            "\"parameter_uncertainty\": %.3g, \"launch_us\": %.4g, "
+            "\"launch_uncertainty\": %.3g, \"extrapolated\": %s,\n"
             "  \"matrix_busy\": %.4f, \"vector_busy\": %.4f, \"lds_busy\": %.4f, "
             "\"l1_busy\": %.4f, \"dram_busy\": %.4f, \"matrix_flops\": %.0f,\n"
             "  \"memory_bytes\": %.0f, \"memory_rate\": %.6g, \"gigahertz_most\": %.4g,\n"
             "  \"sampled\": %u, \"units\": %u, \"resident\": %u, \"rounds\": %.3f, "
             "\"group_cycles\": %.0f,\n  \"where\": {",
-            r->gigahertz, r->uncertainty, r->clock_uncertainty, r->extrapolated ? "true" : "false",
-            r->matrix_busy, r->vector_busy, r->lds_busy, r->l1_busy, r->dram_busy, r->matrix_flops,
-            r->memory_bytes, r->memory_rate, r->gigahertz_most, r->sampled, r->units, r->resident,
-            r->rounds, r->group_cycles);
+            r->gigahertz, r->uncertainty, r->clock_uncertainty, r->parameter_uncertainty,
+            r->launch_us, r->launch_uncertainty, r->extrapolated ? "true" : "false", r->matrix_busy,
+            r->vector_busy, r->lds_busy, r->l1_busy, r->dram_busy, r->matrix_flops, r->memory_bytes,
+            r->memory_rate, r->gigahertz_most, r->sampled, r->units, r->resident, r->rounds,
+            r->group_cycles);
     for (int i = 0; i < EMU_TIME_CAUSES; i++)
         fprintf(f, "%s\"%s\": %.0f", i ? ", " : "", emu_time_cause_name((enum emu_time_cause)i),
                 r->summary[i]);

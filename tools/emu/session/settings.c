@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock_file.h"
 #include "memory_map.h"
 
 static struct {
@@ -104,6 +105,18 @@ static bool read_gpus(const char *usual_gpu)
     return true;
 }
 
+/* Parameters of the clock in the place of its tables'. */
+static bool read_clock(void)
+{
+    const char *path = getenv("AOTHIP_EMU_CLOCK");
+    char why[512];
+
+    if (!path || !*path || emu_clock_file_read(path, why, sizeof why))
+        return true;
+    fprintf(stderr, "hipemu: AOTHIP_EMU_CLOCK=%s\n", why);
+    return false;
+}
+
 static bool read_environment(const char *usual_gpu)
 {
     static const char *const modes[] = {"plain", "strict", NULL};
@@ -123,7 +136,8 @@ static bool read_environment(const char *usual_gpu)
         !read_word("AOTHIP_EMU_CPU", hosts, &host) ||
         !read_word("AOTHIP_EMU_TIME", times, &s->time) ||
         !read_number("AOTHIP_EMU_SEED", &s->seed) || !read_number("AOTHIP_EMU_LIMIT", &s->limit) ||
-        !read_number("AOTHIP_EMU_THREADS", &threads))
+        !read_number("AOTHIP_EMU_THREADS", &threads) ||
+        !read_clock())
         return false;
     emu_host_limit((enum emu_host)(EMU_HOST_AVX512 - host));
     s->strict = mode == 1;

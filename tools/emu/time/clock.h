@@ -101,7 +101,7 @@ struct emu_time_result {
     double gigahertz;                   /* the clock that the law says; see clock_law */
     const char *clock_law;              /* in words */
     double launch_us;                   /* fixed cost of a launch */
-    double uncertainty;                 /* of cycles, as a fraction, beside the range */
+    double uncertainty;                 /* of cycles, as a fraction, beside the range; in all */
     double clock_uncertainty;           /* of gigahertz */
     bool extrapolated; /* no published time or trace of this GPU was held against the model */
 
@@ -129,6 +129,9 @@ struct emu_time_result {
     double memory_bytes;   /* loaded from beyond L2 (MALL or device memory) and stored */
     double memory_rate;    /* bytes a second that device memory gives, by the GPU's table */
     double gigahertz_most; /* the table's clock without matrix load */
+
+    double parameter_uncertainty; /* the part of `uncertainty` that the table's own make */
+    double launch_uncertainty;    /* of launch_us */
 };
 
 enum emu_time_flags {

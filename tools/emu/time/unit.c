@@ -173,6 +173,7 @@ static void advance(struct unit *u, struct unit_simd *s, struct unit_wave *w)
     const unsigned kind = u->ops[w->trace->record[w->at].op].kind;
 
     u->count[w->trace->record[w->at].op].executed++;
+    u->done++;
     w->after_vector = kind == EMU_CK_VALU || kind == EMU_CK_TRANS;
     w->at++;
     w->last = u->now;
@@ -215,7 +216,7 @@ static int run_slot(struct unit *u, unsigned simd)
 
 int emu_unit_run(struct unit *u)
 {
-    while (u->alive) {
+    while (u->alive && (!u->stop || u->done < u->stop)) {
         unsigned first = 0;
         int ended;
 

@@ -101,6 +101,7 @@ struct unit {
     unsigned groups, alive;
     unsigned next_simd;
     uint64_t ages, now;
+    uint64_t done, stop; /* instructions; emu_unit_run returns when so many are done; 0: never */
     struct unit_count *count;                                  /* by op */
     double summary[EMU_TIME_CAUSES];                           /* clocks of SIMDs */
     double matrix_busy, vector_busy, lds_busy, l1_busy, flops; /* clocks */

@@ -44,7 +44,9 @@ class Result(ctypes.Structure):
                 ("instructions", ctypes.c_size_t), ("instruction", ctypes.POINTER(Instruction)),
                 ("events", ctypes.c_size_t), ("event", ctypes.POINTER(Event)),
                 ("memory_bytes", ctypes.c_double), ("memory_rate", ctypes.c_double),
-                ("gigahertz_most", ctypes.c_double)]
+                ("gigahertz_most", ctypes.c_double),
+                ("parameter_uncertainty", ctypes.c_double),
+                ("launch_uncertainty", ctypes.c_double)]
 
 
 class Options(ctypes.Structure):
