@@ -1,20 +1,22 @@
 /*
- * Attention of 16 query rows by one team of waves, with products and sums in f32, on keys and
- * values of any type, alignment and dim that come from memory straight into registers. What
- * attn_split and attn_fwd_f32 are made of.
+ * Attention of 16 query rows by one team of waves, with sums in f32, on keys and values of any
+ * type, alignment and dim that come from memory straight into registers. What attn_split and
+ * attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, on wave32 of 16-bit
+ * types, by their matrix instructions (team_products_16.h).
  *
  * A step takes 16 keys, as in attn_fwd.hip all transposed, a column being a query row:
  *
  *     S^T[16 keys, 16 rows]      = K Q^T     K: a lane has chunks of channels of one key; Q from
- * LDS or registers P^T                        = exp(S^T - shift) O^T[channels, 16 rows]    += V^T
- * P^T   V: a lane has a chunk of channels of ACC keys
+ *                                            LDS or registers
+ *     P^T                        = exp(S^T - shift)
+ *     O^T[channels, 16 rows]    += V^T P^T   V: a lane has a chunk of channels of ACC keys
  *
  * Each byte of K and V is loaded by one lane, 16 bytes at a time, a cache line by neighbouring
  * ones. O^T of more than SLICE channels is shared out to the SLICES waves of a team: each of them
  * loads its channels of K and V, and they add up their parts of S^T through LDS.
  *
  * The softmax keeps a shift for each row, as softmax.h does: it moves only when a score exceeds it
- * by more than LIMIT. P never leaves f32. Scores are in natural units, and the shift is subtracted
+ * by more than LIMIT. Scores are in natural units, and the shift is subtracted
  * before the factor log2(e), so that rows whose every score is near the end of f32's range (a bias
  * of -FLT_MAX on all keys) come out as they should.
  *
@@ -27,12 +29,16 @@
 
 #include "deal.h"
 #include "team_f32_load.h"
-#include "mma_f32.h"
+#if PRODUCTS_OF_PAIRS
+#include "team_products_16.h"
+#else
+#include "team_products_f32.h"
+#endif
 #include "philox.h"
 #include "score.h"
 
 /* Whether K is loaded only when all of V but one group has been used: where registers are short. */
-#define LATE_K (KERNEL_WAVE == 32)
+#define LATE_K (KERNEL_WAVE == 32 && !PRODUCTS_OF_PAIRS)
 
 #define SHIFT_UNSET -3.40282346638528859812e+38f /* no finite score is below it */
 #define SHIFT_LIMIT 8.0f
@@ -48,23 +54,6 @@ struct column_state {
 
 /* Parts of S^T for the rest of the team; two of each, so that one barrier a step is enough. */
 static SHARED f32x4 part_tile[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ACC / 4][KERNEL_WAVE];
-
-/* This wave's part of S^T. */
-DEVICE block_acc multiply_kq(const struct k_block &k, const struct q_block &q)
-{
-    block_acc s = 0;
-#pragma unroll
-    for (int step = 0; step < K_STEPS; step++)
-#pragma unroll
-        for (int i = 0; i < CHUNK_ELEMENTS; i += 4) {
-            struct b_operand b[4];
-            q_operands(b, q, step, i);
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                mma(s, word_element(k.chunk[step][(i + j) / PER_WORD], i + j), b[j]);
-        }
-    return s;
-}
 
 /* The team's waves add up their parts, in the same order each. `turn` alternates. */
 DEVICE block_acc add_parts(const block_acc &s, const struct wave_job &job, int turn)
@@ -157,18 +146,6 @@ DEVICE void make_weights(block_acc &s, struct column_state &x)
     for (int i = 0; i < ACC; i++) {
         s[i] = exponential(s[i] - x.shift);
         x.sum += s[i];
-    }
-}
-
-/* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[ACC], const struct b_column &p)
-{
-#pragma unroll
-    for (int t = 0; t < B_OF_C; t++) {
-        const struct b_operand b = spread_part(p, t);
-#pragma unroll
-        for (int i = 0; i < V_CHUNK; i++)
-            mma(o[i], word_element(v[t][i / PER_WORD], i), b);
     }
 }
 
@@ -333,6 +310,9 @@ DEVICE void begin_job(struct wave_job &job, const struct attn_problem &a,
                         (a.flags & KERNARG_DROPOUT ? NEED_DROPOUT : 0) |
                         (a.dim_qk < CHUNK_ELEMENTS ? NEED_SHORT_K : 0) |
                         (a.dim_v < V_CHUNK ? NEED_SHORT_V : 0));
+    if (PRODUCTS_OF_PAIRS)
+        job.needs |= uniform((a.dim_qk < KERNEL_DIM || is_far(job.k) ? NEED_PART_K : 0) |
+                             (a.dim_v < V_CHUNK || is_far(job.v) ? NEED_PART_V : 0));
     job.team = (int)wave_id() / SLICES;
     job.slice = (int)wave_id() % SLICES;
 #if KERNEL_WAVE == 64 /* which has too few scalar registers, as wave32 has vector registers */

@@ -10,10 +10,20 @@
 #ifndef AOTHIP_ATTN_F32_LOAD_H
 #define AOTHIP_ATTN_F32_LOAD_H
 
+/*
+ * Whether 16-bit elements are multiplied as they are. CDNA has matrix instructions for f32, by
+ * which a launch that waits for memory is not slower.
+ */
+#define PRODUCTS_OF_PAIRS (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1)
+
 #include "element.h"
 #include "finite.h"
 #include "mask.h"
+#if PRODUCTS_OF_PAIRS
+#include "mma_16.h"
+#else
 #include "mma_f32.h"
+#endif
 
 enum {
     SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST, /* channels of a wave */
@@ -44,7 +54,7 @@ struct k_block {
 };
 
 struct v_block {
-    v_words chunk[V_GROUPS][ACC];
+    v_words chunk[V_GROUPS][B_OF_C];
 };
 
 /* The rows of K or V of one key head. Uniform. */
@@ -62,6 +72,8 @@ enum job_need {
     NEED_SHORT_K = 8, /* rows shorter than a chunk */
     NEED_SHORT_V = 16,
     NEED_HIDING = 32, /* terms that make scores -infinity */
+    NEED_PART_K = 64, /* for pairs: fewer channels than KERNEL_DIM, or rows that are far apart */
+    NEED_PART_V = 128,
 };
 
 /* What a wave works on. Uniform, but for row and head. */
@@ -84,18 +96,6 @@ DEVICE bool needs(const struct wave_job &job, enum job_need need)
     return x & need;
 }
 
-DEVICE float word_element(u32 word, int i)
-{
-#if KERNEL_DTYPE == ELEMENT_F32
-    (void)i;
-    return __builtin_bit_cast(float, word);
-#elif KERNEL_DTYPE == ELEMENT_F16
-    return element_from_f16(i % 2 ? word >> 16 : word & 0xffff);
-#else
-    return __builtin_bit_cast(float, i % 2 ? word & 0xffff0000u : word << 16);
-#endif
-}
-
 enum { PER_WORD = 4 / ELEMENT_BYTES };
 
 DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 data,
@@ -108,6 +108,12 @@ DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 dat
         base += (a.batch_index ? batch_entry(a, sequence.number) : sequence.batch_k) * page +
                 sequence.start_k * pitch;
     return {base, pitch, dim};
+}
+
+/* Whether 32 bits are too few for the distance of what a block of rows has. */
+DEVICE bool is_far(const struct key_rows &x)
+{
+    return (kernarg_u64)x.pitch >= 1u << 27;
 }
 
 /* Of the problem, for args begins with one. */
@@ -168,22 +174,41 @@ template <int words> DEVICE void load_short(u32 (&to)[words], const GLOBAL char 
     }
 }
 
+/*
+ * Behind the loads of the few problems: what the compiler counts of loads in flight is then what
+ * the others have, for which it would wait too long.
+ */
+DEVICE void end_rare_loads()
+{
+    if (PRODUCTS_OF_PAIRS)
+        __builtin_amdgcn_s_waitcnt(0x03f7); /* vmcnt(0) of gfx11 */
+}
+
 /* Keys first .. first + 15, of which those up to `last` exist; for the others, the last one. */
 template <class args>
 DEVICE void load_k(struct k_block &to, const struct wave_job &job, int first, int last)
 {
     const struct key_rows &k = job.k;
     int row = (int)a_row(), most = last - first;
-    const GLOBAL char *at = block_row<args>(job, k, &attn_problem::k_stride, first) +
-                            (row < most ? row : most) * k.pitch;
+    const GLOBAL char *base = block_row<args>(job, k, &attn_problem::k_stride, first);
+    row = row < most ? row : most;
     int channel = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
     asm volatile("" : "+v"(channel)); /* keeps the offsets out of registers across the walk */
+    if (PRODUCTS_OF_PAIRS && !needs(job, NEED_PART_K)) {
+        const u32 from = (u32)row * (u32)k.pitch + (u32)channel * ELEMENT_BYTES;
+#pragma unroll
+        for (int step = 0; step < K_STEPS; step++)
+            to.chunk[step] = *(k_chunk_anywhere *)(base + from + step * (A_PARTS * CHUNK_BYTES));
+        return;
+    }
+    const GLOBAL char *at = base + row * k.pitch;
     if (needs(job, NEED_SHORT_K)) {
         u32 chunk[4];
         load_short(chunk, at, k.dim);
 #pragma unroll
         for (int step = 0; step < K_STEPS; step++)
             to.chunk[step] = u32x4{chunk[0], chunk[1], chunk[2], chunk[3]};
+        end_rare_loads();
         return;
     }
 #pragma unroll
@@ -191,6 +216,7 @@ DEVICE void load_k(struct k_block &to, const struct wave_job &job, int first, in
         int c = chunk_begin(channel + step * (A_PARTS * CHUNK_ELEMENTS), CHUNK_ELEMENTS, k.dim);
         to.chunk[step] = *(k_chunk_anywhere *)(at + c * ELEMENT_BYTES);
     }
+    end_rare_loads();
 }
 
 /* The same keys' values: one group of the wave's channels. */
@@ -202,6 +228,17 @@ DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, in
     int channel = job.slice * SLICE + (group * SIDE + (int)a_row()) * V_CHUNK;
     asm volatile("" : "+v"(channel));
     int begin = chunk_begin(channel, V_CHUNK, v.dim), most = last - first;
+    /* One branch: see end_rare_loads(). */
+    const u32 rare = PRODUCTS_OF_PAIRS ? uniform(needs(job, NEED_PART_V) | (most < SIDE - 1)) : 1;
+    if (rare == 0) {
+        u32 from = c_row(0) * (u32)v.pitch + (u32)begin * ELEMENT_BYTES;
+#pragma unroll
+        for (int t = 0; t < B_OF_C; t++) {
+            to.chunk[group][t] = *(v_chunk_anywhere *)(base + from);
+            from += (u32)v.pitch;
+        }
+        return;
+    }
 #pragma unroll
     for (int t = 0; t < B_OF_C; t++) {
         int key = (int)c_row(t);
@@ -216,6 +253,7 @@ DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, in
             to.chunk[group][t] = *(v_chunk_anywhere *)(at + begin * ELEMENT_BYTES);
         }
     }
+    end_rare_loads();
 }
 
 /* Whether the keys from `first`, a multiple of 16, on lie in a page that does not exist. */
@@ -248,75 +286,5 @@ DEVICE bool isolate_v(struct v_block &v, bool missing)
             }
     return in_any_lane(any != 0);
 }
-
-/*
- * Q as B operands: f32, in the order of K's chunks, zeros elsewhere. Wave64 has the registers to
- * hold it; wave32, where each lane would need all channels of its row, reads it from LDS.
- */
-#if KERNEL_WAVE == 64
-
-struct q_block {
-    float part[K_STEPS][CHUNK_ELEMENTS];
-};
-
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
-{
-    int channel = job.slice * SLICE + (int)b_part(0) * CHUNK_ELEMENTS;
-#pragma unroll
-    for (int step = 0; step < K_STEPS; step++)
-#pragma unroll
-        for (int i = 0; i < CHUNK_ELEMENTS; i++) {
-            int c = chunk_channel(channel + step * (A_PARTS * CHUNK_ELEMENTS), i, CHUNK_ELEMENTS,
-                                  job.k.dim);
-            float x = load_element(row + (c < 0 ? 0 : c) * ELEMENT_BYTES);
-            to.part[step][i] = c < 0 ? 0 : x;
-        }
-}
-
-/* Four channels on from `i` of a chunk. */
-DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)
-{
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-        to[j].part[0] = q.part[step][i + j];
-}
-
-#else
-
-struct q_block {
-    const float *row; /* this lane's, from the wave's first channel on */
-};
-
-static SHARED __attribute__((aligned(16))) float q_tile[TEAMS_OF_ROWS * SIDE][Q_PITCH];
-
-/* Every lane has its column's row; all waves that work on it bring it together. */
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
-{
-    const bool own = TEAMS_OF_ROWS > 1;
-    const int helpers = KERNEL_WAVE / SIDE * (own ? 1 : TEAMS), first = job.slice * SLICE;
-    float *at = q_tile[(own ? job.team * SIDE : 0) + (int)lane_column()] + first;
-    for (int i = (int)lane_group() + (own ? 0 : job.team) * (KERNEL_WAVE / SIDE); i < SLICE;
-         i += helpers) {
-        int c = chunk_channel((first + i) & -CHUNK_ELEMENTS, i % CHUNK_ELEMENTS, CHUNK_ELEMENTS,
-                              job.k.dim);
-        float x = load_element(row + (c < 0 ? 0 : c) * ELEMENT_BYTES);
-        at[i] = c < 0 ? 0 : x;
-    }
-    to.row = at;
-    lds_barrier();
-}
-
-DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)
-{
-#pragma unroll
-    for (int part = 0; part < B_PARTS; part++) {
-        f32x4 x = *(const f32x4 *)(q.row + (step * A_PARTS + part) * CHUNK_ELEMENTS + i);
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            to[j].part[part] = x[j];
-    }
-}
-
-#endif
 
 #endif

@@ -22,26 +22,7 @@
 #ifndef AOTHIP_MMA_F32_H
 #define AOTHIP_MMA_F32_H
 
-#include "tile.h"
-
-enum { SIDE = 16, ACC = SIDE * SIDE / KERNEL_WAVE };
-
-typedef float block_acc __attribute__((ext_vector_type(ACC)));
-
-DEVICE u32 lane_column()
-{
-    return lane_id() % SIDE;
-}
-
-DEVICE u32 lane_group()
-{
-    return lane_id() / SIDE;
-}
-
-DEVICE u32 acc_row(u32 i)
-{
-    return ACC * lane_group() + i;
-}
+#include "block_16.h"
 
 enum { B_OF_C = ACC };
 
@@ -93,26 +74,6 @@ DEVICE u32 c_row(int t)
     return ACC * lane_group() + t;
 }
 
-/* The largest, or the sum, of a value of all lanes of a column. */
-DEVICE float other_lane(float x, u32 distance)
-{
-    int from = (int)(lane_id() ^ distance) * 4;
-    return __builtin_bit_cast(float,
-                              __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
-}
-
-DEVICE float column_max(float x)
-{
-    x = __builtin_fmaxf(x, other_lane(x, 16));
-    return __builtin_fmaxf(x, other_lane(x, 32));
-}
-
-DEVICE float column_sum(float x)
-{
-    x += other_lane(x, 16);
-    return x + other_lane(x, 32);
-}
-
 #else
 
 enum { A_PARTS = 2, B_PARTS = 2 };
@@ -162,14 +123,6 @@ DEVICE void mma(block_acc &c, float a, const struct b_operand &b)
         c[i] = x[i];
 }
 
-DEVICE float other_half(float x)
-{
-    u32 bits = __builtin_bit_cast(u32, x);
-    bits = __builtin_amdgcn_permlanex16(bits, bits, 0x76543210, 0xfedcba98, false, false);
-    asm volatile("" : "+v"(bits)); /* or the compiler moves it to where only half the lanes are */
-    return __builtin_bit_cast(float, bits);
-}
-
 /* A column of C: this half's rows, then those of the other half. */
 struct b_column {
     float row[SIDE];
@@ -205,16 +158,6 @@ DEVICE struct b_operand spread_part(const struct b_column &x, int t)
 DEVICE u32 c_row(int t)
 {
     return (ACC * lane_group() + 2 * (u32)t + a_part()) % SIDE;
-}
-
-DEVICE float column_max(float x)
-{
-    return __builtin_fmaxf(x, other_half(x));
-}
-
-DEVICE float column_sum(float x)
-{
-    return x + other_half(x);
 }
 
 #endif

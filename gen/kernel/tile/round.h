@@ -1,0 +1,86 @@
+/*
+ * f32 to the 16 bits of KERNEL_DTYPE, two at a time, and how halves of registers are put together.
+ */
+#ifndef AOTHIP_ROUND_H
+#define AOTHIP_ROUND_H
+
+#include "tile.h"
+
+#define MMA_F16 2 /* values of KERNEL_DTYPE, enum aothip_dtype */
+#define MMA_BF16 3
+
+/* v_perm: the lower or the upper halves of two registers, those of the second argument first. */
+#define LOWER_HALVES 0x05040100u
+#define UPPER_HALVES 0x07060302u
+
+/*
+ * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes
+ * an operand. To nearest: f16 ties to even, bf16 ties away from 0. P is never negative.
+ */
+DEVICE float begin_round(float p);
+DEVICE u32 end_round_pair(float low, float high);
+
+/* Two f32 to 16 bits each, to nearest even. */
+DEVICE u32 round_pair_even(float low, float high);
+
+#if KERNEL_DTYPE == MMA_F16
+
+typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
+
+DEVICE float begin_round(float p)
+{
+    return p;
+}
+
+DEVICE u32 end_round_pair(float low, float high)
+{
+    /*
+     * Multiplied by a 1 that the compiler does not know, this is v_fma_mixlo_f16 and
+     * v_fma_mixhi_f16: one instruction an element, without a third one that packs.
+     */
+    float one;
+    asm("s_mov_b32 %0, 1.0" : "=s"(one));
+    f16x2 pair = {(_Float16)(low * one), (_Float16)(high * one)};
+    return __builtin_bit_cast(u32, pair);
+}
+
+DEVICE u32 round_pair_even(float low, float high)
+{
+    /*
+     * Or the rounding would be fused with the multiplication that made its operand, into
+     * v_fma_mixhi_f16, whose result gfx942 may not use in the very next instruction.
+     */
+    asm("" : "+v"(low), "+v"(high));
+    f16x2 pair = {(_Float16)low, (_Float16)high};
+    return __builtin_bit_cast(u32, pair);
+}
+
+#elif KERNEL_DTYPE == MMA_BF16
+
+DEVICE float begin_round(float p)
+{
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, p) + 0x8000);
+}
+
+DEVICE u32 end_round_pair(float low, float high)
+{
+    return __builtin_amdgcn_perm(__builtin_bit_cast(u32, high), __builtin_bit_cast(u32, low),
+                                 UPPER_HALVES);
+}
+
+DEVICE u32 round_even(float value)
+{
+    u32 x = __builtin_bit_cast(u32, value);
+    return value == value ? x + 0x7fff + (x >> 16 & 1) : x | 0x00400000;
+}
+
+DEVICE u32 round_pair_even(float low, float high)
+{
+    return __builtin_amdgcn_perm(round_even(high), round_even(low), UPPER_HALVES);
+}
+
+#else
+#error "KERNEL_DTYPE must be 2 (f16) or 3 (bf16)"
+#endif
+
+#endif
