@@ -92,11 +92,12 @@ class _Quickly(torch.autograd.Function):
     """A problem that the extension computes, of which q, k and v alone may ask for gradients."""
 
     @staticmethod
-    def forward(ctx, quick, order, fields, q, k, v, *others):
+    def forward(ctx, problem, q, k, v, *others):
+        quick, order, fields = problem
         results = quick.forward(q, k, v, order, fields)
         if results is None:
             raise _Declined
-        ctx.problem = quick, order, fields
+        ctx.problem = problem
         ctx.save_for_backward(q, k, v, *results, *others)
         ctx.set_materialize_grads(False)
         return results
@@ -104,13 +105,14 @@ class _Quickly(torch.autograd.Function):
     @staticmethod
     def backward(ctx, d_o, d_lse):
         # once_differentiable takes 10 us, and does nothing where no graph of gradients is made.
-        return (_differentiated_once if torch.is_grad_enabled() else _differentiated)(ctx, d_o,
-                                                                                      d_lse)
+        if torch.is_grad_enabled():
+            return _differentiated_once(ctx, d_o, d_lse)
+        return _differentiated(ctx, d_o, d_lse)
 
 
 def _differentiated(ctx, d_o, d_lse):
     quick, order, fields = ctx.problem
-    q, k, v, o, lse = ctx.saved_tensors[:5]
+    q, k, v, o, lse, *others = ctx.saved_tensors
     found = None
     if d_o is not None and d_lse is None:
         if d_o.stride(-1) != 1:  # expanded: a copy takes less than kernels for any strides
@@ -119,7 +121,7 @@ def _differentiated(ctx, d_o, d_lse):
     if found is None:
         d = gradients(attention.Problem(q, k, v, order, **fields), d_o, d_lse, o, lse, ())
         found = d["dq"], d["dk"], d["dv"]
-    return (None, None, None, *found) + (None,) * (len(ctx.needs_input_grad) - 6)
+    return (None, *found, *[None for _ in others]) if others else (None, *found)
 
 
 _differentiated_once = once_differentiable(_differentiated)
@@ -141,7 +143,7 @@ def run_quickly(quick, q, k, v, order, fields):
                 others.append(x)
         if q.requires_grad or k.requires_grad or v.requires_grad:
             try:
-                return _Quickly.apply(quick, order, fields, q, k, v, *others)
+                return _Quickly.apply((quick, order, fields), q, k, v, *others)
             except _Declined:
                 return None
     return quick.forward(q, k, v, order, fields)

@@ -356,10 +356,13 @@ def _attend_plainly(f, with_probs):
     return result
 
 
+_any_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+
+
 def _attend_quickly(quick, q, k, v, order, fields):
     """The same by the extension in C; None: that is not for it."""
-    if (_autocast_type(q.device.type) is not None or torch._C._len_torch_dispatch_stack() or
-            torch._C._are_functorch_transforms_active()):
+    if (torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or
+            (_any_autocast() and _autocast_type(q.device.type) is not None)):
         return None
     if fields.get("k_new") is None and fields.get("rotary") is None:
         return run_quickly(quick, q, k, v, order, fields)

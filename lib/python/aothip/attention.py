@@ -398,6 +398,15 @@ def attend(q, k, v, order, fields, with_probs=False, out=None):
     written there, without."""
     if out is not None or not hasattr(q, "data_ptr"):
         return Problem(q, k, v, order, **fields).forward(with_probs, out=out)
-    from ._torch import attend as attend_torch
+    return (_attend_torch or _load_torch())(q, k, v, order, fields, with_probs)
 
-    return attend_torch(q, k, v, order, fields, with_probs)
+
+_attend_torch = None
+
+
+def _load_torch():
+    global _attend_torch
+    from ._torch import attend
+
+    _attend_torch = attend
+    return attend

@@ -14,8 +14,9 @@
 struct quick_torch {
     PyObject *tensor, *parameter;                      /* types */
     PyObject *f32, *f16, *bf16, *boolean, *i32, *byte; /* of torch.dtype */
-    PyObject *data_ptr, *shape, *stride, *dtype, *device, *new_empty, *new_zeros; /* names */
-    PyObject *empty_like;                                                         /* the function */
+    PyObject *data_ptr, *shape, *stride, *dtype, *device, *new_zeros,
+        *new_empty_strided;     /* names */
+    PyObject *empty_like;       /* the function */
     PyObject *as_f32, *as_byte; /* {"dtype": ...} */
 };
 extern struct quick_torch quick_torch;

@@ -42,6 +42,7 @@ def registering(own):
 torch.Tensor.new_empty = registering(torch.Tensor.new_empty)
 torch.empty_like = registering(torch.empty_like)
 torch.Tensor.new_zeros = registering(torch.Tensor.new_zeros)
+torch.Tensor.new_empty_strided = registering(torch.Tensor.new_empty_strided)
 torch.Tensor.contiguous = registering(torch.Tensor.contiguous)
 
 
@@ -76,7 +77,7 @@ quick = Counted(_quick.load(place=place))
 
 
 def with_extension(use, call):
-    _quick._module, _quick._kinds["cpu"] = quick if use else None, True
+    _quick._by_device[torch.device("cpu")] = quick if use else None
     return call()
 
 
@@ -301,11 +302,10 @@ def test_errors():
 def test_elsewhere():
     quick.taken = 0
     x = random(1, 9, 2, 64)
-    _quick._module = quick
-    del _quick._kinds["cpu"]
+    _quick._by_device.clear()
     aothip.flash_attn_func(x, x, x)
     ok(quick.taken == 0, "tensors in host memory go by ctypes")
-    _quick._kinds["cpu"] = True
+    _quick._by_device[torch.device("cpu")] = quick
     with torch.autocast("cpu", torch.bfloat16):
         o = aothip.flash_attn_func(x, x, x)
     ok(quick.taken == 0 and o.dtype == torch.bfloat16, "autocast goes by ctypes")
