@@ -14,6 +14,7 @@ import warnings
 import torch
 from torch.nn import attention as doors
 
+from . import pytorch_lower
 from .attention import Problem
 from .sdpa import mask_four, scaled_dot_product_attention
 
@@ -120,7 +121,8 @@ _KERNELS = {
     "CUDA": {"_scaled_dot_product_flash_attention": _flash_fwd,
              "_scaled_dot_product_flash_attention_backward": _flash_bwd,
              "_scaled_dot_product_efficient_attention": _efficient_fwd,
-             "_scaled_dot_product_efficient_attention_backward": _efficient_bwd},
+             "_scaled_dot_product_efficient_attention_backward": _efficient_bwd,
+             **pytorch_lower.KERNELS},
 }
 
 
@@ -148,12 +150,13 @@ def _or_own(name, ours, key):
 
     def kernel(keys, *arguments, **named):
         q, k, v = arguments[first:first + 3]
-        if _computable(q, k, v):
-            return ours(*arguments, **named)
+        found = ours(*arguments, **named) if _computable(q, k, v) else NotImplemented
+        if found is not NotImplemented:
+            return found
         if own is None:
-            raise NotImplementedError(f"aothip: {q.dtype} with {q.shape[-1]} channels is not "
-                                      "computed, and this torch cannot be asked for its own "
-                                      "kernel: call aothip.disable()")
+            raise NotImplementedError(f"aothip: {name} of {q.dtype} with {q.shape[-1]} channels, "
+                                      "or with these options, is not computed, and this torch "
+                                      "cannot be asked for its own kernel: call aothip.disable()")
         return own.call_boxed(keys, *arguments, **named)
 
     return kernel

@@ -192,6 +192,104 @@ def test_gpu_kernels():
     ok(not torch.equal(one[2], two[2]), "and another with another seed")
 
 
+class Lower:
+    """The operators below, for tensors of the host while this lasts."""
+
+    def __enter__(self):
+        from aothip.pytorch import _or_own
+        from aothip.pytorch_lower import KERNELS
+
+        self.library = torch.library.Library("aten", "IMPL")
+        for name, ours in KERNELS.items():
+            self.library.impl(name, _or_own(name, ours, "CUDA"), "CPU", with_keyset=True)
+
+    def __exit__(self, *_):
+        self.library._destroy()
+
+
+def test_lower_operators():
+    """Shapes and strides as PyTorch's meta kernels promise; gradients against double precision."""
+    aten = torch.ops.aten
+    cu = torch.tensor([0, 5, 17], dtype=torch.int32)
+    dense = [random(2, n, 4, 64) for n in (17, 23, 23)]
+    flat = [random(17, 4, 64) for _ in "qkv"]
+    bias = random(2, 4, 17, 23)
+    across = [random(4, 17, 64).transpose(0, 1) for _ in "qkv"]
+
+    def exact(q, k, v, mask=None):
+        return sdpa(*(x.transpose(1, 2) for x in (q, k, v)), attn_mask=mask).transpose(1, 2)
+
+    def each(q, k, v, mask=None):
+        return torch.cat([exact(*(x[None, a:b] for x in (q, k, v)))[0] for a, b in ((0, 5), (5, 17))])
+
+    flash, efficient = aten._flash_attention_forward, aten._efficient_attention_forward
+    cases = (
+        ("flash", dense, lambda *x: flash(*x, None, None, 17, 23, 0.0, False, False), exact),
+        ("flash, packed", flat, lambda *x: flash(*x, cu.to(x[0].device), cu.to(x[0].device), 12, 12,
+                                                 0.0, False, False), each),
+        ("flash, packed, across", across, lambda *x: flash(
+            *x, cu.to(x[0].device), cu.to(x[0].device), 12, 12, 0.0, False, False), each),
+        ("efficient", dense, lambda *x: efficient(*x, None, None, None, None, None, 0.0, 0, True),
+         exact),
+        ("efficient with bias", [*dense, bias], lambda *x: efficient(
+            *x, None, None, None, None, 0.0, 0, True), exact))
+    for name, inputs, function, reference in cases:
+        with Lower():
+            x = [a.detach().requires_grad_() for a in inputs]
+            out = function(*x)
+            torch.manual_seed(7)
+            d_o = torch.randn(out[0].shape).half()
+            out[0].backward(d_o)
+        promised = function(*(a.detach().to("meta") for a in inputs))
+        for a, b, what in zip(out, promised, ("out", "lse")):
+            ok(a.shape == b.shape and a.stride() == b.stride() and a.dtype == b.dtype,
+               f"{name}: {what} as promised")
+        wide = [a.detach().double().requires_grad_() for a in inputs]
+        want = reference(*wide)
+        want.backward(d_o.double())
+        error = float((out[0].double() - want).abs().max())
+        ok(error < 4e-3, f"{name}: off by {error:.1e}")
+        for a, b in zip(x, wide):
+            error = float((a.grad.double() - b.grad).abs().max()) / float(b.grad.abs().max())
+            ok(error < 8e-3, f"{name}: a gradient off by {error:.1e}")
+    with Lower():  # PyTorch's own kernel takes no tensors of the host, or there is none
+        seen.clear()
+        raises(RuntimeError, "", lambda: efficient(*(a.detach()[None] for a in flat), None, cu, cu,
+                                                   12, 12, 0.0, 0, True),
+               "efficient attention, packed: stays with PyTorch")
+        ok(not seen, "and does not come to aothip")
+
+
+def test_jagged():
+    """Nested tensors, whose choice of the operator for flash attention needs a GPU."""
+    from torch.nn.attention import SDPBackend
+    from torch.nested._internal import sdpa as nested
+
+    parts = [[random(n, 4, 64) for n in (5, 12, 9)] for _ in "qkv"]
+    x = [torch.nested.nested_tensor([a.detach() for a in part], layout=torch.jagged,
+                                    requires_grad=True) for part in parts]
+    own = nested._select_sdp_backend
+    nested._select_sdp_backend = lambda *_: SDPBackend.FLASH_ATTENTION
+    try:
+        with Lower():
+            seen.clear()
+            out = sdpa(*(a.transpose(1, 2) for a in x), is_causal=True)
+            out.transpose(1, 2).values().float().square().sum().backward()
+    finally:
+        nested._select_sdp_backend = own
+    ok(len(seen) == 1, "jagged nested tensors come to aothip")
+    exact = [[a.detach().double().requires_grad_() for a in part] for part in parts]
+    want = [sdpa(*(a.transpose(0, 1) for a in group), is_causal=True).transpose(0, 1)
+            for group in zip(*exact)]
+    torch.cat(want).square().sum().backward()
+    near = float((out.transpose(1, 2).values().double() - torch.cat(want)).abs().max())
+    ok(near < 4e-3, f"each by itself, off by {near:.1e}")
+    for a, part in zip(x, exact):
+        d = torch.cat([b.grad for b in part])
+        error = float((a.grad.values().double() - d).abs().max()) / float(d.abs().max())
+        ok(error < 1e-2, f"their gradient, off by {error:.1e}")
+
+
 def test_autoload():
     """AOTHIP_ENABLE, by the entry point that the wheel declares."""
     import tempfile

@@ -1,0 +1,130 @@
+"""
+PyTorch's operators below scaled_dot_product_attention, for enable(): what its varlen_attn and
+jagged nested tensors come to, and callers of the operators themselves. Tensors are (batch, rows,
+heads, channels), or (rows, heads, channels) with sequences behind each other.
+
+What is not computed here is NotImplemented, and stays with PyTorch: efficient attention of
+sequences behind each other, whose log-sum-exp PyTorch pads sequence by sequence.
+"""
+
+import torch
+
+from .attention import Problem
+
+NO_MASK, CAUSAL_TOP_LEFT = 0, 1  # custom_mask_type; 2: causal at the bottom right
+
+
+def _matching(query, channels, kind):
+    """A tensor like query, of so many channels, its dimensions in memory in query's order."""
+    order = sorted(range(query.ndim), key=query.stride, reverse=True)
+    shape = (*query.shape[:-1], channels)
+    back = [order.index(i) for i in range(query.ndim)]
+    return kind([shape[i] for i in order], dtype=query.dtype, device=query.device).permute(back)
+
+
+def _seed(dropout_p, query):
+    """(seed, offset), as tensors without dimensions."""
+    most = 2**63 - 1 if dropout_p > 0 else 1
+    both = torch.randint(0, most, (2,), device=query.device)
+    return both[0].clone(), both[1].clone()
+
+
+def _fields(dropout_p, seed, offset, left, right, **more):
+    window = tuple(-1 if n is None else n for n in (left, right))
+    return dict(dropout_p=dropout_p, window=window,
+                seed=torch.stack([seed, offset]) if dropout_p > 0 else None, **more)
+
+
+def _packed(cum_seq_q, cum_seq_k, max_q, max_k):
+    if cum_seq_q is None:
+        return {}
+    return dict(cu_seqlens_q=cum_seq_q, cu_seqlens_k=cum_seq_k, max_seqlen_q=max_q,
+                max_seqlen_k=max_k)
+
+
+def flash_fwd(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
+              return_debug_mask, *, scale=None, window_size_left=None, window_size_right=None,
+              seqused_k=None, alibi_slopes=None, block_table=None, num_splits=None):
+    if cum_seq_q is None and (seqused_k is not None or block_table is not None):
+        return NotImplemented
+    seed, offset = _seed(dropout_p, query)
+    packed = cum_seq_q is not None
+    if packed and block_table is not None:
+        cum_seq_k = None  # pages have no rows to begin at
+    more = dict(seqused_k=seqused_k, block_table=block_table) if packed else {}
+    problem = Problem(query, key, value, "shd" if packed else "bshd", scale=scale, causal=is_causal,
+                      alibi_slopes=alibi_slopes, splits=num_splits or 0,
+                      **_packed(cum_seq_q, cum_seq_k, max_q, max_k), **more,
+                      **_fields(dropout_p, seed, offset, window_size_left, window_size_right))
+    # Rows of no sequence are 0.
+    out = _matching(query, value.shape[-1], torch.zeros if packed else torch.empty)
+    out, lse = problem.forward(out=out)
+    return out, lse, seed, offset, query.new_empty(0)
+
+
+def flash_bwd(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
+              dropout_p, is_causal, rng_state, unused, *, scale=None, window_size_left=None,
+              window_size_right=None):
+    packed = cum_seq_q is not None
+    problem = Problem(query, key, value, "shd" if packed else "bshd", scale=scale, causal=is_causal,
+                      **_packed(cum_seq_q, cum_seq_k, max_q, max_k),
+                      **_fields(dropout_p, rng_state, unused, window_size_left, window_size_right))
+    made = torch.zeros_like if packed else torch.empty_like
+    d = problem.backward(grad_out, out, logsumexp.contiguous(), (), made(query), made(key),
+                         made(value))
+    return d["dq"], d["dk"], d["dv"]
+
+
+def _efficient(query, key, value, bias, dropout_p, seed, offset, mask_type, scale):
+    fields = _fields(dropout_p, seed, offset, None, None)
+    return Problem(query, key, value, "bshd", scale=scale, causal=mask_type != NO_MASK,
+                   top_left=mask_type == CAUSAL_TOP_LEFT, bias=bias, **fields)
+
+
+def efficient_fwd(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
+                  dropout_p, custom_mask_type, compute_log_sumexp=False, *, scale=None,
+                  seqlen_k=None, window_size=None):
+    if cu_seqlens_q is not None or seqlen_k is not None or window_size is not None:
+        return NotImplemented
+    seed, offset = _seed(dropout_p, query)
+    problem = _efficient(query, key, value, bias, dropout_p, seed, offset, custom_mask_type, scale)
+    out = query.new_empty((*query.shape[:-1], value.shape[-1]))
+    out, lse = problem.forward(out=out)
+    if not compute_log_sumexp:
+        lse = lse[..., :0].contiguous()
+    elif not torch.version.hip:  # CUDA's kernels, and who counts on them, have whole tiles of rows
+        lse = torch.nn.functional.pad(lse, (0, -lse.shape[-1] % 32), value=torch.inf)
+    return out, lse, seed, offset, query.shape[1], key.shape[1]
+
+
+def efficient_bwd(grad_out_, query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+                  max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, custom_mask_type,
+                  bias_requires_grad, *, scale=None, num_splits_key=None, window_size=None,
+                  shared_storage_dqdkdv=False):
+    if cu_seqlens_q is not None or window_size is not None:
+        return NotImplemented
+    problem = _efficient(query, key, value, bias, dropout_p, philox_seed, philox_offset,
+                         custom_mask_type, scale)
+    if shared_storage_dqdkdv:
+        *outer, heads, channels = query.shape
+        d = query.new_empty((*outer, 3, heads, channels)).unbind(-3)
+    else:
+        d = [torch.empty_like(x) for x in (query, key, value)]
+    also = ("bias",) if bias is not None and bias_requires_grad else ()
+    lse = logsumexp[..., :query.shape[1]].contiguous()
+    found = problem.backward(grad_out_, out, lse, also, *d)
+    d_bias = query.new_empty(())
+    if bias is not None:
+        *outer, keys = bias.shape
+        d_bias = bias.new_empty((*outer, keys + -keys % 16))[..., :keys]
+        if also:
+            d_bias.copy_(found["dbias"])
+    return found["dq"], found["dk"], found["dv"], d_bias
+
+
+KERNELS = {
+    "_flash_attention_forward": flash_fwd,
+    "_flash_attention_backward": flash_bwd,
+    "_efficient_attention_forward": efficient_fwd,
+    "_efficient_attention_backward": efficient_bwd,
+}
