@@ -131,6 +131,19 @@ def test_compiled():
         both(f"compiled, everything {everything}", compiled, q, k, v, everything=everything)
 
 
+def test_transformed():
+    x = random(3, 2, 4, 9, 32, grad=False)
+    both("vmap: a launch each", torch.vmap(sdpa), x, x, x, launches=3)
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return sdpa(x, x, x)
+
+    with aothip.enable("cpu"):
+        program = torch.export.export(Model(), (x[0],)).module()
+    both("exported", lambda x: program(x).clone(), x[0])
+
+
 def test_on_and_off():
     aothip.enable("cpu")
     doors = torch.nn.attention
@@ -258,6 +271,24 @@ def test_lower_operators():
                                                    12, 12, 0.0, 0, True),
                "efficient attention, packed: stays with PyTorch")
         ok(not seen, "and does not come to aothip")
+
+
+def test_pages():
+    from aothip.pytorch_lower import flash_fwd
+
+    k, v = (random(6, 16, 2, 32, grad=False) for _ in "kv")
+    q, cu, ends = random(5, 4, 32, grad=False), torch.tensor([0, 2, 5]), torch.tensor([0, 20, 51])
+    table, used = torch.tensor([[3, 1], [0, 5]]), torch.tensor([20, 31])
+    cu, ends, table, used = (x.to(torch.int32) for x in (cu, ends, table, used))
+    o = flash_fwd(q, k, v, cu, ends, 3, 32, 0.0, True, False, seqused_k=used, block_table=table)[0]
+    for b in range(2):
+        keys, values = (x[table[b].long()].flatten(0, 1)[:used[b]].double() for x in (k, v))
+        part = q[cu[b]:cu[b + 1]].double()
+        seen_keys = torch.ones(len(part), len(keys)).tril(len(keys) - len(part)).bool()
+        want = sdpa(part.transpose(0, 1), *(x.transpose(0, 1).repeat_interleave(2, 0)
+                                            for x in (keys, values)), attn_mask=seen_keys)
+        near = float((o[cu[b]:cu[b + 1]].double() - want.transpose(0, 1)).abs().max())
+        ok(near < 4e-3, f"keys in pages, sequence {b}, off by {near:.1e}")
 
 
 def test_jagged():
