@@ -23,13 +23,17 @@ tools_libmingw_la_SOURCES = tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h 
 	lib/status/wide_windows.c
 tools_libmingw_la_CPPFLAGS = $(AM_CPPFLAGS)
 mingw_library = tools/libmingw.la
-tools_libprogram_la_SOURCES += tools/mingw/program_mingw.c
-tools_libprogram_la_LIBADD += tools/libmingw.la
+noinst_LTLIBRARIES += tools/libmain.la
+tools_libmain_la_SOURCES = tools/mingw/program_mingw.c
+tools_libmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
+mingw_main = tools/libmain.la
+tools_libprogram_la_LIBADD += tools/libmain.la tools/libmingw.la
 check_system = tools/check/environment/driver_windows.c tools/check/environment/python_windows.c \
 	tools/check/environment/torch_libraries_windows.c
 check_libraries = -lversion
 else
 mingw_library =
+mingw_main =
 check_system = tools/check/environment/driver_posix.c tools/check/environment/python_posix.c \
 	tools/check/environment/torch_libraries_posix.c tools/common/elf_names.c
 check_libraries =
@@ -131,7 +135,7 @@ dist_man_MANS += tools/inspect/aothip-inspect.1
 tools_aothip_inspect_SOURCES = tools/inspect/inspect.c tools/inspect/key_loop.c tools/inspect/key_loop.h \
 	tools/inspect/inspect_file.c tools/inspect/inspect_file.h tools/common/cli.c tools/common/cli.h
 tools_aothip_inspect_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(emu_rooms)
-tools_aothip_inspect_LDADD = tools/emu/libemu.la lib/libaothip_core.la -lm -lpthread
+tools_aothip_inspect_LDADD = $(mingw_main) tools/emu/libemu.la lib/libaothip_core.la $(mingw_library) -lm -lpthread
 
 bin_PROGRAMS += tools/aothip-images
 dist_man_MANS += tools/images/aothip-images.1
@@ -144,18 +148,28 @@ dist_bin_SCRIPTS = tools/torch/aothip-torch
 dist_man_MANS += tools/torch/aothip-torch.1
 
 # For Windows, in a build that was configured with --host=x86_64-w64-mingw32 (tools/windows does so):
-# two libraries and the programs that need no other system, in windows/bin; the import library for C
-# in windows/lib. They contain all that Windows itself does not bring.
+# two libraries and the programs in windows/bin; for C, headers, the import libraries of mingw-w64 and
+# of Microsoft's linker, and the CMake package beside that. They contain all that Windows itself does
+# not bring.
 if WINDOWS
-windows_programs = aothip-check aothip-run aothip-replay
+windows_programs = aothip-check aothip-run aothip-replay aothip-inspect
 windows_link = $(CC) -shared $(CFLAGS) $(LDFLAGS) -static-libgcc
-windows: windows/bin/hipemu.dll windows/as-runtime/amdhip64_7.dll $(windows_programs:%=windows/bin/%.exe)
+windows_cmake = windows/lib/cmake/aothip/aothip-config.cmake windows/lib/cmake/aothip/aothip-config-version.cmake
+windows: windows/bin/hipemu.dll windows/as-runtime/amdhip64_7.dll $(windows_programs:%=windows/bin/%.exe) \
+		windows/lib/aothip.lib $(windows_cmake) windows/include/aothip/aothip.h
+windows/lib/cmake/aothip/%: lib/cmake/%
+	$(AM_V_at)$(MKDIR_P) $(@D) && cp $< $@
+windows/include/aothip/aothip.h: include/aothip/aothip.h include/aothip/aothip.hpp
+	$(AM_V_at)$(MKDIR_P) $(@D) && cp $(srcdir)/include/aothip/aothip.hpp $(@D) && cp $< $@
+# made by the linker of the device code, which is Microsoft's too
+windows/lib/aothip.lib: windows/bin/aothip.dll
+	$(AM_V_GEN)$(DEVICE_LLD:%ld.lld=%lld-link) /lib /def:windows/aothip.def /machine:x64 /out:$@
 windows/bin/%.exe: tools/%.exe
 	$(AM_V_at)$(MKDIR_P) windows/bin && from=tools/.libs/$*.exe && \
 	    { test -f $$from || from=$<; } && $(STRIP) -o $@ $$from
 windows/bin/aothip.dll: lib/libaothip_core.la lib/aothip.map
 	$(AM_V_at)$(MKDIR_P) windows/bin windows/lib
-	$(AM_V_at){ echo EXPORTS; sed -n 's/^\t\(aothip_[a-z_]*\);$$/\1/p' $(srcdir)/lib/aothip.map; } >windows/aothip.def
+	$(AM_V_at){ echo LIBRARY aothip.dll; echo EXPORTS; sed -n 's/^\t\(aothip_[a-z_]*\);$$/\1/p' $(srcdir)/lib/aothip.map; } >windows/aothip.def
 	$(AM_V_CCLD)$(windows_link) -s -o $@ windows/aothip.def -Wl,--whole-archive lib/.libs/libaothip_core.a \
 		-Wl,--no-whole-archive $(ZSTD_LIBS) -Wl,--out-implib,windows/lib/libaothip.dll.a
 windows/lib/libaothip.dll.a: windows/bin/aothip.dll

@@ -4,7 +4,8 @@ usage: wheel.py --version=VERSION --tag=TAG --library=DIR --output=DIR
 
 --library is the lib directory of an installed tree, with libzstd.so.1 if libaothip.so needs it (then
 wheels must bring it along), and of aothip_quick.abi3.so and aothip_xla.so those that were built;
-VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. The same input gives the same bytes.
+VERSION such as 0.1.0+rocm6.2, TAG such as manylinux_2_34_x86_64. For TAG win_amd64 the library is
+aothip.dll, which needs none beside it. The same input gives the same bytes.
 """
 
 import argparse
@@ -40,16 +41,24 @@ aothip = aothip_autoload:autoload
 """
 
 
-def package_files(source, library):
+def library_names(tag):
+    """The file that must be there, and those that may."""
+    if tag.startswith("win"):
+        return "aothip.dll", ()
+    return "libaothip.so.0", ("libzstd.so.1", "aothip_quick.abi3.so", "aothip_xla.so")
+
+
+def package_files(source, library, tag):
     """(name in the wheel, file) of module, libraries and images, sorted."""
+    needed, others = library_names(tag)
     module = os.path.join(source, "aothip")
     found = [(f"aothip/{name}", os.path.join(module, name)) for name in os.listdir(module)
              if name.endswith(".py")]
     for name in ("aothip_autoload.py", "flash_attn_2_cuda.py"):
         found.append((name, os.path.join(source, name)))
-    for name in ("libaothip.so.0", "libzstd.so.1", "aothip_quick.abi3.so", "aothip_xla.so"):
+    for name in (needed, *others):
         path = os.path.join(library, name)
-        if name == "libaothip.so.0" or os.path.exists(path):
+        if name == needed or os.path.exists(path):
             found.append((f"aothip/lib/{name}", path))
     images = os.path.join(library, "aotriton.images")
     for directory, _, names in os.walk(images):
@@ -103,7 +112,7 @@ def main():
         for name in ("LICENSE", "lib/store/LICENSE.zstd"):
             with open(os.path.join(source, "..", "..", name), "rb") as f:
                 licences.append(f.read())
-        files = package_files(source, o.library)
+        files = package_files(source, o.library, o.tag)
         print(write(o.output, o.version, o.tag, files, *licences))
     except OSError as why:
         sys.exit(f"wheel.py: {why}")

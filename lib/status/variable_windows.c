@@ -4,25 +4,21 @@
  */
 #include "variable.h"
 
-#include <stdlib.h>
 #include <windows.h>
-
-#include "wide_windows.h"
 
 enum { MOST = 32767 }; /* of a variable, in characters, by Windows' own bound */
 
 const char *variable_get(const char *name)
 {
     static _Thread_local char value[3 * MOST + 1];
-    wchar_t *wide = wide_from(name), *found = malloc((MOST + 1) * sizeof(wchar_t));
-    const char *result = NULL;
-    if (wide && found) {
-        SetLastError(ERROR_SUCCESS);
-        if (GetEnvironmentVariableW(wide, found, MOST + 1) || GetLastError() == ERROR_SUCCESS)
-            if (WideCharToMultiByte(CP_UTF8, 0, found, -1, value, sizeof(value), NULL, NULL))
-                result = value;
-    }
-    free(found);
-    free(wide);
-    return result;
+    wchar_t wide[64], found[MOST + 1]; /* on the stack, since no memory must not mean: not set */
+    DWORD length;
+    if (!MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, wide, 64))
+        return NULL;
+    SetLastError(ERROR_SUCCESS);
+    length = GetEnvironmentVariableW(wide, found, MOST + 1);
+    if (!length && GetLastError() != ERROR_SUCCESS)
+        return NULL;
+    return WideCharToMultiByte(CP_UTF8, 0, found, -1, value, sizeof(value), NULL, NULL) ? value
+                                                                                        : NULL;
 }

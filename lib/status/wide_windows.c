@@ -6,10 +6,19 @@
 #include <string.h>
 #include <windows.h>
 
+/* Of malloc(), which leaves Windows' own reason alone. */
+static void *room_for(size_t bytes)
+{
+    void *room = malloc(bytes);
+    if (!room)
+        SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return room;
+}
+
 wchar_t *wide_from(const char *text)
 {
     const int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
-    wchar_t *wide = length > 0 ? malloc((size_t)length * sizeof(wchar_t)) : NULL;
+    wchar_t *wide = length > 0 ? room_for((size_t)length * sizeof(wchar_t)) : NULL;
     if (wide)
         MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, length);
     return wide;
@@ -18,7 +27,7 @@ wchar_t *wide_from(const char *text)
 char *wide_to(const wchar_t *wide)
 {
     const int length = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
-    char *text = length > 0 ? malloc((size_t)length) : NULL;
+    char *text = length > 0 ? room_for((size_t)length) : NULL;
     if (text)
         WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, length, NULL, NULL);
     return text;
@@ -28,7 +37,7 @@ char *wide_to(const wchar_t *wide)
 static wchar_t *with_prefix(const wchar_t *prefix, const wchar_t *rest)
 {
     const size_t head = wcslen(prefix), tail = wcslen(rest) + 1;
-    wchar_t *whole = malloc((head + tail) * sizeof(wchar_t));
+    wchar_t *whole = room_for((head + tail) * sizeof(wchar_t));
     if (whole) {
         memcpy(whole, prefix, head * sizeof(wchar_t));
         memcpy(whole + head, rest, tail * sizeof(wchar_t));
@@ -41,7 +50,7 @@ wchar_t *wide_path(const char *path)
     wchar_t *wide = wide_from(path), *whole = NULL, *named = NULL;
     const DWORD room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
     if (room)
-        whole = malloc(room * sizeof(wchar_t));
+        whole = room_for(room * sizeof(wchar_t));
     if (whole && GetFullPathNameW(wide, room, whole, NULL) < room) {
         /* only names that are whole, and with backslashes, may have the prefix */
         if (wcsncmp(whole, L"\\\\?\\", 4) == 0 || wcsncmp(whole, L"\\\\.\\", 4) == 0)

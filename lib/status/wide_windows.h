@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <wchar.h>
 
-/* Copies for the caller to free; NULL where there is no memory, or no such text. */
+/*
+ * Copies for the caller to free; NULL, and the reason in GetLastError(), where there is no memory,
+ * or no such text.
+ */
 wchar_t *wide_from(const char *text);
 char *wide_to(const wchar_t *wide);
 

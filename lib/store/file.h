@@ -11,6 +11,10 @@
 /* HEAD/TAIL, of the first `head_length` bytes of head; NULL where there is no memory. */
 char *file_join(const char *head, size_t head_length, const char *tail);
 
+/* Records AOTHIP_E_FORMAT for an empty file, or one of more than `most` bytes. */
+enum aothip_status file_check_size(const char *path, uint64_t size, uint32_t most,
+                                   struct status *why);
+
 /*
  * NAME beside the object that holds this code, by the name under which the loader opened it, and
  * NAME alone where that has no directory; NULL where there is no memory.

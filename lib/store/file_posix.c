@@ -86,12 +86,7 @@ enum aothip_status file_read(const char *path, uint32_t most, uint8_t **bytes, s
         status_set(why, AOTHIP_E_IO, "%s: cannot stat: %s", path, strerror(errno));
     } else if (!S_ISREG(info.stx_mode)) {
         status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
-    } else if (info.stx_size == 0) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", path);
-    } else if (info.stx_size > most) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file has %llu bytes, more than %u", path,
-                   (unsigned long long)info.stx_size, most);
-    } else {
+    } else if (!file_check_size(path, info.stx_size, most, why)) {
         *size = (size_t)info.stx_size;
         read_bytes(path, fd, *size, bytes, why);
     }

@@ -18,29 +18,30 @@ static enum aothip_status fail(const char *path, const char *what, DWORD error, 
 {
     char reason[256];
     wide_error(error, reason, sizeof(reason));
-    return status_set(why, AOTHIP_E_IO, "%s: cannot %s: %s", path, what, reason);
+    return status_set(why, error == ERROR_NOT_ENOUGH_MEMORY ? AOTHIP_E_MEMORY : AOTHIP_E_IO,
+                      "%s: cannot %s: %s", path, what, reason);
 }
 
 char *file_beside_code(const char *name)
 {
-    wchar_t *wide = malloc(PATH_ROOM * sizeof(wchar_t)), *slash;
+    wchar_t *wide = malloc(PATH_ROOM * sizeof(wchar_t)), *slash = NULL;
     HMODULE module = NULL;
-    char *directory = NULL, *found = NULL;
-    if (wide &&
-        GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+    char *directory, *found;
+    if (!wide)
+        return NULL;
+    if (GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
                            (const wchar_t *)(uintptr_t)&file_beside_code, &module) &&
-        GetModuleFileNameW(module, wide, PATH_ROOM) < PATH_ROOM) {
+        GetModuleFileNameW(module, wide, PATH_ROOM) < PATH_ROOM)
         slash = wcsrchr(wide, L'\\');
-        if (slash) {
-            *slash = L'\0';
-            directory = wide_to(wide);
-        }
-    }
-    free(wide);
-    if (!directory)
+    if (!slash) {
+        free(wide);
         return strdup(name);
-    found = file_join(directory, strlen(directory), name);
+    }
+    *slash = L'\0';
+    directory = wide_to(wide);
+    free(wide);
+    found = directory ? file_join(directory, strlen(directory), name) : NULL;
     free(directory);
     return found;
 }
@@ -66,7 +67,7 @@ enum aothip_status file_need_directory(const char *path, const char *subject, st
 {
     wchar_t *wide = wide_path(path);
     const DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
-    const DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    const DWORD error = GetLastError();
     char reason[256];
     free(wide);
     if (attributes == INVALID_FILE_ATTRIBUTES)
@@ -75,7 +76,8 @@ enum aothip_status file_need_directory(const char *path, const char *subject, st
         snprintf(reason, sizeof(reason), "%s", "Not a directory");
     else
         return AOTHIP_OK;
-    return status_set(why, AOTHIP_E_NO_IMAGES, "%s: %s", subject, reason);
+    return status_set(why, error == ERROR_NOT_ENOUGH_MEMORY ? AOTHIP_E_MEMORY : AOTHIP_E_NO_IMAGES,
+                      "%s: %s", subject, reason);
 }
 
 /* The file, open for reading beside whoever reads, writes or renames it. */
@@ -92,6 +94,13 @@ static HANDLE open_shared(const wchar_t *wide)
                         NULL, OPEN_EXISTING, FILE_FLAG_SEQUENTIAL_SCAN, NULL);
     }
     return file;
+}
+
+/* Which Windows refuses to open for reading as it would a file that one may not read. */
+static int is_directory(const wchar_t *wide)
+{
+    const DWORD attributes = GetFileAttributesW(wide);
+    return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
 }
 
 static enum aothip_status read_bytes(const char *path, HANDLE file, size_t size, uint8_t **bytes,
@@ -124,30 +133,25 @@ enum aothip_status file_read(const char *path, uint32_t most, uint8_t **bytes, s
                              int *absent, struct status *why)
 {
     wchar_t *wide = wide_path(path);
-    const DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
     HANDLE file = wide ? open_shared(wide) : INVALID_HANDLE_VALUE;
-    const DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    const DWORD error = GetLastError();
     LARGE_INTEGER whole;
+    const int directory =
+        file == INVALID_HANDLE_VALUE && error == ERROR_ACCESS_DENIED && is_directory(wide);
     free(wide);
     *absent = file == INVALID_HANDLE_VALUE &&
               (error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND);
     if (*absent)
         return AOTHIP_OK;
-    if (file == INVALID_HANDLE_VALUE) {
-        if (attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY)
-            return status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
+    if (directory)
+        return status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
+    if (file == INVALID_HANDLE_VALUE)
         return fail(path, "open", error, why);
-    }
     if (GetFileType(file) != FILE_TYPE_DISK) {
         status_set(why, AOTHIP_E_IO, "%s: not a regular file", path);
     } else if (!GetFileSizeEx(file, &whole)) {
         fail(path, "stat", GetLastError(), why);
-    } else if (whole.QuadPart == 0) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file is empty", path);
-    } else if (whole.QuadPart > most) {
-        status_set(why, AOTHIP_E_FORMAT, "%s: the file has %llu bytes, more than %u", path,
-                   (unsigned long long)whole.QuadPart, most);
-    } else {
+    } else if (!file_check_size(path, (uint64_t)whole.QuadPart, most, why)) {
         *size = (size_t)whole.QuadPart;
         read_bytes(path, file, *size, bytes, why);
     }
@@ -163,7 +167,7 @@ enum aothip_status file_list(const char *directory,
     wchar_t *wide = pattern ? wide_path(pattern) : NULL;
     WIN32_FIND_DATAW item;
     HANDLE list = wide ? FindFirstFileW(wide, &item) : INVALID_HANDLE_VALUE;
-    DWORD error = wide ? GetLastError() : ERROR_INVALID_NAME;
+    DWORD error = pattern ? GetLastError() : ERROR_NOT_ENOUGH_MEMORY;
     free(wide);
     free(pattern);
     if (list == INVALID_HANDLE_VALUE)
@@ -172,6 +176,8 @@ enum aothip_status file_list(const char *directory,
         char *name = wide_to(item.cFileName);
         if (name)
             note(context, name, why);
+        else
+            fail(directory, "list", GetLastError(), why);
         free(name);
     } while (!why->code && FindNextFileW(list, &item));
     error = GetLastError();

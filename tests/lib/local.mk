@@ -1,7 +1,9 @@
 # Tests of lib/: each room through the library's objects, then the API over a fake HIP runtime.
 check_LTLIBRARIES += tests/lib/libtestlib.la
 tests_lib_libtestlib_la_SOURCES = tests/lib/store/make_image.c tests/lib/store/make_image.h \
-	tests/lib/problem/fake_problem.c tests/lib/problem/fake_problem.h tests/lib/fault.h tests/lib/runtime/fake_hip.h
+	tests/lib/problem/fake_problem.c tests/lib/problem/fake_problem.h tests/lib/fault.h tests/lib/fault_wrap.h \
+	tests/lib/runtime/fake_hip.h
+EXTRA_DIST += tests/lib/fault_windows.c
 tests_lib_libtestlib_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libtestlib_la_LIBADD = lib/libaothip_core.la
 
@@ -50,16 +52,16 @@ test_lib_api_ldflags = $(AM_LDFLAGS) -export-dynamic \
 	-Wl,--wrap=ZSTD_createDCtx,--wrap=ZSTD_freeDCtx \
 	-Wl,--wrap=open,--wrap=statx,--wrap=read,--wrap=opendir,--wrap=readdir \
 	-Wl,--wrap=mkdir,--wrap=fopen,--wrap=fclose,--wrap=rename
-tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/runtime/fake_hip.c tests/lib/fault.c
+tests_lib_test_api_SOURCES = tests/lib/test_api.c tests/lib/runtime/fake_hip.c tests/lib/fault.c tests/lib/fault_posix.c
 tests_lib_test_api_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_api_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_api_LDADD = tests/lib/libtestlib.la
 tests_lib_test_fault_SOURCES = tests/lib/test_fault.c tests/lib/runtime/fake_hip.c \
-	tests/lib/runtime/fake_hip_tools.c tests/lib/fault.c
+	tests/lib/runtime/fake_hip_tools.c tests/lib/fault.c tests/lib/fault_posix.c
 tests_lib_test_fault_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_test_fault_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_test_fault_LDADD = tests/lib/libtestlib.la
-tests_lib_runtime_test_limit_SOURCES = tests/lib/runtime/test_limit.c tests/lib/runtime/fake_hip.c tests/lib/fault.c
+tests_lib_runtime_test_limit_SOURCES = tests/lib/runtime/test_limit.c tests/lib/runtime/fake_hip.c tests/lib/fault.c tests/lib/fault_posix.c
 tests_lib_runtime_test_limit_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_runtime_test_limit_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_runtime_test_limit_LDADD = tests/lib/libtestlib.la

@@ -93,13 +93,14 @@ static const char *cure_of(enum aothip_status code, const struct options *o)
     switch (code) {
     case AOTHIP_E_NO_HIP:
         return o->common.emulate ? NULL
-                                 : "Install ROCm's HIP runtime (libamdhip64), name one in "
-                                   "AOTHIP_HIP_LIBRARY,\nor try the emulator: --emulate all";
+                                 : "Install a HIP runtime (ROCm, or on Windows AMD's driver), name "
+                                   "one in\nAOTHIP_HIP_LIBRARY, or try the emulator: --emulate all";
     case AOTHIP_E_NO_DEVICE:
         return o->common.emulate
                    ? NULL
-                   : "Is the amdgpu driver loaded, may you open /dev/kfd and /dev/dri, does "
-                     "HIP_VISIBLE_DEVICES\nhide the GPU? Without a GPU: --emulate all";
+                   : "Is AMD's driver there, may you open its devices (on Linux /dev/kfd and "
+                     "/dev/dri), does\nHIP_VISIBLE_DEVICES hide the GPU? Without a GPU: --emulate "
+                     "all";
     case AOTHIP_E_NO_IMAGES:
         return "Name the directory with --images or in AOTHIP_IMAGES.";
     case AOTHIP_E_VERSION:

@@ -7,6 +7,7 @@ stream.
 
 import ctypes
 import os
+import sys
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 
 from . import _lib
@@ -115,10 +116,11 @@ def _check_runtime(torch):
     mark = "hipModuleLaunchKernel"
     names = [None]  # what the whole process sees, which torch's libraries see first too
     names += [os.path.join(path, "lib", "libtorch_hip.so") for path in torch.__path__]
+    if sys.platform == "win32":
+        names = ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]  # symbols have no common scope
     for name in names:
         try:
-            found = getattr(ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_NOLOAD if name else
-                                        ctypes.DEFAULT_MODE), mark)
+            found = getattr(_lib.present(name), mark)
         except (OSError, AttributeError):
             continue
         if ctypes.cast(found, c_void_p).value != _lib.hip_function(mark):

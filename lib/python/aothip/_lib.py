@@ -1,11 +1,12 @@
 """libaothip.so through ctypes: the structs and functions of aothip.h, word for word.
 
 Which library: the file named by AOTHIP_LIBRARY, else lib/ beside this module (as in the wheel), or
-libaothip.so.0 from the loader's path.
+libaothip.so.0 from the loader's path. On Windows it is called aothip.dll.
 """
 
 import ctypes
 import os
+import sys
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 F32, F16, BF16, BOOL = 1, 2, 3, 4
@@ -111,15 +112,17 @@ _FUNCTIONS = {
 }
 
 
+_NAME = "aothip.dll" if sys.platform == "win32" else "libaothip.so.0"
+
+
 def _load():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libaothip.so.0")
-    path = os.environ.get("AOTHIP_LIBRARY") or (beside if os.path.exists(beside) else
-                                                "libaothip.so.0")
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", _NAME)
+    path = os.environ.get("AOTHIP_LIBRARY") or (beside if os.path.exists(beside) else _NAME)
     try:
         library = ctypes.CDLL(path)
     except OSError as why:
         raise ImportError(f"aothip: cannot load {path}: {why}; set AOTHIP_LIBRARY to the file "
-                          "libaothip.so.0") from None
+                          f"{_NAME}") from None
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -164,6 +167,20 @@ def device():
     return {"device": info.device, "name": info.name.decode(), "gpu": info.gpu.decode(),
             "target": info.target.decode(), "compute_units": info.compute_units,
             "memory_bytes": info.memory_bytes}
+
+
+def present(name):
+    """The library `name` if the process has it already, and None what the whole process sees;
+    OSError if it has not."""
+    if sys.platform != "win32":
+        mode = os.RTLD_LAZY | os.RTLD_NOLOAD if name else ctypes.DEFAULT_MODE
+        return ctypes.CDLL(name, mode)
+    kernel = ctypes.WinDLL("kernel32")
+    kernel.GetModuleHandleW.restype, kernel.GetModuleHandleW.argtypes = c_void_p, [ctypes.c_wchar_p]
+    handle = kernel.GetModuleHandleW(name)
+    if not handle:
+        raise OSError(f"{name} is not in this process")
+    return ctypes.CDLL(name, handle=handle)
 
 
 def hip_function(name):

@@ -7,7 +7,7 @@
 #
 #   clang-cl /std:c++17 /EHsc /LD /Daotriton_v2_EXPORTS /D__HIP_PLATFORM_AMD__ /I BUILD\include /I include
 #       /I lib /I lib\status /I lib\shim /I %HIP_PATH%\include lib\shim\*.cc
-#       BUILD\windows\windows\lib\libaothip.dll.a /Fe:aotriton_v2.dll
+#       BUILD\windows\windows\lib\aothip.lib /Fe:aotriton_v2.dll
 #
 # That has not been run; nor has anything been linked with PyTorch's own objects.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"

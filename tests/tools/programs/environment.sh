@@ -164,7 +164,7 @@ rm -r open
 FAKE_HIP_DEVICES=0 look 1 'a runtime without a GPU'
 contains flat 'finds no GPU' 'is told'
 AOTHIP_HIP_LIBRARY=./none.so look 1 'no runtime'
-contains flat "Install ROCm's HIP runtime" 'has its cure'
+contains flat 'Install a HIP runtime: ROCm' 'has its cure'
 look 1 "no images of aothip's" --images torch/lib
 contains flat 'FAIL' 'fails'
 contains flat 'name them in AOTHIP_IMAGES' 'with the cure'

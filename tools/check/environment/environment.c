@@ -22,8 +22,9 @@ static void look_at_runtime(struct env_report *report)
                 *device_runtime_version(&runtime, version) ? version : "unknown");
     if (why.code)
         env_add(report, ENV_FAIL, "HIP",
-                why.code == AOTHIP_E_NO_HIP ? "Install ROCm's HIP runtime, libamdhip64."
-                                            : "Look at the driver and at the variables below.",
+                why.code == AOTHIP_E_NO_HIP
+                    ? "Install a HIP runtime: ROCm, or on Windows AMD's display driver."
+                    : "Look at the driver and at the variables below.",
                 "%s", why.text);
     else
         env_add(report, ENV_OK, "HIP", NULL, "it shows %d GPU%s", runtime.count,

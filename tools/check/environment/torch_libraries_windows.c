@@ -29,7 +29,7 @@ void torch_look_at_libraries(struct env_report *report, const char *torch)
                 "it loads the HIP runtime of the package beside it, %s", path);
     else
         env_add(report, ENV_INFO, "torch", NULL, "it loads the system's HIP runtime");
-    if (find_dll(lib, "aotriton", path) && find_dll(lib, "libaotriton", path)) {
+    if (find_dll(lib, "aotriton_v2", path) && find_dll(lib, "libaotriton_v2", path)) {
         env_add(report, ENV_WARN, "torch",
                 "Call aothip.enable() in Python to put these kernels there.",
                 "it has no AOTriton: no flash attention of its own");
