@@ -3,10 +3,10 @@ EXTRA_DIST += tests/tap.h tests/attn/each_gpu.h tests/gen/table_test_lib.sh test
 dist_check_SCRIPTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 TESTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 # Under Wine, which it installs: not part of make check.
-EXTRA_DIST += tests/windows.sh tests/windows_packages.sh
+EXTRA_DIST += tests/windows.sh tests/windows_library.sh tests/windows_packages.sh
 check-windows: all
 	$(SHELL) $(srcdir)/tools/windows --wine --packages .
-	@failed=0; for test in windows windows_packages; do \
+	@failed=0; for test in windows windows_library windows_packages; do \
 	    srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/$$test.sh >windows/$$test.log || failed=1; \
 	    grep -v '^ok' windows/$$test.log; done; exit $$failed
 .PHONY: check-windows

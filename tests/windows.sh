@@ -165,47 +165,6 @@ has "$work/out" 'Windows knows no GPU of AMD with a driver' 'aothip-check --envi
 has "$work/out" 'HIP +OK +.*amdhip64_7\.dll' 'for runtimes'
 has "$work/out" 'aothip 0[.0-9]* has kernels for gfx' 'for images'
 has "$work/out" 'python finds no torch' 'and for torch'
-# The library's own tests, linked with its objects as they are for Windows.
-cat >"$work/testing.h" <<'H'
-#include "posix_mingw.h"
-#undef main
-#include <direct.h>
-#define mkdir(path, mode) _mkdir(path)
-#define unsetenv(name) _putenv(name "=")
-#define mkfifo(path, mode) (-1)
-#define geteuid() 0
-static inline char *mkdtemp(char *path)
-{
-    return _mktemp(path) && !_mkdir(path) ? path : NULL;
-}
-H
-library_test() { # SOURCE [FLAG...]: runs it; its output in $work/out
-    source=$srcdir/tests/lib/$1
-    shift
-    x86_64-w64-mingw32-gcc -std=gnu11 -D_GNU_SOURCE -D__USE_MINGW_ANSI_STDIO=1 -O1 -w -isystem windows/deps/include \
-        -D__HIP_PLATFORM_AMD__=1 -include "$work/testing.h" -I"$srcdir/tools/mingw" -I"$srcdir/include" \
-        -I"$srcdir/gen/kernel" `find "$srcdir/lib" "$srcdir/tests/lib" -type d | sed 's/^/-I/'` -I"$srcdir/tests" \
-        -I"$srcdir/tools/common" -I"$srcdir/tools/ref" "$source" "$srcdir/tests/lib/store/make_image.c" \
-        "$srcdir/tests/lib/problem/fake_problem.c" "$@" windows/tools/.libs/libmingw.a \
-        windows/lib/.libs/libaothip_core.a -Lwindows/deps/lib -lzstd -lpthread -static -o "$work/test.exe" 2>"$work/said" &&
-        wine "$work/test.exe" </dev/null >"$work/out" 2>&1
-}
-for name in store/test_bundle store/test_target test_status select/test_args select/test_args_options \
-    problem/test_validate problem/test_validate_options; do
-    library_test $name.c && [ "`grep -c '^ok' "$work/out"`" -ge 40 ]
-    ok "$name passes as on other systems"
-    cat "$work/said" "$work/out" 2>/dev/null | grep -A2 -E '^not ok|error:|undefined' | sed 's/^/# /' | head
-done
-library_test launch/test_plan.c "$srcdir/tests/lib/runtime/fake_hip.c" -Wl,--export-all-symbols
-ok 'launch/test_plan passes, with the HIP functions that the program itself exports'
-# FIFOs, paths that begin with a slash and the system's own words for errors are other systems'
-library_test store/test_store.c
-tr -d '\r' <"$work/out" | grep '^not ok' | sed 's/^not ok [0-9]* - //' | grep -vxE \
-    'a FIFO in its place|is told and does not hang|it is used as it stands|as it stands|is told|is made absolute' >"$work/found"
-empty "$work/found" 'store/test_store passes but for what is not so on Windows'
-[ "`grep -c '^ok' "$work/out"`" -ge 210 ]
-ok 'and has more than 200 things to say'
-
 # A C program of somebody else, by the import libraries.
 x86_64-w64-mingw32-dlltool -d $windows/hipemu.def -D amdhip64_7.dll -l "$work/libamdhip64.a" &&
     x86_64-w64-mingw32-gcc -std=c99 -D__HIP_PLATFORM_AMD__ -w -I"$srcdir/include" -isystem windows/deps/include \

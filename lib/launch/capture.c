@@ -73,8 +73,8 @@ static void find_buffers(struct capture *capture)
 
 static enum aothip_status fail_io(const char *what, const char *path, struct status *why)
 {
-    return status_set(why, AOTHIP_E_IO, "AOTHIP_CAPTURE: cannot %s %s: %s", what, path,
-                      strerror(errno));
+    return status_set(why, errno == ENOMEM ? AOTHIP_E_MEMORY : AOTHIP_E_IO,
+                      "AOTHIP_CAPTURE: cannot %s %s: %s", what, path, strerror(errno));
 }
 
 static FILE *create(const struct capture *capture, const char *name, char path[2 * PATH_ROOM],
@@ -257,7 +257,7 @@ static enum aothip_status make_directory(struct capture *capture, const char *ro
 {
     static atomic_uint launches;
     char final[PATH_ROOM];
-    int made;
+    int made, taken;
     do {
         const unsigned number = atomic_fetch_add(&launches, 1);
         int length = snprintf(capture->directory, sizeof(capture->directory), "%s/%ld-%u%s", root,
@@ -268,10 +268,14 @@ static enum aothip_status make_directory(struct capture *capture, const char *ro
         if (!made && errno != EEXIST)
             return fail_io("create", capture->directory, why);
         final_name(capture, final);
-        if (made && disk_has(final)) {
+        taken = made ? disk_has(final) : 0;
+        if (taken < 0)
+            fail_io("look for", final, why);
+        if (taken)
             disk_remove_directory(capture->directory);
-            made = 0;
-        }
+        if (taken < 0)
+            return why->code;
+        made = made && !taken;
     } while (!made);
     return AOTHIP_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * Writes launches down, each as a directory of plain files that aothip-replay and other emulators
  * can run again. Asked for by the environment variable AOTHIP_CAPTURE=DIR, which is read when a
- * context is opened; works the same on a GPU and on the emulator. tools/replay/aothip-replay.1 describes
- * the files.
+ * context is opened; works the same on a GPU and on the emulator. tools/replay/aothip-replay.1
+ * describes the files.
  *
  * Capturing synchronises the stream twice a launch, so it cannot go on while a stream is being
  * recorded into a HIP graph: the call then fails with HIP's reason.

@@ -14,7 +14,7 @@ int disk_make_directory(const char *path);
 int disk_remove_directory(const char *path);
 int disk_rename(const char *from, const char *to);
 
-/* Whether there is anything of this name. */
+/* Whether there is anything of this name; -1 after a failure. */
 int disk_has(const char *path);
 
 /* The number of this process. */

@@ -1,6 +1,7 @@
 /* Where captures are written, on POSIX systems. */
 #include "capture_disk.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ int disk_rename(const char *from, const char *to)
 
 int disk_has(const char *path)
 {
-    return !access(path, F_OK);
+    return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : -1;
 }
 
 long disk_process(void)

@@ -12,7 +12,7 @@ static wchar_t *name_of(const char *path)
 {
     wchar_t *wide = wide_path(path);
     if (!wide)
-        errno = EINVAL;
+        errno = GetLastError() == ERROR_NOT_ENOUGH_MEMORY ? ENOMEM : EINVAL;
     return wide;
 }
 
@@ -52,7 +52,11 @@ int disk_rename(const char *from, const char *to)
 int disk_has(const char *path)
 {
     wchar_t *wide = name_of(path);
-    const int found = wide && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
+    int found = wide ? 1 : -1;
+    if (wide && GetFileAttributesW(wide) == INVALID_FILE_ATTRIBUTES) {
+        found = GetLastError() == ERROR_FILE_NOT_FOUND ? 0 : -1;
+        errno = EIO;
+    }
     free(wide);
     return found;
 }

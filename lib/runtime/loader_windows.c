@@ -70,7 +70,7 @@ int loader_find(const char *mark, struct loader_object found[2])
 {
     DWORD modules_count = 0;
     HMODULE *modules = list_modules(&modules_count);
-    int count = 0;
+    int count = 0, unnamed = 0;
     memset(found, 0, 2 * sizeof(found[0]));
     if (!modules)
         return -1;
@@ -85,14 +85,15 @@ int loader_find(const char *mark, struct loader_object found[2])
             continue;
         }
         file = file_of_module(owner);
-        snprintf(found[count].file, sizeof(found[count].file), "%s", file ? file : "this process");
+        snprintf(found[count].file, sizeof(found[count].file), "%s", file ? file : "");
         found[count++].handle = owner;
+        unnamed |= !file;
         free(file);
     }
     free(modules);
-    for (int i = 0; i < 2 && count == 2; i++)
+    for (int i = 0; i < count && (count == 2 || unnamed); i++)
         FreeLibrary(found[i].handle);
-    return count;
+    return unnamed ? -1 : count;
 }
 
 void *loader_present(const char *file)

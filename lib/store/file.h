@@ -23,7 +23,8 @@ char *file_beside_code(const char *name);
 
 /*
  * The same file by a path that no change of the working directory touches; `path` itself, which may
- * be NULL, if it is one, or if there is no memory for a better one. Else frees `path`.
+ * be NULL, if it is one, or if the system knows none. Else frees `path`; NULL where there is no
+ * memory.
  */
 char *file_absolute(char *path);
 

@@ -48,17 +48,22 @@ char *file_beside_code(const char *name)
 
 char *file_absolute(char *path)
 {
-    wchar_t *wide = path ? wide_from(path) : NULL, *whole = NULL;
-    const DWORD room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
+    wchar_t *wide, *whole;
     char *found = NULL;
-    if (room)
-        whole = malloc(room * sizeof(wchar_t));
+    DWORD room;
+    if (!path)
+        return NULL;
+    wide = wide_from(path);
+    room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
+    if (!room && (wide || GetLastError() != ERROR_NOT_ENOUGH_MEMORY)) {
+        free(wide);
+        return path;
+    }
+    whole = room ? malloc(room * sizeof(wchar_t)) : NULL;
     if (whole && GetFullPathNameW(wide, room, whole, NULL) < room)
         found = wide_to(whole);
     free(whole);
     free(wide);
-    if (!found)
-        return path;
     free(path);
     return found;
 }

@@ -169,8 +169,8 @@ static enum aothip_status run_list(struct aothip_context *context)
 static const struct scenario {
     const char *name;
     enum aothip_status (*run)(struct aothip_context *context);
-    int warm;          /* run once before */
-    int launches;      /* how many it makes */
+    int warm;     /* run once before */
+    int launches; /* how many it makes */
     int ignored; /* HIP calls that may fail without harm: all that unloading takes, and questions */
     const char *limit; /* AOTHIP_CODE_LIMIT */
     int captured;      /* with AOTHIP_CAPTURE, so that a call may fail behind its launch */
@@ -344,6 +344,17 @@ static void test_close(void)
     ok(!bad && n > 3, "close: each of %d HIP calls failing, and nothing leaks", n - 1);
 }
 
+/* What a process makes once and keeps, such as what Windows' C library has for thread-local data.
+ */
+static void make_once(void)
+{
+    struct aothip_context *context;
+    restart();
+    if (aothip_open(directory, &context) || attend(context, NULL))
+        ok(0, "a first call: %s", aothip_last_error());
+    aothip_close(context);
+}
+
 int main(void)
 {
     struct make_image image = make_image("gfx942", NULL);
@@ -354,6 +365,7 @@ int main(void)
     image = make_image("gfx90a", NULL);
     make_image_write(&image, directory, "gfx90a");
     free(image.bytes);
+    make_once();
     for (size_t s = 0; s < sizeof(scenarios) / sizeof(scenarios[0]); s++)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
             run_all(&scenarios[s], kinds[k].name, kinds[k].kind, kinds[k].status);
