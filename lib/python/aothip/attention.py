@@ -351,10 +351,11 @@ class Problem:
             _lib.check(_lib.lib.aothip_attn_fwd(_lib.context(), p, side.stream))
         return (o, lse, probs) if with_probs else (o, lse)
 
-    def backward(self, d_o, o, lse, also=(), dq=None, dk=None, dv=None):
+    def backward(self, d_o, o, lse, also=(), dq=None, dk=None, dv=None, delta=None):
         """Gradients of sum(o * d_o): a dict of dq, dk, dv, and of those that `also` names: "bias"
         is dbias, "sinks" dsinks, "alibi_slopes" dalibi_slopes. dq, dk, dv, where given, are written
-        and returned; rows of no sequence keep what they hold."""
+        and returned; rows of no sequence keep what they hold. delta, float32 of lse's shape, is
+        room that is written over, where none is to be allocated."""
         axes = _AXES[self.order]
         for name, x in (("dout", d_o), ("out", o)):
             _check_dims(name, x, len(self.order))
@@ -370,6 +371,9 @@ class Problem:
             b.d_o = side.tensor(d_o, axes, "dout")
             for name, at in (("dq", axes), ("dk", self._key_axes()), ("dv", self._key_axes())):
                 setattr(b, name, side.tensor(result[name], at, name, written=True))
+            if delta is not None:
+                _check_shape("delta", delta, self.lse_shape())
+                b.delta = side.vector(delta, "float32", "delta", written=True)
             self._other_gradients(side, b, also, result)
             size = ctypes.c_size_t()
             _lib.check(_lib.lib.aothip_attn_bwd_workspace(_lib.context(), b, side.stream, size))

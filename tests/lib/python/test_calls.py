@@ -48,6 +48,12 @@ def test_backward_reads():
     frozen_problem = aothip.Problem(*map(frozen, (q, k, v)), "bshd", causal=True)
     again = frozen_problem.backward(*map(frozen, (d_o, o, lse)))
     ok(all((first[name] == again[name]).all() for name in first), "read-only arrays do as well")
+    delta = numpy.full(lse.shape, numpy.nan, numpy.float32)
+    again = problem.backward(d_o, o, lse, delta=delta)
+    ok(all((first[name] == again[name]).all() for name in first), "room for delta of the caller's")
+    near(delta, (d_o.astype(float) * o).sum(-1).swapaxes(1, 2), 2e-2, "which has been used")
+    raises(ValueError, "delta has shape", lambda: problem.backward(d_o, o, lse, delta=delta[0]),
+           "delta of another shape")
     for name, d, x, l in (("dout has shape", d_o[:, :5], o, lse), ("out has", d_o, o[:, :5], lse),
                           ("dout has 3 dim", d_o[0], o, lse), ("lse has", d_o, o, lse[..., :5])):
         raises(ValueError, name, lambda: problem.backward(d, x, l), f"refused: {name}")
