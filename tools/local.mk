@@ -50,7 +50,8 @@ bin_PROGRAMS += tools/aothip-check tools/aothip-run
 dist_man_MANS += tools/check/aothip-check.1 tools/run/aothip-run.1
 
 tools_aothip_check_SOURCES = tools/check/check.c tools/check/cases.c tools/check/cases.h \
-	tools/check/print.c tools/check/result.h $(check_environment) \
+	tools/check/print.c tools/check/result.h tools/check/runtime_abort.c \
+	tools/check/runtime_abort.h $(check_environment) \
 	$(check_system) tools/common/elf_names.h
 check_environment = \
 	tools/check/environment/environment.c tools/check/environment/environment.h \

@@ -2,6 +2,7 @@
 #include "environment.h"
 #include "result.h"
 #include "cli.h"
+#include "runtime_abort.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -171,6 +172,7 @@ static void check_device(const struct options *o, struct check_report *r, int nu
         if (o->quick && !check_cases[i].quick)
             continue;
         cli_progress("device %d: case %d of %d", number, d->ran + 1, total);
+        runtime_abort_in(number, d->ran + 1);
         check_run(&check_cases[i], &device, context, &d->results[i]);
         cli_progress_end();
         d->ran++;

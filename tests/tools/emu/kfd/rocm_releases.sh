@@ -90,6 +90,11 @@ programs() {
 	says '11 of 11 cases passed' "aothip-check in strict mode"
 	grep -q '"kernel": "attn_fwd' counters.json
 	result $? "with counters"
+	AOTHIP_EMU_LIMIT=300 rocm "$top/tools/.libs/aothip-check" --quick
+	case $suite in
+	experimental) says 'failed with hipErrorLaunchFailure' "aothip-check says that a kernel did not end" ;;
+	*) says 'the HIP runtime ended the program, in case 1 on device 0' "aothip-check explains the runtime's end" ;;
+	esac
 	AOTHIP_EMU_TIME=1 rocm "$top/tools/.libs/aothip-check" --quick
 	says 'hipemu: attn_fwd' "and with the clock"
 	for t in q:f16:1,4,33,48 k:f16:1,2,50,48 v:f16:1,2,50,40; do
