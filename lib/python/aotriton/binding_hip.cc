@@ -106,7 +106,8 @@ template <int Rank> struct late {
     void *memory;
 };
 
-/* Those that no call has taken yet: a call takes each once, and Python may hand it over twice. */
+/* Those that no call has taken yet: a call takes each once, and Python may hand it over twice.
+ * Calls run without Python's lock, which guards this. */
 template <int Rank> static std::set<late<Rank> *> &waiting()
 {
     static std::set<late<Rank> *> all;
@@ -116,6 +117,7 @@ template <int Rank> static std::set<late<Rank> *> &waiting()
 /* Memory of float32 in the shape of `like`, dense and zero. */
 template <int Rank> static aot::TensorView<Rank> take(void *cookie)
 {
+    const py::gil_scoped_acquire locked;
     auto *const own = static_cast<late<Rank> *>(cookie);
     std::array<std::uint64_t, Rank> strides{};
     std::uint64_t count = 1;
@@ -134,6 +136,7 @@ template <int Rank> static aot::TensorView<Rank> take(void *cookie)
 
 template <int Rank> static void done(void *cookie)
 {
+    const py::gil_scoped_acquire locked;
     auto *const own = static_cast<late<Rank> *>(cookie);
     if (waiting<Rank>().erase(own) == 0)
         return;
