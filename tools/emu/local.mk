@@ -44,7 +44,7 @@ emu_access = tools/emu/access/access.h tools/emu/access/access_handlers.h \
 	tools/emu/access/sem_memory.def tools/emu/access/texel_formats.c tools/emu/access/transactions.c
 emu_prepare = tools/emu/prepare/bind.c tools/emu/prepare/builder.c tools/emu/prepare/operands.c \
 	tools/emu/prepare/operands.h tools/emu/prepare/prepare.c tools/emu/prepare/sem_table.c
-emu_strict = tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/strict/global_races.c \
+emu_strict = tools/emu/strict/bitop3_poison.c tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/strict/global_races.c \
 	tools/emu/strict/global_records.c tools/emu/strict/global_records.h \
 	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
 	tools/emu/strict/lds_log.c tools/emu/strict/lds_races.c tools/emu/strict/lds_visible.c \

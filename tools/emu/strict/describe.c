@@ -316,6 +316,7 @@ static void describe_hazards(struct emu_strict_op *so, const struct emu_op *op, 
 
     so->is_fma64 = starts(sem, "v_fma_f64") || starts(sem, "v_fmac_f64");
     so->is_permlane = starts(sem, "v_permlane");
+    so->is_bitop3 = starts(sem, "v_bitop3");
     so->is_depctr = strcmp(sem, "s_waitcnt_depctr") == 0;
     so->is_empty = strcmp(sem, "v_nop") == 0;
     so->needs_m0 = insn->flags & EMU_F_LDS_DMA || insn->mem & EMU_M_GDS ||

@@ -409,6 +409,16 @@ static void step_cross(struct emu_wave *w, const struct emu_strict_op *so, const
     run(w, op);
 }
 
+static void step_bitop3(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
+                        emu_fn *run)
+{
+    if (sources_dirty(w, so) || range_dirty(w, &so->write[0])) {
+        emu_strict_bitop3_poison(w, op);
+        refresh(w, so->write[0].first);
+    }
+    run(w, op);
+}
+
 static void step_memory(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
                         emu_fn *run)
 {
@@ -499,7 +509,10 @@ void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const s
         step_vopd(w, op, run);
         break;
     case EMU_K_CROSS:
-        step_cross(w, so, op, run);
+        if (so->is_bitop3)
+            step_bitop3(w, so, op, run);
+        else
+            step_cross(w, so, op, run);
         break;
     case EMU_K_MEMORY:
         step_memory(w, so, op, run);

@@ -80,7 +80,7 @@ struct emu_strict_op {
     bool is_dpp, is_trans, is_nop, is_dot, is_fma64, is_permlane, is_empty; /* v_nop */
     bool needs_m0, reads_vcc, reads_vccz, reads_execz, reads_lane, writes_half, keeps_part,
         reads_literal;
-    bool is_depctr;
+    bool is_depctr, is_bitop3;
     uint8_t relative;               /* of emu_relative_kind */
     uint8_t gets_hwreg, sets_hwreg; /* s_getreg, s_setreg: the register's number + 1 */
     uint16_t shift_row;             /* gfx90a: row + 1 that a 64-bit shift takes its amount from */
@@ -347,6 +347,8 @@ unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *
 bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops);
 void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
                               const struct emu_op *op);
+/* The caller keeps the dirty bit of the row that it writes. */
+void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op);
 /*
  * waves: of the whole launch. NULL when out of memory. Any thread may use one, but for one that is
  * `alone`.

@@ -57,6 +57,11 @@ static const struct plant {
     /* the transposing load takes poison along */
     {"never", "v_lshlrev_b32 v6, 3, v0\nds_read_b64_tr_b16 v[8:9], v6\ns_waitcnt lgkmcnt(0)\n"
               "v_mov_b32 v1, v8\n" STORE_V1},
+    /* bits that poisoned bits do not decide have none: v9 is nothing that was computed */
+    {NULL, "v_bitop3_b32 v9, v0, v0, 2 bitop3:0x36\nv_mov_b32 v1, v9\n" STORE_V1},
+    {NULL, "v_and_b32 v6, 1, v9\nv_bitop3_b32 v1, v6, v0, 1 bitop3:0xd8\n" STORE_V1},
+    {"never", "v_bitop3_b32 v1, v9, v0, 2 bitop3:0x36\n" STORE_V1},
+    {"never", "v_bitop3_b32 v1, v0, v9, 7 bitop3:0x78\n" STORE_V1},
     /* refused by name */
     {"v_cvt_f32_fp8", "v_cvt_f32_fp8 v1, v0\n" STORE_V1},
     {"v_mfma_f32_16x16x32_fp8_fp8",
