@@ -42,22 +42,22 @@ images-uninstall:
 
 # How the same kernels would fare in other forms: the tables of images/FORMAT.md.
 compare-images: images-all
-	@for gpu in $(counted_gpus); do \
+	@for gpu in $(GPUS_COMPILED); do \
 	    gen/aothip-pack$(EXEEXT) compare --matrix='$(srcdir)/images/matrix.def' --gpu=$$gpu \
 	        --objects=images/object/$$gpu && echo || exit 1; done
 
 # Keeps what this build needs and does as the table that tests/gen/kernel/counts.sh holds later ones
-# of the same compiler against. Siblings have the numbers of the GPU whose code they run.
-counted_gpus = `sed -n 's/^gpu  *\([^ ]*\).*/\1/p' $(srcdir)/images/matrix.def`
+# of the same compiler against. Siblings have the numbers of the GPU whose code they run;
+# what the compiler does not know is not in its table.
 counts_table = $(srcdir)/images/counts/clang-$(firstword $(subst ., ,$(DEVICE_CLANG_VERSION))).txt
 update-counts: images-all tools/aothip-inspect$(EXEEXT)
-	@for gpu in $(counted_gpus); do case ' $(GPU_ARCHS) ' in *" $$gpu "*) ;; \
-	    *) echo 'update-counts needs a build for' $(counted_gpus); exit 1 ;; esac; done
+	@for gpu in $(GPUS_COMPILED); do case ' $(GPU_ARCHS) ' in *" $$gpu "*) ;; \
+	    *) echo 'update-counts needs a build for' $(GPUS_COMPILED); exit 1 ;; esac; done
 	@{ echo '# What each kernel needs, and the instructions of its key loop by class, as aothip-inspect'; \
 	  echo '# counts them (its manual page explains the columns). tests/gen/kernel/counts.sh fails when a'; \
 	  echo '# number of a build by this compiler gets worse; `make update-counts` writes this file.'; \
 	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
-	  for gpu in $(counted_gpus); do echo images/$(images_store)/amd-$$gpu/flash/attn.zst; done | \
+	  for gpu in $(GPUS_COMPILED); do echo images/$(images_store)/amd-$$gpu/flash/attn.zst; done | \
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
 	mv images/counts.tmp $(counts_table)
 

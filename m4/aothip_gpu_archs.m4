@@ -50,3 +50,33 @@ AS_IF([test -n "$aothip_without"],
     [AC_MSG_NOTICE([$aothip_gpus_from: no kernels, and so no images, for$aothip_without])])
 AC_SUBST([GPU_ARCHS])
 ])
+
+dnl AOTHIP_CHECK_GPU_ARCHS: leaves out, with one notice, what the device compiler does not know. A
+dnl sibling is not compiled: it is known where the GPU is whose code it runs. GPUS_COMPILED is all that
+dnl this compiler could make code for.
+AC_DEFUN([AOTHIP_CHECK_GPU_ARCHS], [
+AS_VAR_PUSHDEF([aothip_compiled], [aothip_cv_gpus_known_to_$DEVICE_CLANG])
+AC_CACHE_CHECK([for which GPUs $DEVICE_CLANG makes code], [aothip_compiled], [
+    AS_VAR_SET([aothip_compiled], [])
+    for aothip_gpu in `$SED -n 's/^gpu  *\(@<:@^ @:>@*\).*/\1/p' "$srcdir/images/matrix.def"`; do
+        AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
+               -nogpulib -E -o /dev/null - </dev/null >&AS_MESSAGE_LOG_FD 2>&1],
+            [AS_VAR_APPEND([aothip_compiled], [" $aothip_gpu"])])
+    done])
+AS_VAR_COPY([GPUS_COMPILED], [aothip_compiled])
+AS_VAR_POPDEF([aothip_compiled])
+aothip_without=
+aothip_with=
+for aothip_gpu in $GPU_ARCHS; do
+    aothip_code=`$SED -n "s/^sibling  *$aothip_gpu  *of=\(@<:@^ @:>@*\).*/\1/p" "$srcdir/images/matrix.def"`
+    AS_CASE([" $GPUS_COMPILED "],
+        [*" ${aothip_code:-$aothip_gpu} "*], [aothip_with="$aothip_with${aothip_with:+ }$aothip_gpu"],
+        [aothip_without="$aothip_without $aothip_gpu"])
+done
+AS_IF([test -z "$aothip_with"],
+    [AC_MSG_ERROR([$DEVICE_CLANG knows no GPU of $aothip_gpus_from:$aothip_without])])
+AS_IF([test -n "$aothip_without"],
+    [AC_MSG_NOTICE([$DEVICE_CLANG does not know, and so there will be no images for,$aothip_without])])
+GPU_ARCHS=$aothip_with
+AC_SUBST([GPUS_COMPILED])
+])

@@ -2,11 +2,12 @@
  * Which part of a launch a workgroup has: the order of the workgroups along x, compiled into the
  * kernels (HIP) and into its test (C11).
  *
- * gfx942 has eight XCDs, each with a level-2 cache of its own, to which the workgroups of a launch
- * are dealt in turn: number i goes to XCD i % 8 (AMD's Composable Kernel remaps its tiles for that
- * reason, and IREE's guide to these GPUs says the same). The query heads of a key head, which read
- * the same keys, are therefore numbered such that they meet in as few XCDs as may be, while those
- * of one tile of queries are spread evenly: with a causal mask it is the tiles that differ in work.
+ * gfx942 and gfx950 have eight XCDs, each with a level-2 cache of its own, to which the workgroups
+ * of a launch are dealt in turn: number i goes to XCD i % 8 (AMD's Composable Kernel remaps its
+ * tiles for that reason, and IREE's guide to these GPUs says the same). The query heads of a key
+ * head, which read the same keys, are therefore numbered such that they meet in as few XCDs as may
+ * be, while those of one tile of queries are spread evenly: with a causal mask it is the tiles that
+ * differ in work.
  *
  *     All but heads_k % 8 of the key heads are on one XCD each, number head % 8 of the order,
  *     whatever the tile: the tile's heads_q workgroups are taken eight at a time.
@@ -30,7 +31,7 @@
 #define DEAL_UNIFORM(x) (x)
 #endif
 
-#if defined(__gfx942__) || !defined(__HIP__)
+#if defined(__gfx942__) || defined(__gfx950__) || !defined(__HIP__)
 #define DEAL_TO_XCDS 1
 #else
 #define DEAL_TO_XCDS 0

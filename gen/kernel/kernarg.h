@@ -167,7 +167,7 @@ struct attn_problem {
  * Grid: x = tiles_q * heads_q, y * z >= batch, with tiles_q = ceil(seq_q / tile_q). A workgroup
  * (x, y, z) handles head x % heads_q, query tile tiles_q - 1 - x / heads_q (long causal rows start
  * first) and sequence z * gridDim.y + y; it returns at once where that is >= batch or the tile is
- * beyond the sequence's rows. On gfx942 the heads of a tile are in another order, that of deal.h.
+ * beyond the sequence's rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
  */
 struct attn_fwd_args {
     struct attn_problem problem;
@@ -183,8 +183,8 @@ struct attn_fwd_args {
  *
  * attn_split grid: x = tiles * heads_k * splits, y * z >= batch. A tile holds tile_q of the
  * group * seq_q rows (m, head in group) that share a key head, m slowest. Workgroup x handles
- * split x % splits, key head x / splits % heads_k, tile x / splits / heads_k; on gfx942 as deal.h
- * says.
+ * split x % splits, key head x / splits % heads_k, tile x / splits / heads_k; on gfx942 and
+ * gfx950 as deal.h says.
  * partial_o, f32: (batch, heads_q, seq_q, splits, dim_v) contiguous, normalised within its split.
  * partial_sums, f32: (batch, heads_q, seq_q, splits, 2), a score t and the sum of exp(s - t) over
  * the split's scores, without sink; a sum of 0 where it has no visible key. One number, their
@@ -246,9 +246,9 @@ struct attn_probs_args {
  *
  *     grid of attn_bwd_delta, attn_bwd_dq    as attn_fwd
  *     grid of attn_bwd_dkdv                  x = ceil(seq_k / tile_k) * heads_k, y, z as attn_fwd:
- *                                            key head x % heads_k (gfx942: deal.h), key tile
- *                                            x / heads_k; sums over the heads of a group in a
- *                                            fixed order
+ *                                            key head x % heads_k (gfx942, gfx950: deal.h),
+ *                                            key tile x / heads_k; sums over the heads of a
+ *                                            group in a fixed order
  *     grid of attn_bwd_dbias                 x = ceil(dbias_rows / tile_q) *
  *                                            ceil(dbias_keys / tile_k) * dbias_heads,
  *                                            y * z >= dbias_batch: sums over what is broadcast in

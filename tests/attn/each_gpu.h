@@ -4,11 +4,9 @@
 
 #include "aothip/aothip.h"
 #include "device.h"
+#include "gpus.h"
 
 #include <stdio.h>
-
-/* Those that kernels are written for; others run one of their code objects. */
-#define EACH_GPU "gfx90a,gfx942,gfx1100,gfx1151"
 
 /* Returns 0, or what the visit returned that ended the walk. */
 typedef int each_gpu_visit(const struct device *device, struct aothip_context *context, void *with);

@@ -119,7 +119,6 @@ bool problem_judge_bwd(const struct problem *p, const char *target);
 typedef void problem_test(const struct device *device, struct aothip_context *context, int number,
                           void *more);
 int problem_each_gpu(const char *gpus, int step, problem_test *test, void *more);
-#define PROBLEM_GPUS "gfx90a,gfx942,gfx1100,gfx1151"
 
 /* One line that tells the case. */
 void problem_describe(const struct test_case *c);

@@ -5,6 +5,7 @@
  */
 #include "problem.h"
 
+#include "gpus.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -227,6 +228,7 @@ static void test_gpu(const struct device *device, struct aothip_context *context
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_gpu, NULL);
+    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
+                     test_gpu, NULL);
     return tap_done();
 }

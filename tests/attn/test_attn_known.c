@@ -5,6 +5,7 @@
  */
 #include "known_cases.h"
 
+#include "gpus.h"
 #include "tap.h"
 
 #include <math.h>
@@ -385,6 +386,7 @@ int main(int argc, char **argv)
     bool bwd = argc > 1 && !strcmp(argv[1], "bwd");
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_known, &bwd);
+    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
+                     test_known, &bwd);
     return tap_done();
 }

@@ -10,6 +10,7 @@
 #include "pairs.h"
 #include "problem.h"
 
+#include "gpus.h"
 #include "tap.h"
 
 #include <math.h>
@@ -243,6 +244,6 @@ int main(int argc, char **argv)
         factors[LSE].levels--;
         factors[PROBS].levels = factors[CACHE].levels = factors[SPLITS].levels = 1;
     }
-    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, 1, test_pairs, &s);
+    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_EVERY), 1, test_pairs, &s);
     return tap_done();
 }

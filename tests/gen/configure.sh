@@ -54,7 +54,13 @@ refuses "--without-gpu-archs" "needs a list" --without-gpu-archs
 refuses "MAX_JOBS that is no number" "MAX_JOBS must be a positive number, not 'all'" MAX_JOBS=all
 refuses "MAX_JOBS=0" "MAX_JOBS must be a positive number, not '0'" MAX_JOBS=0
 
-says "the default is all GPUs" "GPUs              $known (default)"
+# What the compiler that configure finds makes no code for is left out.
+says "the default is all GPUs" "(default)"
+made=`sed -n 's/^  GPUs  *\(.*\) (default)$/\1/p' log`
+lacks=`sed -n 's/.*there will be no images for, //p' log`
+sorted() { echo "$@" | tr ' ' '\n' | sort; }
+[ "`sorted $made $lacks`" = "`sorted $known`" ]
+ok "each that the compiler knows, and the others are named"
 case `clang-22 --version 2>/dev/null` in
 *' 22.'[1-9]*) grep -q 'device compiler .*clang-22' log && grep -q 'kernel budgets    enforced' log ;;
 *) grep -q 'kernel budgets    warnings' log ;;
@@ -67,9 +73,10 @@ says "families, by the names of AOTriton and TheRock" \
     --with-gpu-archs='gfx1100;gfx110X-all;gfx94X-dcgpu gfx115x,gfx90a-dcgpu'
 rm config.cache
 all='gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201;gfx950'
-says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 gfx1101 (PYTORCH_ROCM_ARCH)" \
+case $made in *gfx950*) newest=' gfx950' ;; *) newest= ;; esac
+says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 gfx1101$newest (PYTORCH_ROCM_ARCH)" \
     PYTORCH_ROCM_ARCH="$all"
-without='gfx900 gfx906 gfx908 gfx1030 gfx1200 gfx1201 gfx950'
+without='gfx900 gfx906 gfx908 gfx1030 gfx1200 gfx1201'
 [ "`grep -c 'no kernels' log`" -eq 1 ] &&
     grep -q "PYTORCH_ROCM_ARCH: no kernels, and so no images, for $without\$" log
 ok "one notice names what is left out"
@@ -147,6 +154,22 @@ chmod +x amdclang
 cp clean.cache config.cache
 says "AMD's clang 22 is not the reference" "kernel budgets    warnings, since this is not clang 22" \
     --with-clang="$work/amdclang"
+# A compiler older than a GPU.
+cat >oldclang <<END
+#!/bin/sh
+case " \$* " in *gfx950*) exit 1 ;; esac
+exec "$found" "\$@"
+END
+chmod +x oldclang
+cp clean.cache config.cache
+older="$work/oldclang does not know, and so there will be no images for, gfx950"
+says "a GPU that the compiler does not know is left out" "$older" --with-clang="$work/oldclang" \
+    --with-gpu-archs='gfx942 gfx950-dcgpu gfx115x'
+[ "`grep -c 'no images for' log`" -eq 1 ] &&
+    grep -qF 'GPUs              gfx942 gfx1151 gfx1150 gfx1152 gfx1153 (--with-gpu-archs)' log
+ok "with one notice, and the others are built for"
+refuses "no GPU that the compiler knows" "oldclang knows no GPU of --with-gpu-archs: gfx950" \
+    --with-clang="$work/oldclang" --with-gpu-archs=gfx950
 misses "--without-clang" "--with-clang needs the path of a clang" --without-clang
 misses "HIP headers that do not compile" "apt-get install libamdhip64-dev" \
     CPPFLAGS=-D__HIP_PLATFORM_NVIDIA__ ROCM_PATH=/nonexistent

@@ -1,18 +1,20 @@
 /*
- * CDNA matrix instructions, wave64: v_mfma_f32_32x32x8_{f16,bf16}, two of them per mma(). Included
- * by mma.h, which says what each of these is for.
+ * CDNA matrix instructions, wave64: mma() is two of v_mfma_f32_32x32x8_{f16,bf16}, or on gfx950 one
+ * of v_mfma_f32_32x32x16_{f16,bf16} (mfma_deep.h). Included by mma.h, which says what each of these
+ * is for.
  *
- * One instruction, l = lane, h = l / 32 = lane_half(), e = 0..3:
+ * One instruction, l = lane, h = l / 32 = lane_half(), of depth 8 or 16, e = 0..depth / 2 - 1:
  *
- *     A   row i = l % 32       k = 4h + e                 element e of two registers
- *     B   column j = l % 32    k = 4h + e                 element e of two registers
+ *     A   row i = l % 32       k = depth / 2 * h + e      element e of two or four registers
+ *     B   column j = l % 32    k = depth / 2 * h + e      element e of two or four registers
  *     C   column j = l % 32    row = 8(r / 4) + 4h + r % 4    register r = 0..15
  *
  * So registers 4g .. 4g+3 of C, rounded to 16 bits, are the B operand of an instruction that
- * contracts the rows 8g .. 8g+7. For sixteen k, one 16-byte load per lane feeds two instructions:
+ * contracts the rows 8g .. 8g+7, or half of one that contracts sixteen. For sixteen k, one 16-byte
+ * load per lane feeds two instructions or one:
  *
- *     S^T:  lane half h holds channels 8h .. 8h+7 of a group of 16; the first instruction takes
- *           the first four of each half, the second one the rest
+ *     S^T:  lane half h holds channels 8h .. 8h+7 of a group of 16; of two instructions the first
+ *           takes the first four of each half, the second one the rest
  *     O^T:  lane half h holds keys 4h .. 4h+3 and 8 + 4h .. 8 + 4h + 3 of a group of 16
  *
  * LDS has 32 banks of four bytes: eight lanes that load 16 bytes each, or sixteen that store eight
@@ -56,6 +58,9 @@ DEVICE u32 row_channel(u32 row)
     return 16 * (row / 4 % 2) + 4 * (row / 8) + row % 4;
 }
 
+#if defined(__gfx950__)
+#include "mfma_deep.h"
+#else
 DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 {
     u32x2 a0 = a.lo, a1 = a.hi, b0 = b.lo, b1 = b.hi;
@@ -72,11 +77,14 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
+#endif
+
 DEVICE block_acc zero_acc()
 {
     return 0;
 }
 
+#if !defined(__gfx950__)
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)
 {
@@ -84,6 +92,8 @@ DEVICE float other_half(float x)
     return __builtin_bit_cast(float,
                               __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
 }
+
+#endif
 
 /* What pack_p() wants to know of the lane: here, nothing. */
 DEVICE u32 pack_half()

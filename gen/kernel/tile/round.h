@@ -15,7 +15,8 @@
 
 /*
  * P to 16 bits in two parts: begin_round() once it is summed up, end_round_pair() when it becomes
- * an operand. To nearest: f16 ties to even, bf16 ties away from 0. P is never negative.
+ * an operand. To nearest: f16 ties to even, bf16 too where there is an instruction for it (gfx950),
+ * and else ties away from 0. P is never negative.
  */
 DEVICE float begin_round(float p);
 DEVICE u32 end_round_pair(float low, float high);
@@ -23,7 +24,9 @@ DEVICE u32 end_round_pair(float low, float high);
 /* Two f32 to 16 bits each, to nearest even. */
 DEVICE u32 round_pair_even(float low, float high);
 
-#if KERNEL_DTYPE == MMA_F16
+#if defined(__gfx950__)
+#include "round_packed.h"
+#elif KERNEL_DTYPE == MMA_F16
 
 typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
 

@@ -29,6 +29,12 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         return gpu " attn_fwd_" type "_d" dim "_t128x" \
                (gpu ~ /^gfx9/ ? 64 : 32) * (dim == 64 ? 2 : 1)
     }
+    function walk_of(gpu, walk, type) { # the walks over 128 channels
+        if (walk == 1)
+            return fwd(gpu, type, 128)
+        return gpu " attn_bwd_" (walk == 2 ? "dkdv_" : "dq_") type \
+               "_d128_t" (walk == 2 ? "32x256" : "128x32")
+    }
     /^#/ { next }
     $1 == "gpu" {
         where = ""
@@ -84,6 +90,21 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 4)
                 }
             }
+        }
+        # gfx950, where the compiler knows it: a product is half as many instructions, all else a
+        # hundredth more at most, and in bf16 no more of them than in f16.
+        for (w = 1; w <= 3 && by != "clang-19"; w++) {
+            f16 = walk_of("gfx950", w, "f16")
+            bf16 = walk_of("gfx950", w, "bf16")
+            before = walk_of("gfx942", w, "f16")
+            rest = count[f16, "total"] - count[f16, "matrix"]
+            allowed = count[before, "total"] - count[before, "matrix"]
+            half = count[f16, "matrix"] * 2 == count[before, "matrix"]
+            report(half && rest && rest * 100 <= allowed * 101,
+                   f16 ": half of the products of gfx942, and a hundredth more beside them at most")
+            report(count[bf16, "total"] <= count[f16, "total"] && count[bf16, "total"] &&
+                   count[bf16, "perm"] == count[f16, "perm"],
+                   bf16 ": no more instructions than in f16, and no bytes put together to round")
         }
         split("gfx90a gfx942 gfx1100 gfx1151", gpus, " ")
         for (g in gpus)

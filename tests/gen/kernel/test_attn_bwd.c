@@ -5,6 +5,7 @@
  *
  *     test_attn_bwd [gradients GPU]      prints a hash of the gradients, for the test itself
  */
+#include "gpus.h"
 #include "problem.h"
 #include "tap.h"
 
@@ -13,9 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1151"};
-enum { GPUS = sizeof(gpus) / sizeof(*gpus) };
 
 /* FNV-1a over what a launch wrote. */
 static uint64_t hash_written(const struct attn_call *call)
@@ -175,8 +173,12 @@ struct call {
 static void test_gpu(const struct device *device, struct aothip_context *context, int number,
                      void *more)
 {
+    const char *target = device->properties.target;
     struct call *call = more;
+    char gpu[16];
 
+    (void)number;
+    snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(target, ":"), target);
     if (call->argv[1]) {
         for (int dim = 32; dim <= 128; dim *= 2)
             call->status |= print_gradients(device, context, dim);
@@ -184,7 +186,7 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     }
     test_edges(device, context);
     test_dbias(device, context);
-    test_orders(call->argv[0], gpus[number % GPUS]);
+    test_orders(call->argv[0], gpu);
 }
 
 int main(int argc, char **argv)
@@ -192,6 +194,7 @@ int main(int argc, char **argv)
     struct call call = {argv, 0};
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 2 ? argv[2] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_gpu, &call);
+    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
+                     test_gpu, &call);
     return argc > 1 ? call.status : tap_done();
 }

@@ -7,6 +7,7 @@
  */
 #include "aothip/aothip.h"
 #include "device.h"
+#include "gpus.h"
 #include "ref.h"
 #include "tap.h"
 
@@ -517,7 +518,7 @@ int main(int argc, char **argv)
     struct status why = {0};
 
     setenv("AOTHIP_EMU_MODE", strict ? "strict" : "plain", 1);
-    if (device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) ||
+    if (device_emulate(gpus_asked(GPUS_REFERENCE), &why) ||
         device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
         printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
         return 99;

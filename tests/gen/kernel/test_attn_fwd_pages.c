@@ -5,6 +5,7 @@
  *
  *     test_attn_fwd_pages [GPU]
  */
+#include "gpus.h"
 #include "problem.h"
 #include "problem_maker.h"
 
@@ -118,6 +119,7 @@ static void test_pages(const struct device *device, struct aothip_context *conte
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_pages, NULL);
+    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
+                     test_pages, NULL);
     return tap_done();
 }

@@ -5,6 +5,7 @@
  *
  *     test_attn_fwd_terms [GPU]
  */
+#include "gpus.h"
 #include "problem.h"
 #include "tap.h"
 
@@ -91,6 +92,7 @@ static void test_terms(const struct device *device, struct aothip_context *conte
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : PROBLEM_GPUS, TAP_SANITIZED ? 2 : 1, test_terms, NULL);
+    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
+                     test_terms, NULL);
     return tap_done();
 }

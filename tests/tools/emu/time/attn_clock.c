@@ -3,6 +3,7 @@
  * of a call that fills the GPU. clock.sh holds them against images/counts.
  */
 #include "clock_calls.h"
+#include "gpus.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,5 +78,5 @@ int main(void)
 {
     struct calls c = {0};
 
-    return !(calls_open(&c) && calls_devices(&c, time_all));
+    return !(calls_open(&c, gpus_asked(GPUS_EVERY)) && calls_devices(&c, time_all));
 }

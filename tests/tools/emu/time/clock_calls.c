@@ -113,13 +113,12 @@ static int fill(const struct device *device, char *memory, struct status *why)
     return !bad;
 }
 
-int calls_open(struct calls *c)
+int calls_open(struct calls *c, const char *gpus)
 {
     struct status why = {0};
 
-    if (!device_emulate("gfx90a,gfx942,gfx1100,gfx1151", &why) &&
-        !device_open_runtime(&c->runtime, &why) && !device_time_open(&c->runtime, &c->time, &why) &&
-        !aothip_open(NULL, &c->context))
+    if (!device_emulate(gpus, &why) && !device_open_runtime(&c->runtime, &why) &&
+        !device_time_open(&c->runtime, &c->time, &why) && !aothip_open(NULL, &c->context))
         return 1;
     fprintf(stderr, "%s\n", why.code ? why.text : aothip_last_error());
     return 0;

@@ -29,8 +29,8 @@ struct calls {
     struct aothip_context *context;
 };
 
-/* The emulator as all four GPUs, its clock and the library; a message on stderr if not. */
-int calls_open(struct calls *c);
+/* The emulator as these GPUs, its clock and the library; a message on stderr if not. */
+int calls_open(struct calls *c, const char *gpus);
 /* Calls `visit` with each device that there are images for, and memory for calls_run; 0 when one
  * of them did not return 1. */
 int calls_devices(struct calls *c,

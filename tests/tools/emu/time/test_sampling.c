@@ -3,6 +3,7 @@
  * every workgroup of it simulated on the unit that it goes to. Within 2 %.
  */
 #include "clock_calls.h"
+#include "gpus.h"
 #include "tap.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ int main(void)
 {
     struct calls c = {0};
 
-    if (!calls_open(&c))
+    if (!calls_open(&c, gpus_asked(GPUS_REFERENCE)))
         ok(false, "the emulator's clock");
     else
         ok(calls_devices(&c, compare), "all devices");
