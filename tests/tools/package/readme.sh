@@ -31,7 +31,7 @@ while IFS= read -r command; do
     ok "$command"
     [ "$good" = ok ] || tail -n 30 out | sed 's/^/#   /'
 done <commands
-for target in check-real check-random check-clients; do
+for target in check-real check-random check-clients check-windows check-gpu; do
     grep -q "^$target:" "$build/Makefile"
     ok "make $target exists"
 done
@@ -53,10 +53,11 @@ exits 0 'the installed tree works elsewhere' env LD_LIBRARY_PATH="$PWD/moved/lib
     moved/bin/aothip-check --emulate "$first" --quick
 contains out "moved/lib/aotriton.images" 'with its own images'
 
-# Paths: what stands in backquotes or in a link and has a slash is in the tree, or installed.
+# Paths: what stands in backquotes or in a link and has a slash is in the tree, or installed, but for
+# what other commands of README make.
 grep -v '^    ' "$readme" | sed '/^```/,/^```$/d' >text
 { grep -o '`[^`]*`' text | tr -d '`'; grep -o '](.*)' text | sed 's/^](//; s/)$//'; } |
-    grep -E '^[A-Za-z_.][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]*$' | grep -v '^stage/' | sort -u >paths
+    grep -E '^[A-Za-z_.][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]*$' | grep -vE '^(stage|build/packages)(/|$)' | sort -u >paths
 [ `wc -l <paths` -ge 10 ]
 ok 'there are paths'
 while IFS= read -r path; do
