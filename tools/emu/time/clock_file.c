@@ -26,7 +26,7 @@ struct change {
     enum emu_family family;
     size_t field;
     struct emu_clock_origin to;
-    char source[WORD_MOST];
+    char source[WORD_MOST], *copy;
 };
 
 struct reader {
@@ -226,18 +226,27 @@ static bool read_all(struct reader *r)
     return r->changes || wrong(r, "no parameter");
 }
 
-/* Their sources stay as long as the process. */
+/* All or, without memory, none. */
 static bool apply(struct reader *r)
 {
-    for (size_t i = 0; i < r->changes; i++) {
-        struct change *c = &r->change[i];
+    size_t copies = 0;
 
-        c->to.source = strdup(c->source);
-        if (!c->to.source)
-            return wrong(r, "no memory");
+    while (copies < r->changes) {
+        struct change *c = &r->change[copies];
+
+        c->copy = strdup(c->source);
+        if (!c->copy)
+            break;
+        copies++;
+    }
+    if (copies < r->changes) {
+        while (copies > 0)
+            free(r->change[--copies].copy);
+        return wrong(r, "no memory");
     }
     for (size_t i = 0; i < r->changes; i++)
-        emu_clock_change(r->change[i].family, r->change[i].field, &r->change[i].to);
+        emu_clock_change(r->change[i].family, r->change[i].field, &r->change[i].to,
+                         r->change[i].copy);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "clock_params.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct emu_clock_gpu gpus[EMU_FAMILIES] = {
@@ -104,13 +105,18 @@ void emu_clock_put(struct emu_clock_gpu *g, size_t i, double value)
     memcpy((char *)g + i * sizeof value, &value, sizeof value);
 }
 
-void emu_clock_change(enum emu_family family, size_t i, const struct emu_clock_origin *to)
+void emu_clock_change(enum emu_family family, size_t i, const struct emu_clock_origin *to,
+                      char *source)
 {
+    static char *allocated[EMU_FAMILIES][FIELDS];
+
     emu_clock_put(&gpus[family], i, to->value);
     origins[family][i].value = to->value;
     origins[family][i].uncertainty = to->uncertainty;
     origins[family][i].tag = to->tag;
-    origins[family][i].source = to->source;
+    origins[family][i].source = source;
+    free(allocated[family][i]);
+    allocated[family][i] = source;
 }
 
 bool emu_clock_extrapolates(const char *target)

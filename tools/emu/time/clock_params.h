@@ -31,8 +31,12 @@ double emu_clock_uncertainty(enum emu_family family, const char *name);
 
 /* Field i of a copy of a table. */
 void emu_clock_put(struct emu_clock_gpu *gpu, size_t i, double value);
-/* Puts another line into the table itself, before anything is timed; its source must stay. */
-void emu_clock_change(enum emu_family family, size_t i, const struct emu_clock_origin *to);
+/*
+ * Puts another line into the table itself, before anything is timed. The source was allocated, and
+ * is the table's from here on.
+ */
+void emu_clock_change(enum emu_family family, size_t i, const struct emu_clock_origin *to,
+                      char *source);
 
 /* No published time or trace of this GPU, by its name, has been held against the model. */
 bool emu_clock_extrapolates(const char *target);
