@@ -137,11 +137,13 @@ static int list_directory(const char *directory, struct names *files, struct nam
     }
     for (struct dirent *e = readdir(d); e && !result; e = readdir(d)) {
         struct stat status;
+        const int here = dirfd(d);
         if (e->d_name[0] == '.')
             continue;
         if (is_source(e->d_name))
             result = add_name(files, directory, e->d_name);
-        else if (rooms && !fstatat(dirfd(d), e->d_name, &status, 0) && S_ISDIR(status.st_mode))
+        else if (rooms && here >= 0 && !fstatat(here, e->d_name, &status, 0) &&
+                 S_ISDIR(status.st_mode))
             result = add_name(rooms, directory, e->d_name);
     }
     closedir(d);

@@ -91,10 +91,10 @@ static FILE *create(const struct capture *capture, const char *name, char path[2
 /* Closes `file`; what could not be written is a failure. */
 static enum aothip_status finish(FILE *file, const char *path, struct status *why)
 {
-    int failed = ferror(file);
-    if (fclose(file) || failed)
-        return fail_io("write", path, why);
-    return AOTHIP_OK;
+    const int before = errno, failed = ferror(file), open = fclose(file);
+    if (failed && !open)
+        errno = before;
+    return failed || open ? fail_io("write", path, why) : AOTHIP_OK;
 }
 
 static enum aothip_status write_file(const struct capture *capture, const char *name,

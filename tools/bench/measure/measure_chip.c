@@ -65,7 +65,7 @@ static int measure_memory_latency(struct measuring *m)
                              .stride = LINE,
                              .mask = UINT32_MAX,
                              .region = LOADS * LINE};
-    const double groups = 1.25 * m->cached / (LOADS * LINE / 2);
+    const double groups = 1.25 * m->cached / (LOADS * LINE / 2.0);
     struct probe_result r;
     double clocks;
 
@@ -99,7 +99,7 @@ static int measure_l2(struct measuring *m)
                                 .stride = 16384,
                                 .mask = (1 << 20) - 1},
                         more = less;
-    double spread, rate;
+    double spread = 0, rate;
 
     more.loops = 12;
     rate = stream(m, &less, &more, 32.0 * (more.loops - less.loops) * 16384 * m->units, &spread);
@@ -116,7 +116,7 @@ static int measure_cached(struct measuring *m)
                                 .loops = 1,
                                 .mask = UINT32_MAX},
                         more;
-    double spread, rate;
+    double spread = 0, rate;
 
     while (less.block > m->wave && 96.0 * less.block * 16 * m->units > 0.95 * m->cached)
         less.block /= 2;
@@ -140,7 +140,7 @@ static int measure_memory(struct measuring *m)
                                 .stride = 16384,
                                 .mask = UINT32_MAX},
                         more;
-    double spread, rate;
+    double spread = 0, rate;
 
     less.region = 96 * 16384 * 2 * less.loops;
     more = less;
@@ -179,7 +179,7 @@ static int measure_light(struct measuring *m)
 static int measure_full(struct measuring *m)
 {
     struct probe_launch l = {.kernel = "matrix_many", .groups = m->units, .block = 4 * m->wave};
-    struct probe_result r;
+    struct probe_result r = {0};
     double f, load, inverse;
 
     f = frequency(m, &l, 120, &r);

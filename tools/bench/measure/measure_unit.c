@@ -91,7 +91,7 @@ static int measure_plain(struct measuring *m)
 {
     for (size_t i = 0; i < sizeof(plains) / sizeof(plains[0]); i++) {
         const struct plain *p = &plains[i];
-        double spread, clocks;
+        double spread = 0, clocks;
 
         if (!(m->gfx11 ? p->gfx11 : p->gfx9))
             continue;
@@ -137,7 +137,7 @@ static int measure_matrix(struct measuring *m)
 
 int measure_unit(struct measuring *m)
 {
-    double spread, clocks;
+    double spread = 0, clocks;
 
     if (!measure_plain(m) || !measure_matrix(m))
         return 0;

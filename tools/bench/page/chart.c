@@ -57,11 +57,13 @@ static struct scale find_scale(const struct chart_point *points, size_t count, d
 static void print_axes(FILE *f, const struct scale *s, double step, const char *x_label,
                        const char *y_label)
 {
-    for (double y = 0; y <= s->y_high * 1.001; y += step)
+    for (int i = 0; i * step <= s->y_high * 1.001; i++) {
+        const double y = i * step;
         fprintf(f,
                 "<path d=\"M%d %.1fH%d\" stroke=\"var(--faint)\"/>"
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
                 LEFT, place_y(s, y), RIGHT, LEFT - 6, place_y(s, y) + 4, y);
+    }
     fprintf(f, "<text x=\"%d\" y=\"%d\">%s</text>\n", LEFT - 50, TOP - 18, y_label);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", RIGHT, BOTTOM + 36,
             x_label);

@@ -54,9 +54,9 @@ static void print_grid(FILE *f, const struct frame *s)
         const double low = axis ? s->y_low : s->x_low, high = axis ? s->y_high : s->x_high;
         const int each = high / low < 2000 ? 3 : 1;
 
-        for (double decade = pow(10, floor(log10(low))); decade <= high; decade *= 10)
+        for (int n = (int)floor(log10(low)); pow(10, n) <= high; n++)
             for (int i = 0; i < each; i++) {
-                const double at = decade * steps[i];
+                const double at = pow(10, n) * steps[i];
                 if (at < low || at > high)
                     continue;
                 if (axis)

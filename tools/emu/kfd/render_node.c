@@ -109,8 +109,7 @@ static int get_info(const struct kfd_gpu *g, const struct info *i)
     case INFO_DEVICE:
         memcpy(result, &d, i->size < sizeof d ? i->size : sizeof d);
         return 0;
-    case INFO_HW_IP_COUNT: /* of the kind in more[0]; ROCr asks for video decoders: none */
-        return 0;
+    case INFO_HW_IP_COUNT:    /* of the kind in more[0]; ROCr asks for video decoders: none */
     case INFO_READ_REGISTERS: /* tiling, which means nothing here */
         return 0;
     default:

@@ -61,7 +61,8 @@ static bool add(struct state *s, struct unit_load *u, unsigned die, double t, do
 static void fill(struct state *s)
 {
     const struct emu_chip *c = s->chip;
-    const double side = c->engines > c->dies ? (double)(c->engines / c->dies) : 1;
+    const unsigned engines = c->engines / c->dies;
+    const double side = engines > 1 ? engines : 1;
     unsigned per_die = c->units / c->dies;
 
     for (unsigned die = 0; die < c->dies; die++)

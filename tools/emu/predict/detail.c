@@ -44,10 +44,10 @@ bool emu_detail_run(struct emu_detail *d)
                                      .sum = d->sum,
                                      .weight = d->weight,
                                      .events = d->events};
-    const unsigned room = d->chip->resident * d->units;
+    const unsigned room = d->chip->resident * d->units, each = part.units / part.engines;
     struct emu_chip_time there, here;
 
-    part.dispatch *= (double)(part.units / part.engines);
+    part.dispatch *= each;
     part.units = part.engines = d->units;
     part.dies = 1;
     part.unit_of = NULL;

@@ -12,7 +12,7 @@
 #include "unit.h"
 
 /* Times, and instructions that are simulated of each at most. */
-enum { DRAWS = 8, BUDGET = 30000 };
+enum { DRAWS = 8, HALF = 15000, BUDGET = 2 * HALF };
 
 static int sign(uint64_t *series)
 {
@@ -64,9 +64,9 @@ static double clocks_of(const struct emu_doubt *d, const struct emu_clock_gpu *g
         }
     }
     if (u && all > BUDGET) {
-        half = run_to(u, BUDGET / 2);
+        half = run_to(u, HALF);
         clocks = run_to(u, BUDGET);
-        clocks += (clocks - half) * (double)(all - BUDGET) / (BUDGET - BUDGET / 2);
+        clocks += (clocks - half) * (double)(all - BUDGET) / HALF;
     } else if (u) {
         clocks = run_to(u, all + 1);
     }

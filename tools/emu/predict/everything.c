@@ -41,15 +41,18 @@ static bool launch(struct dispatcher *d, unsigned unit, double at)
 static void fill(struct dispatcher *d)
 {
     const struct emu_chip *c = d->chip;
-    const double side = c->engines > c->dies ? (double)(c->engines / c->dies) : 1;
+    const unsigned engines = c->engines / c->dies;
+    const double side = engines > 1 ? engines : 1;
     const unsigned per_die = c->units / c->dies;
 
     for (unsigned die = 0; die < c->dies; die++)
-        for (unsigned k = 0; k < per_die * c->resident; k++)
+        for (unsigned k = 0; k < per_die * c->resident; k++) {
+            const unsigned row = k / per_die;
+
             if (!launch(d, k % per_die * c->dies + die,
-                        (double)(unsigned)(k / side) * c->dispatch +
-                            k / per_die * d->what->kind->offset))
+                        (double)(unsigned)(k / side) * c->dispatch + row * d->what->kind->offset))
                 break;
+        }
     for (unsigned i = 0; i < c->units; i++)
         d->ended[i] = d->unit[i] ? emu_unit_run(d->unit[i]) : -1;
 }

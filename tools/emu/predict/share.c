@@ -120,8 +120,10 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
     const uint64_t n = r->grid[axis], step = axis == 0   ? 1
                                              : axis == 1 ? r->grid[0]
                                                          : (uint64_t)r->grid[0] * r->grid[1];
-    const uint64_t every = dies / common_divisor(step, dies); /* of them are on the same die */
-    const uint64_t at_once = (active + step * every - 1) / (step * every);
+    const uint64_t other_dies = dies / common_divisor(step, dies);
+    const uint64_t every = other_dies ? other_dies : 1; /* of them are on the same die */
+    const uint64_t apart = step ? step * every : 1;
+    const uint64_t at_once = (active + apart - 1) / apart;
     const uint64_t on_die = (n + every - 1) / every;
     struct places places = {.next = UINT64_MAX};
     double others, part;
