@@ -117,13 +117,12 @@ static void note_place(struct places *p, uint64_t at, bool shares)
 static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsigned dies,
                        uint64_t active, struct reuse *out)
 {
-    const uint64_t n = r->grid[axis], step = axis == 0   ? 1
-                                             : axis == 1 ? r->grid[0]
-                                                         : (uint64_t)r->grid[0] * r->grid[1];
-    const uint64_t other_dies = dies / common_divisor(step, dies);
+    const uint64_t n = r->grid[axis], before = axis == 0   ? 1
+                                               : axis == 1 ? r->grid[0]
+                                                           : (uint64_t)r->grid[0] * r->grid[1];
+    const uint64_t step = before ? before : 1, other_dies = dies / common_divisor(step, dies);
     const uint64_t every = other_dies ? other_dies : 1; /* of them are on the same die */
-    const uint64_t apart = step ? step * every : 1;
-    const uint64_t at_once = (active + apart - 1) / apart;
+    const uint64_t at_once = (active + step * every - 1) / (step * every);
     const uint64_t on_die = (n + every - 1) / every;
     struct places places = {.next = UINT64_MAX};
     double others, part;
