@@ -173,8 +173,8 @@ template <int Rank> static aot::LazyTensor<Rank> make_eager(const aot::TensorVie
 
 void add_lazy(py::module_ module)
 {
-    py::class_<aot::LazyTensor<4>>(module, "LT4");
-    py::class_<aot::LazyTensor<2>>(module, "LT2");
+    const py::class_<aot::LazyTensor<4>> of_rank_4(module, "LT4");
+    const py::class_<aot::LazyTensor<2>> of_rank_2(module, "LT2");
     module.def("dq_acc", &make_late<4>, py::arg("dq"), py::arg("device_index"));
     module.def("delta", &make_late<2>, py::arg("lse"), py::arg("device_index"));
 #if AOTRITON_VERSION_MINOR >= 12
