@@ -86,12 +86,9 @@ enum aothip_status device_open_runtime(struct device_runtime *runtime, struct st
     error = runtime->hip.get_device_count(&runtime->count);
     if (error == hipErrorNoDevice || (error == hipSuccess && runtime->count < 1)) {
         const char *gpus = getenv("AOTHIP_EMU_GPU");
-        const char *clock = getenv("AOTHIP_EMU_CLOCK");
-        if (runtime->emulated && clock && *clock)
-            return status_set(why, AOTHIP_E_NO_DEVICE,
-                              "the emulator did not start; see its own line, or AOTHIP_EMU_CLOCK");
         if (runtime->emulated && gpus)
-            return status_set(why, AOTHIP_E_NO_DEVICE, "the emulator knows no GPU named %s", gpus);
+            return status_set(why, AOTHIP_E_NO_DEVICE,
+                              "the emulator did not start as %s; its own line says why", gpus);
         return hip_fail_no_gpu(&runtime->hip, why);
     }
     if (error != hipSuccess) {

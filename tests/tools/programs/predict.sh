@@ -165,7 +165,9 @@ says() { # STATUS TEXT ARGUMENTS...
     one_line err 'in one line'
 }
 exits 1 'an unknown GPU' "$bench" --emulate gfx999 seq=64
-contains err 'the emulator knows no GPU named gfx999' 'is named'
+contains err 'the emulator did not start as gfx999' 'is named'
+exits 1 'a variable of the emulator that is wrong' env AOTHIP_EMU_LIMIT=many "$bench" --emulate gfx942 seq=64
+contains err 'AOTHIP_EMU_LIMIT=many is not a number' 'is named, too'
 says 1 'nowhere/t.json: cannot be written: No such file' --emulate $first --timeline nowhere/t.json \
     seq=64
 says 1 '/dev/full: cannot be written' --emulate $first --timeline /dev/full heads=4,seq=64
