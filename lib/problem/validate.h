@@ -64,12 +64,21 @@ enum aothip_status validate_attn_merge(const struct aothip_attn_merge_params *gi
                                        struct validate_merge *checked, struct status *why);
 
 /*
- * Brings a struct of `size` bytes at `given` to this library's size `own`, `oldest` being that of
- * the first release: what is missing counts as zero. Errors: ARGUMENT (`size` is none),
- * UNSUPPORTED (a byte beyond `own` is set).
+ * Brings the struct at `given`, whose first field is its size, into `room`, of this library's size
+ * `own`; `oldest` is that of the first release: what is missing counts as zero. Errors: ARGUMENT
+ * (`given` is NULL, no version has that size), UNSUPPORTED (a byte beyond `own` is set).
  */
-enum aothip_status validate_convert(const char *name, const void *given, size_t size, size_t oldest,
-                                    void *room, size_t own, struct status *why);
+enum aothip_status validate_convert(const void *given, size_t oldest, void *room, size_t own,
+                                    struct status *why);
+
+/* The struct as this library knows it: `given` itself, `room`, or NULL with the reason in `why`. */
+static inline const void *validate_params(const void *given, size_t oldest, void *room, size_t own,
+                                          struct status *why)
+{
+    if (given && *(const size_t *)given == own)
+        return given;
+    return validate_convert(given, oldest, room, own, why) ? NULL : room;
+}
 
 /*
  * The fields behind `mask`. `views` are those of q, k, v, o and have been filled; overlaps are

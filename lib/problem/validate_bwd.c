@@ -100,15 +100,10 @@ static enum aothip_status check_tensors(const struct aothip_attn_bwd_params *b,
 enum aothip_status validate_attn_bwd(const struct aothip_attn_bwd_params *given,
                                      struct validate_bwd *checked, struct status *why)
 {
-    const struct aothip_attn_bwd_params *b = given;
-    if (!given)
-        return VALIDATE_FAIL("params is NULL");
-    if (given->struct_size != sizeof(*given)) {
-        if (validate_convert("params", given, given->struct_size, sizeof(*given), &checked->room,
-                             sizeof(*given), why))
-            return why->code;
-        b = &checked->room;
-    }
+    const struct aothip_attn_bwd_params *b =
+        validate_params(given, sizeof(*given), &checked->room, sizeof(*given), why);
+    if (!b)
+        return why->code;
     checked->params = b;
     if (!b->fwd)
         return VALIDATE_FAIL("fwd is NULL");

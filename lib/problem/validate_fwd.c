@@ -49,18 +49,22 @@ enum aothip_status validate_examine(const struct validate_fwd *checked, struct s
     return validate_options(p, views, why);
 }
 
-enum aothip_status validate_convert(const char *name, const void *given, size_t size, size_t oldest,
-                                    void *room, size_t own, struct status *why)
+enum aothip_status validate_convert(const void *given, size_t oldest, void *room, size_t own,
+                                    struct status *why)
 {
     const unsigned char *bytes = given;
+    size_t size;
+    if (!given)
+        return VALIDATE_FAIL("params is NULL");
+    memcpy(&size, given, sizeof(size));
     if (size < oldest || size > MAX_STRUCT_SIZE || size % sizeof(void *))
-        return VALIDATE_FAIL("%s: struct_size is %zu, which no version of the struct has; this "
+        return VALIDATE_FAIL("params: struct_size is %zu, which no version of the struct has; this "
                              "one's is %zu",
-                             name, size, own);
+                             size, own);
     for (size_t i = own; i < size; i++)
         if (bytes[i])
             return status_set(why, AOTHIP_E_UNSUPPORTED,
-                              "%s: byte %zu is set, a field that version %s does not know", name, i,
+                              "params: byte %zu is set, a field that version %s does not know", i,
                               aothip_version());
     memset(room, 0, own);
     memcpy(room, given, size < own ? size : own);
@@ -70,15 +74,10 @@ enum aothip_status validate_convert(const char *name, const void *given, size_t 
 enum aothip_status validate_any_fwd(const struct aothip_attn_fwd_params *given,
                                     struct validate_fwd *checked, struct status *why)
 {
-    const struct aothip_attn_fwd_params *p = given;
-    if (!given)
-        return VALIDATE_FAIL("params is NULL");
-    if (given->struct_size != sizeof(*given)) {
-        if (validate_convert("params", given, given->struct_size, TAIL, &checked->room,
-                             sizeof(*given), why))
-            return why->code;
-        p = &checked->room;
-    }
+    const struct aothip_attn_fwd_params *p =
+        validate_params(given, TAIL, &checked->room, sizeof(*given), why);
+    if (!p)
+        return why->code;
     checked->params = p;
     return validate_is_sound(checked) ? AOTHIP_OK : validate_examine(checked, why);
 }

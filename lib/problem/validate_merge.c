@@ -28,16 +28,11 @@ static enum aothip_status check_shapes(const struct aothip_attn_merge_params *p,
 enum aothip_status validate_attn_merge(const struct aothip_attn_merge_params *given,
                                        struct validate_merge *checked, struct status *why)
 {
-    const struct aothip_attn_merge_params *p = given;
+    const struct aothip_attn_merge_params *p =
+        validate_params(given, sizeof(*given), &checked->room, sizeof(*given), why);
     struct validate_view views[VIEWS];
-    if (!given)
-        return VALIDATE_FAIL("params is NULL");
-    if (given->struct_size != sizeof(*given)) {
-        if (validate_convert("params", given, given->struct_size, sizeof(*given), &checked->room,
-                             sizeof(*given), why))
-            return why->code;
-        p = &checked->room;
-    }
+    if (!p)
+        return why->code;
     checked->params = p;
     views[O] = (struct validate_view){.name = "o", .tensor = &p->o, .written = 1};
     views[LSE] = (struct validate_view){.name = "lse", .tensor = &p->lse, .written = 1};
