@@ -12,10 +12,11 @@
 typedef int each_gpu_visit(const struct device *device, struct aothip_context *context, void *with);
 
 /*
- * Visits every GPU of the list that there are images for, until a visit does not return 0. Returns
- * what that visit did, or 99 with the reason on stderr where there is no such GPU.
+ * Emulates `gpus`, "gfx90a,gfx942", and visits every step-th of them whose images are there, until
+ * a visit does not return 0. Returns what that visit did, or 99 with the reason on stderr where
+ * there is no emulator or no such GPU.
  */
-static inline int each_gpu(const char *gpus, each_gpu_visit *visit, void *with)
+static inline int each_gpu(const char *gpus, int step, each_gpu_visit *visit, void *with)
 {
     struct device_runtime runtime;
     struct aothip_context *context;
@@ -27,17 +28,18 @@ static inline int each_gpu(const char *gpus, each_gpu_visit *visit, void *with)
         fprintf(stderr, "%s\n", why.code ? why.text : aothip_last_error());
         return 99;
     }
-    for (int i = 0; i < runtime.count && result == 0; i++) {
+    for (int i = 0; i < runtime.count && result == 0; i += step) {
         struct device device;
 
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            continue; /* they were not asked for */
         if (device_open(&runtime, i, &device, &why)) {
             fprintf(stderr, "%s\n", why.text);
             result = 99;
             break;
         }
-        result = visit(&device, context, with);
+        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
+            fprintf(stderr, "%s: its images were not asked for\n", device.properties.target);
+        else
+            result = visit(&device, context, with);
         device_close(&device);
     }
     aothip_close(context);

@@ -111,15 +111,6 @@ bool problem_check_bwd(const struct device *device, struct aothip_context *conte
 bool problem_judge_fwd(const struct problem *p, const char *target);
 bool problem_judge_bwd(const struct problem *p, const char *target);
 
-/*
- * Emulates `gpus`, "gfx90a,gfx942", and calls `test` for every step-th of them whose images are
- * there: `number` counts all. The process ends with 99 where there is no emulator or no image.
- * Returns how many GPUs there are.
- */
-typedef void problem_test(const struct device *device, struct aothip_context *context, int number,
-                          void *more);
-int problem_each_gpu(const char *gpus, int step, problem_test *test, void *more);
-
 /* One line that tells the case. */
 void problem_describe(const struct test_case *c);
 

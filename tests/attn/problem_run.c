@@ -168,34 +168,3 @@ bool problem_check_bwd(const struct device *device, struct aothip_context *conte
     problem_free(&p);
     return good;
 }
-
-static void bail_out(const char *why)
-{
-    printf("Bail out! %s\n", why);
-    exit(99);
-}
-
-int problem_each_gpu(const char *gpus, int step, problem_test *test, void *more)
-{
-    struct status why = {0};
-    struct device_runtime runtime;
-    struct aothip_context *context;
-
-    if (device_emulate(gpus, &why) || device_open_runtime(&runtime, &why))
-        bail_out(why.text);
-    if (aothip_open(NULL, &context))
-        bail_out(aothip_last_error());
-    for (int i = 0; i < runtime.count; i += step) {
-        struct device device;
-
-        if (device_open(&runtime, i, &device, &why))
-            bail_out(why.text);
-        if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
-            tap_diag("%s: its images were not asked for", device.properties.target);
-        else
-            test(&device, context, i, more);
-        device_close(&device);
-    }
-    aothip_close(context);
-    return runtime.count;
-}

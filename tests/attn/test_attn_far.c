@@ -3,6 +3,7 @@
  * far apart that the last ones are beyond both, in elements. What is computed in 32 bits hits other
  * rows or none. Address space of up to 40 GB, of which the few pages with rows are ever touched.
  */
+#include "each_gpu.h"
 #include "problem.h"
 
 #include "gpus.h"
@@ -213,22 +214,21 @@ static void check(const struct device *device, struct aothip_context *context,
     problem_free(&p);
 }
 
-static void test_gpu(const struct device *device, struct aothip_context *context, int number,
-                     void *more)
+static int test_gpu(const struct device *device, struct aothip_context *context, void *more)
 {
-    (void)number;
     (void)more;
     tap_diag("%s, seed 6", device->properties.target);
     for (size_t j = 0; j < sizeof(forward) / sizeof(*forward); j++)
         check(device, context, &forward[j], false);
     for (size_t j = 0; j < sizeof(backward) / sizeof(*backward); j++)
         check(device, context, &backward[j], true);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
-                     test_gpu, NULL);
-    return tap_done();
+    const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE),
+                                TAP_SANITIZED ? 2 : 1, test_gpu, NULL);
+    return result ? result : tap_done();
 }

@@ -3,6 +3,7 @@
  *
  *     test_attn_known fwd|bwd [GPU]
  */
+#include "each_gpu.h"
 #include "known_cases.h"
 
 #include "gpus.h"
@@ -373,12 +374,11 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     test_special(device, context, F32, 64);
 }
 
-static void test_known(const struct device *device, struct aothip_context *context, int number,
-                       void *more)
+static int test_known(const struct device *device, struct aothip_context *context, void *more)
 {
-    (void)number;
     tap_diag("%s", device->properties.target);
     test_gpu(device, context, *(const bool *)more);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
     bool bwd = argc > 1 && !strcmp(argv[1], "bwd");
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
-                     test_known, &bwd);
-    return tap_done();
+    const int result = each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE),
+                                TAP_SANITIZED ? 2 : 1, test_known, &bwd);
+    return result ? result : tap_done();
 }

@@ -7,6 +7,7 @@
  * The forward problems run in strict emulation, where races, missing waits and reads of what was
  * never written are errors; strict is the backward problems in it, each on one GPU of four.
  */
+#include "each_gpu.h"
 #include "pairs.h"
 #include "problem.h"
 
@@ -224,13 +225,13 @@ static void test_gpu(const struct device *device, struct aothip_context *context
     ok(bad == 0, "%s: %d wrong of %d problems", gpu, bad, ran);
 }
 
-static void test_pairs(const struct device *device, struct aothip_context *context, int number,
-                       void *more)
+static int test_pairs(const struct device *device, struct aothip_context *context, void *more)
 {
     struct selection *s = more;
 
-    s->first = strcmp(s->name, "strict") && !tap_quick() ? 0 : number;
+    s->first = strcmp(s->name, "strict") && !tap_quick() ? 0 : device->number;
     test_gpu(device, context, s, 1000);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -244,6 +245,6 @@ int main(int argc, char **argv)
         factors[LSE].levels--;
         factors[PROBS].levels = factors[CACHE].levels = factors[SPLITS].levels = 1;
     }
-    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_EVERY), 1, test_pairs, &s);
-    return tap_done();
+    const int result = each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_EVERY), 1, test_pairs, &s);
+    return result ? result : tap_done();
 }

@@ -194,7 +194,7 @@ static inline int maker_main(void (*test)(const struct device *device,
     int result;
 
     setenv("AOTHIP_EMU_MODE", mode, 1);
-    result = each_gpu(gpus_asked(GPUS_REFERENCE), maker_visit, &call);
+    result = each_gpu(gpus_asked(GPUS_REFERENCE), 1, maker_visit, &call);
     return result ? result : tap_done();
 }
 

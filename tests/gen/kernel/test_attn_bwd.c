@@ -5,6 +5,7 @@
  *
  *     test_attn_bwd [gradients GPU]      prints a hash of the gradients, for the test itself
  */
+#include "each_gpu.h"
 #include "gpus.h"
 #include "problem.h"
 #include "tap.h"
@@ -170,23 +171,22 @@ struct call {
     int status;
 };
 
-static void test_gpu(const struct device *device, struct aothip_context *context, int number,
-                     void *more)
+static int test_gpu(const struct device *device, struct aothip_context *context, void *more)
 {
     const char *target = device->properties.target;
     struct call *call = more;
     char gpu[16];
 
-    (void)number;
     snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(target, ":"), target);
     if (call->argv[1]) {
         for (int dim = 32; dim <= 128; dim *= 2)
             call->status |= print_gradients(device, context, dim);
-        return;
+        return 0;
     }
     test_edges(device, context);
     test_dbias(device, context);
     test_orders(call->argv[0], gpu);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     struct call call = {argv, 0};
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
-    problem_each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
-                     test_gpu, &call);
-    return argc > 1 ? call.status : tap_done();
+    const int result = each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE),
+                                TAP_SANITIZED ? 2 : 1, test_gpu, &call);
+    return result ? result : argc > 1 ? call.status : tap_done();
 }

@@ -187,7 +187,7 @@ int main(void)
     int result;
 
     setenv("AOTHIP_EMU_COUNTERS", counters_file, 1);
-    result = each_gpu(gpus_asked(GPUS_EVERY), visit, NULL);
+    result = each_gpu(gpus_asked(GPUS_EVERY), 1, visit, NULL);
     ok(check_conflicts() > 0, "kernels that use LDS were launched");
     remove(counters_file);
     return result ? result : tap_done();

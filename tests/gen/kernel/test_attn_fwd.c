@@ -5,6 +5,7 @@
  * Each output begins as NaN, between its rows, before and behind it as well; what must not be
  * written must still be so afterwards. Reads out of bounds are the emulator's to catch.
  */
+#include "each_gpu.h"
 #include "aothip/aothip.h"
 #include "device.h"
 #include "gpus.h"
@@ -54,7 +55,6 @@ struct test_case {
     bool lse;
 };
 
-static struct device_runtime runtime;
 static struct aothip_context *context;
 static uint64_t seed;
 
@@ -510,41 +510,31 @@ static void test_strict(const struct device *device, int dtype)
     is_int(bad, 0, "strict emulation: wrong or faulting cases");
 }
 
+static int visit(const struct device *device, struct aothip_context *opened, void *with)
+{
+    static const int dtypes[] = {AOTHIP_F16, AOTHIP_BF16};
+    const bool strict = *(const bool *)with;
+
+    context = opened;
+    for (int j = 0; j < 2; j++) {
+        seed = (uint64_t)(device->number * 2 + j + 1);
+        tap_diag("%s %s, seed %llu", device->properties.target, dtype_name(dtypes[j]),
+                 (unsigned long long)seed);
+        if (strict)
+            test_strict(device, dtypes[j]);
+        else
+            test_all(device, dtypes[j]);
+    }
+    return 0;
+}
+
 /* test_attn_fwd [strict] */
 int main(int argc, char **argv)
 {
-    static const int dtypes[] = {AOTHIP_F16, AOTHIP_BF16};
-    const bool strict = argc > 1 && !strcmp(argv[1], "strict");
-    struct status why = {0};
+    bool strict = argc > 1 && !strcmp(argv[1], "strict");
+    int result;
 
     setenv("AOTHIP_EMU_MODE", strict ? "strict" : "plain", 1);
-    if (device_emulate(gpus_asked(GPUS_REFERENCE), &why) ||
-        device_open_runtime(&runtime, &why) || aothip_open(NULL, &context)) {
-        printf("Bail out! %s\n", why.code ? why.text : aothip_last_error());
-        return 99;
-    }
-    for (int i = 0; i < runtime.count; i += TAP_SANITIZED ? 2 : 1)
-        for (int j = 0; j < 2; j++) {
-            struct device device;
-
-            if (device_open(&runtime, i, &device, &why)) {
-                printf("Bail out! %s\n", why.text);
-                return 99;
-            }
-            if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES) {
-                tap_diag("%s: its images were not asked for", device.properties.target);
-                device_close(&device);
-                continue;
-            }
-            seed = (uint64_t)(i * 2 + j + 1);
-            tap_diag("%s %s, seed %llu", device.properties.target, dtype_name(dtypes[j]),
-                     (unsigned long long)seed);
-            if (strict)
-                test_strict(&device, dtypes[j]);
-            else
-                test_all(&device, dtypes[j]);
-            device_close(&device);
-        }
-    aothip_close(context);
-    return tap_done();
+    result = each_gpu(gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1, visit, &strict);
+    return result ? result : tap_done();
 }

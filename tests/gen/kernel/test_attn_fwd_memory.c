@@ -109,7 +109,7 @@ int main(void)
     int result;
 
     setenv("AOTHIP_EMU_COUNTERS", counters_file, 1);
-    result = each_gpu(gpus_asked(GPUS_EVERY), visit, NULL);
+    result = each_gpu(gpus_asked(GPUS_EVERY), 1, visit, NULL);
     remove(counters_file);
     return result ? result : tap_done();
 }

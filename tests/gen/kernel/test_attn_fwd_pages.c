@@ -5,6 +5,7 @@
  *
  *     test_attn_fwd_pages [GPU]
  */
+#include "each_gpu.h"
 #include "gpus.h"
 #include "problem.h"
 #include "problem_maker.h"
@@ -98,15 +99,14 @@ static bool check_entries(const struct device *device, struct aothip_context *co
     return good;
 }
 
-static void test_pages(const struct device *device, struct aothip_context *context, int number,
-                       void *more)
+static int test_pages(const struct device *device, struct aothip_context *context, void *more)
 {
     const char *target = device->properties.target;
     int bad = 0, ran = 0;
 
     (void)more;
 
-    for (int n = number % 2; n < 30; n += 2 * tap_one_in(1, 2), ran++)
+    for (int n = device->number % 2; n < 30; n += 2 * tap_one_in(1, 2), ran++)
         bad += !check_pages(device, context, n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
     ok(bad == 0, "%s: pages, %d wrong of %d", target, bad, ran);
     ok(check_long(device, context, 128, 64, false) && check_long(device, context, 64, 16, false) &&
@@ -114,12 +114,13 @@ static void test_pages(const struct device *device, struct aothip_context *conte
        "%s: more tiles than are known ahead", target);
     ok(check_entries(device, context, 64) && check_entries(device, context, 128),
        "%s: entries by index", target);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
-                     test_pages, NULL);
-    return tap_done();
+    const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE),
+                                TAP_SANITIZED ? 2 : 1, test_pages, NULL);
+    return result ? result : tap_done();
 }

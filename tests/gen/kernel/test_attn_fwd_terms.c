@@ -5,6 +5,7 @@
  *
  *     test_attn_fwd_terms [GPU]
  */
+#include "each_gpu.h"
 #include "gpus.h"
 #include "problem.h"
 #include "tap.h"
@@ -74,12 +75,10 @@ static struct test_case case_of(int n, int dtype)
                               .seed = 300 + (uint64_t)n};
 }
 
-static void test_terms(const struct device *device, struct aothip_context *context, int number,
-                       void *more)
+static int test_terms(const struct device *device, struct aothip_context *context, void *more)
 {
     int bad = 0, ran = 0;
 
-    (void)number;
     (void)more;
 
     for (int n = 0; n < 2 * TERMS; n += tap_one_in(1, 4), ran++) {
@@ -87,12 +86,13 @@ static void test_terms(const struct device *device, struct aothip_context *conte
         bad += !problem_check_fwd(device, context, &c);
     }
     ok(bad == 0, "%s: terms in long walks, %d wrong of %d", device->properties.target, bad, ran);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    problem_each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1,
-                     test_terms, NULL);
-    return tap_done();
+    const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE),
+                                TAP_SANITIZED ? 2 : 1, test_terms, NULL);
+    return result ? result : tap_done();
 }

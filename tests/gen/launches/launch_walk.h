@@ -104,7 +104,7 @@ static inline int launch_walk(struct launch_walk *w)
 
     setenv("AOTHIP_EMU_COUNTERS", w->counters_file, 1);
     remove(w->counters_file);
-    result = each_gpu(gpus_asked(GPUS_EVERY), launch_visit, w);
+    result = each_gpu(gpus_asked(GPUS_EVERY), 1, launch_visit, w);
     remove(w->counters_file);
     return result;
 }
