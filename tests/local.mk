@@ -1,4 +1,4 @@
-EXTRA_DIST += tests/gpus.h tests/tap.h tests/attn/each_gpu.h tests/gen/table_test_lib.sh tests/rooms.py tests/rooms.txt
+EXTRA_DIST += tests/gpus.h tests/tap.h tests/tap.sh tests/attn/each_gpu.h tests/gen/table_test_lib.sh tests/rooms.py tests/rooms.txt
 # The order of the house: who may use whom, and who may do what.
 dist_check_SCRIPTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 TESTS += tests/rooms.sh tests/layers.sh tests/doors.sh

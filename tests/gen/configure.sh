@@ -1,19 +1,8 @@
 # What configure says when it is asked for the impossible or misses something.
-: "${srcdir:=.}"
+. "${srcdir:-.}/tests/tap.sh"
 srcdir=`cd "$srcdir" && pwd`
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-configure.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
 cd "$work" || exit 99
 unset MAX_JOBS PYTORCH_ROCM_ARCH CONFIG_SITE MAKEFLAGS DEVICE_CLANG NINJA
-count=0
-failed=0
-
-ok() { # NAME: passes if the last command did
-    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
-    count=$((count + 1))
-    echo "$good $count - $1"
-}
 
 # [VARIABLE=VALUE|OPTION...]: runs configure with what was found out before; all output to log.
 run() {
@@ -174,5 +163,4 @@ misses "--without-clang" "--with-clang needs the path of a clang" --without-clan
 misses "HIP headers that do not compile" "apt-get install libamdhip64-dev" \
     CPPFLAGS=-D__HIP_PLATFORM_NVIDIA__ ROCM_PATH=/nonexistent
 
-echo "1..$count"
-exit $failed
+plan

@@ -1,9 +1,7 @@
 # A release holds what git holds, and nothing is forgotten; what git ignores is not needed.
-: "${srcdir:=.}" "${MAKE:=make}"
+. "${srcdir:-.}/tests/tap.sh"
+: "${MAKE:=make}"
 srcdir=`cd "$srcdir" && pwd`
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-dist.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
 if [ ! -e "$srcdir/.git" ] || ! git -C "$srcdir" rev-parse --git-dir >/dev/null 2>&1; then
     echo '1..0 # SKIP not a git checkout'
     exit 0

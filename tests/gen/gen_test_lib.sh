@@ -3,33 +3,11 @@
 #
 # Afterwards the current directory is a fresh one, removed at the end, with small.def and the test
 # kernel in src/.
-set -u
-: "${srcdir:=.}" "${DEVICE_CLANG:=clang-19}" "${NINJA:=ninja}"
+. "${srcdir:-.}/tests/tap.sh"
+: "${DEVICE_CLANG:=clang-19}" "${NINJA:=ninja}"
 : "${OFFLOAD_BUNDLER:=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler`}"
 build=`pwd`
 srcdir=`cd "$srcdir" && pwd`
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-gen.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
-count=0
-failed=0
-
-ok() { # NAME: passes if the last command did
-    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
-    count=$((count + 1))
-    echo "$good $count - $1"
-}
-
-contains() { # FILE TEXT NAME
-    grep -qF -- "$2" "$1"
-    ok "$3"
-    [ "$good" = ok ] || { echo "# lacks: $2"; sed 's/^/#   /' "$1"; }
-}
-
-plan() { # at the end
-    echo "1..$count"
-    exit $failed
-}
 
 # DIRECTORY: makes a source tree with the test kernel there and goes into it.
 new_tree() {

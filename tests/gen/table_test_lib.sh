@@ -1,6 +1,7 @@
 # What the tests share that hold this build against the tables of its compiler in images/counts. Run
 # from the build directory; afterwards $work is a fresh directory, removed at the end.
-: "${srcdir:=.}" "${DEVICE_CLANG:=clang-22}"
+. "${srcdir:-.}/tests/tap.sh"
+: "${DEVICE_CLANG:=clang-22}"
 clang=`"$DEVICE_CLANG" --version | sed -n '1s/.*version \([^ ]*\).*/\1/p'`
 major=${clang%%.*}
 
@@ -10,7 +11,3 @@ need_table() { # FILE: the test is skipped where the table is by another compile
     echo "1..0 # SKIP this is clang $clang, for whose number $1 is by ${made_by:-none}"
     exit 0
 }
-
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-table.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP

@@ -2,8 +2,7 @@
 #
 # Afterwards $check and $run are the programs, $images the built images, $fake and $fake_old the
 # runtimes of fake_runtime.c, and the current directory is a fresh one, removed at the end.
-set -u
-: "${srcdir:=.}"
+. "${srcdir:-.}/tests/tap.sh"
 build=`pwd`
 srcdir=`cd "$srcdir" && pwd`
 check=$build/tools/aothip-check
@@ -12,20 +11,7 @@ npy=$build/tests/tools/common/npy_tool
 : "${images:=$build/images/aotriton.images}"
 fake=$build/tests/tools/.libs/libfake_runtime.so
 fake_old=$build/tests/tools/.libs/libfake_runtime_old.so
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-tools.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
 cd "$work" || exit 99
-unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_ENABLE AOTHIP_LOG AOTHIP_CODE_LIMIT \
-    AOTHIP_CAPTURE AOTHIP_EMU_GPU AOTHIP_EMU_MODE AOTHIP_EMU_TIME AOTHIP_EMU_CLOCK HIP_VISIBLE_DEVICES
-count=0
-failed=0
-
-ok() { # NAME: passes if the last command did
-    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
-    count=$((count + 1))
-    echo "$good $count - $1"
-}
 
 # STATUS NAME COMMAND...: its output goes to the files out and err; it must exit so.
 exits() {
@@ -36,12 +22,6 @@ exits() {
     [ $got -eq "$wanted" ]
     ok "$name"
     [ "$good" = ok ] || { echo "# exit status $got, wanted $wanted"; sed 's/^/#   /' out err; }
-}
-
-contains() { # FILE TEXT NAME
-    grep -qF -- "$2" "$1"
-    ok "$3"
-    [ "$good" = ok ] || { echo "# lacks: $2"; sed 's/^/#   /' "$1"; }
 }
 
 # FILE NAME: exactly one line, of at most 160 characters without the path of the test's directory.
@@ -63,9 +43,4 @@ browser_shows() {
         --window-size="$2" --screenshot="$work/page.png" "file://$1" >log 2>&1
     [ "`wc -c <page.png`" -gt "$3" ]
     ok 'a browser shows it'
-}
-
-plan() { # at the end
-    echo "1..$count"
-    exit $failed
 }

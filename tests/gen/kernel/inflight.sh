@@ -2,11 +2,8 @@
 # The forward kernels' loads of the next K and V are on their way during the products: between each
 # load in the key loop and the wait for it stand at least a sixth of the loop's matrix
 # instructions.
-: "${srcdir:=.}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
-
-work=`mktemp -d "${TMPDIR:-/tmp}/aothip-inflight.XXXXXX"` || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 99' INT TERM HUP
+. "${srcdir:-.}/tests/tap.sh"
+: "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
 for gpu in $GPU_ARCHS; do
     grep -q "^sibling $gpu " "$srcdir/images/matrix.def" && continue # the code of another
     for type in f16 bf16; do

@@ -1,0 +1,39 @@
+# What all shell tests share, as tests/tap.h is for those in C. $work is a fresh directory, removed at
+# the end; what a person who starts the test by hand may have set for the library is forgotten.
+set -u
+: "${srcdir:=.}"
+work=`mktemp -d "${TMPDIR:-/tmp}/aothip-test.XXXXXX"` || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 99' INT TERM HUP
+unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_ENABLE AOTHIP_LOG AOTHIP_CODE_LIMIT \
+    AOTHIP_CAPTURE AOTHIP_EMU_GPU AOTHIP_EMU_MODE AOTHIP_EMU_TIME AOTHIP_EMU_CLOCK HIP_VISIBLE_DEVICES
+count=0
+failed=0
+
+ok() { # NAME: passes if the last command did
+    if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
+    count=$((count + 1))
+    echo "$good $count - $1"
+}
+
+skip() { # NAME REASON
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+contains() { # FILE TEXT NAME
+    grep -qF -- "$2" "$1"
+    ok "$3"
+    [ "$good" = ok ] || { echo "# lacks: $2"; sed 's/^/#   /' "$1"; }
+}
+
+empty() { # FILE NAME: passes if the file is empty, and shows it if not
+    [ ! -s "$1" ]
+    ok "$2"
+    sed 's/^/# /' "$1"
+}
+
+plan() { # at the end
+    echo "1..$count"
+    exit $failed
+}
