@@ -115,7 +115,7 @@ tests_tools_emu_strict_test_strict_SOURCES = tests/tools/emu/strict/test_strict.
 tests_tools_emu_strict_test_strict_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_strict_test_strict_LDADD = tools/emu/libemu.la
 tests_tools_emu_exec_test_exec_dense_SOURCES = tests/tools/emu/exec/test_exec_dense.c \
-	tests/tools/emu/exec/test_exec_asm.h
+	tests/tools/emu/exec/test_exec_asm.h tests/tools/emu/exec/test_exec_programs.h
 tests_tools_emu_exec_test_exec_dense_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_exec_test_exec_dense_LDADD = tools/emu/libemu.la
 tests_tools_emu_exec_test_exec_adversarial_SOURCES = tests/tools/emu/exec/test_exec_adversarial.c \
@@ -135,7 +135,7 @@ tests_tools_emu_exec_test_exec_stops_SOURCES = tests/tools/emu/exec/test_exec_st
 tests_tools_emu_exec_test_exec_stops_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_exec_test_exec_stops_LDADD = tools/emu/libemu.la
 tests_tools_emu_exec_test_exec_registers_SOURCES = tests/tools/emu/exec/test_exec_registers.c \
-	tests/tools/emu/exec/test_exec_asm.h
+	tests/tools/emu/exec/test_exec_asm.h tests/tools/emu/exec/test_exec_programs.h
 tests_tools_emu_exec_test_exec_registers_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_exec_test_exec_registers_LDADD = tools/emu/libemu.la
 tests_tools_emu_strict_test_gfx950_SOURCES = tests/tools/emu/strict/test_gfx950.c \

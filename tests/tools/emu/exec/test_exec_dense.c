@@ -3,9 +3,7 @@
  * limits that must still hold for the last lane, and v_perm_b32 without special selectors. All
  * lanes are active. In strict mode and in plain mode, which has ways of its own.
  */
-#include "test_exec_asm.h"
-
-void emu_set_strict(bool on); /* tools/emu/session */
+#include "test_exec_programs.h"
 
 /* results lie behind what is read */
 #define STORE(v) "s_waitcnt vmcnt(0)\nglobal_store_dword v5, " v ", s[2:3] offset:2048\n"
@@ -16,14 +14,6 @@ void emu_set_strict(bool on); /* tools/emu/session */
 #define WAIT "s_waitcnt lgkmcnt(0)\ns_barrier\n"
 /* a raw buffer of n bytes */
 #define BUFFER(n) "s_mov_b32 s8, s2\ns_mov_b32 s9, s3\ns_mov_b32 s10, " #n "\ns_mov_b32 s11, %s\n"
-
-enum { ITEMS = 64 };
-
-struct program {
-    const char *name, *body;
-    uint32_t (*want)(uint32_t item); /* or: */
-    const char *fault;
-};
 
 static uint32_t mirrored(uint32_t i)
 {
@@ -63,7 +53,7 @@ static uint32_t permuted(uint32_t i)
     return (b >> 24) | (a & 0xff) << 8 | (b & 0xff) << 16 | (a >> 16 & 0xff) << 24;
 }
 
-static const struct program programs[] = {
+static const struct asm_program programs[] = {
     {"four dwords to LDS and back from another lane",
      ADDRESS VALUES "ds_write_b128 v6, v[8:11]\n" WAIT
                     "v_xor_b32 v7, 0x3f0, v6\nds_read_b128 v[12:15], v7\n" WAIT STORE("v15"),
@@ -126,40 +116,12 @@ static const struct program programs[] = {
      permuted, NULL},
 };
 
-static void run_program(const struct program *p, const char *gpu, const char *mode)
+static const char *last_dword(const char *gpu)
 {
-    char body[2048];
-    struct asm_result r;
-    unsigned bad = 0;
-
-    snprintf(body, sizeof body, p->body, asm_is_wide(gpu) ? "0x27000" : "0x31016000");
-    if (!asm_run(gpu, body, ITEMS, &r)) {
-        ok(0, "%s, %s: %s", gpu, mode, p->name);
-        return;
-    }
-    if (p->fault) {
-        ok(!r.ran && strstr(r.fault, p->fault), "%s, %s: %s", gpu, mode, p->name);
-        if (r.ran || !strstr(r.fault, p->fault))
-            tap_diag("%s", r.fault);
-        return;
-    }
-    for (unsigned i = 0; i < ITEMS; i++)
-        if ((!r.ran || r.out[512 + i] != p->want(i)) && !bad++)
-            tap_diag("item %u: got %#x, want %#x; %s", i, r.out[512 + i], p->want(i), r.fault);
-    ok(!bad, "%s, %s: %s", gpu, mode, p->name);
+    return asm_is_wide(gpu) ? "0x27000" : "0x31016000";
 }
 
 int main(void)
 {
-    asm_need_tools();
-    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
-    setenv("AOTHIP_EMU_MODE", "strict", 1);
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        for (unsigned g = 0; g < 4; g++) {
-            run_program(&programs[i], asm_gpus[g], "strict");
-            emu_set_strict(false);
-            run_program(&programs[i], asm_gpus[g], "plain");
-            emu_set_strict(true);
-        }
-    return tap_done();
+    return asm_check_programs(programs, sizeof programs / sizeof *programs, 4, last_dword);
 }

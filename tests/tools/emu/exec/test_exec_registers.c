@@ -3,17 +3,7 @@
  * v(ACCUM_OFFSET + n) is an. Hand-written kernels use names beyond ACCUM_OFFSET; compilers do not.
  * The kernels here have 64 rows, and a0 is row 32. Plain and strict.
  */
-#include "test_exec_asm.h"
-
-void emu_set_strict(bool on); /* tools/emu/session */
-
-enum { ITEMS = 64 };
-
-struct program {
-    const char *name, *body;
-    uint32_t (*want)(uint32_t item); /* or: */
-    const char *fault;
-};
+#include "test_exec_programs.h"
 
 #define STORE(v) "s_waitcnt vmcnt(0) lgkmcnt(0)\nglobal_store_dword v5, " v ", s[2:3] offset:2048\n"
 #define BEYOND "register beyond what the kernel allocates (64 rows, AGPRs from 32)"
@@ -44,7 +34,7 @@ static uint32_t shifted(uint32_t i)
     return 8;
 }
 
-static const struct program programs[] = {
+static const struct asm_program programs[] = {
     {"v40 is a8", "v_mul_u32_u24 v40, 3, v0\nv_accvgpr_read_b32 v1, a8\ns_nop 1\n" STORE("v1"),
      thrice, NULL},
     {"a8 is v40", "v_mul_u32_u24 v1, 3, v0\nv_accvgpr_write_b32 a8, v1\ns_nop 1\n" STORE("v40"),
@@ -72,39 +62,12 @@ static const struct program programs[] = {
     {"a32", "v_accvgpr_write_b32 a32, v0\n", NULL, BEYOND},
 };
 
-static void run_program(const struct program *p, const char *gpu, const char *mode)
+static const char *product(const char *gpu)
 {
-    char body[2048];
-    struct asm_result r;
-    unsigned bad = 0;
-
-    snprintf(body, sizeof body, p->body,
-             strcmp(gpu, "gfx90a") == 0 ? "v_mfma_f32_16x16x16f16" : "v_mfma_f32_16x16x16_f16");
-    if (!asm_run(gpu, body, ITEMS, &r)) {
-        ok(0, "%s, %s: %s", gpu, mode, p->name);
-        return;
-    }
-    if (p->fault) {
-        ok(!r.ran && strstr(r.fault, p->fault), "%s, %s: %s is refused", gpu, mode, p->name);
-        return;
-    }
-    for (unsigned i = 0; i < ITEMS; i++)
-        if ((!r.ran || r.out[512 + i] != p->want(i)) && !bad++)
-            tap_diag("item %u: got %#x, want %#x; %s", i, r.out[512 + i], p->want(i), r.fault);
-    ok(!bad, "%s, %s: %s", gpu, mode, p->name);
+    return strcmp(gpu, "gfx90a") == 0 ? "v_mfma_f32_16x16x16f16" : "v_mfma_f32_16x16x16_f16";
 }
 
 int main(void)
 {
-    asm_need_tools();
-    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
-    setenv("AOTHIP_EMU_MODE", "strict", 1);
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        for (unsigned g = 0; g < 2; g++) {
-            run_program(&programs[i], asm_gpus[g], "strict");
-            emu_set_strict(false);
-            run_program(&programs[i], asm_gpus[g], "plain");
-            emu_set_strict(true);
-        }
-    return tap_done();
+    return asm_check_programs(programs, sizeof programs / sizeof *programs, 2, product);
 }

@@ -7,6 +7,8 @@
 #ifndef AOTHIP_TEST_SEMANTICS_H
 #define AOTHIP_TEST_SEMANTICS_H
 
+#include <stdio.h>
+
 #include "oracle.h"
 
 enum { SEM_GROUPS = 16, SEM_MEMORY = 4096, SEM_WINDOW = 16384, SEM_LDS = 4096 };
@@ -68,5 +70,19 @@ uint64_t sem_value(char type, bool numbers);
 /* The case's VALU instruction, through oracle_run_valu. */
 void sem_run_valu(const struct sem_case *c, const struct oracle_wave *before,
                   struct oracle_wave *after, struct sem_memory *m);
+
+/* "v7", or "v[7:8]" where they are more bytes; of the last four calls. */
+static inline const char *sem_vgprs(unsigned reg, unsigned bytes)
+{
+    static char text[4][32];
+    static unsigned turn;
+    char *p = text[turn++ % 4];
+
+    if (bytes <= 4)
+        snprintf(p, sizeof *text, "v%u", reg);
+    else
+        snprintf(p, sizeof *text, "v[%u:%u]", reg, reg + bytes / 4 - 1);
+    return p;
+}
 
 #endif

@@ -38,8 +38,14 @@ struct row {
     unsigned targets;
 };
 
-#define LD(n9, n11, kind) {READ, {n9, n11}, kind, 0, 'b', ALL}
-#define ST(n9, n11, kind) {WRITE, {n9, n11}, kind, 0, 'b', ALL}
+#define LD(n9, n11, kind)                                                                          \
+    {                                                                                              \
+        READ, {n9, n11}, kind, 0, 'b', ALL                                                         \
+    }
+#define ST(n9, n11, kind)                                                                          \
+    {                                                                                              \
+        WRITE, {n9, n11}, kind, 0, 'b', ALL                                                        \
+    }
 #define AT(op, width, type, n9, n9r, n11, n11r, targets)                                           \
     {ATOMIC, {n9, n11}, op, width, type, targets},                                                 \
     {                                                                                              \
@@ -376,19 +382,6 @@ static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
     oracle_wave_strict(after);
 }
 
-static const char *regs(unsigned reg, unsigned bytes)
-{
-    static char text[4][32];
-    static unsigned turn;
-    char *p = text[turn++ % 4];
-
-    if (bytes <= 4)
-        snprintf(p, 32, "v%u", reg);
-    else
-        snprintf(p, 32, "v[%u:%u]", reg, reg + bytes / 4 - 1);
-    return p;
-}
-
 static struct sem_case *begin(struct sem_list *l, const struct row *r, const char *name)
 {
     struct sem_case *c = sem_add(l);
@@ -427,7 +420,7 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
                             ? 0
                             : oracle_load_bytes((enum oracle_load)r->kind);
             snprintf(c->text, sizeof c->text, "%s %s, v0%s", name,
-                     regs(8, oracle_load_bytes((enum oracle_load)r->kind)),
+                     sem_vgprs(8, oracle_load_bytes((enum oracle_load)r->kind)),
                      n ? " offset:1024" : "");
             break;
         case WRITE:
@@ -435,18 +428,18 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
                             ? 0
                             : oracle_store_bytes((enum oracle_store)r->kind);
             snprintf(c->text, sizeof c->text, "%s v0, %s%s", name,
-                     regs(4, oracle_store_bytes((enum oracle_store)r->kind)),
+                     sem_vgprs(4, oracle_store_bytes((enum oracle_store)r->kind)),
                      n ? " offset:1024" : "");
             break;
         case ATOMIC:
             if (strstr(name, "_rtn"))
                 snprintf(c->text, sizeof c->text, "%s %s, v0, %s%s%s%s", name,
-                         regs(8, r->width / 8), regs(4, r->width / 8), two ? ", " : "",
-                         two ? regs(12, r->width / 8) : "", n ? " offset:1024" : "");
+                         sem_vgprs(8, r->width / 8), sem_vgprs(4, r->width / 8), two ? ", " : "",
+                         two ? sem_vgprs(12, r->width / 8) : "", n ? " offset:1024" : "");
             else
-                snprintf(c->text, sizeof c->text, "%s v0, %s%s%s%s", name, regs(4, r->width / 8),
-                         two ? ", " : "", two ? regs(12, r->width / 8) : "",
-                         n ? " offset:1024" : "");
+                snprintf(c->text, sizeof c->text, "%s v0, %s%s%s%s", name,
+                         sem_vgprs(4, r->width / 8), two ? ", " : "",
+                         two ? sem_vgprs(12, r->width / 8) : "", n ? " offset:1024" : "");
             break;
         case SWIZZLE:
             c->arg[0] = swizzles[n];
@@ -489,14 +482,14 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
             }
             if (r->form == READ2)
                 snprintf(c->text, sizeof c->text, "%s %s, v0 offset0:%u offset1:%u", name,
-                         regs(8, 2 * r->kind), c->arg[2], c->arg[3]);
+                         sem_vgprs(8, 2 * r->kind), c->arg[2], c->arg[3]);
             else if (r->form == WRITE2)
                 snprintf(c->text, sizeof c->text, "%s v0, %s, %s offset0:%u offset1:%u", name,
-                         regs(4, r->kind), regs(12, r->kind), c->arg[2], c->arg[3]);
+                         sem_vgprs(4, r->kind), sem_vgprs(12, r->kind), c->arg[2], c->arg[3]);
             else
                 snprintf(c->text, sizeof c->text, "%s %s, v0, %s, %s offset0:%u offset1:%u", name,
-                         regs(8, 2 * r->kind), regs(4, r->kind), regs(12, r->kind), c->arg[2],
-                         c->arg[3]);
+                         sem_vgprs(8, 2 * r->kind), sem_vgprs(4, r->kind), sem_vgprs(12, r->kind),
+                         c->arg[2], c->arg[3]);
             break;
         }
     }

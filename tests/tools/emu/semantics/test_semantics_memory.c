@@ -180,19 +180,6 @@ static void run_memory(const struct sem_case *c, const struct oracle_wave *befor
     oracle_wave_strict(after);
 }
 
-static const char *regs(unsigned reg, unsigned bytes)
-{
-    static char text[4][32];
-    static unsigned turn;
-    char *p = text[turn++ % 4];
-
-    if (bytes <= 4)
-        snprintf(p, sizeof *text, "v%u", reg);
-    else
-        snprintf(p, sizeof *text, "v[%u:%u]", reg, reg + bytes / 4 - 1);
-    return p;
-}
-
 static struct sem_case *begin(struct sem_list *l, const struct row *r, const char *name,
                               enum space space, int offset)
 {
@@ -232,9 +219,9 @@ static void add(struct sem_list *l, const struct row *r, const struct oracle_mac
 
     c->arg[4] = returns;
     if (r->form == LOAD || returns)
-        snprintf(d, sizeof d, "%s", regs(8, r->form == LOAD ? bytes : r->width / 8));
+        snprintf(d, sizeof d, "%s", sem_vgprs(8, r->form == LOAD ? bytes : r->width / 8));
     if (r->form != LOAD)
-        snprintf(s, sizeof s, "%s", regs(4, bytes));
+        snprintf(s, sizeof s, "%s", sem_vgprs(4, bytes));
     switch (space) {
     case GLOBAL_V:
         strcpy(at, "v[0:1]");
@@ -370,8 +357,9 @@ static void add_scratch(struct sem_list *l, const struct oracle_machine *m)
             c->memory = true;
             c->arg[1] = pairs[i].skind;
             c->arg[3] = pairs[i].lkind;
-            snprintf(there, sizeof there, forms[f], regs(4, oracle_store_bytes(pairs[i].skind)));
-            snprintf(again, sizeof again, back[f], regs(8, oracle_load_bytes(pairs[i].lkind)));
+            snprintf(there, sizeof there, forms[f],
+                     sem_vgprs(4, oracle_store_bytes(pairs[i].skind)));
+            snprintf(again, sizeof again, back[f], sem_vgprs(8, oracle_load_bytes(pairs[i].lkind)));
             snprintf(c->text, sizeof c->text,
                      "scratch_store_%s %s\n scratch_store_%s off, v[12:15], %s\n"
                      " s_waitcnt vmcnt(0)\n scratch_load_%s %s\n scratch_load_%s v[16:19], off, "
