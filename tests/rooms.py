@@ -63,19 +63,20 @@ def includes(roots):
 def calls(roots, sources):
     """(file without ending, symbol, file without ending that defines it)"""
     defined, wanted = {}, set()
+    objects = {}
     for root in roots:
         for path in files_below(root, (".o",), True):
             this = file_of_object(path)
-            if not any(this + e in sources for e in (".c", ".cc")):
-                continue  # left over from a file that has gone
-            out = subprocess.run([os.environ.get("NM", "nm"), "-g", os.path.join(root, path)],
-                                 check=True, capture_output=True, text=True).stdout
-            for line in out.splitlines():
-                *_, kind, symbol = line.split()
-                if kind in "Uw":
-                    wanted.add((this, symbol))
-                elif symbol != "main":
-                    defined.setdefault(symbol, set()).add(this)
+            if any(this + e in sources for e in (".c", ".cc")): # not left over from one that has gone
+                objects[os.path.join(root, path)] = this
+    if objects:
+        out = subprocess.run([os.environ.get("NM", "nm"), "-A", "-g", *objects],
+                             check=True, capture_output=True, text=True).stdout
+        for path, kind, symbol in re.findall(r"^(.*\.o):[0-9a-f ]*([A-Za-z]) (\S+)$", out, re.M):
+            if kind in "Uw":
+                wanted.add((objects[path], symbol))
+            elif symbol != "main":
+                defined.setdefault(symbol, set()).add(objects[path])
     for this, symbol in sorted(wanted):
         for target in defined.get(symbol, ()):
             if target != this:
