@@ -13,6 +13,10 @@ fake=$build/tests/tools/.libs/libfake_runtime.so
 fake_old=$build/tests/tools/.libs/libfake_runtime_old.so
 cd "$work" || exit 99
 
+sanitized() { # are the sanitizers built in, which make the emulator slow?
+    ldd "$build/lib/.libs/libaothip.so.0" | grep -q libasan
+}
+
 # STATUS NAME COMMAND...: its output goes to the files out and err; it must exit so.
 exits() {
     wanted=$1 name=$2

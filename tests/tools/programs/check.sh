@@ -120,7 +120,7 @@ sed 's/^/# /' wide
 # Strictly: no race, no read of garbage, no missing wait; and however the matrix unit may round.
 # The sanitizers make the emulator slow: with them, one GPU has to do.
 whom=all
-case `ldd "$build/lib/.libs/libaothip.so.0"` in *libasan*) whom=$first ;; esac
+! sanitized || whom=$first
 for matrix in hw adversarial; do
     AOTHIP_EMU_MODE=strict AOTHIP_EMU_MATRIX=$matrix exits 0 \
         "GPU $whom in strict mode, $matrix arithmetic" "$check" --emulate $whom --quick

@@ -28,7 +28,7 @@ plant gfx1100 '
     l2_rate 1000 mall_rate 1.9 dram_rate 0.5 clock 2.1 clock_full 1.7 launch_us 11' >gfx1100.planted
 # The sanitizers make the emulator slow: with them, one measurement has to do.
 gpus='gfx942 gfx1100'
-ldd "$build/lib/.libs/libaothip.so.0" | grep -q libasan && gpus=gfx1100
+sanitized && gpus=gfx1100
 for gpu in $gpus; do
     exits 0 "$gpu: --measure" "$bench" --emulate $gpu --clock $gpu.planted --measure $gpu.found
     awk -F '[(, ]+' '

@@ -274,7 +274,7 @@ static void run_object(const char *path)
 
 int main(int argc, char **argv)
 {
-    uint64_t words = 1000000, seed = 20240917;
+    uint64_t words = TAP_SANITIZED ? 250000 : 1000000, seed = 20240917;
     const char *only = NULL;
     int c;
 
