@@ -20,10 +20,10 @@ mkdir -p "$work/src/tools" "$work/obj"
 cp -R "$srcdir/tools/emu" "$work/src/tools/emu"
 
 cat >"$work/Makefile" <<END
-SRC := \$(wildcard $work/src/tools/emu/*/*.c)
+SRC := \$(filter-out $work/src/tools/emu/kfd/%,\$(wildcard $work/src/tools/emu/*/*.c))
 OBJ := \$(patsubst %.c,$work/obj/%.o,\$(notdir \$(SRC)))
 vpath %.c \$(wildcard $work/src/tools/emu/*)
-FLAGS = -std=gnu11 -O0 -w -fPIC -pthread -ffp-contract=off -fno-math-errno -fno-trapping-math -D__HIP_PLATFORM_AMD__ \\
+FLAGS = -std=gnu11 -D_GNU_SOURCE -O0 -w -fPIC -pthread -ffp-contract=off -fno-math-errno -fno-trapping-math -D__HIP_PLATFORM_AMD__ \\
 	\$(addprefix -I,\$(wildcard $work/src/tools/emu/*/)) -I$srcdir/include -I$srcdir/lib/runtime $(echo "${HIP_CPPFLAGS:-}") -fvisibility=hidden
 $work/libhipemu.so: \$(OBJ)
 	$CC -shared -o \$@ \$(OBJ) -lm -lpthread -lzstd -Wl,--version-script=$work/src/tools/emu/hipemu.map
