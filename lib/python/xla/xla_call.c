@@ -38,21 +38,6 @@ static void read_number(struct xla_side *side, const char *name, int type, void 
     xla_side_fail(side, XLA_INVALID_ARGUMENT, "aothip: a custom call lacks an attribute");
 }
 
-/* Buffer number `at` if it has this rank, else NULL with an error. */
-static const struct xla_buffer *buffer(struct xla_side *side, const struct xla_values *values,
-                                       int64_t at, int rank)
-{
-    const struct xla_buffer *found = NULL;
-    if (at < values->count && values->kinds[at] == XLA_KIND_BUFFER)
-        found = values->values[at];
-    if (found && found->rank == rank)
-        return found;
-    xla_side_fail(side, XLA_INVALID_ARGUMENT,
-                  "aothip: a custom call has other arguments than "
-                  "its attributes say");
-    return NULL;
-}
-
 static int32_t dtype_of(int type)
 {
     return type == XLA_F16    ? AOTHIP_F16
@@ -60,6 +45,21 @@ static int32_t dtype_of(int type)
            : type == XLA_F32  ? AOTHIP_F32
            : type == XLA_BOOL ? AOTHIP_BOOL
                               : 0;
+}
+
+/* Buffer number `at` if it has this rank and a type that is known, else NULL with an error. */
+static const struct xla_buffer *buffer(struct xla_side *side, const struct xla_values *values,
+                                       int64_t at, int rank)
+{
+    const struct xla_buffer *found = NULL;
+    if (at < values->count && values->kinds[at] == XLA_KIND_BUFFER)
+        found = values->values[at];
+    if (found && found->rank == rank && (found->type == XLA_S32 || dtype_of(found->type)))
+        return found;
+    xla_side_fail(side, XLA_INVALID_ARGUMENT,
+                  "aothip: a custom call has other arguments than "
+                  "its attributes say");
+    return NULL;
 }
 
 /* (batch, head, sequence, channel) of what lies as (batch, sequence, head, channel), or, of scores,
@@ -91,12 +91,31 @@ static struct aothip_tensor result(struct xla_side *side, int64_t at, int scores
              : (struct aothip_tensor){.data = NULL};
 }
 
-static const void *lengths(struct xla_side *side, int64_t at)
+/* The library gets an address only: buffer number `at` if it has this type and shape, else NULL
+ * with an error. */
+static const struct xla_buffer *plain_buffer(struct xla_side *side, const struct xla_values *values,
+                                             int64_t at, enum xla_type type, int rank,
+                                             const int64_t *dims)
 {
-    const struct xla_buffer *b = buffer(side, &side->call->arguments, at, 1);
-    if (b && b->type != XLA_S32)
-        xla_side_fail(side, XLA_INVALID_ARGUMENT, "aothip: lengths are not of type int32");
+    const struct xla_buffer *b = buffer(side, values, at, rank);
+    if (b && b->type == (int)type && !memcmp(b->dims, dims, (size_t)rank * sizeof(*dims)))
+        return b;
+    xla_side_fail(side, XLA_INVALID_ARGUMENT,
+                  "aothip: lengths are not int32 (batch), or lse not float32 (batch, heads, rows)");
+    return NULL;
+}
+
+static const void *lengths(struct xla_side *side, int64_t at, int64_t batch)
+{
+    const struct xla_buffer *b = plain_buffer(side, &side->call->arguments, at, XLA_S32, 1, &batch);
     return b ? xla_side_argument(side, b) : NULL;
+}
+
+/* Number `at` of `values` as the log-sum-exp of the rows of q. */
+static const struct xla_buffer *lse_buffer(struct xla_side *side, const struct xla_values *values,
+                                           int64_t at, const struct aothip_tensor *q)
+{
+    return plain_buffer(side, values, at, XLA_F32, 3, q->size);
 }
 
 /* What both calls have, with q as argument number `first`. 1 if results are to be cleared, because
@@ -119,9 +138,9 @@ static int read_problem(struct xla_side *side, int64_t first, struct aothip_attn
     if (given & XLA_GIVEN_KEEP)
         p->keep = argument(side, first++, 1);
     if (given & XLA_GIVEN_Q_LENGTHS)
-        p->q_seqs.lengths = lengths(side, first++);
+        p->q_seqs.lengths = lengths(side, first++, p->q.size[0]);
     if (given & XLA_GIVEN_K_LENGTHS)
-        p->k_seqs.lengths = lengths(side, first);
+        p->k_seqs.lengths = lengths(side, first, p->q.size[0]);
     for (int i = 0; i < 4; i++)
         if (!p->q.size[i] || !p->k.size[i])
             return 1;
@@ -132,7 +151,7 @@ static void run_fwd(struct xla_side *side)
 {
     struct aothip_attn_fwd_params p = {.struct_size = 0};
     const int clear = read_problem(side, 0, &p);
-    const struct xla_buffer *lse = buffer(side, &side->call->results, 1, 3);
+    const struct xla_buffer *lse = lse_buffer(side, &side->call->results, 1, &p.q);
     p.o = result(side, 0, 0, clear);
     if (lse)
         p.lse = xla_side_result(side, lse, clear);
@@ -150,7 +169,7 @@ static void run_bwd(struct xla_side *side)
     struct aothip_attn_fwd_params p = {.struct_size = 0};
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &p};
     const int clear = read_problem(side, 3, &p);
-    const struct xla_buffer *lse = buffer(side, &side->call->arguments, 2, 3);
+    const struct xla_buffer *lse = lse_buffer(side, &side->call->arguments, 2, &p.q);
     b.d_o = argument(side, 0, 0);
     p.o = argument(side, 1, 0);
     if (lse)

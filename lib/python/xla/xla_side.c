@@ -74,8 +74,9 @@ void xla_side_open(struct xla_side *side)
 
 static void *allocate(struct xla_side *side, size_t size)
 {
+    /* XLA grants no higher alignment, and the library needs none. */
     struct xla_memory_allocate get = {
-        .struct_size = sizeof(get), .context = side->call->context, .size = size, .alignment = 256};
+        .struct_size = sizeof(get), .context = side->call->context, .size = size, .alignment = 16};
     if (side->host) {
         int (*function)(void **, size_t) = hip(side, "hipMalloc");
         if (function)
@@ -138,6 +139,7 @@ struct xla_error *xla_side_close(struct xla_side *side)
                                        .size = b->size,
                                        .data = b->device};
         int (*release)(void *) = NULL;
+        struct xla_error *kept = NULL;
         if (b->host)
             copy(side, b->host, b->device, b->size, TO_HOST);
         if (side->host)
@@ -145,7 +147,9 @@ struct xla_error *xla_side_close(struct xla_side *side)
         if (release)
             (void)release(b->device);
         else if (!side->host) /* what comes later on this stream may use it again */
-            (void)side->call->api->memory_free(&done);
+            kept = side->call->api->memory_free(&done);
+        if (!side->error)
+            side->error = kept;
     }
     return side->error;
 }

@@ -24,7 +24,7 @@ struct xla_error {
     char text[600];
 };
 static struct xla_error last;
-static int allocated, refuse_stream;
+static int allocated, refuse_stream, refuse_release;
 
 static struct xla_error *create(struct xla_error_create *error)
 {
@@ -45,7 +45,8 @@ static struct xla_error *allocate(struct xla_memory_allocate *get)
 {
     struct status why;
     status_clear(&why);
-    if (device_alloc(&device, get->size, &get->data, &why))
+    /* XLA's own refuses more. */
+    if (get->alignment > 16 || device_alloc(&device, get->size, &get->data, &why))
         return &last;
     allocated++;
     return NULL;
@@ -58,7 +59,7 @@ static struct xla_error *release(struct xla_memory_free *done)
     device_finish(&device, &why);
     device_free(&device, done->data);
     allocated--;
-    return NULL;
+    return refuse_release ? &last : NULL;
 }
 
 static const struct xla_api api = {.struct_size = sizeof(api),
@@ -331,6 +332,52 @@ static void fails(struct frame *f, struct xla_error *(*handler)(struct xla_call 
     end(f);
 }
 
+/* A forward call in which one buffer is not what it must be. */
+static void test_wrong_buffers(int host)
+{
+    static const struct {
+        int at, result, type;
+        int64_t less; /* of its first dimension */
+        const char *says;
+    } cases[] = {{6, 0, XLA_F32, 0, "lengths"}, {6, 0, XLA_S32, 1, "lengths"},
+                 {5, 0, XLA_S32, 1, "lengths"}, {1, 1, XLA_F16, 0, "lse"},
+                 {1, 1, XLA_F32, 1, "lse"},     {3, 0, 8 /* U32 */, 0, "other arguments"},
+                 {0, 0, XLA_BOOL, 0, "q"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct frame f;
+        struct xla_buffer *b;
+        begin(&f);
+        add_problem(&f);
+        add(&f, 1, XLA_F16, 4, q_dims);
+        add(&f, 1, XLA_F32, 3, lse_dims);
+        b = &f.buffer[cases[i].at + cases[i].result * ARGUMENTS_MAX];
+        b->type = cases[i].type;
+        b->dims[0] -= cases[i].less;
+        fails(&f, host ? aothip_xla_fwd_host : aothip_xla_fwd, host, XLA_INVALID_ARGUMENT,
+              cases[i].says);
+    }
+}
+
+/* XLA does not take scratch back: that is the call's error. */
+static void test_release(void)
+{
+    struct frame f;
+    begin(&f);
+    f.given = 0;
+    for (int i = 0; i < 6; i++)
+        add(&f, 0, i == 2 ? XLA_F32 : XLA_F16, i == 2 ? 3 : 4,
+            i == 2  ? lse_dims
+            : i < 4 ? q_dims
+                    : k_dims);
+    add(&f, 1, XLA_F16, 4, q_dims);
+    add(&f, 1, XLA_F16, 4, k_dims);
+    add(&f, 1, XLA_F16, 4, k_dims);
+    refuse_release = 1;
+    last = (struct xla_error){7, "not freed"};
+    fails(&f, aothip_xla_bwd, 0, 7, "not freed");
+    refuse_release = 0;
+}
+
 static void test_failures(void)
 {
     static const int64_t narrow[] = {BATCH, KEYS, HEADS_K, DIM - 1};
@@ -353,7 +400,9 @@ static void test_failures(void)
         add_problem(&f);
         fails(&f, host ? aothip_xla_bwd_host : aothip_xla_bwd, host, XLA_INVALID_ARGUMENT,
               "attribute");
+        test_wrong_buffers(host);
     }
+    test_release();
     struct frame f;
     begin(&f);
     refuse_stream = 1;
