@@ -8,6 +8,7 @@ packed behind each other.
 
 import ctypes
 import dataclasses
+import math
 
 from . import _lib
 from ._arrays import side_of
@@ -212,6 +213,13 @@ class Problem:
         b, s, h = self.q.shape[0], self.q.shape[1], self.q.shape[2]
         return (b, h, s) if self.order == "bshd" else (b, s, h)
 
+    def lse_shapes(self):
+        """lse_shape(), and how the caller's lse may lie, too: padded to the longest sequence."""
+        if self.order != "shd" or self.max_seqlen_q < 1:
+            return (self.lse_shape(),)
+        return (self.lse_shape(),
+                (len(self.cu_seqlens_q) - 1, self.q.shape[1], self.max_seqlen_q))
+
     def score_shape(self):
         heads = self.q.shape[{"bshd": 2, "bhsd": 1, "shd": 1}[self.order]]
         if self.order == "shd":
@@ -223,11 +231,12 @@ class Problem:
             keys = self.k.shape[seq]
         return (self.q.shape[0], heads, self.q.shape[seq], keys)
 
-    def _result(self, side, given, name, shape, like, dtype=None):
-        """The caller's array for a result, or a new one: of zeros where kernels may leave some of
-        it untouched, rows of no sequence and all that depends on nothing."""
+    def _result(self, side, given, name, shape, like, dtype=None, other=()):
+        """The caller's array for a result, of this shape or of an `other`, or a new one: of zeros
+        where kernels may leave some of it untouched, rows of no sequence and all that depends on
+        nothing."""
         if given is not None:
-            _check_shape(name, given, shape)
+            _check_shape(name, given, shape, *other)
             wanted = dtype or side._name(like, name)
             if side._name(given, name) != wanted:
                 raise TypeError(f"aothip: {name} has type {given.dtype}, not {wanted}")
@@ -320,6 +329,8 @@ class Problem:
         p.lse = side.vector(lse, "float32", "lse", written=written)
         _window(p, self.causal, self.window, self.top_left)
         self._sequences(side, p)
+        if self.order == "shd" and lse.ndim == 3:
+            p.lse_layout, p.lse_size = _lib.LSE_ROWS, math.prod(lse.shape)
         self._scores(side, p)
         self._cache(side, p)
         return p
@@ -335,10 +346,12 @@ class Problem:
     def forward(self, with_probs=False, out=None, lse=None):
         """(o, lse) or (o, lse, probs): probs is P / (1 - dropout_p), negative where dropped. out
         and lse, where given, are written and returned; rows of no sequence keep what they hold.
-        Records no gradients."""
+        In order "shd", a given lse may also be (sequences, heads, max_seqlen_q). Records no
+        gradients."""
         with side_of(self.q, self.k, self.v) as side:
             o = self._result(side, out, "out", self.out_shape(), self.q)
-            lse = self._result(side, lse, "lse", self.lse_shape(), self.q, "float32")
+            lse = self._result(side, lse, "lse", self.lse_shape(), self.q, "float32",
+                               self.lse_shapes())
             p = self.params(side, o, lse, written=True)
             if with_probs:
                 probs = side.zeros(self.score_shape(), self.q)
@@ -360,7 +373,7 @@ class Problem:
         for name, x in (("dout", d_o), ("out", o)):
             _check_dims(name, x, len(self.order))
             _check_shape(name, x, self.out_shape())
-        _check_shape("lse", lse, self.lse_shape())
+        _check_shape("lse", lse, *self.lse_shapes())
         with side_of(self.q, self.k, self.v, d_o, o, lse) as side:
             result = {name: self._result(side, given, name, tuple(x.shape), x)
                       for name, given, x in (("dq", dq, self.q), ("dk", dk, self.k),
@@ -372,7 +385,7 @@ class Problem:
             for name, at in (("dq", axes), ("dk", self._key_axes()), ("dv", self._key_axes())):
                 setattr(b, name, side.tensor(result[name], at, name, written=True))
             if delta is not None:
-                _check_shape("delta", delta, self.lse_shape())
+                _check_shape("delta", delta, tuple(lse.shape))
                 b.delta = side.vector(delta, "float32", "delta", written=True)
             self._other_gradients(side, b, also, result)
             size = ctypes.c_size_t()

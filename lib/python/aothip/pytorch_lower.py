@@ -1,10 +1,11 @@
 """
 PyTorch's operators below scaled_dot_product_attention, for enable(): what its varlen_attn and
 jagged nested tensors come to, and callers of the operators themselves. Tensors are (batch, rows,
-heads, channels), or (rows, heads, channels) with sequences behind each other.
+heads, channels), or (rows, heads, channels) with sequences behind each other; for efficient
+attention these have a batch of 1 in front, and the log-sum-exp is padded sequence by sequence.
 
-What is not computed here is NotImplemented, and stays with PyTorch: efficient attention of
-sequences behind each other, whose log-sum-exp PyTorch pads sequence by sequence.
+What is not computed here is NotImplemented, and stays with PyTorch: what its own callers never ask
+for, windows of efficient attention, and its sequences behind each other with a bias.
 """
 
 import torch
@@ -69,47 +70,77 @@ def flash_bwd(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k,
     problem = Problem(query, key, value, "shd" if packed else "bshd", scale=scale, causal=is_causal,
                       **_packed(cum_seq_q, cum_seq_k, max_q, max_k),
                       **_fields(dropout_p, rng_state, unused, window_size_left, window_size_right))
-    made = torch.zeros_like if packed else torch.empty_like
-    d = problem.backward(grad_out, out, logsumexp.contiguous(), (), made(query), made(key),
-                         made(value))
+    d = problem.backward(grad_out, out, logsumexp.contiguous(), (),
+                         *_gradients_of(query, key, value, packed))
     return d["dq"], d["dk"], d["dv"]
 
 
-def _efficient(query, key, value, bias, dropout_p, seed, offset, mask_type, scale):
+def _whole_tiles(rows):
+    """How many rows of each sequence the log-sum-exp has, as PyTorch's meta kernel promises."""
+    return rows + -rows % 32
+
+
+def _efficient(query, key, value, bias, cu_q, cu_k, max_q, max_k, dropout_p, seed, offset,
+               mask_type, scale):
+    """The problem; sequences behind each other are without the batch of 1 that is in front."""
     fields = _fields(dropout_p, seed, offset, None, None)
-    return Problem(query, key, value, "bshd", scale=scale, causal=mask_type != NO_MASK,
+    order = "bshd"
+    if cu_q is not None:
+        order, (query, key, value) = "shd", (x[0] for x in (query, key, value))
+        fields.update(_packed(cu_q, cu_k, _whole_tiles(max_q), max_k or key.shape[0]))
+    return Problem(query, key, value, order, scale=scale, causal=mask_type != NO_MASK,
                    top_left=mask_type == CAUSAL_TOP_LEFT, bias=bias, **fields)
 
 
 def efficient_fwd(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
                   dropout_p, custom_mask_type, compute_log_sumexp=False, *, scale=None,
                   seqlen_k=None, window_size=None):
-    if cu_seqlens_q is not None or seqlen_k is not None or window_size is not None:
+    packed = cu_seqlens_q is not None
+    if (packed and bias is not None) or seqlen_k is not None or window_size is not None:
         return NotImplemented
     seed, offset = _seed(dropout_p, query)
-    problem = _efficient(query, key, value, bias, dropout_p, seed, offset, custom_mask_type, scale)
-    out = query.new_empty((*query.shape[:-1], value.shape[-1]))
-    out, lse = problem.forward(out=out)
+    problem = _efficient(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+                         max_seqlen_k, dropout_p, seed, offset, custom_mask_type, scale)
+    shape = (*query.shape[:-1], value.shape[-1])
+    if packed:
+        out = query.new_zeros(shape)  # rows of no sequence
+        lse = query.new_full(problem.lse_shapes()[-1], torch.inf, dtype=torch.float32)
+        problem.forward(out=out[0], lse=lse)
+    else:
+        out, lse = problem.forward(out=query.new_empty(shape))
+        max_seqlen_q, max_seqlen_k = query.shape[1], key.shape[1]
     if not compute_log_sumexp:
         lse = lse[..., :0].contiguous()
-    elif not torch.version.hip:  # CUDA's kernels, and who counts on them, have whole tiles of rows
-        lse = torch.nn.functional.pad(lse, (0, -lse.shape[-1] % 32), value=torch.inf)
-    return out, lse, seed, offset, query.shape[1], key.shape[1]
+    elif not packed and not torch.version.hip:  # CUDA's kernels, and who counts on them
+        more = _whole_tiles(query.shape[1]) - query.shape[1]
+        lse = torch.nn.functional.pad(lse, (0, more), value=torch.inf)
+    return out, lse, seed, offset, max_seqlen_q, max_seqlen_k or key.shape[1]
+
+
+def _gradients_of(query, key, value, packed, shared=False):
+    """Tensors for them; shared: in one memory, as the projections of one tensor."""
+    if not shared:
+        made = torch.zeros_like if packed else torch.empty_like  # rows of no sequence are 0
+        return [made(x) for x in (query, key, value)]
+    *outer, heads, channels = query.shape
+    made = query.new_empty((*outer, 3, heads, channels))
+    return (made.zero_() if packed else made).unbind(-3)
 
 
 def efficient_bwd(grad_out_, query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
                   max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, custom_mask_type,
                   bias_requires_grad, *, scale=None, num_splits_key=None, window_size=None,
                   shared_storage_dqdkdv=False):
-    if cu_seqlens_q is not None or window_size is not None:
+    packed = cu_seqlens_q is not None
+    if (packed and bias is not None) or window_size is not None:
         return NotImplemented
-    problem = _efficient(query, key, value, bias, dropout_p, philox_seed, philox_offset,
-                         custom_mask_type, scale)
-    if shared_storage_dqdkdv:
-        *outer, heads, channels = query.shape
-        d = query.new_empty((*outer, 3, heads, channels)).unbind(-3)
-    else:
-        d = [torch.empty_like(x) for x in (query, key, value)]
+    problem = _efficient(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+                         max_seqlen_k, dropout_p, philox_seed, philox_offset, custom_mask_type,
+                         scale)
+    d = _gradients_of(query, key, value, packed, shared_storage_dqdkdv)
+    if packed:
+        problem.backward(grad_out_[0], out[0], logsumexp.contiguous(), (), *(x[0] for x in d))
+        return *d, query.new_empty(())
     also = ("bias",) if bias is not None and bias_requires_grad else ()
     lse = logsumexp[..., :query.shape[1]].contiguous()
     found = problem.backward(grad_out_, out, lse, also, *d)
@@ -119,7 +150,7 @@ def efficient_bwd(grad_out_, query, key, value, bias, out, cu_seqlens_q, cu_seql
         d_bias = bias.new_empty((*outer, keys + -keys % 16))[..., :keys]
         if also:
             d_bias.copy_(found["dbias"])
-    return found["dq"], found["dk"], found["dv"], d_bias
+    return *d, d_bias
 
 
 KERNELS = {

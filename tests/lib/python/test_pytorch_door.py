@@ -1,6 +1,7 @@
 """aothip.enable(): PyTorch's own functions and unmodified models on aothip, held against what they
 compute without it; and the kernels for GPUs, called by hand, against PyTorch's promises."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -229,11 +230,16 @@ def test_lower_operators():
     bias = random(2, 4, 17, 23)
     across = [random(4, 17, 64).transpose(0, 1) for _ in "qkv"]
 
-    def exact(q, k, v, mask=None):
-        return sdpa(*(x.transpose(1, 2) for x in (q, k, v)), attn_mask=mask).transpose(1, 2)
+    def exact(q, k, v, mask=None, causal=False):
+        return sdpa(*(x.transpose(1, 2) for x in (q, k, v)), attn_mask=mask,
+                    is_causal=causal).transpose(1, 2)
 
-    def each(q, k, v, mask=None):
-        return torch.cat([exact(*(x[None, a:b] for x in (q, k, v)))[0] for a, b in ((0, 5), (5, 17))])
+    def each(q, k, v, causal=False):
+        return torch.cat([exact(*(x[None, a:b] for x in (q, k, v)), causal=causal)[0]
+                          for a, b in ((0, 5), (5, 17))])
+
+    def ahead(function):
+        return lambda *x: function(*(a[0] for a in x))[None]
 
     flash, efficient = aten._flash_attention_forward, aten._efficient_attention_forward
     cases = (
@@ -245,7 +251,12 @@ def test_lower_operators():
         ("efficient", dense, lambda *x: efficient(*x, None, None, None, None, None, 0.0, 0, True),
          exact),
         ("efficient with bias", [*dense, bias], lambda *x: efficient(
-            *x, None, None, None, None, 0.0, 0, True), exact))
+            *x, None, None, None, None, 0.0, 0, True), exact),
+        ("efficient, packed", [a[None] for a in flat], lambda *x: efficient(
+            *x, None, cu.to(x[0].device), cu.to(x[0].device), 12, 12, 0.0, 0, True), ahead(each)),
+        ("efficient, packed, causal", [a[None] for a in flat], lambda *x: efficient(
+            *x, None, cu.to(x[0].device), cu.to(x[0].device), 12, None, 0.0, 1, True),
+         ahead(functools.partial(each, causal=True))))
     for name, inputs, function, reference in cases:
         with Lower():
             x = [a.detach().requires_grad_() for a in inputs]
@@ -265,11 +276,27 @@ def test_lower_operators():
         for a, b in zip(x, wide):
             error = float((a.grad.double() - b.grad).abs().max()) / float(b.grad.abs().max())
             ok(error < 8e-3, f"{name}: a gradient off by {error:.1e}")
-    with Lower():  # PyTorch's own kernel takes no tensors of the host, or there is none
-        seen.clear()
-        raises(RuntimeError, "", lambda: efficient(*(a.detach()[None] for a in flat), None, cu, cu,
-                                                   12, 12, 0.0, 0, True),
-               "efficient attention, packed: stays with PyTorch")
+    with Lower():
+        x = [a.detach()[None] for a in flat]
+        out = efficient(*x, None, cu, cu, 12, 12, 0.0, 0, True)
+        lse = aten._flash_attention_forward(*(a[0] for a in x), cu, cu, 12, 12, 0.0, False, False)[1]
+        ok(torch.equal(out[1][1, :, :12], lse[:, 5:]) and torch.equal(out[1][0, :, :5], lse[:, :5]) and
+           bool((out[1][0, :, 5:] == torch.inf).all()), "its log-sum-exp, padded by infinity")
+        d_o = torch.randn(out[0].shape).half()
+        drawn = [efficient(*x, None, cu, cu, 12, most, 0.5, 0, True) for most in (12, None)]
+        one, two, same = (aten._efficient_attention_backward(
+            d_o, *x, None, o[0], cu, cu, *o[4:6], o[1], 0.5, *seed, 0, False, **more)
+            for o, seed, more in ((drawn[0], drawn[0][2:4], {}), (drawn[1], drawn[1][2:4], {}),
+                                  (drawn[0], drawn[0][2:4], {"shared_storage_dqdkdv": True})))
+        for o, d in zip(drawn, (one, two)):  # linear in v: sum(o d_o) = sum(v dv)
+            sides = [float((a.double() * b.double()).sum()) for a, b in ((o[0], d_o), (d[2], x[2]))]
+            ok(abs(sides[0] - sides[1]) < 0.05, "dropout: backward has the mask of forward")
+        ok(all(torch.equal(a, b) for a, b in zip(one[:3], same)) and
+           same[0].untyped_storage().data_ptr() == same[2].untyped_storage().data_ptr(),
+           "gradients in one memory")
+        seen.clear()  # PyTorch's own kernel takes no tensors of the host, or there is none
+        raises(RuntimeError, "", lambda: efficient(*x, bias, cu, cu, 12, 12, 0.0, 0, True),
+               "efficient attention, packed and with a bias: stays with PyTorch")
         ok(not seen, "and does not come to aothip")
 
 
