@@ -94,19 +94,24 @@ class _Quickly(torch.autograd.Function):
     @staticmethod
     def forward(ctx, problem, q, k, v, *others):
         quick, order, fields = problem
-        results = quick.forward(q, k, v, order, fields)
+        results = quick.forward(q, k, v, order, fields, True)
         if results is None:
             raise _Declined
+        o, lse, ctx.kept = results
         ctx.problem = problem
-        ctx.save_for_backward(q, k, v, *results, *others)
+        ctx.save_for_backward(q, k, v, o, lse, *others)
         ctx.set_materialize_grads(False)
-        return results
+        return o, lse
 
     @staticmethod
     def backward(ctx, d_o, d_lse):
         # once_differentiable takes 10 us, and does nothing where no graph of gradients is made.
         if torch.is_grad_enabled():
             return _differentiated_once(ctx, d_o, d_lse)
+        if d_lse is None:
+            found = ctx.problem[0].backward_kept(ctx.kept, ctx.saved_tensors, d_o)
+            if found is not None:
+                return found
         return _differentiated(ctx, d_o, d_lse)
 
 
@@ -115,16 +120,18 @@ def _differentiated(ctx, d_o, d_lse):
     q, k, v, o, lse, *others = ctx.saved_tensors
     found = None
     if d_o is not None and d_lse is None:
-        if d_o.stride(-1) != 1:  # expanded: a copy takes less than kernels for any strides
+        if d_o.stride(-1) != 1:  # as the extension wants it
             d_o = d_o.contiguous()
         found = quick.backward(q, k, v, order, fields, d_o, o, lse)
     if found is None:
         d = gradients(attention.Problem(q, k, v, order, **fields), d_o, d_lse, o, lse, ())
         found = d["dq"], d["dk"], d["dv"]
-    return (None, *found, *[None for _ in others]) if others else (None, *found)
+    return (None, *found, *[None for _ in others])
 
 
 _differentiated_once = once_differentiable(_differentiated)
+# Function.apply itself is for torch.func's transforms, under which nothing comes here.
+_quickly = super(torch.autograd.Function, _Quickly).apply
 
 
 class _Declined(Exception):
@@ -143,7 +150,7 @@ def run_quickly(quick, q, k, v, order, fields):
                 others.append(x)
         if q.requires_grad or k.requires_grad or v.requires_grad:
             try:
-                return _Quickly.apply((quick, order, fields), q, k, v, *others)
+                return _quickly((quick, order, fields), q, k, v, *others)
             except _Declined:
                 return None
     return quick.forward(q, k, v, order, fields)

@@ -16,10 +16,11 @@ from ._arrays import _check_runtime
 
 
 def _place(device):
-    """torch's current stream on `device`; None: the extension cannot work there."""
-    if device.type != "cuda" or torch._C._cuda_getDevice() != device.index:
+    """torch's current stream on `device`, a GPU; None: the extension cannot work there."""
+    index = device.index
+    if torch._C._cuda_getDevice() != index:
         return None
-    return torch._C._cuda_getCurrentRawStream(device.index)
+    return torch._C._cuda_getCurrentRawStream(index)
 
 
 def _address(name):

@@ -41,11 +41,17 @@ def _attn_fwd(*arguments):
     return o, lse, probs[0] if probs else o.new_empty(0)
 
 
-def _mark_changed(k, v):
-    """Tells autograd of a cache that has grown."""
-    if hasattr(torch.autograd.graph, "increment_version"):
-        torch.autograd.graph.increment_version(k)
-        torch.autograd.graph.increment_version(v)
+def _version_counter():
+    """increment_version() of several tensors at once, which older torch takes one by one."""
+    count = getattr(torch.autograd.graph, "increment_version", lambda x: None)
+    try:
+        count((torch.empty(0),))
+    except (AttributeError, TypeError):
+        return lambda tensors: [count(x) for x in tensors]
+    return count
+
+
+_mark_changed = _version_counter()  # tells autograd of a cache that has grown
 
 
 def _attn_cache(k_new, v_new, cos, sin, interleaved, *values):
@@ -53,7 +59,7 @@ def _attn_cache(k_new, v_new, cos, sin, interleaved, *values):
     problem = _problem(values, k_new=k_new, v_new=v_new, rotary=rotary)
     result = problem.forward()
     if problem.k_new is not None:
-        _mark_changed(problem.k, problem.v)
+        _mark_changed((problem.k, problem.v))
     return result
 
 
@@ -69,7 +75,7 @@ def _attn_merge(o, lse, part_o, part_lse, order):
     from .merge import _merge
 
     _merge(o, lse, part_o, part_lse, order)
-    _mark_changed(o, lse)
+    _mark_changed((o, lse))
 
 
 # Shapes.
@@ -352,34 +358,34 @@ def _attend_plainly(f, with_probs):
         return run_with_gradients(problem, with_probs)
     result = problem.forward()
     if problem.k_new is not None:
-        _mark_changed(problem.k, problem.v)
+        _mark_changed((problem.k, problem.v))
     return result
 
 
 _any_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+_modes, _transforms = torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active
+_is_compiling = torch.compiler.is_compiling if AVAILABLE else None
 
 
 def _attend_quickly(quick, q, k, v, order, fields):
     """The same by the extension in C; None: that is not for it."""
-    if (torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or
-            (_any_autocast() and _autocast_type(q.device.type) is not None)):
-        return None
     if fields.get("k_new") is None and fields.get("rotary") is None:
         return run_quickly(quick, q, k, v, order, fields)
     result = quick.forward(q, k, v, order, fields)
     if result is not None and fields.get("k_new") is not None:
-        _mark_changed(k, v)
+        _mark_changed((k, v))
     return result
 
 
 def attend(q, k, v, order, fields, with_probs=False):
     """The results of the problem of these fields, with gradients where tensors want them."""
-    if (AVAILABLE and not torch.compiler.is_compiling() and not with_probs and
-            not fields.get("dropout_p")):
+    if (AVAILABLE and not _is_compiling() and not with_probs and not fields.get("dropout_p") and
+            not _modes() and not _transforms()):
         quick = _quick.for_device(q.device)
-        found = _attend_quickly(quick, q, k, v, order, fields) if quick else None
-        if found is not None:
-            return found
+        if quick and not (_any_autocast() and _autocast_type(q.device.type) is not None):
+            found = _attend_quickly(quick, q, k, v, order, fields)
+            if found is not None:
+                return found
     for name, x in (("k", k), ("v", v)):
         if not hasattr(x, "ndim"):
             raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")

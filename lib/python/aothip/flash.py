@@ -60,14 +60,15 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
               "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits,
               "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
               "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
-              "block_table": _one_table(block_table, page_table), "seqused_k": seqused_k}
+              "block_table": block_table if page_table is None else
+              _one_table(block_table, page_table), "seqused_k": seqused_k}
     return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", fields, s_aux, out)
 
 
 def _one_table(block_table, page_table):
-    if block_table is not None and page_table is not None:
+    if block_table is not None:
         raise ValueError("aothip: block_table and page_table are the same; give one of them")
-    return page_table if block_table is None else block_table
+    return page_table
 
 
 def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=False,
@@ -133,12 +134,12 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
     lengths = cache_seqlens
     if not hasattr(lengths, "data_ptr") and isinstance(lengths, numbers.Integral):
         lengths = [lengths] * q.shape[0]
-    if lengths is not None:
+    if lengths is not None and not hasattr(lengths, "data_ptr"):  # tensors as they are
         lengths = int32_like(q, lengths)
     if cache_leftpad is not None:
         if lengths is None:
             lengths = int32_like(q, [k_cache.shape[1]] * q.shape[0])
-        cache_leftpad = int32_like(q, cache_leftpad)
+        lengths, cache_leftpad = int32_like(q, lengths), int32_like(q, cache_leftpad)
         if cache_leftpad.shape != lengths.shape:
             raise ValueError(f"aothip: cache_leftpad has shape {tuple(cache_leftpad.shape)}, but "
                              f"cache_seqlens {tuple(lengths.shape)}")
@@ -149,6 +150,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
               "alibi_slopes": alibi_slopes, "dropout_p": 0.0, "splits": num_splits,
               "lengths": lengths, "starts": cache_leftpad,
-              "block_table": _one_table(block_table, page_table), "batch_index": cache_batch_idx,
+              "block_table": block_table if page_table is None else
+              _one_table(block_table, page_table), "batch_index": cache_batch_idx,
               "k_new": k, "v_new": v, "rotary": rotary}
     return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", fields, s_aux, out)

@@ -22,11 +22,16 @@ def _four(x, name):
 def mask_four(mask, scores):
     """A mask that broadcasts to `scores`, (*lead, rows, keys), as a view with four dimensions."""
     shape = (1,) * (len(scores) - mask.ndim) + tuple(mask.shape)
-    if len(shape) > len(scores) or any(n not in (1, whole) for n, whole in zip(shape, scores)):
+    good = len(shape) == len(scores)
+    for n, whole in zip(shape, scores):
+        good = good and (n == 1 or n == whole)
+    if not good:
         raise ValueError(f"aothip: attn_mask {tuple(mask.shape)} does not broadcast to {scores}")
-    mask = mask.reshape(shape)
     if len(scores) <= 4:
-        return mask.reshape((1,) * (4 - mask.ndim) + shape)
+        four = (1,) * (4 - len(shape)) + shape  # torch's reshape() takes half as long again
+        return mask if mask.ndim == 4 else (
+            mask.view(four) if hasattr(mask, "data_ptr") else mask.reshape(four))
+    mask = mask.reshape(shape)
     if all(n == 1 for n in shape[:-3]):
         return mask.reshape((1,) + shape[-3:])
     whole = scores[:-3] + shape[-3:]
@@ -50,8 +55,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None and is_causal:
         raise ValueError("aothip: attn_mask and is_causal exclude each other")
     q, k, v = _four(query, "query"), _four(key, "key"), _four(value, "value")
-    for name, x in (("key", key), ("value", value)):
-        if tuple(x.shape[:-3]) != tuple(query.shape[:-3]) or x.ndim != query.ndim:
+    for name, x, four in (("key", key, k), ("value", value, v)):
+        if x.ndim != query.ndim or (four.shape[0] != q.shape[0] if x.ndim <= 4 else
+                                    tuple(x.shape[:-3]) != tuple(query.shape[:-3])):
             raise ValueError(f"aothip: {name} {tuple(x.shape)} does not have the leading "
                              f"dimensions of query {tuple(query.shape)}")
     if not enable_gqa and q.shape[1] != k.shape[1]:
@@ -61,13 +67,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None:
         if not hasattr(attn_mask, "ndim"):
             raise TypeError(f"aothip: attn_mask must be an array, not {type(attn_mask).__name__}")
-        library_of(query, attn_mask)
+        if type(attn_mask) is not type(query):
+            library_of(query, attn_mask)
         kind = str(attn_mask.dtype).replace("torch.", "")
-        if kind not in ("bool", "float32", str(query.dtype).replace("torch.", "")):
+        if kind not in ("bool", "float32") and attn_mask.dtype != query.dtype:
             raise TypeError(f"aothip: attn_mask has type {kind}; bool, float32 and the type of "
                             "query are known")
-        mask = mask_four(attn_mask, tuple(query.shape[:-1]) + (key.shape[-2],))
-        if "bool" in str(mask.dtype):
+        mask = mask_four(attn_mask, (*query.shape[:-1], key.shape[-2]))
+        if kind == "bool":
             keep = mask
         else:
             bias = mask

@@ -71,28 +71,30 @@ static int check(enum aothip_status status)
     return -1;
 }
 
-/* Memory for a call, as a tensor: NULL with an exception. */
-static PyObject *scratch(PyObject *like, size_t size, void **address)
+/* Memory for a call, as a tensor of the type of `like`, which takes less time to make than one of
+ * bytes. NULL with an exception. */
+static PyObject *scratch(const struct quick_tensor *like, size_t size, void **address)
 {
-    PyObject *shape = Py_BuildValue("(n)", (Py_ssize_t)size);
-    PyObject *made = shape ? quick_tensor_new(like, shape, quick_torch.as_byte, 0) : NULL;
+    const size_t element = like->dtype == quick_torch.f32 ? 4 : 2;
+    PyObject *shape = Py_BuildValue("(n)", (Py_ssize_t)((size + element - 1) / element));
+    PyObject *made = shape ? quick_tensor_new(like->object, shape, NULL, 0) : NULL;
     Py_XDECREF(shape);
     if (made && quick_tensor_address(made, address))
         Py_CLEAR(made);
     return made;
 }
 
-/* A new tensor for o, of the sizes of `like`. NULL with an exception. */
-static PyObject *make_o(const struct quick_problem *c, const struct quick_tensor *like)
+/* A new tensor for o, whose sizes c has. NULL with an exception. */
+static PyObject *make_o(const struct quick_problem *c)
 {
+    const struct quick_tensor *const o = &c->o;
     PyObject *shape, *made;
     /* Behind each other, sequences may leave rows between them that no kernel writes. */
-    if (!c->packed && like->size[like->dims - 1] == c->q.size[like->dims - 1] &&
-        quick_tensor_packed(&c->q))
+    if (!c->packed && o->size[o->dims - 1] == c->q.size[o->dims - 1] && quick_tensor_packed(&c->q))
         return quick_tensor_same(c->q.object);
-    shape = PyTuple_New(like->dims);
-    for (int i = 0; shape && i < like->dims; i++) {
-        PyObject *n = PyLong_FromLongLong(like->size[i]);
+    shape = PyTuple_New(o->dims);
+    for (int i = 0; shape && i < o->dims; i++) {
+        PyObject *n = PyLong_FromLongLong(o->size[i]);
         if (!n || PyTuple_SetItem(shape, i, n))
             Py_CLEAR(shape);
     }
@@ -101,28 +103,29 @@ static PyObject *make_o(const struct quick_problem *c, const struct quick_tensor
     return made;
 }
 
-/* New tensors for o and lse, and what they are in c->p. 0, or -1 with an exception. */
+/* New tensors for o and lse, and what they are in c. 0, or -1 with an exception. */
 static int make_results(struct quick_problem *c, PyObject **o, PyObject **lse)
 {
     const int last = c->q.dims - 1;
     const long long *size = (const long long *)c->p.q.size;
-    struct quick_tensor like = c->q;
     PyObject *lse_shape;
-    like.size[last] = c->v.size[c->v.dims - 1];
-    for (int64_t i = last, elements = 1; i >= 0; i--) {
-        like.stride[i] = elements;
-        elements *= like.size[i];
-    }
+    c->o = c->q;
+    c->o.size[last] = c->v.size[c->v.dims - 1];
+    quick_tensor_pack(&c->o);
+    c->lse.dims = c->packed ? 2 : 3;
+    memcpy(c->lse.size, c->p.q.size + c->packed, (size_t)c->lse.dims * sizeof(*c->lse.size));
+    quick_tensor_pack(&c->lse);
     lse_shape = c->packed ? Py_BuildValue("(LL)", size[1], size[2])
                           : Py_BuildValue("(LLL)", size[0], size[1], size[2]);
-    *o = lse_shape ? make_o(c, &like) : NULL;
+    *o = lse_shape ? make_o(c) : NULL;
     *lse =
         lse_shape ? quick_tensor_new(c->q.object, lse_shape, quick_torch.as_f32, c->packed) : NULL;
     Py_XDECREF(lse_shape);
-    if (!*o || !*lse || quick_tensor_address(*o, &like.data) ||
-        quick_tensor_address(*lse, (void **)&c->p.lse))
+    if (!*o || !*lse || quick_tensor_address(*o, &c->o.data) ||
+        quick_tensor_address(*lse, &c->lse.data))
         return -1;
-    c->p.o = quick_tensor_view(&like, c->axes);
+    c->p.o = quick_tensor_view(&c->o, c->axes);
+    c->p.lse = c->lse.data;
     return 0;
 }
 
@@ -134,7 +137,7 @@ static int launch_forward(struct quick_problem *c, void *stream)
     if (check(quick.fwd_size(quick.context, &c->p, stream, &size)))
         return -1;
     if (size) {
-        workspace = scratch(c->q.object, size, &c->p.workspace);
+        workspace = scratch(&c->q, size, &c->p.workspace);
         if (!workspace)
             return -1;
         c->p.workspace_size = size;
@@ -144,15 +147,41 @@ static int launch_forward(struct quick_problem *c, void *stream)
     return check(status);
 }
 
-/* forward(q, k, v, order, fields): (o, lse), or None */
+static const char KEPT[] = "aothip_quick: a problem and its results";
+
+static void free_kept(PyObject *capsule)
+{
+    struct quick_problem *kept = PyCapsule_GetPointer(capsule, KEPT);
+    quick_problem_clear(kept);
+    PyMem_Free(kept);
+}
+
+/* What backward_kept() is to be given. New reference, or NULL with an exception. */
+static PyObject *keep(const struct quick_problem *c)
+{
+    struct quick_problem *kept = PyMem_Malloc(sizeof(*kept));
+    PyObject *capsule = kept ? PyCapsule_New(kept, KEPT, free_kept) : PyErr_NoMemory();
+    if (!capsule) {
+        PyMem_Free(kept);
+        return NULL;
+    }
+    *kept = *c;
+    kept->p.workspace = NULL;
+    kept->p.workspace_size = 0;
+    Py_INCREF(kept->device);
+    return capsule;
+}
+
+/* forward(q, k, v, order, fields): (o, lse), or None; with a true argument more, (o, lse, kept) */
 static PyObject *forward(PyObject *self, PyObject *arguments)
 {
-    PyObject *tensors[3], *order, *fields, *o = NULL, *lse = NULL, *results = NULL;
+    PyObject *tensors[3], *order, *fields, *keeping = NULL, *o = NULL, *lse = NULL;
+    PyObject *results = NULL, *kept = NULL;
     struct quick_problem c;
     void *stream;
     (void)self;
-    if (!PyArg_UnpackTuple(arguments, "forward", 5, 5, &tensors[0], &tensors[1], &tensors[2],
-                           &order, &fields))
+    if (!PyArg_UnpackTuple(arguments, "forward", 5, 6, &tensors[0], &tensors[1], &tensors[2],
+                           &order, &fields, &keeping))
         return NULL;
     if (!quick_problem_describe(&c, tensors, order, fields) || !stream_of(&c, &stream)) {
         quick_problem_clear(&c);
@@ -160,34 +189,48 @@ static PyObject *forward(PyObject *self, PyObject *arguments)
             return NULL;
         Py_RETURN_NONE;
     }
-    if (!make_results(&c, &o, &lse) && !launch_forward(&c, stream))
-        results = PyTuple_Pack(2, o, lse);
+    if (!make_results(&c, &o, &lse) && !launch_forward(&c, stream)) {
+        if (!keeping)
+            results = PyTuple_Pack(2, o, lse);
+        else if ((kept = keep(&c)))
+            results = PyTuple_Pack(3, o, lse, kept);
+    }
     Py_XDECREF(o);
     Py_XDECREF(lse);
+    Py_XDECREF(kept);
     quick_problem_clear(&c);
     return results;
 }
 
-/* o, lse and d_o as inputs of backward; 0 if they are not as forward() left them. */
-static int take_results(struct quick_problem *c, struct aothip_attn_bwd_params *b,
-                        PyObject *const given[3])
+/* d_o as an input of backward; 0 if it is not of the type and shape of o, or has no contiguous
+ * rows: a copy takes less time than kernels for any strides. */
+static int take_d_o(const struct quick_problem *c, struct aothip_attn_bwd_params *b, PyObject *x)
 {
-    struct quick_tensor d_o, o, lse;
-    const int last = c->q.dims - 1;
-    if (!quick_tensor_read(&d_o, given[0], c->device) ||
-        !quick_tensor_read(&o, given[1], c->device) ||
-        !quick_tensor_read(&lse, given[2], c->device) || d_o.dtype != c->q.dtype ||
-        o.dtype != c->q.dtype || o.dims != c->q.dims || d_o.dims != o.dims ||
-        memcmp(o.size, c->q.size, (size_t)last * sizeof(*o.size)) ||
-        o.size[last] != c->v.size[c->v.dims - 1] ||
-        memcmp(d_o.size, o.size, (size_t)o.dims * sizeof(*o.size)) ||
-        (o.stride[last] != 1 && o.size[last] != 1) || lse.dtype != quick_torch.f32 ||
-        !quick_tensor_packed(&lse) || lse.dims != (c->packed ? 2 : 3) ||
-        memcmp(lse.size, c->p.q.size + c->packed, (size_t)lse.dims * sizeof(*lse.size)))
+    const int last = c->o.dims - 1;
+    struct quick_tensor d_o;
+    if (!quick_tensor_read(&d_o, x, c->device) || d_o.dtype != c->q.dtype ||
+        d_o.dims != c->o.dims ||
+        memcmp(d_o.size, c->o.size, (size_t)d_o.dims * sizeof(*d_o.size)) ||
+        (d_o.stride[last] != 1 && d_o.size[last] != 1))
         return 0;
     b->d_o = quick_tensor_view(&d_o, c->axes);
-    c->p.o = quick_tensor_view(&o, c->axes);
-    c->p.lse = lse.data;
+    return 1;
+}
+
+/* o and lse as inputs of backward; 0 if they are not as forward() left them. */
+static int take_results(struct quick_problem *c, PyObject *o, PyObject *lse)
+{
+    const int last = c->q.dims - 1;
+    if (!quick_tensor_read(&c->o, o, c->device) || !quick_tensor_read(&c->lse, lse, c->device) ||
+        c->o.dtype != c->q.dtype || c->o.dims != c->q.dims ||
+        memcmp(c->o.size, c->q.size, (size_t)last * sizeof(*c->o.size)) ||
+        c->o.size[last] != c->v.size[c->v.dims - 1] ||
+        (c->o.stride[last] != 1 && c->o.size[last] != 1) || c->lse.dtype != quick_torch.f32 ||
+        !quick_tensor_packed(&c->lse) || c->lse.dims != (c->packed ? 2 : 3) ||
+        memcmp(c->lse.size, c->p.q.size + c->packed, (size_t)c->lse.dims * sizeof(*c->lse.size)))
+        return 0;
+    c->p.o = quick_tensor_view(&c->o, c->axes);
+    c->p.lse = c->lse.data;
     return 1;
 }
 
@@ -206,64 +249,108 @@ static PyObject *make_gradient(const struct quick_problem *c, const struct quick
     Py_XDECREF(shape);
     if (made && quick_tensor_address(made, &like.data))
         Py_CLEAR(made);
-    for (int64_t i = like.dims - 1, elements = 1; i >= 0; i--) {
-        like.stride[i] = elements;
-        elements *= like.size[i];
-    }
+    quick_tensor_pack(&like);
     *to = quick_tensor_view(&like, axes);
     return made;
 }
 
 static int launch_backward(struct quick_problem *c, struct aothip_attn_bwd_params *b, void *stream)
 {
-    PyObject *workspace = NULL;
+    /* Like lse, delta takes less time to make than a workspace that has it. */
+    PyObject *delta = quick_tensor_same(c->lse.object), *workspace = NULL;
     enum aothip_status status;
     size_t size = 0;
-    if (check(quick.bwd_size(quick.context, b, stream, &size)))
-        return -1;
+    int result = -1;
+    if (!delta || quick_tensor_address(delta, (void **)&b->delta) ||
+        check(quick.bwd_size(quick.context, b, stream, &size)))
+        goto out;
     if (size) {
-        workspace = scratch(c->q.object, size, &b->workspace);
+        workspace = scratch(&c->q, size, &b->workspace);
         if (!workspace)
-            return -1;
+            goto out;
         b->workspace_size = size;
     }
     Py_BEGIN_ALLOW_THREADS status = quick.bwd(quick.context, b, stream);
-    Py_END_ALLOW_THREADS Py_XDECREF(workspace);
-    return check(status);
+    Py_END_ALLOW_THREADS result = check(status);
+out:
+    Py_XDECREF(delta);
+    Py_XDECREF(workspace);
+    return result;
+}
+
+/* The gradients; for autograd, behind that of an argument that has none. NULL with an exception. */
+static PyObject *run_backward(struct quick_problem *c, struct aothip_attn_bwd_params *b,
+                              void *stream, int for_autograd)
+{
+    PyObject *d[3], *results = NULL;
+    d[0] = make_gradient(c, &c->q, c->axes, &b->dq);
+    d[1] = d[0] ? make_gradient(c, &c->k, c->key_axes, &b->dk) : NULL;
+    d[2] = d[1] ? make_gradient(c, &c->v, c->key_axes, &b->dv) : NULL;
+    if (d[2] && !launch_backward(c, b, stream))
+        results = for_autograd ? PyTuple_Pack(4, Py_None, d[0], d[1], d[2])
+                               : PyTuple_Pack(3, d[0], d[1], d[2]);
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(d[i]);
+    return results;
 }
 
 /* backward(q, k, v, order, fields, d_o, o, lse): (dq, dk, dv), or None */
 static PyObject *backward(PyObject *self, PyObject *arguments)
 {
-    PyObject *tensors[3], *order, *fields, *given[3], *d[3] = {NULL}, *results = NULL;
+    PyObject *tensors[3], *order, *fields, *d_o, *o, *lse, *results = NULL;
     struct quick_problem c;
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &c.p};
     void *stream;
     (void)self;
     if (!PyArg_UnpackTuple(arguments, "backward", 8, 8, &tensors[0], &tensors[1], &tensors[2],
-                           &order, &fields, &given[0], &given[1], &given[2]))
+                           &order, &fields, &d_o, &o, &lse))
         return NULL;
-    if (!quick_problem_describe(&c, tensors, order, fields) || !take_results(&c, &b, given) ||
-        !stream_of(&c, &stream)) {
-        quick_problem_clear(&c);
-        if (PyErr_Occurred())
-            return NULL;
-        Py_RETURN_NONE;
-    }
-    d[0] = make_gradient(&c, &c.q, c.axes, &b.dq);
-    d[1] = d[0] ? make_gradient(&c, &c.k, c.key_axes, &b.dk) : NULL;
-    d[2] = d[1] ? make_gradient(&c, &c.v, c.key_axes, &b.dv) : NULL;
-    if (d[2] && !launch_backward(&c, &b, stream))
-        results = PyTuple_Pack(3, d[0], d[1], d[2]);
-    for (int i = 0; i < 3; i++)
-        Py_XDECREF(d[i]);
+    if (quick_problem_describe(&c, tensors, order, fields) && take_results(&c, o, lse) &&
+        take_d_o(&c, &b, d_o) && stream_of(&c, &stream))
+        results = run_backward(&c, &b, stream, 0);
     quick_problem_clear(&c);
-    return results;
+    if (results || PyErr_Occurred())
+        return results;
+    Py_RETURN_NONE;
+}
+
+/*
+ * backward_kept(kept, saved, d_o): (None, dq, dk, dv), as autograd wants it; or None, where
+ * `saved`, (q, k, v, o, lse), are not where forward() had them, as where hooks had put them
+ * elsewhere.
+ */
+static PyObject *backward_kept(PyObject *self, PyObject *arguments)
+{
+    PyObject *capsule, *saved, *d_o, *results = NULL;
+    struct aothip_attn_bwd_params b = {.struct_size = sizeof(b)};
+    const struct quick_problem *kept;
+    struct quick_problem c;
+    void *stream;
+    (void)self;
+    if (!PyArg_UnpackTuple(arguments, "backward_kept", 3, 3, &capsule, &saved, &d_o) ||
+        !(kept = PyCapsule_GetPointer(capsule, KEPT)))
+        return NULL;
+    c = *kept;
+    b.fwd = &c.p;
+    if (PyTuple_Check(saved) && PyTuple_Size(saved) == 5 &&
+        quick_tensor_unmoved(&c.q, c.q.object = PyTuple_GetItem(saved, 0)) &&
+        quick_tensor_unmoved(&c.k, c.k.object = PyTuple_GetItem(saved, 1)) &&
+        quick_tensor_unmoved(&c.v, c.v.object = PyTuple_GetItem(saved, 2)) &&
+        quick_tensor_unmoved(&c.o, PyTuple_GetItem(saved, 3)) &&
+        quick_tensor_unmoved(&c.lse, c.lse.object = PyTuple_GetItem(saved, 4)) &&
+        take_d_o(&c, &b, d_o) && stream_of(&c, &stream))
+        results = run_backward(&c, &b, stream, 1);
+    if (results || PyErr_Occurred())
+        return results;
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Where everything is: see _quick.py."},
-    {"forward", forward, METH_VARARGS, "forward(q, k, v, order, fields): (o, lse), or None."},
+    {"forward", forward, METH_VARARGS,
+     "forward(q, k, v, order, fields[, True]): (o, lse[, kept]), or None."},
+    {"backward_kept", backward_kept, METH_VARARGS,
+     "backward_kept(kept, (q, k, v, o, lse), d_o): (None, dq, dk, dv), or None."},
     {"backward", backward, METH_VARARGS,
      "backward(q, k, v, order, fields, d_o, o, lse): (dq, dk, dv), or None."},
     {NULL, NULL, 0, NULL},

@@ -3,39 +3,44 @@
 
 #include <string.h>
 
-enum field {
-#define FIELD(name) F_##name,
-    QUICK_FIELDS(FIELD)
-#undef FIELD
-        FIELDS
-};
-static PyObject *names[FIELDS];
+static PyObject *names[QUICK_FIELD_COUNT];
 
 static const int BSHD[4] = {0, 2, 1, 3}, BHSD[4] = {0, 1, 2, 3}, SHD[4] = {-1, 1, 0, 2};
 
 int quick_problem_setup(void)
 {
-    static const char *const texts[FIELDS] = {
+    static const char *const texts[QUICK_FIELD_COUNT] = {
 #define FIELD(name) #name,
         QUICK_FIELDS(FIELD)
 #undef FIELD
     };
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < QUICK_FIELD_COUNT; i++)
         if (!(names[i] = PyUnicode_InternFromString(texts[i])))
             return -1;
     return 0;
 }
 
-/* NULL if absent or None. */
-static PyObject *field(const struct quick_problem *c, enum field which)
+/* All of `fields` that are known, at once: the few that a call has are found faster than looked up.
+ */
+static void take_fields(struct quick_problem *c, PyObject *fields)
 {
-    PyObject *x = PyDict_GetItemWithError(c->fields, names[which]);
-    return x == Py_None ? NULL : x;
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(fields, &at, &key, &value)) {
+        int i = 0;
+        while (i < QUICK_FIELD_COUNT && names[i] != key)
+            i++;
+        if (i == QUICK_FIELD_COUNT && PyUnicode_Check(key)) /* not interned, or not known */
+            for (i = 0; i < QUICK_FIELD_COUNT && PyUnicode_Compare(names[i], key); i++)
+                ;
+        if (i < QUICK_FIELD_COUNT && value != Py_None)
+            c->field[i] = value;
+    }
 }
 
-static int take_float(const struct quick_problem *c, enum field which, float *to)
+static int take_float(const struct quick_problem *c, enum quick_field which, float *to)
 {
-    PyObject *x = field(c, which);
+    PyObject *x = c->field[which];
     const double value = x ? PyFloat_AsDouble(x) : 0;
     *to = (float)value;
     return value != -1 || !PyErr_Occurred();
@@ -48,23 +53,23 @@ static int as_int(PyObject *x, int32_t absent, int32_t *to)
     return *to == value && (value != -1 || !PyErr_Occurred());
 }
 
-static int take_int(const struct quick_problem *c, enum field which, int32_t *to)
+static int take_int(const struct quick_problem *c, enum quick_field which, int32_t *to)
 {
-    return as_int(field(c, which), 0, to);
+    return as_int(c->field[which], 0, to);
 }
 
-static int is_true(const struct quick_problem *c, enum field which)
+static int is_true(const struct quick_problem *c, enum quick_field which)
 {
-    PyObject *x = field(c, which);
+    PyObject *x = c->field[which];
     return x && PyObject_IsTrue(x) == 1;
 }
 
 /* A packed tensor of these sizes; absent: *to stays. */
-static int take_vector(const struct quick_problem *c, enum field which, PyObject *dtype, int64_t n,
-                       const void **to)
+static int take_vector(const struct quick_problem *c, enum quick_field which, PyObject *dtype,
+                       int64_t n, const void **to)
 {
     struct quick_tensor t;
-    PyObject *x = field(c, which);
+    PyObject *x = c->field[which];
     if (!x)
         return 1;
     if (!quick_tensor_read(&t, x, c->device) || t.dtype != dtype || t.dims != 1 || t.size[0] != n ||
@@ -77,14 +82,14 @@ static int take_vector(const struct quick_problem *c, enum field which, PyObject
 /* As _window() in attention.py. */
 static int take_mask(struct quick_problem *c)
 {
-    PyObject *window = field(c, F_window);
-    const int top_left = is_true(c, F_top_left);
+    PyObject *window = c->field[QUICK_window];
+    const int top_left = is_true(c, QUICK_top_left);
     int32_t left = -1, right = -1;
     if (window && (!PyTuple_Check(window) || PyTuple_Size(window) != 2 ||
                    !as_int(PyTuple_GetItem(window, 0), -1, &left) ||
                    !as_int(PyTuple_GetItem(window, 1), -1, &right)))
         return 0;
-    if (is_true(c, F_causal))
+    if (is_true(c, QUICK_causal))
         right = 0;
     if (left < 0 && right < 0)
         return 1;
@@ -101,11 +106,11 @@ static int take_mask(struct quick_problem *c)
 static int take_numbers(struct quick_problem *c)
 {
     float dropout;
-    if (!take_float(c, F_scale, &c->p.scale) || !take_float(c, F_softcap, &c->p.softcap) ||
-        !take_float(c, F_dropout_p, &dropout) || dropout != 0 ||
-        !take_int(c, F_splits, &c->p.splits) || !take_mask(c))
+    if (!take_float(c, QUICK_scale, &c->p.scale) || !take_float(c, QUICK_softcap, &c->p.softcap) ||
+        !take_float(c, QUICK_dropout_p, &dropout) || dropout != 0 ||
+        !take_int(c, QUICK_splits, &c->p.splits) || !take_mask(c))
         return 0;
-    if (!field(c, F_scale))
+    if (!c->field[QUICK_scale])
         c->p.scale = (float)(1 / __builtin_sqrt((double)c->q.size[c->q.dims - 1]));
     if (c->p.softcap < 0)
         c->p.softcap = 0; /* flash-attention: negative is none */
@@ -117,15 +122,16 @@ static int take_sequences(struct quick_problem *c)
 {
     struct aothip_attn_fwd_params *p = &c->p;
     struct quick_tensor cu;
-    if (field(c, F_leftpad_k))
+    if (c->field[QUICK_leftpad_k])
         return 0;
     if (!c->packed) {
         c->batch = c->q.size[0];
-        c->whole = !field(c, F_lengths) && !field(c, F_starts);
-        return take_vector(c, F_lengths, quick_torch.i32, c->batch, &p->k_seqs.lengths) &&
-               take_vector(c, F_starts, quick_torch.i32, c->batch, &p->k_seqs.starts);
+        c->whole = !c->field[QUICK_lengths] && !c->field[QUICK_starts];
+        return take_vector(c, QUICK_lengths, quick_torch.i32, c->batch, &p->k_seqs.lengths) &&
+               take_vector(c, QUICK_starts, quick_torch.i32, c->batch, &p->k_seqs.starts);
     }
-    if (!field(c, F_cu_seqlens_q) || !quick_tensor_read(&cu, field(c, F_cu_seqlens_q), c->device) ||
+    if (!c->field[QUICK_cu_seqlens_q] ||
+        !quick_tensor_read(&cu, c->field[QUICK_cu_seqlens_q], c->device) ||
         cu.dtype != quick_torch.i32 || cu.dims != 1 || cu.size[0] < 2 || !quick_tensor_packed(&cu))
         return 0;
     c->batch = cu.size[0] - 1;
@@ -133,12 +139,13 @@ static int take_sequences(struct quick_problem *c)
     p->q_seqs.packed = 1;
     p->q_seqs.cumulative = cu.data;
     p->lse_layout = AOTHIP_LSE_HEADS;
-    p->k_seqs.packed = field(c, F_cu_seqlens_k) && !field(c, F_block_table);
-    return (field(c, F_cu_seqlens_k) || field(c, F_seqused_k)) &&
-           take_int(c, F_max_seqlen_q, &p->q_seqs.max) &&
-           take_int(c, F_max_seqlen_k, &p->k_seqs.max) &&
-           take_vector(c, F_cu_seqlens_k, quick_torch.i32, c->batch + 1, &p->k_seqs.cumulative) &&
-           take_vector(c, F_seqused_k, quick_torch.i32, c->batch, &p->k_seqs.lengths);
+    p->k_seqs.packed = c->field[QUICK_cu_seqlens_k] && !c->field[QUICK_block_table];
+    return (c->field[QUICK_cu_seqlens_k] || c->field[QUICK_seqused_k]) &&
+           take_int(c, QUICK_max_seqlen_q, &p->q_seqs.max) &&
+           take_int(c, QUICK_max_seqlen_k, &p->k_seqs.max) &&
+           take_vector(c, QUICK_cu_seqlens_k, quick_torch.i32, c->batch + 1,
+                       &p->k_seqs.cumulative) &&
+           take_vector(c, QUICK_seqused_k, quick_torch.i32, c->batch, &p->k_seqs.lengths);
 }
 
 static int take_scores(struct quick_problem *c)
@@ -147,7 +154,7 @@ static int take_scores(struct quick_problem *c)
     const int64_t heads = c->q.size[c->axes[1]];
     struct quick_tensor t;
     PyObject *x;
-    if ((x = field(c, F_alibi_slopes))) {
+    if ((x = c->field[QUICK_alibi_slopes])) {
         if (!quick_tensor_read(&t, x, c->device) || t.dtype != quick_torch.f32 || t.dims > 2 ||
             t.size[t.dims - 1] != heads || (t.dims == 2 && t.size[0] != c->batch) ||
             !quick_tensor_packed(&t))
@@ -155,25 +162,25 @@ static int take_scores(struct quick_problem *c)
         p->alibi_slopes = t.data;
         p->alibi_stride = t.dims == 2 ? heads : 0;
     }
-    if ((x = field(c, F_bias))) {
+    if ((x = c->field[QUICK_bias])) {
         if (!quick_tensor_read(&t, x, c->device) || t.dims != 4 || !quick_tensor_dtype(&t) ||
             t.dtype == quick_torch.boolean)
             return 0;
         p->bias = quick_tensor_view(&t, BHSD);
     }
-    if ((x = field(c, F_keep))) {
+    if ((x = c->field[QUICK_keep])) {
         if (!quick_tensor_read(&t, x, c->device) || t.dims != 4 || t.dtype != quick_torch.boolean)
             return 0;
         p->keep = quick_tensor_view(&t, BHSD);
     }
-    return take_vector(c, F_sinks, quick_torch.f32, heads, (const void **)&p->sinks);
+    return take_vector(c, QUICK_sinks, quick_torch.f32, heads, (const void **)&p->sinks);
 }
 
 /* (cos, sin, interleaved) */
 static int take_rotary(struct quick_problem *c)
 {
     struct aothip_attn_fwd_params *p = &c->p;
-    PyObject *rotary = field(c, F_rotary);
+    PyObject *rotary = c->field[QUICK_rotary];
     struct quick_tensor cos, sin;
     if (!rotary)
         return 1;
@@ -202,10 +209,10 @@ static int take_cache(struct quick_problem *c)
 {
     struct aothip_attn_fwd_params *p = &c->p;
     const int *axes = c->packed ? BSHD : c->axes;
-    PyObject *table = field(c, F_block_table);
+    PyObject *table = c->field[QUICK_block_table];
     struct quick_tensor t, k_new, v_new;
     if (table) {
-        if (field(c, F_starts) || !quick_tensor_read(&t, table, c->device) || t.dims != 2 ||
+        if (c->field[QUICK_starts] || !quick_tensor_read(&t, table, c->device) || t.dims != 2 ||
             t.dtype != quick_torch.i32 || t.size[0] != c->batch || t.size[1] > INT32_MAX ||
             !quick_tensor_packed(&t))
             return 0;
@@ -213,18 +220,19 @@ static int take_cache(struct quick_problem *c)
         p->block_table_columns = (int32_t)t.size[1];
         p->block_table_stride = t.size[1];
     }
-    if (field(c, F_batch_index))
+    if (c->field[QUICK_batch_index])
         p->sequences = (int32_t)c->q.size[0];
-    if (field(c, F_k_new) || field(c, F_v_new)) {
-        if (!field(c, F_k_new) || !quick_tensor_read(&k_new, field(c, F_k_new), c->device) ||
-            !field(c, F_v_new) || !quick_tensor_read(&v_new, field(c, F_v_new), c->device) ||
-            k_new.dims != 4 || v_new.dims != 4 || !rows_contiguous(&k_new) ||
-            !rows_contiguous(&v_new))
+    if (c->field[QUICK_k_new] || c->field[QUICK_v_new]) {
+        if (!c->field[QUICK_k_new] ||
+            !quick_tensor_read(&k_new, c->field[QUICK_k_new], c->device) ||
+            !c->field[QUICK_v_new] ||
+            !quick_tensor_read(&v_new, c->field[QUICK_v_new], c->device) || k_new.dims != 4 ||
+            v_new.dims != 4 || !rows_contiguous(&k_new) || !rows_contiguous(&v_new))
             return 0;
         p->k_new = quick_tensor_view(&k_new, axes);
         p->v_new = quick_tensor_view(&v_new, axes);
     }
-    return take_vector(c, F_batch_index, quick_torch.i32, c->batch,
+    return take_vector(c, QUICK_batch_index, quick_torch.i32, c->batch,
                        (const void **)&p->batch_index) &&
            take_rotary(c);
 }
@@ -232,7 +240,7 @@ static int take_cache(struct quick_problem *c)
 static int take_qkv(struct quick_problem *c, PyObject *const tensors[3])
 {
     struct quick_tensor *const to[] = {&c->q, &c->k, &c->v};
-    const int padded = field(c, F_block_table) || (c->packed && !field(c, F_cu_seqlens_k));
+    const int padded = c->field[QUICK_block_table] || (c->packed && !c->field[QUICK_cu_seqlens_k]);
     c->key_axes = c->packed && padded ? BSHD : c->axes;
     c->device = PyObject_GetAttr(tensors[0], quick_torch.device);
     if (!c->device)
@@ -254,9 +262,9 @@ int quick_problem_describe(struct quick_problem *c, PyObject *const tensors[3], 
     int good;
     memset(c, 0, sizeof(*c));
     c->p.struct_size = sizeof(c->p);
-    c->fields = fields;
     if (!PyUnicode_Check(order) || !PyDict_Check(fields))
         return 0;
+    take_fields(c, fields);
     c->packed = !PyUnicode_CompareWithASCIIString(order, "shd");
     c->axes = c->packed                                          ? SHD
               : !PyUnicode_CompareWithASCIIString(order, "bshd") ? BSHD

@@ -31,13 +31,21 @@
     FIELD(rotary)                                                                                  \
     FIELD(splits)
 
+enum quick_field {
+#define FIELD(name) QUICK_##name,
+    QUICK_FIELDS(FIELD)
+#undef FIELD
+        QUICK_FIELD_COUNT
+};
+
 /* One call: its arguments as Python has them, and as the C API wants them. */
 struct quick_problem {
     struct aothip_attn_fwd_params p;
-    struct quick_tensor q, k, v;
-    PyObject *fields, *device; /* borrowed, owned */
-    int packed;                /* sequences behind each other: order "shd" */
-    int whole;                 /* every row of q, k and v belongs to a sequence */
+    struct quick_tensor q, k, v, o, lse;
+    PyObject *field[QUICK_FIELD_COUNT]; /* borrowed; NULL: absent or None */
+    PyObject *device;                   /* owned */
+    int packed;                         /* sequences behind each other: order "shd" */
+    int whole;                          /* every row of q, k and v belongs to a sequence */
     const int *axes, *key_axes;
     int64_t batch;
 };

@@ -1,6 +1,8 @@
 /* Reads and makes torch tensors by their attributes: of any torch, and linked with none. */
 #include "quick_tensor.h"
 
+#include <string.h>
+
 struct quick_torch quick_torch;
 
 static PyObject *keyword_dtype(PyObject *dtype)
@@ -28,7 +30,6 @@ int quick_tensor_setup(PyObject *torch)
         {&t->boolean, torch, "bool"},
         {&t->empty_like, torch, "empty_like"},
         {&t->i32, torch, "int32"},
-        {&t->byte, torch, "uint8"},
         {&t->data_ptr, NULL, "data_ptr"},
         {&t->shape, NULL, "shape"},
         {&t->stride, NULL, "stride"},
@@ -49,8 +50,7 @@ int quick_tensor_setup(PyObject *torch)
         return -1;
     Py_DECREF(nn);
     t->as_f32 = keyword_dtype(t->f32);
-    t->as_byte = keyword_dtype(t->byte);
-    return t->as_f32 && t->as_byte ? 0 : -1;
+    return t->as_f32 ? 0 : -1;
 }
 
 /* The integers of a tuple, of which there are 1 to 4; their number, or 0. */
@@ -83,11 +83,30 @@ static int on_device(PyObject *x, PyObject *device)
     return same;
 }
 
-int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device)
+static int is_plain(PyObject *x)
 {
     PyObject *const type = (PyObject *)Py_TYPE(x);
+    return type == quick_torch.tensor || type == quick_torch.parameter;
+}
+
+int quick_tensor_unmoved(const struct quick_tensor *t, PyObject *x)
+{
+    PyObject *stride = is_plain(x) ? PyObject_CallMethodObjArgs(x, quick_torch.stride, NULL) : NULL;
+    int64_t strides[4];
+    void *data;
+    const int same = stride && read_integers(stride, strides) == t->dims &&
+                     !memcmp(strides, t->stride, (size_t)t->dims * sizeof(*strides)) &&
+                     !quick_tensor_address(x, &data) && data == t->data;
+    Py_XDECREF(stride);
+    if (!same)
+        PyErr_Clear();
+    return same;
+}
+
+int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device)
+{
     PyObject *shape = NULL, *stride = NULL;
-    int good = type == quick_torch.tensor || type == quick_torch.parameter;
+    int good = is_plain(x);
     if (good) {
         t->object = x;
         shape = PyObject_GetAttr(x, quick_torch.shape);
@@ -124,6 +143,15 @@ struct aothip_tensor quick_tensor_view(const struct quick_tensor *t, const int a
         view.stride[i] = axis[i] < 0 ? 0 : t->stride[axis[i]];
     }
     return view;
+}
+
+void quick_tensor_pack(struct quick_tensor *t)
+{
+    int64_t elements = 1;
+    for (int i = t->dims - 1; i >= 0; i--) {
+        t->stride[i] = elements;
+        elements *= t->size[i];
+    }
 }
 
 int quick_tensor_packed(const struct quick_tensor *t)

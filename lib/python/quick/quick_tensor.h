@@ -12,12 +12,12 @@
 
 /* What is asked of torch; made once by quick_tensor_setup(), never freed. */
 struct quick_torch {
-    PyObject *tensor, *parameter;                      /* types */
-    PyObject *f32, *f16, *bf16, *boolean, *i32, *byte; /* of torch.dtype */
+    PyObject *tensor, *parameter;               /* types */
+    PyObject *f32, *f16, *bf16, *boolean, *i32; /* of torch.dtype */
     PyObject *data_ptr, *shape, *stride, *dtype, *device, *new_zeros,
-        *new_empty_strided;     /* names */
-    PyObject *empty_like;       /* the function */
-    PyObject *as_f32, *as_byte; /* {"dtype": ...} */
+        *new_empty_strided; /* names */
+    PyObject *empty_like;   /* the function */
+    PyObject *as_f32;       /* {"dtype": torch.float32} */
 };
 extern struct quick_torch quick_torch;
 
@@ -37,16 +37,22 @@ struct quick_tensor {
  * `device` (NULL: any). Nothing raises: what cannot be read is no plain tensor. */
 int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device);
 
+/* Whether x, a tensor of the type, shape and device of t, lies where t does. Nothing raises. */
+int quick_tensor_unmoved(const struct quick_tensor *t, PyObject *x);
+
 /* enum aothip_dtype of a floating type or of bool; 0 of any other. */
 int32_t quick_tensor_dtype(const struct quick_tensor *t);
 
 /* As the C API wants it; axis[i] is the axis that becomes number i, -1 a new one of size 1. */
 struct aothip_tensor quick_tensor_view(const struct quick_tensor *t, const int axis[4]);
 
+/* Strides as if its elements lay behind each other. */
+void quick_tensor_pack(struct quick_tensor *t);
+
 /* Whether its elements lie behind each other. */
 int quick_tensor_packed(const struct quick_tensor *t);
 
-/* like.new_empty(shape), or of zeros; dtype: NULL, quick_torch.as_f32 or .as_byte. New reference,
+/* like.new_empty(shape), or of zeros; dtype: NULL, quick_torch.as_f32. New reference,
  * or NULL with an exception. */
 PyObject *quick_tensor_new(PyObject *like, PyObject *shape, PyObject *dtype, int zeros);
 

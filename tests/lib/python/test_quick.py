@@ -50,7 +50,7 @@ class Counted:
     """The extension, and how often it computed something."""
 
     def __init__(self, module):
-        self.module, self.taken = module, 0
+        self.module, self.taken, self.kept = module, 0, 0
 
     def _count(self, result):
         _arrays._hip("hipDeviceSynchronize")
@@ -62,6 +62,11 @@ class Counted:
 
     def backward(self, *arguments):
         return self._count(self.module.backward(*arguments))
+
+    def backward_kept(self, *arguments):
+        result = self.module.backward_kept(*arguments)
+        self.kept += result is not None
+        return self._count(result)
 
 
 streams = []
@@ -210,6 +215,23 @@ def test_gradients():
     same("gradients, a mask", recorded(
         lambda *x: aothip.scaled_dot_product_attention(*x, keep), a, b, b, of=of), 2)
 
+    def moved(pack, unpack):
+        def run():
+            leaf = q.detach().requires_grad_()
+            with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+                o = aothip.flash_attn_func(leaf, k, v, causal=True)
+            of(o).backward()
+            return o.detach(), leaf.grad
+        return run
+
+    quick.kept = 0
+    same("gradients as they are", moved(lambda x: x, lambda x: x), 2)
+    ok(quick.kept == 1, "by what forward kept")
+    same("moved before backward", moved(torch.clone, lambda x: on_gpu(x.clone())), 2)
+    same("with other strides", moved(lambda x: x, lambda x: on_gpu(
+        x.transpose(0, 1).contiguous().transpose(0, 1) if x.ndim == 4 else x)), 2)
+    ok(quick.kept == 1, "not by what forward kept")
+
     class Spread(_Loss):
         @staticmethod
         def backward(ctx, d):
@@ -275,6 +297,12 @@ def test_declined():
     ok(found.forward(q, k, k, "bshd", {}) is None, "declined: a device that is not current")
     _quick.load(place=place)
     o, lse = quick.module.forward(q, k, k, "bshd", {})
+    kept = quick.module.forward(q, k, k, "bshd", {}, True)[2]
+    for name, saved, d_o in (
+            ("as it was", (q, k, k, o, lse), o), ("fewer", (q, k, k, o), o), ("none", None, o),
+            ("a number", (q, k, k, o, 5), o), ("no gradient", (q, k, k, o, lse), None),
+            ("of another shape", (q, k, k, o, lse), o[:1])):
+        ok(quick.module.backward_kept(kept, saved, d_o) is None, f"declined: what was saved, {name}")
     for name, d_o, o_, lse_ in (("d_o", o[:1], o, lse), ("o", o, o[..., :32], lse),
                                 ("lse", o, o, lse[:, :, 1:]), ("type", o.float(), o, lse),
                                 ("lse in double", o, o, lse.double()), ("none", None, o, lse)):
@@ -286,7 +314,10 @@ def test_errors():
     q, k = random(2, 20, 4, 64), random(2, 20, 3, 64)
     raises(_lib.ArgumentError, "size[1] (head)", lambda: quick.module.forward(q, k, k, "bshd", {}),
            "a refusal of the library comes through")
-    raises(TypeError, "forward expected 5", lambda: quick.module.forward(q, k), "too few arguments")
+    raises(TypeError, "forward expected at least 5", lambda: quick.module.forward(q, k), "too few arguments")
+
+    raises(ValueError, "PyCapsule", lambda: quick.module.backward_kept(None, (), q), "nothing kept")
+    quick.module.forward(q, q, q, "bshd", {5: 1, "scale": None, "".join(["caus", "al"]): True})
 
     def fails(device):
         raise OSError("no stream")
