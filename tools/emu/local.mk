@@ -95,7 +95,7 @@ EXTRA_DIST += tools/emu/hipemu.map tools/emu/README.md
 lib_LTLIBRARIES += tools/emu/libhipemu-kfd.la
 tools_emu_libhipemu_kfd_la_SOURCES = tools/emu/kfd/aql_packets.c tools/emu/kfd/dispatches.c \
 	tools/emu/kfd/driver_interface.h tools/emu/kfd/driver_log.c tools/emu/kfd/gpu_clock.c \
-	tools/emu/kfd/gpu_memory.c tools/emu/kfd/gpus.c tools/emu/kfd/host_writes.c tools/emu/kfd/interrupts.c \
+	tools/emu/kfd/gpu_memory.c tools/emu/kfd/gpu_settings.c tools/emu/kfd/gpus.c tools/emu/kfd/host_writes.c tools/emu/kfd/interrupts.c \
 	tools/emu/kfd/kfd.h tools/emu/kfd/loaded_kernels.c tools/emu/kfd/opened_files.c tools/emu/kfd/preload.c tools/emu/kfd/queue_errors.c tools/emu/kfd/render_node.c \
 	tools/emu/kfd/requests.c tools/emu/kfd/rings.c \
 	tools/emu/kfd/sdma_packets.c tools/emu/kfd/signals.h tools/emu/kfd/topology.c

@@ -86,6 +86,13 @@ $(kfd_objects): tests/tools/emu/hip/emu_kernels.hip
 	$(DEVICE_CLANG) -x hip --offload-arch=$$gpu --offload-device-only --no-gpu-bundle-output \
 		-nogpuinc -nogpulib -mcode-object-version=4 -O2 -o $@ \
 		$(top_srcdir)/tests/tools/emu/hip/emu_kernels.hip
+# The driver's stand-in without a runtime.
+check_PROGRAMS += tests/tools/emu/kfd/driver_requests
+TESTS += tests/tools/emu/kfd/driver_requests
+tests_tools_emu_kfd_driver_requests_SOURCES = tests/tools/emu/kfd/driver_requests.c
+tests_tools_emu_kfd_driver_requests_CPPFLAGS = $(AM_CPPFLAGS) $(posix) -I$(emu)/kfd $(tests_rooms)
+tests_tools_emu_kfd_driver_requests_LDADD = -ldl
+EXTRA_tests_tools_emu_kfd_driver_requests_DEPENDENCIES = tools/emu/libhipemu-kfd.la
 # Where there is no such runtime the program is not made, and the test says so.
 tests/tools/emu/kfd/hip_client: tests/tools/emu/kfd/hip_client.c tests/tap.h
 	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(DEFS) $(CPPFLAGS) $(AM_CPPFLAGS) $(tests_rooms) \

@@ -60,7 +60,11 @@ static bool wait_value(struct kfd_ring *r, const uint8_t *packet)
     return false;
 }
 
-/* A queue that met something unknown stands still, as the hardware's would. */
+/*
+ * A queue that met something unknown stands still, as the hardware's would. Dispatches to agents
+ * are for queues of agents that say they take them; ROCr's GPUs say they take kernels only, and
+ * neither it nor AMD's HIP writes such packets.
+ */
 static bool refuse(struct kfd_ring *r, const char *what, unsigned number,
                    enum kfd_queue_error error)
 {

@@ -83,7 +83,11 @@ static bool launch(struct kfd_ring *r, const struct packet *p, uint64_t packet_a
         report(r, "out of memory");
         return false;
     }
-    bool ok = emu_watched_run(&l, kfd_gpu(r->gpu)->emu, is_runtimes(k->name));
+    struct emu_gpu gpu = *kfd_gpu(r->gpu)->emu;
+    struct emu_model model = *gpu.model;
+    model.units = r->units;
+    gpu.model = &model;
+    bool ok = emu_watched_run(&l, &gpu, is_runtimes(k->name));
     emu_mem_unview(l.memory);
     if (!ok)
         report(r, l.fault.text);

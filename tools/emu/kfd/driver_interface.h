@@ -22,6 +22,8 @@ enum kfd_request_number {
     KFD_SET_EVENT = 0x0a,
     KFD_RESET_EVENT = 0x0b,
     KFD_WAIT_EVENTS = 0x0c,
+    KFD_DBG_REGISTER = 0x0d,
+    KFD_DBG_WAVE_CONTROL = 0x10,
     KFD_SET_SCRATCH_BACKING_VA = 0x11,
     KFD_GET_TILE_CONFIG = 0x12,
     KFD_SET_TRAP_HANDLER = 0x13,
@@ -34,6 +36,7 @@ enum kfd_request_number {
     KFD_SET_CU_MASK = 0x1a,
     KFD_SET_XNACK_MODE = 0x21,
     KFD_AVAILABLE_MEMORY = 0x23,
+    KFD_LAST_REQUEST = KFD_AVAILABLE_MEMORY,
 };
 
 struct kfd_version {
@@ -41,6 +44,8 @@ struct kfd_version {
 };
 
 enum { KFD_QUEUE_COMPUTE_AQL = 2, KFD_QUEUE_SDMA = 1, KFD_QUEUE_SDMA_XGMI = 3 };
+enum { KFD_MOST_PERCENT = 100, KFD_MOST_PRIORITY = 15 };
+enum { KFD_NOT_SUPPORTED = 524 }; /* the kernel's ENOTSUPP, which programs have no name for */
 
 struct kfd_create_queue {
     uint64_t ring_base, write_pointer, read_pointer, doorbell_offset;
@@ -51,6 +56,34 @@ struct kfd_create_queue {
 struct kfd_update_queue {
     uint64_t ring_base;
     uint32_t queue_id, ring_size, percentage, priority;
+};
+
+enum { KFD_MOST_UNITS = 1024 };
+
+struct kfd_cu_mask {
+    uint32_t queue_id, bits; /* a bit for each compute unit */
+    uint64_t mask;
+};
+
+enum { KFD_POLICY_COHERENT = 0, KFD_POLICY_NONCOHERENT = 1 };
+
+struct kfd_memory_policy {
+    uint64_t aperture, aperture_size;
+    uint32_t gpu_id, usual, in_aperture, pad;
+};
+
+struct kfd_scratch_address {
+    uint64_t address;
+    uint32_t gpu_id, pad;
+};
+
+struct kfd_trap_handler {
+    uint64_t code, data;
+    uint32_t gpu_id, pad;
+};
+
+struct kfd_acquire_vm {
+    uint32_t render_node, gpu_id;
 };
 
 struct kfd_clock_counters {

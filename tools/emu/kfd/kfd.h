@@ -89,12 +89,26 @@ int kfd_event_wait(struct kfd_wait_events *a);
 void kfd_memory_fault(uint32_t gpu_id, uint64_t address, bool present);
 void kfd_hardware_fault(uint32_t gpu_id);
 
+/* gpu_settings.c: what the process sets for one of its GPUs. */
+struct kfd_memory_policy;
+struct kfd_scratch_address;
+struct kfd_trap_handler;
+struct kfd_acquire_vm;
+int kfd_set_memory_policy(const struct kfd_memory_policy *a);
+int kfd_set_scratch_address(const struct kfd_scratch_address *a);
+int kfd_set_trap_handler(const struct kfd_trap_handler *a);
+int kfd_acquire_vm(const struct kfd_acquire_vm *a);
+/* Is there code that waves go to when they trap? */
+bool kfd_has_trap_handler(unsigned gpu);
+
 /* rings.c */
 struct kfd_create_queue;
 struct kfd_update_queue;
+struct kfd_cu_mask;
 int kfd_queue_create(struct kfd_create_queue *a);
 int kfd_queue_destroy(uint32_t id);
 int kfd_queue_update(const struct kfd_update_queue *a);
+int kfd_queue_mask(const struct kfd_cu_mask *a);
 
 struct kfd_ring {
     unsigned gpu, slot, type;
@@ -104,6 +118,7 @@ struct kfd_ring {
     volatile uint64_t *doorbell;
     _Atomic(bool) stuck; /* what its last packet did stops a queue for good */
     _Atomic(bool) stop;
+    _Atomic(unsigned) units; /* that its waves may use; as the model's: on gfx11 in pairs */
 };
 
 /* aql_packets.c, sdma_packets.c: takes what the ring holds; true when there was something. */

@@ -88,6 +88,18 @@ static int get_available(void *args)
     return 0;
 }
 
+/*
+ * As kfd_ioctl() of kfd_chardev.c: the debugger's first requests are for nobody, numbers that Linux
+ * 6.1 does not have are no requests; what it has and this file has not is refused as invalid.
+ */
+static int refuse(unsigned number)
+{
+    kfd_say("request 0x%02x of the driver is not known and refused", number);
+    if (number >= KFD_DBG_REGISTER && number <= KFD_DBG_WAVE_CONTROL)
+        return -EPERM;
+    return number >= KFD_GET_VERSION && number <= KFD_LAST_REQUEST ? -EINVAL : -ENOTTY;
+}
+
 static int driver_request(unsigned number, void *args)
 {
     switch (number) {
@@ -129,17 +141,18 @@ static int driver_request(unsigned number, void *args)
         return set_xnack(args);
     case KFD_AVAILABLE_MEMORY:
         return get_available(args);
-    /* These change nothing that could be seen here: one page table, no caches, no trap handler,
-     * scratch of the emulator's own, all compute units alike. */
     case KFD_ACQUIRE_VM:
+        return kfd_acquire_vm(args);
     case KFD_SET_MEMORY_POLICY:
+        return kfd_set_memory_policy(args);
     case KFD_SET_SCRATCH_BACKING_VA:
+        return kfd_set_scratch_address(args);
     case KFD_SET_TRAP_HANDLER:
+        return kfd_set_trap_handler(args);
     case KFD_SET_CU_MASK:
-        return 0;
+        return kfd_queue_mask(args);
     default:
-        kfd_say("request 0x%02x of the driver is not known and refused", number);
-        return -EINVAL;
+        return refuse(number);
     }
 }
 
