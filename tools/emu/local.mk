@@ -36,7 +36,7 @@ emu_matrix = tools/emu/matrix/cut_sum.h tools/emu/matrix/fused_sum.h \
 	tools/emu/matrix/host_vectors.h tools/emu/matrix/matrix_ops.h tools/emu/matrix/mfma.c \
 	tools/emu/matrix/product.h tools/emu/matrix/product_base.c tools/emu/matrix/product_level.c \
 	tools/emu/matrix/product_v3.c tools/emu/matrix/product_v4.c tools/emu/matrix/sem_matrix.def \
-	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/wmma.c
+	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/wmma.c tools/emu/matrix/wmma_lanes.c
 emu_access = tools/emu/access/access.h tools/emu/access/access_handlers.h \
 	tools/emu/access/access_table.c tools/emu/access/atomics.c tools/emu/access/buffers.c \
 	tools/emu/access/dense_access.c tools/emu/access/dense_access.h tools/emu/access/lane_addresses.c \

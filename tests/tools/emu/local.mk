@@ -111,7 +111,7 @@ exec_tests = tests/tools/emu/exec/test_exec tests/tools/emu/strict/test_strict \
 	tests/tools/emu/exec/test_exec_round tests/tools/emu/exec/test_exec_stops \
 	tests/tools/emu/exec/test_exec_adversarial tests/tools/emu/exec/test_exec_registers \
 	tests/tools/emu/strict/test_strict_waits tests/tools/emu/hip/test_counters \
-	tests/tools/emu/strict/test_gfx950
+	tests/tools/emu/strict/test_gfx950 tests/tools/emu/strict/test_gfx12
 check_PROGRAMS += $(exec_tests)
 TESTS += $(exec_tests)
 tests_tools_emu_exec_test_exec_SOURCES = tests/tools/emu/exec/test_exec.c tests/tools/emu/exec/test_exec_asm.h
@@ -149,6 +149,10 @@ tests_tools_emu_strict_test_gfx950_SOURCES = tests/tools/emu/strict/test_gfx950.
 	tests/tools/emu/exec/test_exec_asm.h
 tests_tools_emu_strict_test_gfx950_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_strict_test_gfx950_LDADD = tools/emu/libemu.la
+tests_tools_emu_strict_test_gfx12_SOURCES = tests/tools/emu/strict/test_gfx12.c \
+	tests/tools/emu/exec/test_exec_asm.h
+tests_tools_emu_strict_test_gfx12_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_strict_test_gfx12_LDADD = tools/emu/libemu.la
 tests_tools_emu_strict_test_strict_waits_SOURCES = tests/tools/emu/strict/test_strict_waits.c \
 	tests/tools/emu/exec/test_exec_asm.h
 tests_tools_emu_strict_test_strict_waits_CPPFLAGS = $(emu_test_cppflags)

@@ -66,6 +66,14 @@
     X(buffer_wbinvl1, 0, EMU_C_MESSAGE)                                                            \
     X(buffer_wbinvl1_vol, 0, EMU_C_MESSAGE)                                                        \
     X(buffer_wbl2, 0, EMU_C_MESSAGE)                                                               \
+    X(global_inv, 0, EMU_C_MESSAGE)                                                                \
+    X(global_wb, 0, EMU_C_MESSAGE)                                                                 \
+    X(global_wbinv, 0, EMU_C_MESSAGE)                                                              \
+    X(s_prefetch_inst, 0, EMU_C_MESSAGE)                                                           \
+    X(s_prefetch_inst_pc_rel, 0, EMU_C_MESSAGE)                                                    \
+    X(s_prefetch_data, 0, EMU_C_MESSAGE)                                                           \
+    X(s_prefetch_data_pc_rel, 0, EMU_C_MESSAGE)                                                    \
+    X(s_buffer_prefetch_data, 0, EMU_C_MESSAGE)                                                    \
     X(s_dcache_inv, 0, EMU_C_MESSAGE)                                                              \
     X(s_dcache_inv_vol, 0, EMU_C_MESSAGE)                                                          \
     X(s_dcache_wb, 0, EMU_C_MESSAGE)                                                               \
@@ -128,6 +136,12 @@
     X(s_buffer_load_dwordx4, 0, EMU_C_SMEM)                                                        \
     X(s_buffer_load_dwordx8, 0, EMU_C_SMEM)                                                        \
     X(s_buffer_load_dwordx16, 0, EMU_C_SMEM)                                                       \
+    X(s_load_b96, 0, EMU_C_SMEM)                                                                   \
+    X(s_load_i8, 0, EMU_C_SMEM)                                                                    \
+    X(s_load_u8, 0, EMU_C_SMEM)                                                                    \
+    X(s_load_i16, 0, EMU_C_SMEM)                                                                   \
+    X(s_load_u16, 0, EMU_C_SMEM)                                                                   \
+    X(s_buffer_load_b96, 0, EMU_C_SMEM)                                                            \
     X(s_store_dword, 0, EMU_C_SMEM)                                                                \
     X(s_store_dwordx2, 0, EMU_C_SMEM)                                                              \
     X(s_store_dwordx4, 0, EMU_C_SMEM)                                                              \

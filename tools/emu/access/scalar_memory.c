@@ -52,6 +52,28 @@ static void load(struct emu_wave *w, const struct emu_op *op, unsigned n)
     load_at(w, op, scalar_address(w, op), n);
 }
 
+/* gfx12: a byte or two, extended. Their address may have any low bits that suit them. */
+EMU_DEVICE_DATA static void load_small(struct emu_wave *w, const struct emu_op *op, unsigned bytes,
+                                       bool is_signed)
+{
+    uint64_t addr =
+        emu_s64(w, op->s[0]) + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1);
+    uint8_t *init, shadow[4] = {0xff, 0xff, 0xff, 0xff};
+    const uint8_t *p;
+    uint32_t x = 0;
+
+    if (addr % bytes)
+        emu_fault(w, 0, "scalar load of %u bytes at unaligned address 0x%llx", bytes,
+                  (unsigned long long)addr);
+    p = emu_scalar_bytes(w, addr, bytes, EMU_READ, &init);
+    memcpy(&x, p, bytes);
+    if (is_signed)
+        x = bytes == 1 ? (uint32_t)(int8_t)x : (uint32_t)(int16_t)x;
+    if (init)
+        memcpy(shadow, init, bytes);
+    give_scalars(w, op, &x, 1, init ? shadow : NULL);
+}
+
 /* A scalar buffer: base and size of the descriptor; every dword past the end reads 0. */
 struct scalar_buffer {
     uint64_t base, size;
@@ -122,6 +144,12 @@ SCALAR(s_buffer_load_dwordx2, buffer_load(w, op, 2))
 SCALAR(s_buffer_load_dwordx4, buffer_load(w, op, 4))
 SCALAR(s_buffer_load_dwordx8, buffer_load(w, op, 8))
 SCALAR(s_buffer_load_dwordx16, buffer_load(w, op, 16))
+SCALAR(s_load_b96, load(w, op, 3))
+SCALAR(s_load_i8, load_small(w, op, 1, true))
+SCALAR(s_load_u8, load_small(w, op, 1, false))
+SCALAR(s_load_i16, load_small(w, op, 2, true))
+SCALAR(s_load_u16, load_small(w, op, 2, false))
+SCALAR(s_buffer_load_b96, buffer_load(w, op, 3))
 SCALAR(s_store_dword, store_at(w, op, scalar_address(w, op), 1))
 SCALAR(s_store_dwordx2, store_at(w, op, scalar_address(w, op), 2))
 SCALAR(s_store_dwordx4, store_at(w, op, scalar_address(w, op), 4))

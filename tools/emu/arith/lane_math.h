@@ -309,6 +309,75 @@ EMU_INLINE uint32_t max_f16(uint32_t a, uint32_t b)
     return pick_f16(a & 0xffff, b & 0xffff, true);
 }
 
+/* minimumNumber and maximumNumber of IEEE 754-2019: any NaN loses; two of them are quieted. */
+EMU_INLINE uint32_t min_num_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) < key32(a) ? b : a;
+
+    r = nan32(b) ? a : r;
+    return nan32(a) ? (nan32(b) ? quiet32(a) : b) : r;
+}
+
+EMU_INLINE uint32_t max_num_f32(uint32_t a, uint32_t b)
+{
+    uint32_t r = key32(b) > key32(a) ? b : a;
+
+    r = nan32(b) ? a : r;
+    return nan32(a) ? (nan32(b) ? quiet32(a) : b) : r;
+}
+
+EMU_INLINE uint64_t min_num_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) < key64(a) ? b : a;
+
+    r = nan64(b) ? a : r;
+    return nan64(a) ? (nan64(b) ? quiet64(a) : b) : r;
+}
+
+EMU_INLINE uint64_t max_num_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) > key64(a) ? b : a;
+
+    r = nan64(b) ? a : r;
+    return nan64(a) ? (nan64(b) ? quiet64(a) : b) : r;
+}
+
+EMU_INLINE uint64_t minimum_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) < key64(a) ? b : a;
+
+    r = nan64(b) ? quiet64(b) : r;
+    return nan64(a) ? quiet64(a) : r;
+}
+
+EMU_INLINE uint64_t maximum_f64(uint64_t a, uint64_t b)
+{
+    uint64_t r = key64(b) > key64(a) ? b : a;
+
+    r = nan64(b) ? quiet64(b) : r;
+    return nan64(a) ? quiet64(a) : r;
+}
+
+EMU_INLINE uint32_t num_f16(uint32_t a, uint32_t b, bool larger)
+{
+    int32_t ka = key32(a << 16), kb = key32(b << 16);
+    uint32_t r = (larger ? kb > ka : kb < ka) ? b : a;
+
+    r = nan16(b) ? a : r;
+    r = nan16(a) ? (nan16(b) ? quiet16(a) : b) : r;
+    return r & 0xffff;
+}
+
+EMU_INLINE uint32_t min_num_f16(uint32_t a, uint32_t b)
+{
+    return num_f16(a & 0xffff, b & 0xffff, false);
+}
+
+EMU_INLINE uint32_t max_num_f16(uint32_t a, uint32_t b)
+{
+    return num_f16(a & 0xffff, b & 0xffff, true);
+}
+
 /* minimum and maximum of IEEE 754-2019: a NaN wins, and -0 is less than +0. */
 EMU_INLINE uint32_t minimum_f32(uint32_t a, uint32_t b)
 {
@@ -349,6 +418,25 @@ EMU_INLINE uint32_t med3_f32(uint32_t a, uint32_t b, uint32_t c)
 
     r = key32(m) == key32(a) ? max_f32(b, c) : key32(m) == key32(b) ? max_f32(a, c) : max_f32(a, b);
     return nan32(a) || nan32(b) || nan32(c) ? min_f32(min_f32(a, b), c) : r;
+}
+
+/* The middle one; with a NaN the least of the others, as the manual's pseudo-code has it. */
+EMU_INLINE uint32_t med3_num_f32(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t m = max_num_f32(max_num_f32(a, b), c);
+    uint32_t r = key32(m) == key32(a)   ? max_num_f32(b, c)
+                 : key32(m) == key32(b) ? max_num_f32(a, c)
+                                        : max_num_f32(a, b);
+
+    return nan32(a) || nan32(b) || nan32(c) ? min_num_f32(min_num_f32(a, b), c) : r;
+}
+
+EMU_INLINE uint32_t med3_num_f16(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t m = max_num_f16(max_num_f16(a, b), c), x = a & 0xffff, y = b & 0xffff;
+    uint32_t r = m == x ? max_num_f16(b, c) : m == y ? max_num_f16(a, c) : max_num_f16(a, b);
+
+    return nan16(x) || nan16(y) || nan16(c & 0xffff) ? min_num_f16(min_num_f16(a, b), c) : r;
 }
 
 EMU_INLINE uint32_t med3_f16(uint32_t a, uint32_t b, uint32_t c)

@@ -117,6 +117,31 @@ static void barrier(struct emu_wave *w, const struct emu_op *op)
     stop(w, EMU_AT_BARRIER);
 }
 
+/*
+ * gfx12's barrier in two steps. Waves stop at the second until all have come to it: an order that
+ * the hardware may choose, too, and what a wave does between the two counts as before the barrier.
+ */
+static void barrier_signal(struct emu_wave *w, const struct emu_op *op)
+{
+    if (w->s[op->s[0]] != 0xffffffff)
+        emu_fault(w, 0, "barrier %d: only that of the workgroup, -1, is emulated",
+                  (int)w->s[op->s[0]]);
+    if (w->signalled)
+        emu_fault(w, 0, "s_barrier_signal twice without s_barrier_wait");
+    w->signalled = true;
+}
+
+static void barrier_wait(struct emu_wave *w, const struct emu_op *op)
+{
+    if ((int16_t)op->imm != -1)
+        emu_fault(w, 0, "barrier %d: only that of the workgroup, -1, is emulated",
+                  (int16_t)op->imm);
+    if (!w->signalled)
+        emu_fault(w, 0, "s_barrier_wait without s_barrier_signal: it would never return");
+    w->signalled = false;
+    stop(w, EMU_AT_BARRIER);
+}
+
 /* Waits, hints, cache and priority control: state that the emulator has none of. */
 static void nothing(struct emu_wave *w, const struct emu_op *op)
 {
@@ -227,10 +252,43 @@ enum {
     HW_SHADER_CYCLES = 29
 };
 
+/* gfx12 numbers them anew; MODE has no DX10_CLAMP and IEEE. */
+static uint32_t hardware_register12(struct emu_wave *w, unsigned id)
+{
+    enum { STATE_PRIV = 4, SCRATCH_LO = 20, SCRATCH_HI = 21, CYCLES_LO = 29, CYCLES_HI = 30 };
+
+    switch (id) {
+    case HW_MODE:
+        return w->mode & ~0x300u;
+    case HW_STATUS:
+        return (uint32_t)!emu_exec(w) << 9 | (uint32_t)vcc_zero(w) << 10;
+    case STATE_PRIV:
+        return w->scc << 9;
+    case HW_GPR_ALLOC:
+        return (w->group->kernel->vgprs / 8 - 1) << 12;
+    case HW_LDS_ALLOC:
+        return (w->group->lds_size + 511) / 512 << 12;
+    case CYCLES_LO:
+        return (uint32_t)emu_clock(w);
+    case CYCLES_HI:
+        return (uint32_t)(emu_clock(w) >> 32);
+    case HW_IB_STS:
+    case SCRATCH_LO:
+    case SCRATCH_HI:
+    case HW_HW_ID1:
+    case HW_HW_ID2:
+        return 0;
+    default:
+        emu_fault(w, 0, "hardware register %u is not a register of compute kernels", id);
+    }
+}
+
 static uint32_t hardware_register(struct emu_wave *w, unsigned id)
 {
     const struct emu_kernel *k = w->group->kernel;
 
+    if (k->family >= EMU_GFX12)
+        return hardware_register12(w, id);
     switch (id) {
     case HW_MODE:
         return w->mode;
@@ -271,9 +329,10 @@ static void set_field(struct emu_wave *w, const struct emu_op *op, uint32_t x)
     unsigned id = op->imm & 63, at = op->imm >> 6 & 31, width = (op->imm >> 11 & 31) + 1;
     uint32_t field = (uint32_t)((UINT64_C(1) << width) - 1) << at;
 
-    if (id == HW_MODE)
+    if (id == HW_MODE) {
+        field &= w->group->kernel->family >= EMU_GFX12 ? ~0x300u : ~0u;
         emu_set_mode(w, (w->mode & ~field) | (x << at & field));
-    else if (id == HW_TRAPSTS)
+    } else if (id == HW_TRAPSTS && w->group->kernel->family < EMU_GFX12)
         w->trapsts = (w->trapsts & ~field) | (x << at & field);
     else
         emu_fault(w, 0, "hardware register %u cannot be written by a kernel", id);
@@ -373,6 +432,8 @@ const struct emu_sem emu_sem_flow[] = {
     FLOW(s_endpgm_saved, endpgm, 0),
     FLOW(s_endpgm_ordered_ps_done, endpgm, 0),
     R(s_barrier, barrier, 0, MESSAGE),
+    R(s_barrier_signal, barrier_signal, 0, MESSAGE),
+    R(s_barrier_wait, barrier_wait, 0, MESSAGE),
     R(s_trap, trap, 0, MESSAGE),
     R(s_sethalt, halt, 0, MESSAGE),
     R(s_sendmsg, sendmsg, EMU_E_READ_M0, MESSAGE),
@@ -388,6 +449,16 @@ const struct emu_sem emu_sem_flow[] = {
     NOTHING(s_waitcnt_lgkmcnt),
     NOTHING(s_waitcnt_expcnt),
     NOTHING(s_waitcnt_depctr),
+    NOTHING(s_wait_loadcnt),
+    NOTHING(s_wait_storecnt),
+    NOTHING(s_wait_samplecnt),
+    NOTHING(s_wait_bvhcnt),
+    NOTHING(s_wait_expcnt),
+    NOTHING(s_wait_dscnt),
+    NOTHING(s_wait_kmcnt),
+    NOTHING(s_wait_loadcnt_dscnt),
+    NOTHING(s_wait_storecnt_dscnt),
+    NOTHING(s_sleep_var),
     NOTHING(s_wait_idle),
     NOTHING(s_wait_event),
     NOTHING(s_delay_alu),

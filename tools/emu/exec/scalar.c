@@ -43,6 +43,25 @@ static uint64_t spread(uint32_t x)
     return r;
 }
 
+/* v_s_exp_f32 and its kind: neg, abs, omod and clamp of a VOP3, on one scalar. */
+static float in_f32(const struct emu_op *op, float x)
+{
+    const unsigned flags = op->insn->src[0].flags;
+
+    x = flags & EMU_OPF_ABS ? fabsf(x) : x;
+    return flags & EMU_OPF_NEG ? -x : x;
+}
+
+static float out_f32(const struct emu_op *op, float x)
+{
+    static const float factor[] = {1, 2, 4, 0.5f};
+
+    x *= factor[op->insn->omod & 3];
+    if (op->insn->clamp)
+        x = x > 0 ? (x < 1 ? x : 1) : 0; /* NaN becomes 0 */
+    return x;
+}
+
 #define SCC w->scc
 #define IMM op->imm
 #define EXEC32 w->s[EMU_S_EXEC]

@@ -15,12 +15,12 @@ static unsigned threads_per_unit(const struct emu_device *d)
     return d->wave == 64 ? 2048 : 1024 * 2;
 }
 
-/* gfx90a is compute capability 9.0, gfx942 9.4, gfx950 9.5, gfx11xx 11.x. */
+/* gfx90a is compute capability 9.0, gfx942 9.4, gfx950 9.5, gfx11xx 11.x, gfx12xx 12.x. */
 static void capability(const struct emu_device *d, int *major, int *minor)
 {
     const char *digits = d->target.processor + 3;
     size_t n = strlen(digits);
-    *major = n == 3 ? digits[0] - '0' : 11;
+    *major = n == 3 ? digits[0] - '0' : 10 + digits[1] - '0';
     *minor = n == 3 ? digits[1] - '0' : digits[2] - '0';
 }
 

@@ -85,6 +85,11 @@ void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_s
 /* WMMA handlers (wmma.c). */
 emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
 
+/* Those of gfx12 (wmma_lanes.c). */
+void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16);
+void emu_wmma_lanes_16(struct emu_wave *w, const struct emu_op *op, bool bf16);
+void emu_wmma_lanes_int(struct emu_wave *w, const struct emu_op *op, unsigned bits);
+
 /* Lane whose B register lane l reads under BLGP (every type but f64). */
 static inline unsigned emu_blgp_lane(unsigned blgp, unsigned l)
 {

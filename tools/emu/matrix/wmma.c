@@ -113,6 +113,10 @@ static void wmma_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
     const unsigned modify = (op->insn->neg_hi | op->insn->neg_lo) & 4;
     uint32_t bits[N * N];
     float c[N * N];
+    if (op->insn->family >= EMU_GFX12) {
+        emu_wmma_lanes_f32(w, op, bf16);
+        return;
+    }
     check(w, op, 8);
     if (w->group->launch->matrix == EMU_MATRIX_F32 && !op->insn->neg_lo && !op->insn->neg_hi &&
         !is_constant(op) && !overlaps_itself(w, op)) {
@@ -151,6 +155,10 @@ static void wmma_16(struct emu_wave *w, const struct emu_op *op, bool bf16)
     uint16_t c16[N * N];
     float c[N * N];
     const unsigned shift = op->insn->op_sel & 4 ? 16 : 0;
+    if (op->insn->family >= EMU_GFX12) {
+        emu_wmma_lanes_16(w, op, bf16);
+        return;
+    }
     check(w, op, 8);
     gather_c(w, op, bits);
     for (unsigned i = 0; i < N * N; i++) {
@@ -189,6 +197,10 @@ static void wmma_int(struct emu_wave *w, const struct emu_op *op, unsigned bits)
     uint32_t c[N * N], d[N * N];
     int32_t m[2][N][N];
     const unsigned per = 32 / bits, top = 1u << (bits - 1);
+    if (op->insn->family >= EMU_GFX12) {
+        emu_wmma_lanes_int(w, op, bits);
+        return;
+    }
     check(w, op, N / per);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned l = 0; l < N; l++)

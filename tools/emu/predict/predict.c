@@ -382,7 +382,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
     j->launch = l;
     j->gpu = emu_clock_gpu(l->kernel->family);
     j->options = options;
-    j->ops = emu_clock_describe(l->kernel, j->gpu);
+    j->ops = j->gpu->simds > 0 ? emu_clock_describe(l->kernel, j->gpu) : NULL;
     parts = (struct emu_result_parts){.launch = l,
                                       .target = target,
                                       .chip = &j->chip,
@@ -390,7 +390,9 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
                                       .variants = VARIANTS,
                                       .sum = &j->sum,
                                       .flags = options->flags};
-    parts.why = j->ops ? predict(j, units, registers) : "out of memory";
+    parts.why = j->ops              ? predict(j, units, registers)
+                : j->gpu->simds > 0 ? "out of memory"
+                                    : "the clock has no figures of this GPU";
     parts.doubt = j->doubt;
     r = emu_clock_result_make(&parts);
     emu_unit_sum_free(&j->sum);

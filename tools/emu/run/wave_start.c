@@ -71,6 +71,11 @@ static void system_sgprs(struct emu_wave *w)
     uint32_t rsrc2 = g->kernel->rsrc2;
     unsigned i = rsrc2 >> 1 & 31;
 
+    if (g->kernel->family >= EMU_GFX12) { /* numbers of the workgroup are in trap registers */
+        w->s[EMU_S_TTMP + 9] = g->id[0];
+        w->s[EMU_S_TTMP + 7] = g->id[1] | g->id[2] << 16;
+        return;
+    }
     for (unsigned axis = 0; axis < 3; axis++)
         if (rsrc2 & RSRC2_ID_X << axis)
             w->s[i++] = g->id[axis];
@@ -120,14 +125,17 @@ void emu_init_wave(struct emu_wave *w)
     w->attention = l->matrix == EMU_MATRIX_ADVERSARIAL ? EMU_A_ADVERSARIAL : 0;
     w->trapsts = w->status = 0;
     w->state = EMU_RUNNING;
+    w->signalled = false;
     w->executed = 0;
     w->mask_exec = 0;
     memset(w->mask, 0, w->lanes * sizeof *w->mask);
     w->rng = (l->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (place << 6 | w->index);
     w->rng |= !w->rng;
-    /* round and denormal fields; DX10_CLAMP, IEEE; FP16_OVFL */
-    emu_set_mode(w, (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 |
-                        (k->rsrc1 >> 23 & 1) << 9 | (k->rsrc1 >> 26 & 1) << 23);
+    /* round and denormal fields; DX10_CLAMP, IEEE; FP16_OVFL. gfx12 is always as with the two. */
+    emu_set_mode(w, (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 26 & 1) << 23 |
+                        (k->family >= EMU_GFX12
+                             ? 3u << 8
+                             : (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9));
     user_sgprs(w);
     system_sgprs(w);
     work_items(w);

@@ -26,6 +26,10 @@ static const struct emu_model models[] = {
      true},
     {"gfx1152", "", "AMD Radeon 860M", EMU_GFX11_5, 32, 4, 1024, 2800000, 3750000, 128, 1024, true},
     {"gfx1153", "", "AMD Radeon 840M", EMU_GFX11_5, 32, 2, 1024, 2800000, 3750000, 128, 1024, true},
+    {"gfx1200", "", "AMD Radeon RX 9060 XT", EMU_GFX12, 32, 16, 1536, 3130000, 1250000, 128, 4096,
+     false},
+    {"gfx1201", "", "AMD Radeon RX 9070 XT", EMU_GFX12, 32, 32, 1536, 2970000, 1250000, 256, 8192,
+     false},
 };
 
 const struct emu_model *emu_model_at(unsigned i)

@@ -138,6 +138,8 @@ void emu_timing_give(struct emu_timing *t)
                 r->kernel, r->target, r->cycles.middle, r->cycles.low, r->cycles.high,
                 r->microseconds.middle, r->gigahertz, 100 * r->matrix_busy,
                 emu_time_cause_name(r->bound), r->extrapolated ? " (extrapolated)" : "");
+    else if (!t->kept)
+        fprintf(stderr, "hipemu: %s on %s: not timed: %s\n", r->kernel, r->target, r->why);
     if (t->kept)
         keep(t->result);
     else

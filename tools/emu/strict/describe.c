@@ -182,6 +182,7 @@ static uint8_t scalar_rule(const char *sem)
         {"s_xnor_b", EMU_SR_XOR},
         {"s_cselect", EMU_SR_SELECT},
         {"s_cmov", EMU_SR_SELECT},
+        {"s_bfe_", EMU_SR_FIELD},
         /* those of EXEC: what an inverted S0 does, S0 does as well */
         {"s_and_saveexec", EMU_SR_AND},
         {"s_nand_saveexec", EMU_SR_AND},
@@ -205,6 +206,19 @@ static uint8_t scalar_rule(const char *sem)
 
 static uint8_t wait_kind(const struct emu_insn *insn, const char *sem)
 {
+    static const struct {
+        const char *name;
+        uint8_t kind;
+    } gfx12[] = {
+        {"s_wait_loadcnt", EMU_W_VM},
+        {"s_wait_storecnt", EMU_W_VS},
+        {"s_wait_dscnt", EMU_W_DS},
+        {"s_wait_kmcnt", EMU_W_KM},
+        {"s_wait_loadcnt_dscnt", EMU_W_LOAD_DS},
+        {"s_wait_storecnt_dscnt", EMU_W_STORE_DS},
+        {"s_wait_expcnt", EMU_W_EXP},
+    };
+
     if (strcmp(sem, "s_waitcnt") == 0)
         return insn->family >= EMU_GFX11 ? EMU_W_GFX11 : EMU_W_GFX9;
     if (strcmp(sem, "s_waitcnt_vscnt") == 0)
@@ -215,6 +229,9 @@ static uint8_t wait_kind(const struct emu_insn *insn, const char *sem)
         return EMU_W_LGKM;
     if (strcmp(sem, "s_waitcnt_expcnt") == 0)
         return EMU_W_EXP;
+    for (size_t i = 0; i < sizeof gfx12 / sizeof *gfx12; i++)
+        if (strcmp(sem, gfx12[i].name) == 0)
+            return gfx12[i].kind;
     return strcmp(sem, "s_wait_idle") == 0 ? EMU_W_ALL : EMU_W_NONE;
 }
 
@@ -231,7 +248,7 @@ static uint8_t counters(const struct emu_insn *insn)
     switch (insn->enc) {
     case EMU_SMEM:
     case EMU_SOP1: /* s_sendmsg_rtn */
-        return returns ? EMU_CNT_SMEM : 0;
+        return !returns ? 0 : insn->family >= EMU_GFX12 ? EMU_CNT_KM : EMU_CNT_SMEM;
     case EMU_DS:
         return EMU_CNT_LDS;
     case EMU_LDSDIR:

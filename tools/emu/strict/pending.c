@@ -4,11 +4,17 @@
  * vmcnt counts vector memory operations, in order (gfx11: loads and atomics that return; vscnt the
  * others). lgkmcnt counts LDS operations, in order, and scalar loads, out of order: with a scalar
  * load under way only lgkmcnt(0) proves anything. A flat operation counts in both. expcnt counts
- * lds_direct_load, in order.
+ * lds_direct_load, in order. gfx12 has loadcnt, storecnt, dscnt and kmcnt in their place: LDS
+ * operations and scalar loads apart, and of the latter only kmcnt(0) proves anything.
  */
 #include <string.h>
 
 #include "strict.h"
+
+static bool is_gfx12(const struct emu_wave *w)
+{
+    return w->group->kernel->family >= EMU_GFX12;
+}
 
 static bool is_exp_pending(const struct emu_strict_wave *s, unsigned r)
 {
@@ -21,6 +27,9 @@ static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counte
     bool vm = s->vpend_vm[r] > s->vm_done, lgkm = s->vpend_lgkm[r] > s->lgkm_done;
     unsigned acc = w->group->kernel->accum_offset;
     bool agpr = acc && r >= acc, exp = is_exp_pending(s, r);
+    static const char *const names[2][3] = {
+        {"s_waitcnt vmcnt", "s_waitcnt lgkmcnt", "s_waitcnt expcnt"},
+        {"s_wait_loadcnt", "s_wait_dscnt", "s_wait_expcnt"}};
 
     if (!vm && !lgkm && !exp) {
         s->vpend[r >> 6] &= ~(UINT64_C(1) << (r & 63));
@@ -31,11 +40,11 @@ static void check_row(struct emu_wave *w, unsigned r, bool write, uint8_t counte
         ((counters == EMU_CNT_VM && !lgkm && !exp) || (counters == EMU_CNT_LDS && !vm && !exp) ||
          (counters == EMU_CNT_EXP && !vm && !lgkm)))
         return;
-    emu_fault(w, emu_exec(w), "%c%u is %s while a load into it is under way: missing s_waitcnt %s",
+    emu_fault(w, emu_exec(w), "%c%u is %s while a load into it is under way: missing %s",
               agpr ? 'a' : 'v', agpr ? r - acc : r, write ? "written" : "read",
-              vm     ? "vmcnt"
-              : lgkm ? "lgkmcnt"
-                     : "expcnt");
+              names[is_gfx12(w)][vm     ? 0
+                                 : lgkm ? 1
+                                        : 2]);
 }
 
 static void check_rows(struct emu_wave *w, const struct emu_range *range, bool write,
@@ -55,11 +64,10 @@ static void check_scalars(struct emu_wave *w, const struct emu_range *range, boo
     for (unsigned r = range->first; r < (unsigned)range->first + range->n; r++) {
         if (!(s->spending[r >> 6] >> (r & 63) & 1))
             continue;
-        if (s->spend[r] > s->lgkm_done)
-            emu_fault(
-                w, 0,
-                "s%u is %s while a scalar load into it is under way: missing s_waitcnt lgkmcnt(0)",
-                r, write ? "written" : "read");
+        if (s->spend[r] > (is_gfx12(w) ? s->km_done : s->lgkm_done))
+            emu_fault(w, 0, "s%u is %s while a scalar load into it is under way: missing %s", r,
+                      write ? "written" : "read",
+                      is_gfx12(w) ? "s_wait_kmcnt 0" : "s_waitcnt lgkmcnt(0)");
         s->spending[r >> 6] &= ~(UINT64_C(1) << (r & 63));
     }
 }
@@ -69,7 +77,7 @@ void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so
     const struct emu_strict_wave *s = w->strict;
 
     if (s->vm_issued != s->vm_done || s->lgkm_issued != s->lgkm_done ||
-        s->exp_issued != s->exp_done) {
+        s->exp_issued != s->exp_done || s->km_issued != s->km_done) {
         for (unsigned i = 0; i < so->nread; i++)
             check_rows(w, &so->read[i], false, 0);
         for (unsigned i = 0; i < so->nwrite; i++)
@@ -97,7 +105,7 @@ static void finish(struct emu_wave *w, uint32_t number_of_op)
     for (unsigned i = 0; i < so->nswrite; i++)
         for (unsigned r = so->swrite[i].first; r < (unsigned)so->swrite[i].first + so->swrite[i].n;
              r++)
-            if (s->spend[r] <= s->lgkm_done)
+            if (s->spend[r] <= (is_gfx12(w) ? s->km_done : s->lgkm_done))
                 s->spending[r >> 6] &= ~(UINT64_C(1) << (r & 63));
     if (so->nswrite)
         emu_strict_refresh(w, &p->gates[number_of_op]);
@@ -142,6 +150,19 @@ static void finish_exp(struct emu_wave *w, unsigned n)
         finish(w, s->exp_op[from % 8]);
 }
 
+/* Scalar loads come in any order: all or nothing. */
+static void finish_km(struct emu_wave *w)
+{
+    struct emu_strict_wave *s = w->strict;
+    uint32_t from = s->km_done;
+
+    s->km_done = s->km_issued;
+    if (s->km_issued - from > 64) /* what is forgotten is found out when it is touched */
+        from = s->km_issued - 64;
+    while (from++ < s->km_done)
+        finish(w, s->km_op[from % 64]);
+}
+
 static void finish_vs(struct emu_strict_wave *s, unsigned n)
 {
     if (s->vs_issued - s->vs_done > n)
@@ -157,6 +178,16 @@ static void pend_rows(struct emu_wave *w, const struct emu_strict_op *so, uint32
             numbers[r] = number;
     for (unsigned i = 0; i < so->nwrite; i++)
         emu_set_range_bits(w->strict->vpend, &so->write[i]);
+}
+
+static void pend_scalars(struct emu_strict_wave *s, const struct emu_strict_op *so, uint32_t number)
+{
+    for (unsigned i = 0; i < so->nswrite; i++)
+        for (unsigned r = so->swrite[i].first; r < (unsigned)so->swrite[i].first + so->swrite[i].n;
+             r++) {
+            s->spend[r] = number;
+            s->spending[r >> 6] |= UINT64_C(1) << (r & 63);
+        }
 }
 
 /* The hardware's counters hold 63 at most, expcnt 7; an operation beyond waits for the oldest. */
@@ -189,12 +220,11 @@ void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const 
     if (so->counters & EMU_CNT_SMEM) {
         s->lgkm_op[++s->lgkm_issued % 64] = number;
         s->last_smem = s->lgkm_issued;
-        for (unsigned i = 0; i < so->nswrite; i++)
-            for (unsigned r = so->swrite[i].first;
-                 r < (unsigned)so->swrite[i].first + so->swrite[i].n; r++) {
-                s->spend[r] = s->last_smem;
-                s->spending[r >> 6] |= UINT64_C(1) << (r & 63);
-            }
+        pend_scalars(s, so, s->last_smem);
+    }
+    if (so->counters & EMU_CNT_KM) {
+        s->km_op[++s->km_issued % 64] = number;
+        pend_scalars(s, so, s->km_issued);
     }
     if (so->nswrite)
         emu_strict_refresh(w, &p->gates[number]);
@@ -220,6 +250,8 @@ void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op
         finish_vm(w, imm >> 10 & 63);
         if (lgkm11 != 63)
             wait_lgkm(w, lgkm11);
+        if (lgkm11 == 0) /* gfx12 has the instruction still, and counts scalar loads apart */
+            finish_km(w);
         if ((imm & 7) != MOST_OF_EXP)
             finish_exp(w, imm & 7);
         break;
@@ -235,7 +267,23 @@ void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op
     case EMU_W_EXP:
         finish_exp(w, imm & 7);
         break;
+    case EMU_W_DS:
+        finish_lgkm(w, imm & 63);
+        break;
+    case EMU_W_KM:
+        if ((imm & 31) == 0)
+            finish_km(w);
+        break;
+    case EMU_W_LOAD_DS:
+    case EMU_W_STORE_DS:
+        finish_lgkm(w, imm & 63);
+        if (waits == EMU_W_LOAD_DS)
+            finish_vm(w, imm >> 8 & 63);
+        else
+            finish_vs(w->strict, imm >> 8 & 63);
+        break;
     case EMU_W_ALL:
+        finish_km(w);
         finish_exp(w, 0);
         finish_vm(w, 0);
         finish_vs(w->strict, 0);

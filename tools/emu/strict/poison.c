@@ -290,6 +290,20 @@ static uint32_t second_counts(unsigned rule, uint32_t first)
     return of_and ? first : of_or ? ~first : ~0u;
 }
 
+/* s_bfe: all of the result, when a bit of the field is poison. A compiler takes a field out of the
+ * low half of a pair whose high half it never wrote. */
+static uint32_t field_poison(const struct emu_wave *w, const struct emu_strict_op *so,
+                             const struct emu_op *op)
+{
+    const bool wide = so->swrite[0].n == 2;
+    const uint32_t s1 = w->s[op->s[1]];
+    const unsigned width = s1 >> 16 & 127, at = s1 & (wide ? 63 : 31);
+    uint64_t p = w->sp[op->s[0]] | (wide ? (uint64_t)w->sp[op->s[0] + 1] << 32 : 0);
+
+    p = p >> at & (width > 63 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1);
+    return w->sp[op->s[1]] || p ? ~0u : 0;
+}
+
 /* Poison of word i of the result. */
 static uint32_t scalar_word(const struct emu_wave *w, const struct emu_strict_op *so,
                             const struct emu_op *op, unsigned i, bool any)
@@ -300,6 +314,8 @@ static uint32_t scalar_word(const struct emu_wave *w, const struct emu_strict_op
         return p;
     if (so->rule == EMU_SR_ANY || op->s[1] == EMU_NO_ROW)
         return any ? ~0u : 0;
+    if (so->rule == EMU_SR_FIELD)
+        return field_poison(w, so, op);
     q = w->sp[op->s[1] + i];
     if (so->rule == EMU_SR_SELECT)
         return w->scc_poison ? ~0u : w->scc ? p : q;

@@ -54,7 +54,8 @@ enum emu_scalar_rule {
     EMU_SR_OR,
     EMU_SR_ORN2,
     EMU_SR_XOR,
-    EMU_SR_SELECT
+    EMU_SR_SELECT,
+    EMU_SR_FIELD /* of S0 the bits that S1 says */
 };
 
 /* What a memory instruction counts up until it is done. */
@@ -63,7 +64,8 @@ enum emu_counter {
     EMU_CNT_VS = 2,
     EMU_CNT_LDS = 4,
     EMU_CNT_SMEM = 8,
-    EMU_CNT_EXP = 16
+    EMU_CNT_EXP = 16,
+    EMU_CNT_KM = 32 /* gfx12: scalar loads have a counter of their own */
 };
 
 struct emu_strict_op {
@@ -143,7 +145,12 @@ enum emu_wait_kind {
     EMU_W_VS,
     EMU_W_VM,
     EMU_W_LGKM,
-    EMU_W_EXP
+    EMU_W_EXP,
+    /* gfx12; loadcnt is VM, storecnt VS */
+    EMU_W_DS,
+    EMU_W_KM,
+    EMU_W_LOAD_DS,
+    EMU_W_STORE_DS
 };
 
 enum { EMU_ROW_WORDS = 512 / 64 };
@@ -190,6 +197,7 @@ struct emu_rewrite {
 struct emu_strict_wave {
     /* memory operations issued and known to be done, counted since the wave began */
     uint32_t vm_issued, vm_done, vs_issued, vs_done, lgkm_issued, lgkm_done, last_smem;
+    uint32_t km_issued, km_done, km_op[64];
     uint32_t vpend_vm[512], vpend_lgkm[512]; /* number of the operation that will write the row */
     uint32_t exp_issued, exp_done;           /* lds_direct_load, of gfx11 only */
     uint32_t vpend_exp[256];

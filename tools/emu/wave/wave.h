@@ -263,6 +263,7 @@ struct emu_wave {
     struct emu_group *group;
     unsigned index; /* wave number in the workgroup */
     enum emu_state state;
+    bool signalled;        /* gfx12: s_barrier_signal without its s_barrier_wait */
     uint64_t executed;     /* wave-instructions */
     uint8_t *scratch;      /* W * scratch_lane bytes, lane-major: byte b of lane l is scratch[l *
                               scratch_lane + b] */

@@ -187,7 +187,8 @@ static void attributes(hipModule_t m, const char *target)
     static const struct {
         const char *processor;
         int version;
-    } versions[] = {{"gfx90a", 90}, {"gfx942", 94}, {"gfx1100", 110}, {"gfx1151", 115}};
+    } versions[] = {
+        {"gfx90a", 90}, {"gfx942", 94}, {"gfx1100", 110}, {"gfx1151", 115}, {"gfx1201", 120}};
     struct hipFuncAttributes all;
     hipFunction_t f;
     int value = 0, most = 0;
@@ -349,7 +350,7 @@ static void properties(const char *arch)
     is_str(newer + 1160, old.gcnArchName, "new layout: the same name at offset 1160");
     is_int(*(int *)(newer + 308), old.warpSize, "new layout: warp size at offset 308");
     is_hip(hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, 0), hipSuccess, "attribute");
-    is_int(value, strncmp(arch, "gfx11", 5) == 0 ? 32 : 64, "warp size");
+    is_int(value, strncmp(arch, "gfx1", 4) == 0 ? 32 : 64, "warp size");
     is_hip(hipGetDeviceProperties(&old, 1), hipErrorInvalidDevice, "a device that is not there");
     is_hip(hipSetDevice(3), hipErrorInvalidDevice, "set a device that is not there");
     is_hip(hipRuntimeGetVersion(&version), hipSuccess, "version");
@@ -436,7 +437,8 @@ static void strict(const char *target)
 
 int main(int argc, char **argv)
 {
-    static const char *const targets[] = {"gfx90a:sramecc+:xnack-", "gfx942", "gfx1100", "gfx1151"};
+    static const char *const targets[] = {"gfx90a:sramecc+:xnack-", "gfx942", "gfx1100", "gfx1151",
+                                          "gfx1201"};
     find_objects(argc, argv);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         in_child(targets[i], "plain", one_gpu);

@@ -18,6 +18,7 @@ enum oracle_target {
     T_GFX950,
     T_GFX1100,
     T_GFX1151,
+    T_GFX1201,
     T_GFX1100_W64,
     ORACLE_TARGETS
 };
@@ -27,7 +28,7 @@ struct oracle_machine {
     const char *gpu;  /* processor */
     const char *attributes;
     unsigned lanes;
-    bool gfx11;
+    bool gfx11;    /* also for gfx12, whose names are mostly the same */
     unsigned mask; /* bit of enum oracle_only */
 };
 
@@ -41,8 +42,10 @@ enum oracle_only {
     G1100 = 4,
     G1151 = 8,
     G950 = 16,
+    G12 = 32,
     G11 = G1100 | G1151,
-    ALL = G90A | G942 | G950 | G11
+    BEFORE12 = G90A | G942 | G950 | G11,
+    ALL = BEFORE12 | G12
 };
 
 /*
@@ -107,7 +110,7 @@ struct oracle_lane {
 struct oracle_op {
     enum oracle_kind kind;
     const char *sem;
-    const char *name[2]; /* on gfx9, on gfx11; null where it does not exist */
+    const char *name[2]; /* on gfx9, on gfx11 and gfx12; null where it does not exist */
     const char *sig;
     unsigned targets, flags;
     void (*lane)(struct oracle_lane *x);

@@ -45,7 +45,6 @@ static bool class_of(const struct oracle_lane *x, const struct sf_format *f)
 
 /* r: -1, 0, 1, and 2 for unordered */
 #define FLOAT_PREDICATES(ROW)                                                                      \
-    ROW(f, f, f, 0)                                                                                \
     ROW(lt, lt, lt, r == -1)                                                                       \
     ROW(eq, eq, eq, r == 0)                                                                        \
     ROW(le, le, le, r == -1 || r == 0)                                                             \
@@ -59,7 +58,9 @@ static bool class_of(const struct oracle_lane *x, const struct sf_format *f)
     ROW(ngt, ngt, ngt, r != 1)                                                                     \
     ROW(nle, nle, nle, !(r == -1 || r == 0))                                                       \
     ROW(neq, neq, neq, r != 0)                                                                     \
-    ROW(nlt, nlt, nlt, r != -1)                                                                    \
+    ROW(nlt, nlt, nlt, r != -1)
+#define FLOAT_CONSTANTS(ROW)                                                                       \
+    ROW(f, f, f, r == 9)                                                                           \
     ROW(tru, tru, t, r != 9)
 
 #define COMMON_PREDICATES(ROW)                                                                     \
@@ -90,8 +91,11 @@ static bool class_of(const struct oracle_lane *x, const struct sf_format *f)
 #define I64(p, n9, n11, c) DEFINE(p, i64, order_i(x, 64), c)
 #define U64(p, n9, n11, c) DEFINE(p, u64, order_u(x, 64), c)
 FLOAT_PREDICATES(F16)
+FLOAT_CONSTANTS(F16)
 FLOAT_PREDICATES(F32)
+FLOAT_CONSTANTS(F32)
 FLOAT_PREDICATES(F64)
+FLOAT_CONSTANTS(F64)
 COMMON_PREDICATES(I16)
 CONSTANT_PREDICATES(I16)
 COMMON_PREDICATES(U16)
@@ -141,16 +145,24 @@ static void do_class_f64(struct oracle_lane *x)
 #define U32(p, n9, n11, c) ENTRY(p, n9, n11, u32, "m:uu", ALL, 0)
 #define I64(p, n9, n11, c) ENTRY(p, n9, n11, i64, "m:II", ALL, F_NODPP | F_NOSDWA)
 #define U64(p, n9, n11, c) ENTRY(p, n9, n11, u64, "m:UU", ALL, F_NODPP | F_NOSDWA)
-/* gfx11 has no constant predicates on 16-bit integers */
+/* gfx12 has no constant predicates, gfx11 none on 16-bit integers */
+#define F16C(p, n9, n11, c) ENTRY(p, n9, n11, f16, "m:hh", BEFORE12, 0)
+#define F32C(p, n9, n11, c) ENTRY(p, n9, n11, f32, "m:ff", BEFORE12, 0)
+#define F64C(p, n9, n11, c) ENTRY(p, n9, n11, f64, "m:dd", BEFORE12, F_NODPP | F_NOSDWA)
+#define I32C(p, n9, n11, c) ENTRY(p, n9, n11, i32, "m:ii", BEFORE12, 0)
+#define U32C(p, n9, n11, c) ENTRY(p, n9, n11, u32, "m:uu", BEFORE12, 0)
+#define I64C(p, n9, n11, c) ENTRY(p, n9, n11, i64, "m:II", BEFORE12, F_NODPP | F_NOSDWA)
+#define U64C(p, n9, n11, c) ENTRY(p, n9, n11, u64, "m:UU", BEFORE12, F_NODPP | F_NOSDWA)
 #define I16C(p, n9, n11, c) ENTRY(p, n9, n11, i16, "m:ss", G90A | G942, F_NOOPSEL)
 #define U16C(p, n9, n11, c) ENTRY(p, n9, n11, u16, "m:ww", G90A | G942, F_NOOPSEL)
 
 const struct oracle_op oracle_compares[] = {
-    FLOAT_PREDICATES(F16) FLOAT_PREDICATES(F32) FLOAT_PREDICATES(F64) COMMON_PREDICATES(I16)
-        CONSTANT_PREDICATES(I16C) COMMON_PREDICATES(U16) CONSTANT_PREDICATES(U16C)
-            COMMON_PREDICATES(I32) CONSTANT_PREDICATES(I32) COMMON_PREDICATES(U32)
-                CONSTANT_PREDICATES(U32) COMMON_PREDICATES(I64) CONSTANT_PREDICATES(I64)
-                    COMMON_PREDICATES(U64) CONSTANT_PREDICATES(U64)
+    FLOAT_PREDICATES(F16) FLOAT_CONSTANTS(F16C) FLOAT_PREDICATES(F32) FLOAT_CONSTANTS(F32C)
+        FLOAT_PREDICATES(F64) FLOAT_CONSTANTS(F64C) COMMON_PREDICATES(I16) CONSTANT_PREDICATES(I16C)
+            COMMON_PREDICATES(U16) CONSTANT_PREDICATES(U16C) COMMON_PREDICATES(I32)
+                CONSTANT_PREDICATES(I32C) COMMON_PREDICATES(U32) CONSTANT_PREDICATES(U32C)
+                    COMMON_PREDICATES(I64) CONSTANT_PREDICATES(I64C) COMMON_PREDICATES(U64)
+                        CONSTANT_PREDICATES(U64C)
     /* the class tests: float and a mask of ten bits */
     ENTRY(class, class, class, f16, "m:hw", ALL, F_NOOPSEL)
         ENTRY(class, class, class, f32, "m:fu", ALL, 0)

@@ -333,6 +333,35 @@ void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const u
         d[i] = out[i];
 }
 
+/* gfx12, wave32: lane 16 h + i holds of row i of A, or column i of B, elements 8 h .. 8 h + 7, and
+ * of column i of C and D rows 8 h .. 8 h + 7, one after the other in its registers. */
+static void wmma_without_repeats(const struct oracle_product *p, enum oracle_target t,
+                                 const uint32_t *a, const uint32_t *b, const uint32_t *c,
+                                 uint32_t *d)
+{
+    unsigned bits = oracle_element_bits(p->d), per = 32 / bits;
+    static uint32_t out[8 * 64];
+
+    for (unsigned i = 0; i < 8 * 64; i++)
+        out[i] = 0;
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned j = 0; j < 16; j++) {
+            unsigned lane = 16 * (i / 8) + j, item = i % 8;
+            uint64_t row[16], column[16];
+
+            for (unsigned k = 0; k < 16; k++) {
+                row[k] = item_bits(p->a, a, 16 * (k / 8) + i, k % 8);
+                column[k] = item_bits(p->b, b, 16 * (k / 8) + j, k % 8);
+            }
+            out[item / per * 64 + lane] |=
+                (uint32_t)dot(p, t, row, column, item_bits(p->d, c, lane, item))
+                << item % per * bits;
+        }
+    for (unsigned r = 0; r < 8 / per; r++)
+        for (unsigned l = 0; l < 32; l++)
+            d[r * 64 + l] = out[r * 64 + l];
+}
+
 /*
  * A row i and B column j lie in lane i and j of every 16 lanes, k in ascending order; D row i,
  * column j in lane 16 * (i % n) + j, register i / n, where n is the number of 16-lane rows of the
@@ -345,6 +374,10 @@ void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, 
     bool narrow = p->d == M_F16 || p->d == M_BF16;
     static uint32_t out[8 * 64];
 
+    if (t == T_GFX1201) {
+        wmma_without_repeats(p, t, a, b, c, d);
+        return;
+    }
     for (unsigned i = 0; i < 16; i++)
         for (unsigned j = 0; j < 16; j++) {
             unsigned at = i / rows * 64 + 16 * (i % rows) + j;

@@ -82,6 +82,8 @@ uint64_t oracle_atomic(enum oracle_atomic op, unsigned width, uint64_t old, uint
         return old == data ? data2 : old;
     case A_CSUB:
         return old < data ? 0 : old - data;
+    case A_COND_SUB:
+        return data <= old ? old - data : old;
     case A_WRAP:
         return (old >= data ? old - data : old + data2) & mask;
     case A_PK_ADD_F16:

@@ -23,6 +23,7 @@ enum oracle_atomic {
     A_SWAP,
     A_CMPST, /* compare value, new value */
     A_CSUB,
+    A_COND_SUB,
     A_WRAP,
     A_ADD_F,
     A_MIN_F,

@@ -136,6 +136,21 @@ static uint64_t max_(struct oracle_lane *x, const struct sf_format *f, uint64_t 
 
 static bool less(struct sf a, struct sf b);
 
+/* minimumNumber and maximumNumber: the number, if one operand is NaN. Of two NaNs either. */
+static uint64_t number(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
+                       bool greatest)
+{
+    struct sf p = load(x, f, a), q = load(x, f, b);
+
+    if (p.cls == SF_IS_NAN && q.cls == SF_IS_NAN) {
+        x->any_nan = true;
+        return quieted(f, a);
+    }
+    if (p.cls == SF_IS_NAN || q.cls == SF_IS_NAN)
+        return pack(x, f, p.cls == SF_IS_NAN ? q : p);
+    return pack(x, f, less(p, q) != greatest ? p : q);
+}
+
 /* Of three, the least or the greatest; any NaN is the result. */
 static uint64_t least(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
                       uint64_t c, bool greatest)
@@ -172,7 +187,8 @@ static uint64_t med3(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     struct sf v[3] = {load(x, f, a), load(x, f, b), load(x, f, c)}, t;
 
     if (sf_is_nan_bits(f, a) || sf_is_nan_bits(f, b) || sf_is_nan_bits(f, c))
-        return min_(x, f, min_(x, f, a, b), c);
+        return x->target == T_GFX1201 ? number(x, f, number(x, f, a, b, false), c, false)
+                                      : min_(x, f, min_(x, f, a, b), c);
     for (int i = 0; i < 3; i++)
         if (less(v[(i + 1) % 2 + 1], v[(i + 1) % 2])) {
             t = v[(i + 1) % 2];

@@ -191,6 +191,15 @@ product.h|matrix|smfmac_f32|s/set = op->insn->cbsz ? 0 : /set = /
 product.h|matrix|smfmac_f32|s/4 \* (e \/ 2) + which/4 * (e \/ 2) + 3 - which/
 mfma.c|matrix|smfmac_i32|s/set \* 16 + 2 \* e/set * 8 + 2 * e/
 matrix_ops.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/
+# ---- gfx12
+lane_math.h|vop2|v_min_num_f32_e|/^EMU_INLINE uint32_t min_num_f32/,/^}/s/nan32(b) ? a : r/r/
+sem_vector.def|vop3|v_minimummaximum_f32|/^V(v_minimummaximum_f32,/s/maximum_f32(minimum_f32/maximum_f32(maximum_f32/
+sem_scalar.def|scalar|s_mul_u64|/^S(s_mul_u64,/s/S0.u64 \* S1.u64/S0.u32 * S1.u64/
+sem_memory.def|lds|ds_cond_sub|/^DS_ATOMIC32(cond_sub,/s/old < a/old <= a/
+isa_vop3.def|matrix|wmma_bf16|s/^I12(v_wmma_bf16_16x16x16_bf16, v_wmma_bf16_16x16x16_bf16,/I12(v_wmma_bf16_16x16x16_bf16, v_wmma_f16_16x16x16_f16,/
+wmma_lanes.c|matrix|wmma_f32|s/+ i % n) + N \* (i \/ n), &c/+ i % n) + N * (1 - i \/ n), \&c/
+wmma_lanes.c|matrix|wmma_f16|s/^            emu_row(w, op->d\[0\] + i % n \/ 2)/            emu_row(w, op->d[0] + i % n % 4)/
+wmma_lanes.c|matrix|wmma_i32_16x16x16_iu4|s/top = 1u << (bits - 1)/top = 1u << bits/
 END
 echo "1..$count"
 exit $failed

@@ -269,22 +269,25 @@ static void add_lanes(struct sem_list *l, const struct oracle_machine *m)
 static const struct {
     const char *dual, *sem;
     bool y_only;
-} duals[] = {{"fmac_f32", "v_fmac_f32", false},
-             {"mul_f32", "v_mul_f32", false},
-             {"add_f32", "v_add_f32", false},
-             {"sub_f32", "v_sub_f32", false},
-             {"subrev_f32", "v_subrev_f32", false},
-             {"mul_dx9_zero_f32", "v_mul_dx9_zero_f32", false},
-             {"mov_b32", "v_mov_b32", false},
-             {"cndmask_b32", "v_cndmask_b32", false},
-             {"max_f32", "v_max_f32", false},
-             {"min_f32", "v_min_f32", false},
-             {"dot2acc_f32_f16", "v_dot2c_f32_f16", false},
-             {"fmamk_f32", "v_fmamk_f32", false},
-             {"fmaak_f32", "v_fmaak_f32", false},
-             {"add_nc_u32", "v_add_u32", true},
-             {"lshlrev_b32", "v_lshlrev_b32", true},
-             {"and_b32", "v_and_b32", true}};
+    unsigned targets;
+} duals[] = {{"fmac_f32", "v_fmac_f32", false, ALL},
+             {"mul_f32", "v_mul_f32", false, ALL},
+             {"add_f32", "v_add_f32", false, ALL},
+             {"sub_f32", "v_sub_f32", false, ALL},
+             {"subrev_f32", "v_subrev_f32", false, ALL},
+             {"mul_dx9_zero_f32", "v_mul_dx9_zero_f32", false, ALL},
+             {"mov_b32", "v_mov_b32", false, ALL},
+             {"cndmask_b32", "v_cndmask_b32", false, ALL},
+             {"max_f32", "v_max_f32", false, G11},
+             {"min_f32", "v_min_f32", false, G11},
+             {"dot2acc_f32_f16", "v_dot2c_f32_f16", false, G11},
+             {"fmamk_f32", "v_fmamk_f32", false, ALL},
+             {"fmaak_f32", "v_fmaak_f32", false, ALL},
+             {"add_nc_u32", "v_add_u32", true, ALL},
+             {"lshlrev_b32", "v_lshlrev_b32", true, ALL},
+             {"and_b32", "v_and_b32", true, ALL},
+             {"max_num_f32", "v_max_num_f32", false, G12},
+             {"min_num_f32", "v_min_num_f32", false, G12}};
 
 enum { DUALS = sizeof duals / sizeof *duals };
 
@@ -340,7 +343,7 @@ static void run_dual(const struct sem_case *c, const struct oracle_wave *before,
     memcpy(after->v_mask[d], second.v_mask[d], sizeof second.v_mask[d]);
 }
 
-static void add_duals(struct sem_list *l)
+static void add_duals(struct sem_list *l, const struct oracle_machine *m)
 {
     static struct oracle_insn seconds[DUALS * DUALS * 2];
     unsigned n = 0;
@@ -352,7 +355,8 @@ static void add_duals(struct sem_list *l)
                 struct sem_case *c;
                 char first[80], second[80];
 
-                if (duals[x].y_only || !a || !b || (crossed && (x + y) % 5))
+                if (duals[x].y_only || !a || !b || (crossed && (x + y) % 5) ||
+                    !(duals[x].targets & duals[y].targets & m->mask))
                     continue;
                 c = sem_add(l);
                 c->group = duals[x].dual;
@@ -384,7 +388,7 @@ int main(void)
         if (t == T_GFX950)
             add_swaps(&l);
         if (m->gfx11 && m->lanes == 32)
-            add_duals(&l);
+            add_duals(&l, m);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

@@ -66,11 +66,11 @@ struct row {
        "ds_" base11 "_rtn_b32", ALL),                                                              \
         AT(op, 64, 'q', "ds_" base9 "_b64", "ds_" base9 "_rtn_b64", "ds_" base11 "_b64",           \
            "ds_" base11 "_rtn_b64", ALL)
-#define ATF(op, base9, base11)                                                                     \
+#define ATF(op, base9, base11, targets)                                                            \
     AT(op, 32, 'n', "ds_" base9 "_f32", "ds_" base9 "_rtn_f32", "ds_" base11 "_f32",               \
-       "ds_" base11 "_rtn_f32", ALL),                                                              \
+       "ds_" base11 "_rtn_f32", targets),                                                          \
         AT(op, 64, 'N', "ds_" base9 "_f64", "ds_" base9 "_rtn_f64", "ds_" base11 "_f64",           \
-           "ds_" base11 "_rtn_f64", ALL)
+           "ds_" base11 "_rtn_f64", targets)
 
 static const struct row rows[] = {
     LD("ds_read_u8", "ds_load_u8", L_U8),
@@ -123,15 +123,21 @@ static const struct row rows[] = {
     ATB(A_CMPST, "cmpst", "cmpstore"),
     {ATOMIC, {"ds_wrxchg_rtn_b32", "ds_storexchg_rtn_b32"}, A_SWAP, 32, 'b', ALL},
     {ATOMIC, {"ds_wrxchg_rtn_b64", "ds_storexchg_rtn_b64"}, A_SWAP, 64, 'q', ALL},
-    {ATOMIC, {"ds_wrap_rtn_b32", "ds_wrap_rtn_b32"}, A_WRAP, 32, 'u', ALL},
+    {ATOMIC, {"ds_wrap_rtn_b32", "ds_wrap_rtn_b32"}, A_WRAP, 32, 'u', BEFORE12},
     {ATOMIC, {NULL, "ds_sub_gs_reg_rtn"}, A_SUB, 32, 'u', NONE},
-    ATF(A_MIN_F, "min", "min"),
-    ATF(A_MAX_F, "max", "max"),
-    ATF(A_CMPST_F, "cmpst", "cmpstore"),
+    ATF(A_MIN_F, "min", "min", BEFORE12),
+    ATF(A_MAX_F, "max", "max", BEFORE12),
+    ATF(A_MIN_F, "min", "min_num", G12),
+    ATF(A_MAX_F, "max", "max_num", G12),
+    ATF(A_CMPST_F, "cmpst", "cmpstore", BEFORE12),
+    AT(A_CSUB, 32, 'u', NULL, NULL, "ds_sub_clamp_u32", "ds_sub_clamp_rtn_u32", G12),
+    AT(A_COND_SUB, 32, 'u', NULL, NULL, "ds_cond_sub_u32", "ds_cond_sub_rtn_u32", G12),
     AT(A_ADD_F, 32, 'n', "ds_add_f32", "ds_add_rtn_f32", "ds_add_f32", "ds_add_rtn_f32", ALL),
     AT(A_ADD_F, 64, 'N', "ds_add_f64", "ds_add_rtn_f64", NULL, NULL, ALL),
-    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", NULL, NULL, G942 | G950),
-    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", NULL, NULL, G942 | G950),
+    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", "ds_pk_add_f16",
+       "ds_pk_add_rtn_f16", G942 | G950 | G12),
+    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", "ds_pk_add_bf16",
+       "ds_pk_add_rtn_bf16", G942 | G950 | G12),
     {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 0, 64, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx3", NULL}, 3, 0, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx4", NULL}, 4, 0, 'b', G950},
@@ -508,7 +514,8 @@ int main(void)
             if (rows[i].name[m->gfx11] && rows[i].targets & m->mask)
                 add(&l, &rows[i], m->gfx11);
         for (size_t i = 0; i < l.count; i++)
-            l.c[i].fresh = ((const struct row *)l.c[i].row)->targets == G950;
+            l.c[i].fresh =
+                ((const struct row *)l.c[i].row)->targets == (t == T_GFX1201 ? G12 : G950);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

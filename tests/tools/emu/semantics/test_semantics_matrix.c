@@ -113,7 +113,7 @@ enum numbers { WHOLE, FRACTIONS, WIDE };
 struct plan {
     struct oracle_product p;
     enum numbers numbers;
-    bool wmma, sparse, hi;
+    bool wmma, repeats, sparse, hi;
     unsigned a_regs, b_regs, d_regs;
 };
 
@@ -185,7 +185,7 @@ static void fill(uint8_t *at, unsigned regs, enum oracle_element e, enum numbers
         }
 }
 
-/* WMMA needs A and B again in every 16 lanes. */
+/* gfx11's WMMA needs A and B again in every 16 lanes. */
 static void replicate(uint8_t *at, unsigned regs)
 {
     for (unsigned r = 0; r < regs; r++)
@@ -218,7 +218,7 @@ static void prepare(const struct sem_case *c, struct oracle_wave *w,
     fill(window + C_AT, p->d_regs, p->p.d, p->numbers, true);
     if (p->sparse)
         fill_index(window + INDEX_AT);
-    if (p->wmma) {
+    if (p->repeats) {
         replicate(window + A_AT, p->a_regs);
         replicate(window + B_AT, p->b_regs);
     }
@@ -414,11 +414,12 @@ static void add_wmma(struct sem_list *l, const struct row *r, const struct oracl
     char name[64], tail[64] = "";
 
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
-    p.a_regs = p.b_regs = bits / 2;
-    p.d_regs = m->lanes == 32 ? 8 : 4;
+    p.a_regs = p.b_regs = m->mask == G12 ? bits / 4 : bits / 2;
+    p.d_regs = m->mask == G12 ? oracle_element_bits(r->d) / 4 : m->lanes == 32 ? 8 : 4;
+    p.repeats = m->mask != G12;
     p.p.chain = f32_mode() && r->d == M_F32;
     p.numbers = p.p.chain ? FRACTIONS : WHOLE;
-    for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 ? 1u : 2u); n++) {
+    for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 || !p.repeats ? 1u : 2u); n++) {
         if (bits < 16) {
             p.p.a_signed = n & 1;
             p.p.b_signed = n >> 1;
@@ -449,7 +450,7 @@ int main(void)
         else
             for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
                 add_mfma(&l, &mfmas[i], m);
-        made = l.count;
+        made = m->mask == G12 ? 0 : l.count;
         for (size_t i = 0; m->mask == G950 && i < sizeof mfmas_gfx950 / sizeof *mfmas_gfx950; i++)
             add_mfma(&l, &mfmas_gfx950[i], m);
         for (; made < l.count; made++)

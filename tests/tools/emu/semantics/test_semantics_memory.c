@@ -13,6 +13,7 @@
 
 enum space { GLOBAL_V, GLOBAL_S, FLAT, FLAT_LDS, BUFFER, SCRATCH };
 enum form { LOAD, STORE, ATOMIC };
+enum { NOT11 = ALL & ~G11 };
 
 struct row {
     enum form form;
@@ -82,14 +83,28 @@ static const struct row rows[] = {
     AT2(A_INC, "inc", "inc_u32", "inc_u64", 'u', 'U'),
     AT2(A_DEC, "dec", "dec_u32", "dec_u64", 'u', 'U'),
     {ATOMIC, {"atomic_add_f32", "atomic_add_f32"}, A_ADD_F, 32, 'n', {ALL, ALL, NONE}},
-    {ATOMIC, {"atomic_pk_add_f16", NULL}, A_PK_ADD_F16, 32, 'H', {ALL, ALL, NONE}},
-    {ATOMIC, {"atomic_pk_add_bf16", NULL}, A_PK_ADD_BF16, 32, 'G', {G942, NONE, NONE}},
+    {ATOMIC,
+     {"atomic_pk_add_f16", "atomic_pk_add_f16"},
+     A_PK_ADD_F16,
+     32,
+     'H',
+     {NOT11, NOT11, NONE}},
+    {ATOMIC,
+     {"atomic_pk_add_bf16", "atomic_pk_add_bf16"},
+     A_PK_ADD_BF16,
+     32,
+     'G',
+     {G942 | G12, G12, NONE}},
     {ATOMIC, {"atomic_add_f64", NULL}, A_ADD_F, 64, 'N', {ALL, ALL, NONE}},
     {ATOMIC, {"atomic_min_f64", NULL}, A_MIN_F, 64, 'N', {ALL, ALL, NONE}},
     {ATOMIC, {"atomic_max_f64", NULL}, A_MAX_F, 64, 'N', {ALL, ALL, NONE}},
-    {ATOMIC, {NULL, "atomic_min_f32"}, A_MIN_F, 32, 'n', {ALL, ALL, NONE}},
-    {ATOMIC, {NULL, "atomic_max_f32"}, A_MAX_F, 32, 'n', {ALL, ALL, NONE}},
-    {ATOMIC, {NULL, "atomic_cmpswap_f32"}, A_CMPST_F, 32, 'n', {ALL, ALL, NONE}},
+    {ATOMIC, {NULL, "atomic_min_f32"}, A_MIN_F, 32, 'n', {G11, G11, NONE}},
+    {ATOMIC, {NULL, "atomic_max_f32"}, A_MAX_F, 32, 'n', {G11, G11, NONE}},
+    {ATOMIC, {NULL, "atomic_cmpswap_f32"}, A_CMPST_F, 32, 'n', {G11, G11, NONE}},
+    {ATOMIC, {NULL, "atomic_min_num_f32"}, A_MIN_F, 32, 'n', {G12, G12, NONE}},
+    {ATOMIC, {NULL, "atomic_max_num_f32"}, A_MAX_F, 32, 'n', {G12, G12, NONE}},
+    {ATOMIC, {NULL, "atomic_sub_clamp_u32"}, A_CSUB, 32, 'u', {G12, G12, NONE}},
+    {ATOMIC, {NULL, "atomic_cond_sub_u32"}, A_COND_SUB, 32, 'u', {G12, G12, NONE}},
 };
 
 enum { NEGATIVE = 1024 }; /* the window's middle, so that offsets of both signs stay inside */
@@ -209,7 +224,9 @@ static void add(struct sem_list *l, const struct row *r, const struct oracle_mac
                 enum space space, int offset, bool returns)
 {
     static const char *const prefix[] = {"global_", "global_", "flat_", "flat_", "buffer_"};
-    const char *name = r->name[m->gfx11], *glc = m->mask == G942 ? " sc0" : " glc";
+    const char *name = r->name[m->gfx11], *glc = m->mask == G942  ? " sc0"
+                                                 : m->mask == G12 ? " th:TH_ATOMIC_RETURN"
+                                                                  : " glc";
     struct sem_case *c = begin(l, r, name, space, offset);
     bool cmp = r->kind == A_CMPST || r->kind == A_CMPST_F;
     unsigned bytes = r->form == LOAD    ? oracle_load_bytes((enum oracle_load)r->kind)
@@ -269,7 +286,7 @@ static void add_row(struct sem_list *l, const struct row *r, const struct oracle
             add(l, r, m, GLOBAL_V, 0, returns);
             add(l, r, m, GLOBAL_V, -16, returns);
             add(l, r, m, GLOBAL_S, 1024, returns);
-            if (!(m->gfx11 && strstr(r->name[1], "pk_")) &&
+            if (!(m->mask & G11 && strstr(r->name[1], "pk_")) &&
                 !(m->mask == G90A && r->form == ATOMIC && r->width == 32 &&
                   strstr(r->name[0], "_f"))) {
                 add(l, r, m, FLAT, 32, returns);

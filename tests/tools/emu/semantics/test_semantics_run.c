@@ -62,7 +62,7 @@ static void *device_in, *device_out, *device_windows;
 void sem_begin(const char *test)
 {
     /* the emulator's devices, in the order of enum oracle_target up to its wave64 twin */
-    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx950,gfx1100,gfx1151", 1);
+    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx950,gfx1100,gfx1151,gfx1201", 1);
     setenv("AOTHIP_EMU_THREADS", "1", 0); /* launches are tiny */
     mixed = !getenv("AOTHIP_EMU_MODE");
     setenv("AOTHIP_EMU_MODE", "strict", 0);
@@ -275,7 +275,8 @@ out:
     free(image);
 }
 
-/* For a quick answer every eighth form is enough; so it is for what gfx950 has of gfx942. */
+/* For a quick answer every eighth form is enough; so it is for what gfx950 has of gfx942, and
+ * gfx1201 of gfx1100. */
 static void thin_out(struct sem_list *l)
 {
     size_t kept = 0;
@@ -300,7 +301,7 @@ void sem_run(enum oracle_target t, struct sem_list *l)
     }
     if (mixed)
         check_strict(t);
-    if (tap_quick() || t == T_GFX950)
+    if (tap_quick() || t == T_GFX950 || t == T_GFX1201)
         thin_out(l);
     for (size_t first = 0; first < l->count; first += CHUNK) {
         size_t n = l->count - first < CHUNK ? l->count - first : CHUNK;

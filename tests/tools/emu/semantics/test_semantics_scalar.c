@@ -294,6 +294,9 @@ static void run_mode(const struct sem_case *c, const struct oracle_wave *before,
     uint32_t mask = ((UINT64_C(1) << size) - 1) << offset;
     uint32_t mode = (before->mode & ~mask) | (before->s[20] << offset & mask);
 
+    if (before->target == T_GFX1201)
+        mode &= ~(uint32_t)(MODE_DX10_CLAMP | MODE_IEEE);
+
     (void)mem;
     *after = *before;
     oracle_wave_strict(after);
@@ -407,7 +410,7 @@ int main(void)
         add_branches(&l);
         add_modes(&l);
         add_movrels(&l);
-        if (oracle_machines[t].mask & G1151)
+        if (oracle_machines[t].mask & (G1151 | G12))
             add_literals(&l);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);

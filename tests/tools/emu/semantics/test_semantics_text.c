@@ -14,21 +14,21 @@
 
 /* s[64:65]: the state to load, s[66:67]: where to store it, v24 and v25: byte offsets of the lane
  */
-static void find_state(FILE *f)
+static void find_state(FILE *f, const struct oracle_machine *m)
 {
     fprintf(f,
             "  s_load_dwordx4 s[64:67], s[0:1], 0x0\n"
             "  s_add_u32 s80, s80, 4\n" /* behind the branch that led here */
             "  s_addc_u32 s81, s81, 0\n"
             "  v_lshlrev_b32_e32 v24, 2, v0\n"
-            "  s_mul_i32 s70, s2, %#x\n"
+            "  s_mul_i32 s70, %s, %#x\n"
             "  s_waitcnt lgkmcnt(0)\n"
             "  v_add_u32_e32 v25, 0x1000, v24\n"
             "  s_add_u32 s64, s64, s70\n"
             "  s_addc_u32 s65, s65, 0\n"
             "  s_add_u32 s66, s66, s70\n"
             "  s_addc_u32 s67, s67, 0\n",
-            SEM_STATE_BYTES);
+            m->mask == G12 ? "ttmp9" : "s2", SEM_STATE_BYTES);
 }
 
 static void load_state(FILE *f, const struct oracle_machine *m)
@@ -164,10 +164,10 @@ static void metadata(FILE *f, const struct oracle_machine *m, const struct sem_c
 void sem_write_text(FILE *f, const struct oracle_machine *m, const struct sem_case *c, size_t count)
 {
     fputs(".text\nprologue_memory:\n", f);
-    find_state(f);
+    find_state(f, m);
     move_lds(f, m, true);
     fputs("  s_branch rest\nprologue:\n", f);
-    find_state(f);
+    find_state(f, m);
     fputs("rest:\n", f);
     load_state(f, m);
     fputs("epilogue:\n", f);
@@ -185,8 +185,10 @@ void sem_write_text(FILE *f, const struct oracle_machine *m, const struct sem_ca
                 "  s_nop 7\n  s_nop 7\n"
                 "  s_branch epilogue%s\n.Lend%zu:\n.size k%zu, .Lend%zu-k%zu\n",
                 i, i, i, c[i].memory ? "_memory" : "", c[i].long_text ? c[i].long_text : c[i].text,
-                m->gfx11 ? "  s_waitcnt_vscnt null, 0x0\n" : "", c[i].memory ? "_memory" : "", i, i,
-                i, i);
+                m->mask == G12 ? "  s_wait_storecnt 0x0\n"
+                : m->gfx11     ? "  s_waitcnt_vscnt null, 0x0\n"
+                               : "",
+                c[i].memory ? "_memory" : "", i, i, i, i);
     fputs(".section .rodata\n.p2align 6\n", f);
     for (size_t i = 0; i < count; i++)
         descriptor(f, m, (unsigned)i, &c[i]);

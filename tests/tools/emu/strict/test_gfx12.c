@@ -1,0 +1,118 @@
+/*
+ * gfx12: its counters of memory instructions, barriers in two steps, wait states, and instructions
+ * that the emulator knows but does not execute. Its clock has no figures, and says so.
+ */
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "test_exec_asm.h"
+
+#define STORE_V1 "global_store_b32 v5, v1, s[2:3]\n"
+#define OPERANDS                                                                                   \
+    "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\n"                     \
+    "v_mov_b32 v14, 0\nv_mov_b32 v15, 0\nv_mov_b32 v16, 0\nv_mov_b32 v17, 0\n"
+#define WMMA(d, a, b) "v_wmma_f16_16x16x16_f16 " d ", " a ", " b ", 0\n"
+#define LDS_LOAD "ds_store_b32 v5, v0\ns_wait_dscnt 0\nds_load_b32 v1, v5\n"
+
+static const struct plant {
+    const char *fault; /* what the report must say; NULL: runs */
+    const char *body;
+} plants[] = {
+    /* every counter for its own */
+    {"v1 is read while a load into it is under way: missing s_wait_loadcnt",
+     "global_load_b32 v1, v5, s[2:3]\ns_wait_dscnt 0\ns_wait_kmcnt 0\n" STORE_V1},
+    {NULL, "global_load_b32 v1, v5, s[2:3]\ns_wait_loadcnt 0\n" STORE_V1},
+    {NULL, "global_load_b32 v1, v5, s[2:3]\nglobal_load_b32 v2, v5, s[2:3]\ns_wait_loadcnt 1\n"
+           "v_mov_b32 v3, v1\ns_wait_loadcnt 0\n" STORE_V1},
+    {"missing s_wait_loadcnt", "global_load_b32 v2, v5, s[2:3]\nglobal_load_b32 v1, v5, s[2:3]\n"
+                               "s_wait_loadcnt 1\n" STORE_V1},
+    {"missing s_wait_dscnt", LDS_LOAD "s_wait_loadcnt 0\ns_wait_kmcnt 0\n" STORE_V1},
+    {NULL, LDS_LOAD "s_wait_dscnt 0\n" STORE_V1},
+    {NULL, LDS_LOAD "s_wait_loadcnt_dscnt 0x3f00\n" STORE_V1},
+    {"missing s_wait_dscnt", LDS_LOAD "s_wait_loadcnt_dscnt 0x1\n" STORE_V1},
+    {"missing s_wait_kmcnt 0", "s_load_b32 s8, s[2:3], 0x0\ns_wait_dscnt 0\ns_wait_loadcnt 0\n"
+                               "v_mov_b32 v1, s8\n" STORE_V1},
+    {"missing s_wait_kmcnt 0", "s_load_b32 s8, s[2:3], 0x0\ns_load_b32 s9, s[2:3], 0x4\n"
+                               "s_wait_kmcnt 1\nv_mov_b32 v1, s8\n" STORE_V1},
+    {NULL, "s_load_b32 s8, s[2:3], 0x0\ns_wait_kmcnt 0\nv_mov_b32 v1, s8\n" STORE_V1},
+    {NULL, "s_load_b32 s8, s[2:3], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, s8\n" STORE_V1},
+    /* barriers */
+    {NULL, "s_barrier_signal -1\nv_mov_b32 v1, v0\ns_barrier_wait -1\n" STORE_V1},
+    {"s_barrier_wait without s_barrier_signal", "s_barrier_wait -1\n"},
+    {"s_barrier_signal twice", "s_barrier_signal -1\ns_barrier_signal -1\ns_barrier_wait -1\n"},
+    {"barrier 1: only that of the workgroup", "s_barrier_signal 1\n"},
+    /* wait states */
+    {"result of the WMMA before in v20 read as A or B: missing v_nop",
+     OPERANDS WMMA("v[20:23]", "v[10:13]", "v[14:17]") WMMA("v[24:27]", "v[20:23]", "v[14:17]")},
+    {"result of the WMMA before in v20 read as A or B: missing v_nop",
+     OPERANDS WMMA("v[20:23]", "v[10:13]", "v[14:17]") WMMA("v[24:27]", "v[10:13]", "v[20:23]")},
+    {NULL, OPERANDS WMMA("v[20:23]", "v[10:13]", "v[14:17]") "v_nop\n" WMMA("v[24:27]", "v[20:23]",
+                                                                            "v[14:17]")},
+    {"EXEC written by v_cmpx before v_permlane",
+     "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_permlane16_b32 v1, v0, 0, 0\n"},
+    {NULL, "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_mov_b32 v2, v0\n"
+           "v_permlane16_b32 v1, v0, 0, 0\n" STORE_V1},
+    {"matrix instruction with inactive lanes",
+     OPERANDS "s_mov_b32 exec_lo, 0xffff\n" WMMA("v[20:23]", "v[10:13]", "v[14:17]")},
+    /* of a pair whose upper half nothing computed, the lower half's bits are known */
+    {NULL, "s_mov_b32 s8, 7\ns_bfe_u64 s[10:11], s[8:9], 0x200000\nv_mov_b32 v1, s10\n" STORE_V1},
+    {"never",
+     "s_mov_b32 s8, 7\ns_bfe_u64 s[10:11], s[8:9], 0x200001\nv_mov_b32 v1, s10\n" STORE_V1},
+    /* refused by name */
+    {"v_wmma_f32_16x16x16_fp8_fp8",
+     OPERANDS "v_wmma_f32_16x16x16_fp8_fp8 v[20:27], v[10:11], v[12:13], 0\n"},
+    {"v_swmmac_f32_16x16x32_f16",
+     OPERANDS "v_swmmac_f32_16x16x32_f16 v[20:27], v[10:13], v[10:17], v0\n"},
+    {"global_load_tr_b128", "v_lshlrev_b32 v6, 4, v0\nglobal_load_tr_b128 v[8:11], v6, s[2:3]\n"},
+    {"v_permlane16_var_b32", "v_permlane16_var_b32 v1, v0, v0\n"},
+    {"s_get_barrier_state", "s_get_barrier_state s4, -1\n"},
+};
+
+static void run(const struct plant *p)
+{
+    struct asm_result r;
+
+    if (!asm_run("gfx1201", p->body, 32, &r)) {
+        ok(0, "cannot build\n# %s", p->body);
+        return;
+    }
+    if (!(p->fault ? ok(!r.ran && strstr(r.fault, p->fault), "%s", p->fault) : ok(r.ran, "runs")))
+        tap_diag("%s\n# report: %s", p->body, r.fault);
+}
+
+/* In a process of its own: in strict mode nothing is timed. */
+static bool clock_refuses(void)
+{
+    const struct emu_time_options options = {.size = sizeof options};
+    const struct emu_time_result *t;
+    struct asm_result r;
+
+    unsetenv("AOTHIP_EMU_MODE");
+    if (!emu_time_start(&options) || !asm_run("gfx1201", "v_mov_b32 v1, v0\n" STORE_V1, 32, &r) ||
+        !r.ran)
+        return false;
+    t = emu_time_get(0);
+    return t && !t->timed && strstr(t->why, "no figures of this GPU");
+}
+
+static void test_clock(void)
+{
+    int status = 1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(!clock_refuses());
+    ok(child > 0 && waitpid(child, &status, 0) == child && status == 0,
+       "a launch runs, and the clock says that it has no figures");
+}
+
+int main(void)
+{
+    asm_need_tools();
+    setenv("AOTHIP_EMU_MODE", "strict", 1);
+    setenv("AOTHIP_EMU_GPU", "gfx1201", 1);
+    test_clock();
+    for (size_t i = 0; i < sizeof plants / sizeof *plants; i++)
+        run(&plants[i]);
+    return tap_done();
+}
