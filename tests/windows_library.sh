@@ -2,8 +2,8 @@
 # The library's own tests, of its rooms and its API, under Wine. Not
 # among the tests of make check; make check-windows runs it in the build, after tools/windows.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
-WINEPREFIX=$PWD/windows/prefix WINEDEBUG=-all LC_ALL=C.UTF-8
-export WINEPREFIX WINEDEBUG LC_ALL
+WINEPREFIX=$PWD/windows/prefix WINEDEBUG=-all LC_ALL=C.UTF-8 TMPDIR=$work
+export WINEPREFIX WINEDEBUG LC_ALL TMPDIR
 # Sources are compiled with what stands for POSIX there, and linked with the library's objects.
 cat >"$work/testing.h" <<'H'
 #include "posix_mingw.h"
@@ -13,6 +13,7 @@ cat >"$work/testing.h" <<'H'
 #define unsetenv(name) _putenv(name "=")
 #define mkfifo(path, mode) (-1)
 #define geteuid() 0
+#define remove(path) (_rmdir(path) && _unlink(path))
 static inline char *mkdtemp(char *path)
 {
     return _mktemp(path) && !_mkdir(path) ? path : NULL;
@@ -68,5 +69,6 @@ faulty() { # COUNT SOURCE OTHERWISE FLAG...
 # paths are spelled otherwise; and the C library's threads and thread-local variables keep memory
 faulty 120 test_api 'the directory|AOTHIP_LOG=2 prints the runtime'
 faulty 90 runtime/test_limit 'and freed'
+faulty 76 test_fault '' "$srcdir/tests/lib/runtime/fake_hip_tools.c"
 wineserver -k
 plan

@@ -344,15 +344,17 @@ static void test_close(void)
     ok(!bad && n > 3, "close: each of %d HIP calls failing, and nothing leaks", n - 1);
 }
 
-/* What a process makes once and keeps, such as what Windows' C library has for thread-local data.
- */
+/* What a thread makes once and keeps: where thread-local data are emulated, the last error's text
+ * and a variable's value. */
 static void make_once(void)
 {
+    const struct scenario first = {"a first call", run_null_stream, .limit = "1"};
     struct aothip_context *context;
     restart();
-    if (aothip_open(directory, &context) || attend(context, NULL))
-        ok(0, "a first call: %s", aothip_last_error());
+    if (open_for(&first, &context) || first.run(context))
+        ok(0, "%s: %s", first.name, aothip_last_error());
     aothip_close(context);
+    aothip_set_error(AOTHIP_E_ARGUMENT, "a failure");
 }
 
 int main(void)
