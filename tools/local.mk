@@ -19,7 +19,7 @@ tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
 
 if WINDOWS
 noinst_LTLIBRARIES += tools/libmingw.la
-tools_libmingw_la_SOURCES = tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h \
+tools_libmingw_la_SOURCES = tools/mingw/posix_mingw.c tools/mingw/files_mingw.c tools/mingw/posix_mingw.h \
 	lib/status/wide_windows.c
 tools_libmingw_la_CPPFLAGS = $(AM_CPPFLAGS)
 mingw_library = tools/libmingw.la
@@ -31,20 +31,25 @@ tools_libprogram_la_LIBADD += tools/libmain.la tools/libmingw.la
 check_system = tools/check/environment/driver_windows.c tools/check/environment/python_windows.c \
 	tools/check/environment/torch_libraries_windows.c
 check_libraries = -lversion
+bench_system = tools/bench/own_program_windows.c
+images_system = tools/images/tree_lock_windows.c
 else
 mingw_library =
 mingw_main =
 check_system = tools/check/environment/driver_posix.c tools/check/environment/python_posix.c \
 	tools/check/environment/torch_libraries_posix.c tools/common/elf_names.c
 check_libraries =
+bench_system = tools/bench/own_program_posix.c
+images_system = tools/images/tree_lock_posix.c
 endif
-EXTRA_DIST += tools/windows tools/mingw/posix_mingw.c tools/mingw/posix_mingw.h \
+EXTRA_DIST += tools/windows tools/mingw/posix_mingw.c tools/mingw/files_mingw.c tools/mingw/posix_mingw.h \
 	tools/mingw/program_mingw.c tools/check/environment/driver_posix.c \
 	tools/check/environment/python_posix.c \
 	tools/check/environment/torch_libraries_posix.c tools/check/environment/driver_windows.c \
 	tools/check/environment/python_windows.c \
 	tools/check/environment/torch_libraries_windows.c \
-	tools/common/elf_names.c
+	tools/common/elf_names.c tools/bench/own_program_posix.c tools/bench/own_program_windows.c \
+	tools/images/tree_lock_posix.c tools/images/tree_lock_windows.c
 
 bin_PROGRAMS += tools/aothip-check tools/aothip-run
 dist_man_MANS += tools/check/aothip-check.1 tools/run/aothip-run.1
@@ -87,7 +92,7 @@ tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/ben
 	tools/bench/shapes/bench_tensors.h \
 	tools/bench/event_times.c tools/bench/event_times.h tools/bench/bench_counters.c tools/bench/bench_counters.h \
 	tools/bench/result/prediction.c tools/bench/result/prediction.h tools/bench/result/prediction_read.c tools/bench/result/bench_result.h \
-	tools/bench/elsewhere.c tools/bench/elsewhere.h \
+	tools/bench/elsewhere.c tools/bench/elsewhere.h tools/bench/own_program.h $(bench_system) \
 	tools/bench/report.c tools/bench/report.h tools/bench/report_machine.c tools/bench/report_machine.h \
 	tools/bench/page/page.c tools/bench/page/page.h tools/bench/page/chart.c tools/bench/page/chart.h \
 	tools/bench/page/roofline.c tools/bench/page/roofline.h tools/bench/page/beside.c tools/bench/page/beside.h \
@@ -141,9 +146,10 @@ tools_aothip_inspect_LDADD = $(mingw_main) tools/emu/libemu.la lib/libaothip_cor
 bin_PROGRAMS += tools/aothip-images
 dist_man_MANS += tools/images/aothip-images.1
 tools_aothip_images_SOURCES = tools/images/images.c tools/images/tree.c tools/images/tree.h \
+	tools/images/tree_lock.h $(images_system) \
 	tools/common/cli.c tools/common/cli.h gen/gen_file.c gen/gen_file.h
 tools_aothip_images_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(emu_rooms) -I$(top_srcdir)/gen $(JANSSON_CFLAGS)
-tools_aothip_images_LDADD = tools/emu/libemu.la lib/libaothip_core.la $(JANSSON_LIBS) -lm -lpthread
+tools_aothip_images_LDADD = $(mingw_main) tools/emu/libemu.la lib/libaothip_core.la $(mingw_library) $(JANSSON_LIBS) -lm -lpthread
 
 dist_bin_SCRIPTS = tools/torch/aothip-torch
 dist_man_MANS += tools/torch/aothip-torch.1
@@ -153,7 +159,7 @@ dist_man_MANS += tools/torch/aothip-torch.1
 # of Microsoft's linker, and the CMake package beside that. They contain all that Windows itself does
 # not bring.
 if WINDOWS
-windows_programs = aothip-check aothip-run aothip-replay aothip-inspect
+windows_programs = aothip-check aothip-run aothip-bench aothip-replay aothip-images aothip-inspect
 windows_link = $(CC) -shared $(CFLAGS) $(LDFLAGS) -static-libgcc
 windows_cmake = windows/lib/cmake/aothip/aothip-config.cmake windows/lib/cmake/aothip/aothip-config-version.cmake
 windows: windows/bin/hipemu.dll windows/as-runtime/amdhip64_7.dll $(windows_programs:%=windows/bin/%.exe) \

@@ -43,7 +43,10 @@ int disk_remove_directory(const char *path)
 int disk_rename(const char *from, const char *to)
 {
     wchar_t *wide_old = name_of(from), *wide_new = name_of(to);
-    const int failed = wide_old && wide_new ? _wrename(wide_old, wide_new) : -1;
+    int failed = -1, tries = 0;
+    if (wide_old && wide_new)
+        while ((failed = _wrename(wide_old, wide_new)) && wide_again(&tries))
+            ;
     free(wide_new);
     free(wide_old);
     return failed;

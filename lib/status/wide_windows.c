@@ -65,6 +65,18 @@ wchar_t *wide_path(const char *path)
     return named;
 }
 
+int wide_again(int *tries)
+{
+    enum { MOST = 20, PAUSE = 10 };
+    const DWORD error = GetLastError();
+    /* refused is also what is being deleted, and a folder or target in which a file is open */
+    if ((error != ERROR_SHARING_VIOLATION && error != ERROR_ACCESS_DENIED) || ++*tries >= MOST)
+        return 0;
+    Sleep(PAUSE);
+    SetLastError(error);
+    return 1;
+}
+
 void wide_error(unsigned long error, char *text, size_t room)
 {
     wchar_t wide[256];

@@ -8,11 +8,7 @@
 
 #include "wide_windows.h"
 
-enum {
-    PATH_ROOM = 32768, /* Windows' own bound, in characters */
-    TRIES = 20,        /* at a file that somebody else holds: virus scanners do so for a moment */
-    PAUSE = 10         /* milliseconds between them */
-};
+enum { PATH_ROOM = 32768 }; /* Windows' own bound, in characters */
 
 static enum aothip_status fail(const char *path, const char *what, DWORD error, struct status *why)
 {
@@ -85,27 +81,27 @@ enum aothip_status file_need_directory(const char *path, const char *subject, st
                       "%s: %s", subject, reason);
 }
 
-/* The file, open for reading beside whoever reads, writes or renames it. */
-static HANDLE open_shared(const wchar_t *wide)
-{
-    HANDLE file = INVALID_HANDLE_VALUE;
-    for (int i = 0; i < TRIES && file == INVALID_HANDLE_VALUE; i++) {
-        if (i && GetLastError() != ERROR_SHARING_VIOLATION)
-            break;
-        if (i)
-            Sleep(PAUSE);
-        file =
-            CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-                        NULL, OPEN_EXISTING, FILE_FLAG_SEQUENTIAL_SCAN, NULL);
-    }
-    return file;
-}
-
 /* Which Windows refuses to open for reading as it would a file that one may not read. */
 static int is_directory(const wchar_t *wide)
 {
-    const DWORD attributes = GetFileAttributesW(wide);
+    const DWORD error = GetLastError();
+    const DWORD attributes =
+        error == ERROR_ACCESS_DENIED ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    SetLastError(error);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
+}
+
+/* The file, open for reading beside whoever reads, writes or renames it. */
+static HANDLE open_shared(const wchar_t *wide)
+{
+    HANDLE file;
+    int tries = 0;
+    do
+        file =
+            CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                        NULL, OPEN_EXISTING, FILE_FLAG_SEQUENTIAL_SCAN, NULL);
+    while (file == INVALID_HANDLE_VALUE && !is_directory(wide) && wide_again(&tries));
+    return file;
 }
 
 static enum aothip_status read_bytes(const char *path, HANDLE file, size_t size, uint8_t **bytes,
@@ -141,8 +137,7 @@ enum aothip_status file_read(const char *path, uint32_t most, uint8_t **bytes, s
     HANDLE file = wide ? open_shared(wide) : INVALID_HANDLE_VALUE;
     const DWORD error = GetLastError();
     LARGE_INTEGER whole;
-    const int directory =
-        file == INVALID_HANDLE_VALUE && error == ERROR_ACCESS_DENIED && is_directory(wide);
+    const int directory = file == INVALID_HANDLE_VALUE && is_directory(wide);
     free(wide);
     *absent = file == INVALID_HANDLE_VALUE &&
               (error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND);

@@ -40,7 +40,7 @@ IMPORTED(BOOL, FALSE, ERROR_GEN_FAILURE, FindNextFileW, (HANDLE list, WIN32_FIND
 IMPORTED(int, -1, ERROR_DISK_FULL, _wmkdir, (const wchar_t *path), path);
 IMPORTED(FILE *, NULL, ERROR_TOO_MANY_OPEN_FILES, _wfopen,
          (const wchar_t *path, const wchar_t *mode), path, mode);
-IMPORTED(int, -1, ERROR_ACCESS_DENIED, _wrename, (const wchar_t *from, const wchar_t *to), from,
+IMPORTED(int, -1, ERROR_WRITE_PROTECT, _wrename, (const wchar_t *from, const wchar_t *to), from,
          to);
 
 REAL(int, fclose, FILE *file)

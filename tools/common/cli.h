@@ -4,6 +4,11 @@
 
 #include <getopt.h>
 
+/* What stands between the directories of a path, unless the build for Windows says otherwise. */
+#ifndef PATH_SEPARATORS
+#define PATH_SEPARATORS "/"
+#endif
+
 /* Exit statuses: all is well; something is wrong with GPU, images or data; the command is wrong. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 

@@ -8,11 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli.h"
+
 #ifndef EMULATOR
 #define EMULATOR "libhipemu.so"
-#endif
-#ifndef PATH_SEPARATORS
-#define PATH_SEPARATORS "/"
 #endif
 
 /* The directory of a file, without its last slash; "." if the path has none. */

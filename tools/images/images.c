@@ -255,7 +255,7 @@ static bool merge_store(const struct options *o, const char *directory, struct s
 
 static bool merge(const struct options *o, char **directories, int count)
 {
-    int lock;
+    intptr_t lock;
     bool good = true;
     if (!images_lock(o->output, true, &lock))
         return false;
@@ -268,7 +268,7 @@ static bool merge(const struct options *o, char **directories, int count)
 static bool prune(const struct options *o, const char *directory)
 {
     struct store_gpus gpus = {0, NULL};
-    int lock;
+    intptr_t lock;
     if (!images_lock(directory, false, &lock))
         return false;
     bool good = images_gpus(directory, &gpus) && check_list(o->gpus, &gpus, directory);

@@ -5,14 +5,13 @@
 #include "tree.h"
 
 #include "cli.h"
+#include "tree_lock.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,13 +59,14 @@ bool images_make_directory(const char *path)
     char *copy = strdup(path);
     bool good = copy != NULL;
     for (char *at = copy ? copy + 1 : NULL; good && at; at++) {
-        at = strchr(at, '/');
+        at = strpbrk(at, PATH_SEPARATORS);
+        const char separator = at ? *at : '\0';
         if (at)
             *at = '\0';
         good = !mkdir(copy, 0777) || errno == EEXIST;
         if (!at)
             break;
-        *at = '/';
+        *at = separator;
     }
     if (!good)
         complain(path);
@@ -239,27 +239,26 @@ static bool remove_leftover(const char *directory, const char *name)
     return good;
 }
 
-bool images_lock(const char *directory, bool create, int *lock)
+bool images_lock(const char *directory, bool create, intptr_t *lock)
 {
     if (create && !images_make_directory(directory))
         return false;
-    *lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0)
+    const int failed = tree_lock(directory, lock);
+    if (failed < 0)
         return complain(directory);
-    if (flock(*lock, LOCK_EX | LOCK_NB)) {
+    if (failed) {
         cli_say("%s: another program is changing it", directory);
-        close(*lock);
         return false;
     }
     if (remove_leftover(directory, COMING) && remove_leftover(directory, GOING))
         return true;
-    close(*lock);
+    tree_unlock(*lock);
     return false;
 }
 
-void images_unlock(int lock)
+void images_unlock(intptr_t lock)
 {
-    close(lock);
+    tree_unlock(lock);
 }
 
 bool images_remove(const char *directory, const char *gpu)

@@ -8,6 +8,7 @@
 #include "store.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Below, `directory` is one that holds amd-gfxNNN directories. All functions complain by cli_say(),
@@ -24,8 +25,8 @@ bool images_same(const char *a, const char *b, const char *gpu, bool *same);
  * Keeps other writers away from a directory until images_unlock(), and removes what a writer that
  * was interrupted has left. Creates the directory if `create`.
  */
-bool images_lock(const char *directory, bool create, int *lock);
-void images_unlock(int lock);
+bool images_lock(const char *directory, bool create, intptr_t *lock);
+void images_unlock(intptr_t lock);
 
 /* Copies the files of `gpu` to another directory, in the place of what is there. */
 bool images_copy(const char *from, const char *to, const char *gpu);

@@ -6,13 +6,6 @@
 
 #include "wide_windows.h"
 
-#undef fopen
-#undef open
-#undef stat
-#undef rename
-#undef unlink
-#undef access
-
 void *mmap(void *address, size_t size, int protection, int flags, int file, int64_t offset)
 {
     const int used = protection != PROT_NONE;
@@ -209,154 +202,10 @@ int setenv(const char *name, const char *value, int replace)
     return failed;
 }
 
-FILE *posix_fopen(const char *path, const char *mode)
+const char *posix_program(void)
 {
-    wchar_t *wide = wide_path(path), binary[8];
-    FILE *file = NULL;
-    swprintf(binary, 8, L"%hs%ls", mode, strchr(mode, 'b') ? L"" : L"b");
-    if (wide)
-        file = _wfopen(wide, binary);
-    else
-        errno = EINVAL;
-    free(wide);
-    return file;
-}
-
-int posix_open(const char *path, int flags, int mode)
-{
-    wchar_t *wide = wide_path(path);
-    const int file = wide ? _wopen(wide, flags | _O_BINARY, mode) : -1;
-    free(wide);
-    return file;
-}
-
-int posix_stat(const char *path, struct stat *info)
-{
-    wchar_t *wide = wide_path(path);
-    const DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
-    free(wide);
-    memset(info, 0, sizeof(*info));
-    if (attributes == INVALID_FILE_ATTRIBUTES) {
-        errno = ENOENT;
-        return -1;
-    }
-    info->st_mode = attributes & FILE_ATTRIBUTE_DIRECTORY ? S_IFDIR : S_IFREG;
-    return 0;
-}
-
-struct posix_directory {
-    HANDLE list;
-    WIN32_FIND_DATAW next;
-    int more;
-    struct dirent item;
-};
-
-DIR *posix_opendir(const char *path)
-{
-    char *pattern = malloc(strlen(path) + 3);
-    DIR *d = calloc(1, sizeof(*d));
-    wchar_t *wide = NULL;
-    if (pattern && d) {
-        sprintf(pattern, "%s/*", path);
-        wide = wide_path(pattern);
-    }
-    if (d)
-        d->list = wide ? FindFirstFileW(wide, &d->next) : INVALID_HANDLE_VALUE;
-    if (d && d->list == INVALID_HANDLE_VALUE) {
-        errno = ENOENT;
-        free(d);
-        d = NULL;
-    }
-    if (d)
-        d->more = 1;
-    free(wide);
-    free(pattern);
-    return d;
-}
-
-struct dirent *posix_readdir(DIR *d)
-{
-    char *name = d->more ? wide_to(d->next.cFileName) : NULL;
-    if (!name)
-        return NULL;
-    snprintf(d->item.d_name, sizeof(d->item.d_name), "%s", name);
-    free(name);
-    d->more = FindNextFileW(d->list, &d->next);
-    return &d->item;
-}
-
-int posix_closedir(DIR *d)
-{
-    FindClose(d->list);
-    free(d);
-    return 0;
-}
-
-int posix_rename(const char *from, const char *to)
-{
-    wchar_t *wide_old = wide_path(from), *wide_new = wide_path(to);
-    const int done =
-        wide_old && wide_new && MoveFileExW(wide_old, wide_new, MOVEFILE_REPLACE_EXISTING);
-    free(wide_new);
-    free(wide_old);
-    if (!done)
-        errno = EACCES;
-    return done ? 0 : -1;
-}
-
-int posix_unlink(const char *path)
-{
-    wchar_t *wide = wide_path(path);
-    const int failed = wide ? _wunlink(wide) : -1;
-    free(wide);
-    return failed;
-}
-
-int posix_access(const char *path, int how)
-{
-    wchar_t *wide = wide_path(path);
-    const int failed = wide ? _waccess(wide, how) : -1;
-    free(wide);
-    return failed;
-}
-
-int posix_mkstemp(char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    char *end = name + strlen(name) - 6;
-    for (uint64_t i = GetTickCount64() ^ GetCurrentProcessId(), tries = 0; tries < 1000; tries++) {
-        uint64_t number = i = i * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        int file;
-        for (int k = 0; k < 6; k++, number /= 36)
-            end[k] = letters[(number >> 8) % 36];
-        file = posix_open(name, _O_RDWR | _O_CREAT | _O_EXCL | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
-        if (file >= 0 || errno != EEXIST)
-            return file;
-    }
-    return -1;
-}
-
-char *realpath(const char *path, char *whole)
-{
-    wchar_t *wide = wide_from(path), *full = NULL;
-    const DWORD room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
-    char *text = NULL;
-    if (posix_access(path, 0)) {
-        errno = ENOENT;
-    } else if (room && (full = malloc(room * sizeof(wchar_t))) &&
-               GetFullPathNameW(wide, room, full, NULL) < room) {
-        text = wide_to(full);
-    }
-    free(full);
-    free(wide);
-    if (!text || !whole)
-        return text;
-    if (strlen(text) < PATH_MAX)
-        strcpy(whole, text);
-    else
-        whole = NULL;
-    free(text);
-    return whole;
+    const char *file = file_of(NULL), *slash = file ? strrchr(file, '/') : NULL;
+    return slash ? slash + 1 : "aothip";
 }
 
 ssize_t readlink(const char *path, char *to, size_t room)
@@ -368,11 +217,4 @@ ssize_t readlink(const char *path, char *to, size_t room)
         return -1;
     memcpy(to, file, length);
     return (ssize_t)length;
-}
-
-int fchmod(int file, mode_t mode)
-{
-    (void)file;
-    (void)mode;
-    return 0;
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -80,10 +81,14 @@ int posix_stat(const char *path, struct stat *info);
 int posix_rename(const char *from, const char *to);
 int posix_unlink(const char *path);
 int posix_access(const char *path, int how);
+int posix_mkdir(const char *path);
+int posix_rmdir(const char *path);
 int posix_mkstemp(char *name);
 char *realpath(const char *path, char *whole);
 ssize_t readlink(const char *path, char *to, size_t room); /* of "/proc/self/exe" alone */
 int fchmod(int file, mode_t mode); /* files have the rights of their folder */
+int fsync(int file);
+ssize_t getline(char **line, size_t *room, FILE *file);
 struct dirent {
     char d_name[3 * 260];
 };
@@ -91,18 +96,41 @@ typedef struct posix_directory DIR;
 DIR *posix_opendir(const char *path);
 struct dirent *posix_readdir(DIR *directory);
 int posix_closedir(DIR *directory);
+int scandir(const char *path, struct dirent ***list, int (*wanted)(const struct dirent *item),
+            int (*order)(const struct dirent **a, const struct dirent **b));
+int alphasort(const struct dirent **a, const struct dirent **b);
 #define opendir posix_opendir
 #define readdir posix_readdir
 #define closedir posix_closedir
 #define fopen posix_fopen
 #define open(path, flags) posix_open(path, flags, 0)
 #define stat(path, info) posix_stat(path, info)
+#define lstat(path, info) posix_stat(path, info)
+#define mkdir(path, mode) posix_mkdir(path)
+#define rmdir posix_rmdir
 #define rename posix_rename
 #define unlink posix_unlink
 #define access posix_access
 #define mkstemp posix_mkstemp
 #define O_CLOEXEC _O_NOINHERIT
 #define O_NONBLOCK _O_BINARY
+
+/* a console that erases when it is told to, as Windows' have since Windows 10 */
+int posix_isatty(int file);
+#define isatty posix_isatty
+
+/* EBUSY in words: another program has the file open, after waiting a moment for it */
+const char *posix_strerror(int error);
+#define strerror posix_strerror
+
+/* the file's name without directories */
+const char *posix_program(void);
+#define program_invocation_short_name posix_program()
+
+/* signals: only an interrupt comes, and ends the program in Windows' way; see program_mingw.c */
+#define SIGHUP SIGINT
+_Noreturn void posix_interrupted(void);
+#define raise(number) posix_interrupted()
 
 /* programs: main() gets UTF-8; see program_mingw.c */
 #ifndef AOTHIP_PROGRAM_MINGW

@@ -11,34 +11,46 @@
 
 int program_main(int argc, char **argv);
 
+/* The console as it was. */
+static HANDLE console;
 static UINT page_before;
+static DWORD mode_before;
+static BOOL mode_known;
 
 static void restore_console(void)
 {
-    SetConsoleOutputCP(page_before);
+    if (page_before)
+        SetConsoleOutputCP(page_before);
+    if (mode_known)
+        SetConsoleMode(console, mode_before);
 }
 
-/* The program ends as it would without this, but leaves the console as it was. */
+void posix_interrupted(void)
+{
+    restore_console();
+    ExitProcess(STATUS_CONTROL_C_EXIT);
+}
+
+/* As Windows would end the program. */
 static BOOL WINAPI stop(DWORD event)
 {
-    (void)event;
-    restore_console();
+    if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT)
+        posix_interrupted();
     return FALSE;
 }
 
 /* UTF-8, and what the progress line erases itself with, where the console can. */
 static void prepare_console(void)
 {
-    HANDLE console = GetStdHandle(STD_ERROR_HANDLE);
-    DWORD mode;
+    console = GetStdHandle(STD_ERROR_HANDLE);
     page_before = GetConsoleOutputCP();
-    if (page_before) {
+    mode_known = GetConsoleMode(console, &mode_before);
+    if (page_before)
         SetConsoleOutputCP(CP_UTF8);
-        atexit(restore_console);
-        SetConsoleCtrlHandler(stop, TRUE);
-    }
-    if (GetConsoleMode(console, &mode))
-        SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+    if (mode_known)
+        SetConsoleMode(console, mode_before | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+    atexit(restore_console);
+    SetConsoleCtrlHandler(stop, TRUE);
 }
 
 #undef main
