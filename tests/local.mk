@@ -3,7 +3,7 @@ EXTRA_DIST += tests/gpus.h tests/tap.h tests/tap.sh tests/attn/each_gpu.h tests/
 dist_check_SCRIPTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 TESTS += tests/rooms.sh tests/layers.sh tests/doors.sh
 # Under Wine, which it installs: not part of make check.
-EXTRA_DIST += tests/windows.sh tests/windows_library.sh tests/windows_packages.sh
+EXTRA_DIST += tests/windows.sh tests/windows_library.sh tests/windows_packages.sh tests/windows_helper.c
 check-windows: all
 	$(SHELL) $(srcdir)/tools/windows --wine --packages .
 	@failed=0; for test in windows windows_library windows_packages; do \

@@ -64,9 +64,9 @@ same "$work/a" "$work/b" 'and prints the same errors to the last digit'
 python3 - "$work" <<'P'
 import random, struct, sys
 random.seed(5)
-for name in "qkv":
-    n = 2 * 40 * 64
-    head = "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2, 40, 64), }"
+for name, length in ("q", 40), ("k", 40), ("v", 40), ("long", 8000):
+    n = 2 * length * 64
+    head = "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2, %d, 64), }" % length
     head += " " * (118 - 1 - len(head)) + "\n"
     with open(f"{sys.argv[1]}/{name}.npy", "wb") as f:
         f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
@@ -146,11 +146,83 @@ AOTHIP_IMAGES=$work/bad wine_run aothip-check --emulate gfx942 --quick >"$work/o
 ok 'damaged frames fail the check, and end nothing'
 has "$work/out" 'frame_hash does not match' 'with the reason'
 
+# the other programs say what they say here
+x86_64-w64-mingw32-gcc -municode -O1 -Wall -Wextra -Werror "$srcdir/tests/windows_helper.c" -o "$work/helper.exe" -static
+ok 'a helper compiles'
+says_the_same() { # PROGRAM ARGUMENT...
+    linux "$@" >"$work/linux.txt"
+    wine_run "$@" 2>/dev/null | tr -d '\r' >"$work/windows.txt"
+    [ "`wc -l <"$work/linux.txt"`" -ge 3 ]
+    ok "$1 says something"
+    same "$work/linux.txt" "$work/windows.txt" "and the same there: $2"
+}
+says_the_same aothip-images list "$images"
+says_the_same aothip-images verify "$images"
+says_the_same aothip-inspect --table "$images/amd-gfx942/$image"
+says_the_same aothip-bench --emulate gfx942 --json heads=2,seq=256 heads=2,seq=512
+wine_run aothip-images merge --gpu=gfx942,gfx1151 --output="$work\\to ü\\images" "$images" >"$work/out" 2>&1
+ok 'aothip-images copies images'
+for gpu in gfx942 gfx1151; do
+    diff -r "$images/amd-$gpu" "$work/to ü/images/amd-$gpu" 2>&1
+done >"$work/found"
+empty "$work/found" 'byte for byte, into folders that it makes'
+wine_run aothip-images prune --gpu=gfx1151 "$work/to ü/images" >"$work/out" 2>&1
+ok 'and thins them out'
+[ "`ls -A "$work/to ü/images"`" = amd-gfx1151 ]
+ok 'so that one is left, and no lock'
+: >"$work/to ü/images/.aothip-lock"
+wine "$work/helper.exe" hold "$work/to ü/images/.aothip-lock" $bin/aothip-images.exe prune --gpu=gfx1151 "$work/to ü/images" \
+    >"$work/out" 2>&1 </dev/null
+[ $? -eq 1 ]
+ok 'one program at a time changes a directory'
+has "$work/out" 'another program is changing it' 'and the second says so'
+WINEPATH="Z:`echo "$PWD/$windows/as-runtime" | tr / '\\\\'`" AOTHIP_EMU_GPU=gfx942 wine_run aothip-bench --json heads=2,seq=256 \
+    >"$work/out" 2>&1
+has "$work/out" '"predicted' 'aothip-bench predicts by another process what it measures'
+
+# files that another program holds, and Ctrl-C; the latter wants a console
+cp "$images/amd-gfx942/$image" "$bad"
+held() { # FILE PATTERN NAME: aothip-run while FILE is held
+    AOTHIP_IMAGES=$work/bad wine "$work/helper.exe" hold "$1" $bin/aothip-run.exe "$in/q.npy" "$in/k.npy" "$in/v.npy" \
+        -o "$work/held.npy" --emulate gfx942 >"$work/out" 2>&1 </dev/null
+    [ $? -eq 1 ]
+    ok "$3 that another program holds fails it"
+    has "$work/out" "$2" 'with the reason'
+}
+held "$bad" 'cannot open: .*[Ss]haring violation.*\(error 32\)|cannot open: .*being used by another' 'an image'
+[ ! -e "$work/held.npy" ]
+ok 'and writes nothing'
+held "$in/k.npy" 'k.npy: another program has it open' 'a tensor'
+: >"$work/held.npy"
+held "$work/held.npy" 'held.npy: ' 'an output'
+ls "$work" | grep 'held.npy.' >"$work/found"
+empty "$work/found" 'and no other file is left'
+if command -v script >/dev/null; then
+    AOTHIP_LOG=2 && export AOTHIP_LOG
+    script -qec "wine '$work/helper.exe' interrupt $bin/aothip-check.exe --emulate all" /dev/null \
+        </dev/null | sed 's/\x1b\[[?0-9]*[a-zA-Z]//g; s/ //g' >"$work/out"
+    has "$work/out" 'exitcode0xc000013a' 'Ctrl-C ends aothip-check in the way of Windows'
+    script -qec "wine '$work/helper.exe' interrupt $bin/aothip-run.exe '$work/long.npy' '$work/long.npy' '$work/long.npy' \
+        -o '$work/cut.npy' --emulate gfx942" /dev/null </dev/null | sed 's/\x1b\[[?0-9]*[a-zA-Z]//g; s/ //g' >"$work/out"
+    has "$work/out" 'exitcode0xc000013a' 'and aothip-run'
+    unset AOTHIP_LOG
+    ls "$work" | grep '^cut' >"$work/found"
+    empty "$work/found" 'which leaves no output then, nor half of one'
+else
+    skip 'Ctrl-C' 'there is no script(1), of util-linux'
+fi
+
 # the runtime by its own name, on the search path
 WINEPATH="Z:`echo "$PWD/$windows/as-runtime" | tr / '\\\\'`" AOTHIP_EMU_GPU=gfx1151 wine_run aothip-run "$in/q.npy" "$in/k.npy" \
     "$in/v.npy" -o "$work/windows.npy" --causal tl >"$work/out" 2>&1
 ok 'a runtime called amdhip64_7.dll is found on the search path'
 linux aothip-run "$in/q.npy" "$in/k.npy" "$in/v.npy" -o "$work/linux.npy" --causal tl --emulate gfx1151
+same "$work/linux.npy" "$work/windows.npy" 'and used'
+mkdir "$work/six" && cp $bin/hipemu.dll "$work/six/amdhip64_6.dll"
+rm -f "$work/windows.npy"
+WINEPATH="Z:`echo "$work/six" | tr / '\\\\'`" AOTHIP_EMU_GPU=gfx1151 wine_run aothip-run "$in/q.npy" "$in/k.npy" "$in/v.npy" \
+    -o "$work/windows.npy" --causal tl >"$work/out" 2>&1
+ok 'so is one called amdhip64_6.dll'
 same "$work/linux.npy" "$work/windows.npy" 'and used'
 wine_run aothip-run "$in/q.npy" "$in/k.npy" "$in/v.npy" -o "$work/windows.npy" >"$work/out" 2>&1
 [ $? -ne 0 ]
