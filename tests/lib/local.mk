@@ -262,6 +262,8 @@ dist_check_SCRIPTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 TESTS += tests/lib/python/python.sh tests/lib/python/torch_wheel.sh
 # What a call from Python costs the host, with a HIP that does nothing: make host-time PYTHON=PROGRAM
 host-time: all tests/tools/libfake_runtime.la
+	@command -v '$(PYTHON)' >/dev/null || \
+	    { echo 'host-time: there is no $(PYTHON): make check-clients brings it; or name another with torch by PYTHON=' >&2; exit 1; }
 	AOTHIP_HIP_LIBRARY=tests/tools/.libs/libfake_runtime.so AOTHIP_IMAGES=images/aotriton.images \
 	FAKE_HIP_TARGET='$(firstword $(GPU_ARCHS)):sramecc+:xnack-' AOTHIP_LIBRARY=lib/.libs/libaothip.so.0 \
 	    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='$(srcdir)/lib/python' $(PYTHON) '$(srcdir)/tests/lib/python/host_time.py'
