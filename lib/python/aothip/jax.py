@@ -68,6 +68,32 @@ class _Rules(typing.NamedTuple):
     right: int
 
 
+def _axes_of(x):
+    """The axes of a mesh along which x may differ, under shard_map that checks them."""
+    if not hasattr(jax, "typeof"):  # before JAX 0.6
+        return frozenset()
+    kind = jax.typeof(x)
+    return kind.manual_axis_type.varying if hasattr(kind, "manual_axis_type") else \
+        getattr(kind, "vma", frozenset())
+
+
+def _vary(x, axes):
+    """x as an array that may differ along all of these axes."""
+    missing = tuple(axes - _axes_of(x))
+    if not missing:
+        return x
+    if hasattr(jax.lax, "pcast"):
+        return jax.lax.pcast(x, missing, to="varying")
+    return jax.lax.pvary(x, missing)
+
+
+def _along_all(arrays):
+    """Under shard_map: each array as one that may differ along all axes along which any of them
+    may, so that gradients of shared ones are summed up."""
+    axes = frozenset().union(*(_axes_of(x) for x in arrays.values() if x is not None))
+    return {name: None if x is None else _vary(x, axes) for name, x in arrays.items()}
+
+
 def _call(name, results, rules, first, optional):
     given = sum(1 << bit for bit, x in enumerate(_OPTIONAL) if optional[x] is not None)
     return jax.ffi.ffi_call(f"aothip_{name}", results)(
@@ -173,8 +199,8 @@ def _attention(rules):
 
     @jax.custom_vjp
     def attention(arrays):
-        found = _forward(rules)(arrays)
-        return found["o"], found["lse"]
+        found, axes = _forward(rules)(arrays), _axes_of(arrays["q"])
+        return _vary(found["o"], axes), _vary(found["lse"], axes)
 
     def forward(arrays):
         changes = arrays["bias"] is not None and arrays["bias"].perturbed
@@ -191,15 +217,18 @@ def _attention(rules):
             v, o, d_o = _with_lse_gradient(v, o, d_o, d_lse)
         d = _backward(rules, bool(changes))({**arrays, "d_o": d_o, "o": o, "lse": lse, "v": v})
         d["v"] = d["v"][..., :arrays["v"].shape[-1]]
-        return ({name: d.get(name) for name in arrays},)
+        axes = _axes_of(o)
+        return ({name: _vary(d[name], axes) if name in d else None for name in arrays},)
 
     attention.defvjp(forward, backward, symbolic_zeros=True)
     return attention
 
 
 def _rules(scale, softcap, is_causal, window, dim):
-    left, right = (-1, -1) if window is None else (
-        (window, window) if isinstance(window, int) else window)
+    window = (-1, -1) if window is None else (window,) * 2 if isinstance(window, int) else window
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise TypeError(f"aothip: local_window_size is {window!r}, not a number or (left, right)")
+    left, right = window
     if is_causal:
         right = 0
     if left < 0 and right < 0:
@@ -209,7 +238,7 @@ def _rules(scale, softcap, is_causal, window, dim):
     else:
         mask = _lib.MASK_WINDOW_TOP_LEFT
     left, right = (_lib.WINDOW_UNBOUNDED if n < 0 else n for n in (left, right))
-    return _Rules(float(dim ** -0.5 if scale is None else scale), float(softcap), mask,
+    return _Rules(float(dim ** -0.5 if scale is None else scale), float(softcap or 0), mask,
                   *((left, right) if mask == _lib.MASK_WINDOW_TOP_LEFT else (0, 0)))
 
 
@@ -231,6 +260,9 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     log-sum-exp, (batch, rows, heads) in float32, which carries gradients, too. Rows that see no key
     are 0, and their log-sum-exp is infinite.
     """
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x is None:
+            raise TypeError(f"aothip: {name} is None")
     arrays = {"q": query, "k": key, "v": value, "bias": bias, "keep": mask}
     arrays = {name: None if x is None else jnp.asarray(x) for name, x in arrays.items()}
     single = arrays["q"].ndim == 3
@@ -258,6 +290,7 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     if arrays["bias"] is not None and arrays["bias"].dtype not in (q.dtype, jnp.float32):
         arrays["bias"] = arrays["bias"].astype(jnp.float32)
     _register()
-    o, lse = _attention(_rules(scale, softcap, is_causal, local_window_size, dim))(arrays)
+    o, lse = _attention(_rules(scale, softcap, is_causal, local_window_size, dim))(
+        _along_all(arrays))
     o, lse = (o[0], lse[0].T) if single else (o, lse.transpose(0, 2, 1))
     return (o, lse) if return_residual else o

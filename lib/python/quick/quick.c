@@ -118,8 +118,7 @@ static int make_results(struct quick_problem *c, PyObject **o, PyObject **lse)
     lse_shape = c->packed ? Py_BuildValue("(LL)", size[1], size[2])
                           : Py_BuildValue("(LLL)", size[0], size[1], size[2]);
     *o = lse_shape ? make_o(c) : NULL;
-    *lse =
-        lse_shape ? quick_tensor_new(c->q.object, lse_shape, quick_torch.as_f32, c->packed) : NULL;
+    *lse = *o ? quick_tensor_new(c->q.object, lse_shape, quick_torch.as_f32, c->packed) : NULL;
     Py_XDECREF(lse_shape);
     if (!*o || !*lse || quick_tensor_address(*o, &c->o.data) ||
         quick_tensor_address(*lse, &c->lse.data))

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import tempfile
 
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+
 import jax
 import jax.numpy as jnp
 import numpy
@@ -153,6 +155,30 @@ def test_vmap():
                                for j in range(2)]) for i in range(3)]), 4e-3, "vmap twice")
 
 
+def test_shared_out():
+    """Batch and heads over four devices, each of which calls the handlers itself."""
+    mesh = jax.sharding.Mesh(numpy.asarray(jax.devices()).reshape(2, 2), ("batch", "heads"))
+    of, of_bias = jax.P("batch", None, "heads"), jax.P(None, "heads")
+    inputs = *problem(), array(1, 4, 33, 50, dtype=jnp.float32)
+    rows = jnp.asarray([50, 31], jnp.int32)
+
+    def whole(q, k, v, bias, rows):
+        return attention(q, k, v, bias, is_causal=True, key_value_seq_lengths=rows)
+
+    def loss(function):
+        return jax.jit(jax.value_and_grad(
+            lambda x: (function(*x, rows).astype(jnp.float32) ** 2).sum()))
+
+    want = loss(whole)(inputs)
+    for check in True, False:
+        shared = jax.shard_map(whole, mesh=mesh, in_specs=(of, of, of, of_bias, jax.P("batch")),
+                               out_specs=of, check_vma=check)
+        value, got = loss(shared)(inputs)
+        near(value, want[0], 1e-2, f"shard_map, check_vma {check}")
+        for name, a, b in zip(("dq", "dk", "dv", "dbias"), got, want[1]):
+            near(a, b, 1e-3, f"shard_map, check_vma {check}: {name}")
+
+
 def test_transforms():
     q, k, v = problem()
     want = attention(q, k, v, is_causal=True)
@@ -196,6 +222,9 @@ def test_errors():
     raises(ValueError, "key_value_seq_lengths",
            lambda: attention(q, k, v, key_value_seq_lengths=jnp.ones(3, jnp.int32)),
            "lengths of another batch")
+    raises(TypeError, "key is None", lambda: attention(q, None, v), "no key")
+    raises(TypeError, "local_window_size is (1, 2, 3)",
+           lambda: attention(q, k, v, local_window_size=(1, 2, 3)), "a window of three sides")
     raises(Exception, "multiple", lambda: attention(q, k[:, :, :3], v[:, :, :3]).block_until_ready(),
            "what the library refuses")
 

@@ -29,7 +29,10 @@ def on_gpu(x):
     address, size = x.untyped_storage().data_ptr(), x.untyped_storage().nbytes()
     alive.append(x)
     if size and address not in registered:
+        mode = ctypes.c_int(2)  # relaxed, in which torch's allocator works while a stream captures
+        RUNTIME.hipThreadExchangeStreamCaptureMode(ctypes.byref(mode))
         error = RUNTIME.hipHostRegister(ctypes.c_void_p(address), ctypes.c_size_t(size), 0)
+        RUNTIME.hipThreadExchangeStreamCaptureMode(ctypes.byref(mode))
         assert error == 0, error
         registered.add(address)
     return x
@@ -328,6 +331,111 @@ def test_errors():
     for _ in range(3):  # counts of references hold
         quick.module.forward(q, q, q, "bshd", {"window": (1, 2)})
     ok(streams[0] == torch.device("cpu"), "the stream is asked of the tensors' device")
+
+
+class Side(_arrays.TorchSide):
+    """TorchSide for tensors of the host that the GPU reaches, on a stream of HIP's own."""
+
+    def __init__(self, first):
+        _arrays._Torch.__init__(self, first)
+        self.alive, self.stream = [], Graph.stream.value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.alive.clear()
+
+    def empty(self, *arguments):
+        return on_gpu(super().empty(*arguments))
+
+    def scratch(self, size):
+        return self._address(self.empty(max(size, 16), None, "uint8"))
+
+
+class Graph:
+    """What is called between `with` and its end, captured; the runtime ends a capture with an error
+    for any call that allocates or waits."""
+
+    stream = ctypes.c_void_p()
+
+    def __enter__(self):
+        ok(RUNTIME.hipStreamBeginCapture(self.stream, 0) == 0, "a stream captures")
+        return self
+
+    def __exit__(self, *_):
+        graph, self.ready = ctypes.c_void_p(), ctypes.c_void_p()
+        ok(RUNTIME.hipStreamEndCapture(self.stream, ctypes.byref(graph)) == 0 and
+           RUNTIME.hipGraphInstantiate(ctypes.byref(self.ready), graph, None, None,
+                                       ctypes.c_size_t(0)) == 0, "nothing allocates or waits")
+
+    def replay(self):
+        ok(RUNTIME.hipGraphLaunch(self.ready, self.stream) == 0, "replayed")
+        self.wait()
+
+    def wait(self):
+        RUNTIME.hipStreamSynchronize(self.stream)
+
+
+def test_capture():
+    ok(RUNTIME.hipStreamCreate(ctypes.byref(Graph.stream)) == 0, "a stream")
+    q, k, v, d_o = (random(2, 33, 4, 64) for _ in range(4))
+    keys, values, one = random(2, 700, 4, 64), random(2, 700, 4, 64), random(2, 1, 4, 64)
+    lengths = ints(5, 300)
+    seed = on_gpu(torch.tensor([5, 7]))
+    graph, own = Graph(), _arrays.side_of
+
+    def by_extension():
+        leaf = q.detach().requires_grad_()
+        o = aothip.flash_attn_func(leaf, k, v, causal=True)
+        decoded = aothip.flash_attn_with_kvcache(one, keys, values, one, q[:, :1],
+                                                 cache_seqlens=lengths)
+        return o.detach(), *torch.autograd.grad(o, leaf, d_o), decoded
+
+    def by_ctypes():
+        problem = aothip.Problem(q, k, v, "bshd", dropout_p=0.5, seed=seed)
+        o, lse = problem.forward()
+        return o, lse, problem.backward(d_o, o, lse)["dv"]
+
+    def follows(name, run, change):
+        before = [x.clone() for x in run()]
+        with graph:
+            results = run()
+        graph.replay()
+        ok(all(torch.equal(x, y) for x, y in zip(results, before)), f"{name}: as without a graph")
+        change()
+        graph.replay()
+        found = [x.clone() for x in results]
+        want = run()
+        graph.wait()
+        ok(all(torch.equal(x, y) for x, y in zip(found, want)) and
+           not torch.equal(found[0], before[0]), f"{name}: replayed with what has changed")
+
+    try:
+        _quick._by_device[torch.device("cpu")] = _quick.load(place=lambda _: Graph.stream.value)
+        follows("the extension", by_extension, lambda: (q.neg_(), lengths.add_(1)))
+        _arrays.side_of = aothip.attention.side_of = lambda *_: Side(_[0])
+        follows("dropout", by_ctypes, lambda: seed.add_(1))
+    finally:
+        _arrays.side_of = aothip.attention.side_of = own
+        _quick.load(place=place)
+
+
+def test_no_memory():
+    def fails(*_, **__):
+        raise MemoryError("no more")
+
+    q, own = random(1, 9, 2, 64), torch.Tensor.new_empty_strided
+    o, lse, kept = quick.module.forward(q, q, q, "bshd", {}, True)
+    torch.Tensor.new_empty_strided, torch.empty_like, same_as = fails, fails, torch.empty_like
+    try:
+        broken = _quick.load(place=place)
+        raises(MemoryError, "no more", lambda: broken.forward(q, q, q, "bshd", {}), "no room for o")
+        raises(MemoryError, "no more", lambda: broken.backward_kept(kept, (q, q, q, o, lse), o),
+               "nor for gradients")
+    finally:
+        torch.Tensor.new_empty_strided, torch.empty_like = own, same_as
+        _quick.load(place=place)
 
 
 def test_elsewhere():
