@@ -1,9 +1,9 @@
 """Problems as differentiable torch functions. Imported only for torch tensors."""
 
 import dataclasses
+import functools
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from . import attention
 
@@ -57,6 +57,37 @@ def gradients(problem, d_o, d_lse, o, lse, wanted):
     return found
 
 
+def refuse_twice(ctx, *_):
+    raise RuntimeError("aothip: the gradient of a gradient is not computed (once_differentiable)")
+
+
+class _Refused(torch.autograd.Function):
+    """The first of `tensors`, as something that depends on all of them and has no gradient."""
+
+    @staticmethod
+    def forward(ctx, count, *tensors):
+        return tuple(x.clone() for x in tensors[:count])
+
+    backward = staticmethod(refuse_twice)
+
+
+def _once(backward):
+    """A backward whose results have no gradients. PyTorch's once_differentiable takes them for
+    constants where d_o is one: then what depends on them would be wrong, and nobody told."""
+
+    @functools.wraps(backward)
+    def wrapped(ctx, *d):
+        with torch.no_grad():
+            found = backward(ctx, *d)
+        if not torch.is_grad_enabled():
+            return found
+        given = [x for x in found if x is not None]
+        refused = iter(_Refused.apply(len(given), *given, *ctx.saved_tensors, *d))
+        return tuple(None if x is None else next(refused) for x in found)
+
+    return wrapped
+
+
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, problem, with_probs, *inputs):
@@ -71,7 +102,7 @@ class _Attention(torch.autograd.Function):
         return results
 
     @staticmethod
-    @once_differentiable
+    @_once
     def backward(ctx, d_o, d_lse, *_):
         o, lse = ctx.saved_tensors[-2:]
         wanted = [name for name, needed in zip(DIFFERENTIABLE, ctx.needs_input_grad[2:]) if needed]
@@ -105,7 +136,6 @@ class _Quickly(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, d_o, d_lse):
-        # once_differentiable takes 10 us, and does nothing where no graph of gradients is made.
         if torch.is_grad_enabled():
             return _differentiated_once(ctx, d_o, d_lse)
         if d_lse is None:
@@ -129,7 +159,7 @@ def _differentiated(ctx, d_o, d_lse):
     return (None, *found, *[None for _ in others])
 
 
-_differentiated_once = once_differentiable(_differentiated)
+_differentiated_once = _once(_differentiated)
 # Function.apply itself is for torch.func's transforms, under which nothing comes here.
 _quickly = super(torch.autograd.Function, _Quickly).apply
 

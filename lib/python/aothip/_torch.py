@@ -8,7 +8,8 @@ import inspect
 import torch
 
 from . import _quick, attention
-from ._autograd import DIFFERENTIABLE, gradients, run_quickly, run_with_gradients
+from ._autograd import (DIFFERENTIABLE, gradients, refuse_twice, run_quickly,
+                        run_with_gradients)
 
 # Before torch 2.5 a library could not register all of this: there run_with_gradients() does.
 AVAILABLE = hasattr(torch.library, "register_vmap")
@@ -134,10 +135,6 @@ def _backward_fwd(ctx, d_o, d_lse, _):
                  for name, x in zip(_TENSORS, tensors)) + (None,) * (len(_OTHERS) + 1)
 
 
-def _backward_bwd(ctx, *_):
-    raise RuntimeError("aothip: the gradient of a gradient is not computed (once_differentiable)")
-
-
 # vmap: its axis becomes part of the batch.
 
 
@@ -224,7 +221,7 @@ class _Attention(torch.autograd.Function):
 
 
 class _Gradients(torch.autograd.Function):
-    backward = staticmethod(_backward_bwd)
+    backward = staticmethod(refuse_twice)
     vmap = staticmethod(_vmap_bwd)
 
     @staticmethod
@@ -253,7 +250,7 @@ def _define():
         torch.library.register_fake("aothip::" + name, fake, lib=library)
     torch.library.register_autograd("aothip::attn_fwd", _backward_fwd, setup_context=_setup_fwd,
                                     lib=library)
-    torch.library.register_autograd("aothip::attn_bwd", _backward_bwd, lib=library)
+    torch.library.register_autograd("aothip::attn_bwd", refuse_twice, lib=library)
     torch.library.register_vmap("aothip::attn_fwd", _vmap_fwd, lib=library)
     torch.library.register_vmap("aothip::attn_bwd", _vmap_bwd, lib=library)
     return library

@@ -351,7 +351,7 @@ class Problem:
         with side_of(self.q, self.k, self.v) as side:
             o = self._result(side, out, "out", self.out_shape(), self.q)
             lse = self._result(side, lse, "lse", self.lse_shape(), self.q, "float32",
-                               self.lse_shapes())
+                               self.lse_shapes()[1:])
             p = self.params(side, o, lse, written=True)
             if with_probs:
                 probs = side.zeros(self.score_shape(), self.q)
@@ -379,6 +379,7 @@ class Problem:
                       for name, given, x in (("dq", dq, self.q), ("dk", dk, self.k),
                                              ("dv", dv, self.v))}
             p = self.params(side, o, lse, written=False)
+            p.splits = 0  # forward alone has them
             b = _lib.BwdParams(struct_size=ctypes.sizeof(_lib.BwdParams))
             b.fwd = ctypes.pointer(p)
             b.d_o = side.tensor(d_o, axes, "dout")

@@ -282,6 +282,7 @@ static PyObject *run_backward(struct quick_problem *c, struct aothip_attn_bwd_pa
                               void *stream, int for_autograd)
 {
     PyObject *d[3], *results = NULL;
+    c->p.splits = 0; /* forward alone has them */
     d[0] = make_gradient(c, &c->q, c->axes, &b->dq);
     d[1] = d[0] ? make_gradient(c, &c->k, c->key_axes, &b->dk) : NULL;
     d[2] = d[1] ? make_gradient(c, &c->v, c->key_axes, &b->dv) : NULL;

@@ -208,6 +208,8 @@ def test_gradients():
     of = _Loss.apply
     same("gradients", recorded(lambda *x: aothip.flash_attn_func(*x, causal=True), q, k, v, of=of),
          2)
+    same("gradients, keys shared out forward",
+         recorded(lambda *x: aothip.flash_attn_func(*x, num_splits=2), q, k, v, of=of), 2)
     cu_q, cu_k = ints(0, 7, 7, 28), ints(0, 12, 30, 40)
     p, r, s = random(30, 4, 64), random(41, 2, 64), random(41, 2, 64)
     same("gradients, varlen",
