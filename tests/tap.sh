@@ -10,10 +10,11 @@ unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_ENABLE AOTHIP_LOG A
 count=0
 failed=0
 
-ok() { # NAME: passes if the last command did
+ok() { # NAME: passes if the last command did; else the end of the file $shown is shown, if one is set
     if [ $? -eq 0 ]; then good=ok; else good='not ok'; failed=1; fi
     count=$((count + 1))
     echo "$good $count - $1"
+    [ "$good" = ok ] || [ -z "${shown-}" ] || tail -n 40 "$shown" | sed 's/^/# /'
 }
 
 skip() { # NAME REASON

@@ -114,6 +114,18 @@ static const char *cure_of(enum aothip_status code, const struct options *o)
     }
 }
 
+/* For what the cases came to. */
+static const char *cure_of_cases(const struct check_device *d)
+{
+    int i;
+    for (i = 0; i < d->ran; i++)
+        if (strstr(d->results[i].why.text, "hipModuleLoadData failed"))
+            return "The HIP runtime does not take the kernels' code. Are the images whole "
+                   "(aothip-images verify)?\nThe code objects are of version 5; HIP 5.2 and older "
+                   "take none of that version.";
+    return NULL;
+}
+
 /* Opens everything up to the devices. */
 static enum aothip_status prepare(const struct options *o, struct check_report *r,
                                   struct aothip_context **context)
@@ -217,7 +229,8 @@ int main(int argc, char **argv)
             check_device(&o, &report, i, context);
     report.cure = cure_of(report.error.code ? report.error.code : report.list.code, &o);
     for (i = 0; i < report.devices && !report.cure; i++)
-        report.cure = cure_of(report.device[i].check.code, &o);
+        report.cure = report.device[i].check.code ? cure_of(report.device[i].check.code, &o)
+                                                  : cure_of_cases(&report.device[i]);
     if (o.json)
         check_print_json(&report);
     else

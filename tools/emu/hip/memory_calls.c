@@ -47,11 +47,17 @@ static hipError_t release(void *ptr, unsigned kinds)
     return hipSuccess;
 }
 
+/*
+ * AMD's frees memory of any kind by one function (ihipFree of hip_memory.cpp), whichever was
+ * called; strict mode keeps to what HIP's manual says.
+ */
 static hipError_t release_unsafe(const char *what, void *ptr, unsigned kinds)
 {
     EMU_BEGIN();
     hipError_t e = emu_capture_unsafe(what);
-    return e == hipSuccess ? release(ptr, kinds) : e;
+    return e == hipSuccess
+               ? release(ptr, emu_settings()->strict ? kinds : KINDS_DEVICE | KINDS_HOST)
+               : e;
 }
 
 hipError_t hipMalloc(void **ptr, size_t size)

@@ -5,26 +5,15 @@
 #
 # Run by `make check-threads`, or by hand at the top of a built tree with srcdir set to the source tree;
 # builds what it needs in threads/ there, with the compiler in CC. Takes minutes.
-set -u
 srcdir=`cd "${srcdir:-.}" && pwd`
+. "$srcdir/tests/tap.sh"
 top=`pwd`
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
 streams=tests/tools/emu/hip/test_hip_streams
 programs="tests/tools/emu/hip/test_hip_surface $streams tests/lib/test_api tests/lib/test_end_to_end"
 log=$top/threads/log
-
-count=0 failed=0
-result() { # STATUS TEXT: one line, and the end of the log when it failed
-	count=$((count + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $count - $2"
-	else
-		failed=1
-		echo "not ok $count - $2"
-		tail -n 40 "$log" | sed 's/^/# /'
-	fi
-}
+shown=$log
 
 build() {
 	[ -f Makefile ] || "$srcdir/configure" -q --disable-maintainer-mode --enable-sanitize=thread \
@@ -49,7 +38,7 @@ plant() {
 
 mkdir -p threads && cd threads || exit 1
 build >"$log" 2>&1
-result $? "library, emulator and tests build with -fsanitize=thread"
+ok "library, emulator and tests build with -fsanitize=thread"
 if [ $failed -eq 0 ]; then
 	[ ! -d "$top/images/aotriton.images" ] || {
 		mkdir -p images && ln -sfn "$top/images/aotriton.images" images/aotriton.images
@@ -58,17 +47,16 @@ if [ $failed -eq 0 ]; then
 		AOTHIP_EMU_THREADS=2 AOTHIP_EMU_MODE=strict $program >"$log" 2>&1
 		status=$?
 		if grep -q '^1\.\.0 # SKIP' "$log"; then
-			count=$((count + 1))
-			echo "ok $count - $program # SKIP `sed -n 's/^1\.\.0 # SKIP //p' "$log"`"
+			skip "$program" "`sed -n 's/^1\.\.0 # SKIP //p' "$log"`"
 		else
-			result $status "$program: no race among `grep -c '^ok' "$log"` checks"
+			[ $status -eq 0 ]
+			ok "$program: no race among `grep -c '^ok' "$log"` checks"
 		fi
 	done
 	plant >"$log" 2>&1
-	result $? "an emulator without a lock builds"
+	ok "an emulator without a lock builds"
 	AOTHIP_EMU_THREADS=2 LD_LIBRARY_PATH=planted "`dirname $streams`/.libs/`basename $streams`" >"$log" 2>&1
 	grep -q 'ThreadSanitizer: data race' "$log"
-	result $? "its race is found"
+	ok "its race is found"
 fi
-echo "1..$count"
-exit $failed
+plan

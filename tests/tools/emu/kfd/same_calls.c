@@ -303,15 +303,35 @@ static int one(const char *path, const char *kernel)
     return 0;
 }
 
+/* The same kernel on a stream that may use all compute units, and on one that may use two. */
+static int masked(void)
+{
+    hipModule_t m;
+    const uint32_t two = 3;
+    uint32_t is[8] = {0};
+    hipStream_t s;
+    void *d = device();
+    void *params[] = {&d};
+    if (HIP(hipModuleLoadData)(&m, object_bytes) ||
+        HIP(hipExtStreamCreateWithCUMask)(&s, 1, &two) || HIP(hipExtStreamGetCUMask)(s, 8, is) ||
+        is[0] != two || launch(m, "reverse", 512, N, BYTES, NULL, params) ||
+        HIP(hipDeviceSynchronize)())
+        return 1;
+    return launch(m, "reverse", 512, N, BYTES, s, params) || HIP(hipStreamSynchronize)(s);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3 && !(argc == 4 && strcmp(argv[1], "one") == 0)) {
         fprintf(stderr, "usage: same_calls OBJECT OBJECT-OF-ANOTHER-GPU\n"
-                        "       same_calls one OBJECT KERNEL|-\n");
+                        "       same_calls one OBJECT KERNEL|-\n"
+                        "       same_calls masked OBJECT\n");
         return 2;
     }
     if (argc == 4)
         return one(argv[2], argv[3][0] == '-' ? NULL : argv[3]);
+    if (strcmp(argv[1], "masked") == 0)
+        return read_object(argv[2]), masked();
     read_object(argv[1]);
     devices();
     memories();
