@@ -148,7 +148,7 @@ lanes.h|vop2|v_and_b32_e64|s/FOR_LANES d\[l\] = (x\[l\] & mask\[l\]) . (d\[l\] &
 modifiers.h|vopc|v_cmp_lt_f32_e64|s/^    m &= pack(t);/    m = pack(t);/
 modifiers.h|vop2|v_add_f32_e64|s/ && !(w->mode >> 9 & 1) ? factor/ ? factor/
 modifiers.h|vop2|v_add_u32_sdwa|s/x |= d\[l\] & ~field;/x |= 0;/
-modifiers.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return false;/
+source_modifiers.h|vop2|v_mul_f32_e32|s/return !(w->mode >> (4 + bit) & 1);/return false;/
 dpp.c|vop1|row_shr:5|s/return in >= n ? (int)(l - n) : -1;/return (int)(row | ((in - n) \& 15));/
 dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
 cross_lane.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
