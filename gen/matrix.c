@@ -63,7 +63,9 @@ static const struct kernel_key kernel_keys[] = {
     {"gpu", KEY_GPU, offsetof(struct matrix_kernel, gpu), 0, 0, 0, {NULL}, {0}},
     {WORD(dtype), {"f32", "f16", "bf16", NULL}, {AOTHIP_F32, AOTHIP_F16, AOTHIP_BF16}},
     {FIELD(dim), 16, 512, 16, {NULL}, {0}},
-    {WORD(unaligned), {"no", "yes", NULL}, {0, 1}},
+    {WORD(unaligned),
+     {"no", "yes", "rows", NULL},
+     {MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS}},
     {WORD(score), {"no", "yes", NULL}, {0, 1}},
     {WORD(paged), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
@@ -398,11 +400,14 @@ static const char *dtype_name(int dtype)
 
 static void add_kernel(struct parser *p, struct matrix_kernel k)
 {
+    static const char *const unaligned[] = {[MATRIX_UNALIGNED_NO] = "",
+                                            [MATRIX_UNALIGNED_YES] = "_unaligned",
+                                            [MATRIX_UNALIGNED_ROWS] = "_rows"};
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)
         k.rank += p->m->kernels[i].gpu == k.gpu;
     snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%d_t%dx%d%s%s%s", k.op->name, dtype_name(k.dtype),
-             k.dim, k.tile_q, k.tile_k, k.unaligned ? "_unaligned" : "", k.score ? "_score" : "",
+             k.dim, k.tile_q, k.tile_k, unaligned[k.unaligned], k.score ? "_score" : "",
              k.paged ? "_paged" : "");
     int wrong = matrix_check_kernel(p->m, &k, p->file, p->out);
     p->errors += wrong;

@@ -90,11 +90,17 @@ int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *error
     return at.errors;
 }
 
+/* Whether a kernel takes all rows that another one takes. */
+static int takes_all(int unaligned, int other)
+{
+    return unaligned == other || unaligned == MATRIX_UNALIGNED_YES || other == MATRIX_UNALIGNED_NO;
+}
+
 /* Does `a` serve every problem that `b` serves? */
 static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel *b)
 {
     return a->gpu == b->gpu && a->op->format_op == b->op->format_op && a->dtype == b->dtype &&
-           a->dim >= b->dim && a->unaligned >= b->unaligned && a->score >= b->score &&
+           a->dim >= b->dim && takes_all(a->unaligned, b->unaligned) && a->score >= b->score &&
            a->paged >= b->paged;
 }
 
@@ -133,6 +139,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
+    if (k->unaligned == MATRIX_UNALIGNED_ROWS && (!k->op->tiled || k->dim > 128 || k->paged))
+        fail(&at, "unaligned=rows is of attn_fwd without pages, up to dim=128");
     if (strlen(k->symbol) == sizeof(k->symbol) - 1)
         fail(&at, "the symbol '%s...' has more than %zu characters", k->symbol,
              sizeof(k->symbol) - 2);

@@ -24,8 +24,9 @@ void matrix_free(struct matrix *m)
 
 uint32_t matrix_features(const struct matrix_kernel *k)
 {
-    return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) | (k->score ? FORMAT_FEATURE_SCORE : 0u) |
-           (k->paged ? FORMAT_FEATURE_PAGED : 0u);
+    return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) |
+           (k->unaligned == MATRIX_UNALIGNED_YES ? FORMAT_FEATURE_STRIDED : 0u) |
+           (k->score ? FORMAT_FEATURE_SCORE : 0u) | (k->paged ? FORMAT_FEATURE_PAGED : 0u);
 }
 
 void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)

@@ -20,13 +20,16 @@ struct matrix_gpu {
     int code;          /* index of the GPU whose code it runs: its own, but for a sibling */
 };
 
+/* Which rows a kernel takes: what the compiler sees as KERNEL_UNALIGNED. */
+enum matrix_unaligned { MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS };
+
 /* One kernel for one GPU: a row after its axes have been multiplied out. */
 struct matrix_kernel {
     const struct matrix_op *op;
     int gpu;          /* index into matrix.gpus; siblings have it too, see matrix_serves() */
     int dtype;        /* enum aothip_dtype */
     int dim;          /* serves head dims 1..dim */
-    int unaligned;    /* 0 or 1 */
+    int unaligned;    /* enum matrix_unaligned */
     int score;        /* 0 or 1 */
     int paged;        /* 0 or 1 */
     int tile_q;       /* query rows of a workgroup */

@@ -23,6 +23,17 @@ const char *select_op_name(unsigned op)
     return op < FORMAT_OP_END && names[op] ? names[op] : "?";
 }
 
+static int within_reach(const struct aothip_tensor *tensor)
+{
+    return tensor->size[2] == 1 || tensor->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
+}
+
+/* Whether the kernels for rows of any alignment can take this one: in chunks of 8 elements. */
+static int has_rows(const struct aothip_tensor *tensor)
+{
+    return within_reach(tensor) && tensor->stride[3] == 1 && tensor->size[3] >= 8;
+}
+
 /*
  * Whether the kernels for aligned tensors can take this one: 16-byte loads of 8 elements at every
  * row and chunk, and rows within reach of 32-bit offsets. Strides of dimensions of size 1 are never
@@ -34,8 +45,8 @@ static int is_aligned(const struct aothip_tensor *tensor)
     const uint64_t elements =
         (uint64_t)(size[3] | (size[0] > 1 ? stride[0] : 0) | (size[1] > 1 ? stride[1] : 0) |
                    (size[2] > 1 ? stride[2] : 0));
-    const int within_reach = size[2] == 1 || stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
-    return within_reach && stride[3] == 1 && ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
+    return within_reach(tensor) && stride[3] == 1 &&
+           ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
 }
 
 /* The same of q, k, v and o together, but for dimensions of size 1. */
@@ -81,6 +92,8 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
         need.features = option_features(p);
     if (!are_aligned(p) || (!plain && (!has_runs(&p->bias) || !has_runs(&p->keep))))
         need.features |= FORMAT_FEATURE_UNALIGNED;
+    if (!has_rows(&p->q) || !has_rows(&p->k) || !has_rows(&p->v) || !has_rows(&p->o))
+        need.features |= FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_STRIDED;
     return need;
 }
 

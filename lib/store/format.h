@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 1u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 2u      /* raised when the layout or the kernarg changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -52,9 +52,10 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 
 /* What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. */
 enum format_feature {
-    FORMAT_FEATURE_UNALIGNED = 1u << 0, /* any strides and alignment, any head dim up to dim_max */
+    FORMAT_FEATURE_UNALIGNED = 1u << 0, /* rows of any alignment, any dims from eight on */
     FORMAT_FEATURE_SCORE = 1u << 1,     /* bias, boolean mask, ALiBi, soft-cap, dropout */
     FORMAT_FEATURE_PAGED = 1u << 2,     /* block tables and batch indices */
+    FORMAT_FEATURE_STRIDED = 1u << 3,   /* any strides and dims */
 };
 
 enum format_op {

@@ -93,7 +93,8 @@ static void test_axes(void)
         {"gfx1100", "attn_fwd_f16_d64_t128x64", 2, 3, 0},
         {"gfx1100", "attn_fwd_f16_d64_t128x64_score", 3, 3, FORMAT_FEATURE_SCORE},
         {"gfx942", "attn_fwd_f16_d128_t128x64_unaligned_score_paged", 4, 7,
-         FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_PAGED},
+         FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_STRIDED |
+             FORMAT_FEATURE_PAGED},
     };
     struct matrix m;
     int errors, count = sizeof(want) / sizeof(want[0]);
@@ -210,6 +211,9 @@ static const struct {
          "gfx1100") "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no" ROW_END,
      "m.def:5: attn_fwd_f16_d64_t128x64 for gfx942 would never be taken: "
      "attn_fwd_f16_d128_t128x64 of line 3 comes first"},
+    {"rows with pages",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=rows score=no paged=yes" ROW_END,
+     "m.def:3: unaligned=rows is of attn_fwd without pages, up to dim=128"},
     {"GPU twice", GOOD GPUS, "m.def:5: gfx942 is already declared in line 1"},
     {"GPU without a name", "gpu targets=gfx90a" GPU90 "\n", "m.def:1: 'gpu' needs a name"},
     {"no GPU's name", GPU("radeon targets=radeon" GPU90), "m.def:1: 'radeon' is no name of a GPU"},
@@ -262,7 +266,7 @@ static void test_several(void)
 /* The general kernels of an operation: any head dim, any alignment, every feature. */
 static int is_general(const struct matrix_kernel *k, int dim, int paged)
 {
-    return k->dim >= dim && k->unaligned && k->score && k->paged >= paged;
+    return k->dim >= dim && k->unaligned == MATRIX_UNALIGNED_YES && k->score && k->paged >= paged;
 }
 
 /* Every legal problem finds a kernel on every GPU: see the limits in aothip.h. */

@@ -223,7 +223,7 @@ static void test_damaged_image(void)
     p.softcap = 30;
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_CHECKSUM, "the damaged one does not");
     is_int(fake_hip.loads, 1, "and never reaches the driver");
-    make_image_header(&image)->version = 2;
+    make_image_header(&image)->version++;
     make_image_write(&image, directory, "gfx90a");
     restart();
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_VERSION, "another version");

@@ -11,8 +11,8 @@
  *     P^T = exp2(S^T * factor - shift)         softmax.h
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
- * Two forms of the walk over the keys: fast_form.h, for aligned rows of up to 128 channels, and
- * general_form.h for everything else.
+ * Two forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be loaded
+ * in chunks, and general_form.h for everything else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
@@ -20,12 +20,13 @@
  *     KERNEL_DTYPE                     2 f16, 3 bf16
  *     KERNEL_DIM                       a multiple of BLOCK up to 128, or of 128: serves dim_qk and
  *                                      dim_v from 1 to this
- *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything
+ *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything; 2: rows of
+ *                                      eight or more channels, one after the other
  *     KERNEL_SCORE, KERNEL_PAGED       1: knows score terms and dropout; block tables
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
-#if KERNEL_UNALIGNED || KERNEL_DIM > 128
+#if KERNEL_UNALIGNED == 1 || KERNEL_DIM > 128
 #include "general_form.h"
 #else
 #include "fast_form.h"

@@ -10,7 +10,11 @@
 #ifndef AOTHIP_FWD_KEY_TILES_H
 #define AOTHIP_FWD_KEY_TILES_H
 
+#if KERNEL_UNALIGNED
+#include "cargo_unaligned.h"
+#else
 #include "cargo_aligned.h"
+#endif
 #include "query_rows.h"
 #include "score_columns.h"
 

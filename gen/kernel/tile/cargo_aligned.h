@@ -12,6 +12,8 @@
  * chunk from each of four consecutive rows, which it transposes in registers.
  *
  * Where rows lie in pages, the views are the wave's own, one for each run of its keys.
+ *
+ * Rows of the same form at any address: cargo_unaligned.h.
  */
 #ifndef AOTHIP_CARGO_ALIGNED_H
 #define AOTHIP_CARGO_ALIGNED_H
@@ -161,54 +163,6 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
         load_chunks<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
 }
 
-DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
-{
-#pragma unroll
-    for (int i = 0; i < K_LOADS; i++)
-        *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
-}
-
-/* The larger magnitudes of two pairs; what is not finite is larger than what is. */
-DEVICE u32 larger_pair(u32 magnitudes, u32 pair)
-{
-    typedef u16 u16x2 __attribute__((ext_vector_type(2)));
-    return __builtin_bit_cast(
-        u32, __builtin_elementwise_max(__builtin_bit_cast(u16x2, magnitudes),
-                                       __builtin_bit_cast(u16x2, pair & 0x7fff7fffu)));
-}
-
-/* If asked to, makes V that is not finite 0; returns whether any lane had to. See contain.h. */
-DEVICE bool isolate_v(struct cargo &x, bool wanted)
-{
-    u32 largest = 0;
-    if (KERNEL_SCORE && !wanted) /* elsewhere a branch costs more registers than it saves */
-        return false;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            largest = larger_pair(largest, x.v[i][j]);
-    if (!in_any_lane(wanted && select_nonfinite(largest) != 0))
-        return false;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            x.v[i][j] &= ~select_nonfinite(x.v[i][j]);
-    return true;
-}
-
-/* Four rows of eight channels become eight rows of a quad of keys. */
-DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
-{
-    const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
-#pragma unroll
-    for (int i = 0; i < CHUNK; i++) {
-        u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-        u32x2 quad = {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
-                      __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
-        *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
-    }
-}
+#include "cargo_store.h"
 
 #endif

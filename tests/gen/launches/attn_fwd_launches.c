@@ -56,6 +56,8 @@ static const struct launch_problem problems[] = {
     {"d64_pages", 1, 1, 256, 512, 64, 0, PAGES, AOTHIP_F16},
     {"d64_pages_16", 1, 1, 256, 512, 64, 0, SMALL_PAGES, AOTHIP_F16},
     {"d128_odd", 1, 1, 256, 512, 128, 0, ODD, AOTHIP_F16},
+    {"d100", 1, 1, 256, 512, 100, 0, 0, AOTHIP_F16},
+    {"d63", 1, 1, 256, 512, 63, 0, 0, AOTHIP_F16},
     {"d32", 1, 1, 256, 512, 32, 0, 0, AOTHIP_F16},
     {"d72", 1, 1, 256, 512, 72, 0, 0, AOTHIP_F16},
     {"d80", 1, 1, 256, 512, 80, 0, 0, AOTHIP_F16},

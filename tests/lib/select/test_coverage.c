@@ -10,7 +10,8 @@
 #include "tap.h"
 
 static const enum format_feature features[] = {FORMAT_FEATURE_UNALIGNED, FORMAT_FEATURE_SCORE,
-                                               FORMAT_FEATURE_PAGED};
+                                               FORMAT_FEATURE_PAGED, FORMAT_FEATURE_STRIDED};
+enum { FEATURES = sizeof(features) / sizeof(*features) };
 
 /* By a plain search: how many entries cover the need, and which of them has the lowest rank. */
 static int search(const struct store *store, const struct select_need *need, int *found)
@@ -45,9 +46,9 @@ static void test_op(const struct store *store, const struct select_index *index,
 {
     int missing = 0, wrong = 0, needs = 0, first_dim = 0;
     uint32_t first = 0;
-    for (unsigned bits = 0; bits < 8; bits++) {
+    for (unsigned bits = 0; bits < 1u << FEATURES; bits++) {
         struct select_need need = {(enum format_op)op, dtype, 0, 0};
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < FEATURES; i++)
             need.features |= bits >> i & 1 ? features[i] : 0;
         if (!is_legal(op, need.features))
             continue;
@@ -75,7 +76,7 @@ static void test_use(const struct store *store, const struct select_index *index
     int idle = 0;
     for (unsigned op = 1; op < FORMAT_OP_END; op++)
         for (int dtype = AOTHIP_F32; dtype <= AOTHIP_BF16; dtype++)
-            for (unsigned bits = 0; bits < 8; bits++)
+            for (unsigned bits = 0; bits < 1u << FEATURES; bits++)
                 for (int dim = 1; dim <= 512; dim++) {
                     const struct select_need need = {(enum format_op)op, dtype, bits, dim};
                     const int chosen = select_entry(index, &need);

@@ -10,7 +10,8 @@
 enum {
     SCORE = FORMAT_FEATURE_SCORE,
     UNALIGNED = FORMAT_FEATURE_UNALIGNED,
-    PAGED = FORMAT_FEATURE_PAGED
+    PAGED = FORMAT_FEATURE_PAGED,
+    STRIDED = FORMAT_FEATURE_STRIDED
 };
 
 static const struct format_entry entries[] = {
@@ -18,7 +19,7 @@ static const struct format_entry entries[] = {
      .dtype = AOTHIP_F16,
      .rank = 7,
      .dim_max = 128,
-     .features = SCORE | UNALIGNED},
+     .features = SCORE | UNALIGNED | STRIDED},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 0, .dim_max = 64},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 1, .dim_max = 64, .features = SCORE},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_F16, .rank = 4, .dim_max = 128},
@@ -44,6 +45,7 @@ static const struct {
     {"scores", AOTHIP_F16, SCORE, 64, 2},
     {"unaligned", AOTHIP_F16, UNALIGNED, 40, 4},
     {"scores and unaligned", AOTHIP_F16, SCORE | UNALIGNED, 64, 4},
+    {"strided", AOTHIP_F16, UNALIGNED | STRIDED, 40, 0},
     {"dim 65", AOTHIP_F16, 0, 65, 3},
     {"dim 128, scores", AOTHIP_F16, SCORE, 128, 0},
     {"dim 129", AOTHIP_F16, 0, 129, -1},
@@ -90,13 +92,15 @@ static void test_alignment_need(void)
         tensor->stride[2] = KERNARG_ALIGNED_STRIDE_MAX;
         ok(features(&p) == 0, "%s: rows as far apart as offsets reach", names[i]);
         tensor->stride[2] += 8;
-        ok(features(&p) == UNALIGNED, "%s: rows further apart", names[i]);
+        ok(features(&p) == (UNALIGNED | STRIDED), "%s: rows further apart", names[i]);
         tensor->stride[2] = 0;
         tensor->size[0] = 1;
         tensor->stride[0] = 3;
         ok(features(&p) == 0, "%s: the stride of a size of 1 does not count", names[i]);
         tensor->size[3] = 60;
         ok(features(&p) == UNALIGNED, "%s: head dim 60", names[i]);
+        tensor->size[3] = 7;
+        ok(features(&p) == (UNALIGNED | STRIDED), "%s: head dim 7", names[i]);
     }
 }
 

@@ -138,7 +138,8 @@ static void fill_entry(struct format_entry *entry, int i)
 {
     static const char *const dtypes[] = {[AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
     const uint32_t everything =
-        FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_PAGED;
+        FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_STRIDED |
+        FORMAT_FEATURE_PAGED;
     const int other = i >= MAKE_IMAGE_FWD, op = other ? i - MAKE_IMAGE_FWD + 2 : 1;
     const int dtype = i < 4 || other ? AOTHIP_F16 : AOTHIP_BF16;
     const int dim = other || i & 2 ? 128 : 64, general = other || i & 1;
