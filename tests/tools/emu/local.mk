@@ -78,7 +78,7 @@ tests_tools_emu_kfd_same_calls_CPPFLAGS = $(AM_CPPFLAGS) $(tests_rooms)
 tests_tools_emu_kfd_stream_claims_CPPFLAGS = $(AM_CPPFLAGS) $(tests_rooms)
 dist_check_SCRIPTS += tests/tools/emu/kfd/rocm_releases.sh
 EXTRA_DIST += tests/tools/emu/kfd/same_calls.txt tests/tools/emu/kfd/kfd_test_lib.sh \
-	tests/tools/emu/kfd/damaged_objects.c
+	tests/tools/emu/kfd/damaged_objects.c tests/tools/emu/kfd/torch_on_rocm.py
 TESTS += tests/tools/emu/kfd/rocm_releases.sh
 tests/tools/emu/kfd/rocm_releases.log: tools/emu/libhipemu-kfd.la $(kfd_objects) \
 	tests/tools/emu/kfd/same_calls tests/tools/emu/kfd/stream_claims tests/tools/common/npy_tool

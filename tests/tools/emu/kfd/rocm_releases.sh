@@ -75,7 +75,7 @@ programs() {
 	ok "$suite: with counters"
 	AOTHIP_EMU_LIMIT=300 rocm "$top/tools/.libs/aothip-check" --quick
 	case $suite in
-	experimental) says 'failed with hipErrorLaunchFailure' "aothip-check says that a kernel did not end" ;;
+	experimental | resolute) says 'failed with hipErrorLaunchFailure' "aothip-check says that a kernel did not end" ;;
 	*) says 'the HIP runtime ended the program, in case 1 on device 0' "aothip-check explains the runtime's end" ;;
 	esac
 	AOTHIP_EMU_TIME=1 rocm "$top/tools/.libs/aothip-check" --quick
@@ -109,6 +109,14 @@ consumer() {
 	ok "$suite: a program built for AOTriton: `grep -c '^ok' out` checks"
 }
 
+# PyTorch for ROCm, where the suite has it.
+torch() {
+	[ -x "$top/rocm-$suite/usr/bin/python3.14" ] || return
+	AOTHIP_KFD_LOG=1 rocm python3 "$srcdir/tests/tools/emu/kfd/torch_on_rocm.py"
+	ok "$suite: PyTorch for ROCm: `grep -c '^ok' out` checks"
+	says 'dispatch attn_bwd_dkdv_f16_d64' "whose attention is aothip's"
+}
+
 # A stream that may use two compute units takes longer by the clock than one that may use all.
 masks() {
 	AOTHIP_EMU_TIME=1 rocm "$here/same_calls" masked $objects.gfx90a.co
@@ -126,9 +134,9 @@ damaged() {
 		DAMAGE=$damage AOTHIP_HIP_LIBRARY=$work/damaging-$suite.so rocm "$top/tools/.libs/aothip-check" --quick
 		case $damage-$suite in
 		none-*) says '11 of 11 cases passed' "aothip-check with code as it is" ;;
-		cut-experimental | machine-* | notes-*) says "The HIP runtime does not take the kernels' code" "with code whose $damage is wrong" ;;
+		cut-experimental | cut-resolute | machine-* | notes-*) says "The HIP runtime does not take the kernels' code" "with code whose $damage is wrong" ;;
 		cut-* | symtab-*) says 'a crash in case 1 on device 0, most likely in the HIP runtime' "with code whose $damage is wrong" ;;
-		code-experimental) says 'failed with hipErrorLaunchFailure' "with instructions that are none" ;;
+		code-experimental | code-resolute) says 'failed with hipErrorLaunchFailure' "with instructions that are none" ;;
 		code-*) says 'the HIP runtime ended the program, in case 1 on device 0' "with instructions that are none" ;;
 		esac
 	done
@@ -143,14 +151,14 @@ faults() {
 	esac
 	rocm "$here/same_calls" one $objects.gfx90a.co touch
 	case $suite in
-	experimental) says 'wait: hipErrorIllegalAddress' "a kernel that leaves memory" ;;
+	experimental | resolute) says 'wait: hipErrorIllegalAddress' "a kernel that leaves memory" ;;
 	*) says 'Memory access fault by GPU node-1' "a kernel that leaves memory" ;;
 	esac
 	says 'write of 4 bytes at 0x' "which the emulator explains"
 	AOTHIP_EMU_LIMIT=1000000 timeout 20 "$srcdir/tools/rocm" "$suite" "$here/same_calls" one $objects.gfx90a.co endless >out 2>&1
 	case $suite in
 	bookworm) says 'endless loop' "a kernel without end: only the emulator says so" ;;
-	experimental) says 'wait: hipErrorLaunchFailure' "a kernel without end" ;;
+	experimental | resolute) says 'wait: hipErrorLaunchFailure' "a kernel without end" ;;
 	*) says 'reason :GPU Hang' "a kernel without end" ;;
 	esac
 	AOTHIP_EMU_MODE=strict rocm "$here/same_calls" one $objects.gfx90a.co reverse_race
@@ -166,7 +174,7 @@ faults() {
 	ok "$suite: nor one without .symtab: `grep -o 'module: .*' out || echo it brings the runtime down`"
 }
 
-for suite in ${ROCM_SUITES:-bookworm trixie sid experimental}; do
+for suite in ${ROCM_SUITES:-bookworm trixie sid experimental resolute}; do
 	if [ ! -f "$top/rocm-$suite/complete" ]; then
 		skip "$suite" "it is not there; tools/rocm $suite fetches it"
 		continue
@@ -183,6 +191,7 @@ for suite in ${ROCM_SUITES:-bookworm trixie sid experimental}; do
 	stream_claims
 	programs
 	consumer
+	torch
 	damaged
 	for gpu in ${ROCM_GPUS-}; do
 		AOTHIP_EMU_GPU=$gpu rocm "$top/tools/.libs/aothip-check"
