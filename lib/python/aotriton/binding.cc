@@ -40,11 +40,21 @@ static void add_dtype(py::module_ &module)
     type.export_values();
 }
 
-/* What views of every rank can be asked. */
-template <typename View> static void add_questions(py::class_<View> &type)
+/* View::size() and View::stride() look at no bounds. */
+static int checked(int dimension, int rank)
 {
-    type.def("size", &View::size)
-        .def("stride", &View::stride)
+    if (dimension < 0 || dimension >= rank)
+        throw py::index_error("a view of rank " + std::to_string(rank) + " has no dimension " +
+                              std::to_string(dimension));
+    return dimension;
+}
+
+/* What views of every rank can be asked. */
+template <int Rank> static void add_questions(py::class_<aot::TensorView<Rank>> &type)
+{
+    using View = aot::TensorView<Rank>;
+    type.def("size", [](const View &view, int i) { return view.size(checked(i, Rank)); })
+        .def("stride", [](const View &view, int i) { return view.stride(checked(i, Rank)); })
         .def_property_readonly("sizes", &View::sizes)
         .def_property_readonly("strides", &View::strides)
         .def_property_readonly(

@@ -223,6 +223,12 @@ def test_memory():
     memory.free()
     memory.free()
     ok(memory.get_pointer() == 0, "freed once")
+    memory.alloc(0)  # as AOTriton's tests have it for tensors without elements
+    memory.load_from_host(0, 0)
+    ok(memory.last_state() == hipError_t.hipSuccess and memory.get_pointer() == 0, "of no bytes")
+    memory.alloc(1 << 60)
+    ok(memory.last_state() == hipError_t.hipErrorOutOfMemory and memory.get_pointer() == 0 and
+       pyaotriton.hipGetLastError() == hipError_t.hipErrorOutOfMemory, "more than there is")
 
 
 def test_names():
@@ -231,6 +237,9 @@ def test_names():
        (3, 12, [1, 2, 3, 4], [24, 12, 4, 1], 4096, DType.kBFloat16), "a view")
     ok(T0(8, DType.kInt64).data_ptr == 8 and isinstance(pyaotriton.get_name_suffix(), str) and
        pyaotriton.kFloat16 is not None and DType.kUInt64.value == 23, "names of the module")
+    for i in -1, 4:
+        raises(IndexError, f"rank 4 has no dimension {i}", lambda: x.size(i), "no such size")
+        raises(IndexError, f"rank 4 has no dimension {i}", lambda: x.stride(i), "no such stride")
     raises(TypeError, "incompatible", lambda: T4(0, [1, 2], [1, 2], DType.kFloat16), "a wrong rank")
     ok(v2.check_gpu(Stream()) == hipError_t.hipSuccess, "v2.flash.check_gpu")
     ok(pyaotriton.hipGetLastError() == hipError_t.hipSuccess, "no error left behind")
