@@ -1,6 +1,7 @@
 """pip's flash-attn, unmodified and built without CUDA, over our flash_attn_2_cuda: its functions,
 forward and backward, against ours, which test_torch.py holds against double precision."""
 
+import copy
 import inspect
 import os
 import sys
@@ -148,6 +149,40 @@ def test_package_helpers():
         ok(True, "opcheck of the package's operator")
     except Exception as why:
         ok(False, f"opcheck of the package's operator: {why}")
+
+
+def test_transformers():
+    """attn_implementation="flash_attention_2", which transformers offers on GPUs alone: told that this
+    is one, it runs over the package, and so over us."""
+    try:
+        import transformers
+        from transformers import modeling_flash_attention_utils as utilities
+    except ImportError:
+        transformers = None
+    if flash_attn is None or transformers is None:
+        return
+    utilities.is_flash_attn_2_available = lambda: True
+    transformers.PreTrainedModel._flash_attn_can_dispatch = lambda *_, **__: True
+    config = transformers.LlamaConfig(
+        vocab_size=99, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64, pad_token_id=0)
+    eager, flash = (transformers.LlamaForCausalLM._from_config(
+        copy.deepcopy(config), attn_implementation=name, dtype=torch.float16).eval()
+                    for name in ("eager", "flash_attention_2"))
+    flash.load_state_dict(eager.state_dict())
+    ids, calls, own = torch.randint(2, 90, (2, 12)), [], module.varlen_fwd
+    mask = torch.ones_like(ids)
+    mask[0, :4] = 0
+    module.varlen_fwd = lambda *x: calls.append(x) or own(*x)
+    try:
+        made = [results(lambda: model(input_ids=ids, attention_mask=mask).logits[mask.bool()], ())
+                + [model.model.layers[0].self_attn.q_proj.weight.grad] for model in (eager, flash)]
+    finally:
+        module.varlen_fwd = own
+    ok(len(calls) == 2, "transformers' flash_attention_2 comes to our module")
+    for name, got, want in zip(("logits", "a gradient"), made[1], made[0]):
+        same(f"transformers' flash_attention_2: {name}", [got], [want],
+             1e-2 * float(want.abs().max()))
 
 
 def test_module():
