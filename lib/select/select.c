@@ -90,10 +90,11 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
     if (!plain)
         need.features = option_features(p);
-    if (!are_aligned(p) || (!plain && (!has_runs(&p->bias) || !has_runs(&p->keep))))
-        need.features |= FORMAT_FEATURE_UNALIGNED;
+    if (are_aligned(p) && (plain || (has_runs(&p->bias) && has_runs(&p->keep))))
+        return need;
+    need.features |= FORMAT_FEATURE_UNALIGNED;
     if (!has_rows(&p->q) || !has_rows(&p->k) || !has_rows(&p->v) || !has_rows(&p->o))
-        need.features |= FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_STRIDED;
+        need.features |= FORMAT_FEATURE_STRIDED;
     return need;
 }
 

@@ -11,8 +11,8 @@
  *     P^T = exp2(S^T * factor - shift)         softmax.h
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
- * Two forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be loaded
- * in chunks, and general_form.h for everything else.
+ * Two forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be
+ * loaded in chunks, and general_form.h for everything else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
