@@ -231,6 +231,7 @@ static void add_rows(struct sem_list *l, const struct oracle_machine *m)
             if ((v == 2 || v == 3) && *types == 'Y') /* which half is the constant in? */
                 continue;
             add(l, m, row, v);
+            l->c[l->count - 1].fresh = row->targets == G12;
         }
         for (unsigned n = 0; *types && *types != 'Y' && oracle_format(*types) && n < 8; n++) {
             add(l, m, row, 0);
