@@ -46,7 +46,7 @@ emu_prepare = tools/emu/prepare/bind.c tools/emu/prepare/builder.c tools/emu/pre
 	tools/emu/prepare/operands.h tools/emu/prepare/prepare.c tools/emu/prepare/sem_table.c
 emu_strict = tools/emu/strict/bitop3_poison.c tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/strict/global_races.c \
 	tools/emu/strict/global_records.c tools/emu/strict/global_records.h \
-	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
+	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx12.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
 	tools/emu/strict/lds_log.c tools/emu/strict/lds_races.c tools/emu/strict/lds_visible.c \
 	tools/emu/strict/matrix_poison.c tools/emu/strict/pending.c tools/emu/strict/poison.c \
 	tools/emu/strict/rewrites.c tools/emu/strict/strict.h tools/emu/strict/strict_step.c \

@@ -297,6 +297,8 @@ void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op 
     h->blamed = false;
     if (h->family >= EMU_GFX11) {
         emu_strict_check_hazards11(h, so, op);
+        if (h->family >= EMU_GFX12)
+            emu_strict_check_hazards12(h, so, op);
         return;
     }
     if (so->needs_m0)
@@ -408,6 +410,8 @@ void emu_strict_note_hazards(struct emu_hazards *h, const struct emu_strict_op *
 {
     if (h->family >= EMU_GFX11) {
         emu_strict_note_hazards11(h, so, op);
+        if (h->family >= EMU_GFX12)
+            emu_strict_note_hazards12(h, so, op);
         return;
     }
     h->states += emu_strict_states(so, op);

@@ -173,7 +173,7 @@ bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_o
     bool found = true;
 
     /* what may lack there takes three instructions or more to tell */
-    if (k->family >= EMU_GFX11 && k->wave == 64)
+    if (k->family >= EMU_GFX12 || (k->family >= EMU_GFX11 && k->wave == 64))
         return true;
     walk.h = calloc(1, sizeof *walk.h);
     walk.seen = calloc(k->program->nops, sizeof *walk.seen);

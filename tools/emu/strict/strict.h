@@ -121,6 +121,13 @@ struct emu_hazards11 {
     uint64_t stale[2]; /* of those: written by SALU since */
 };
 
+/* Scalar registers of gfx12, and VCC apart: see hazard_gfx12.c. */
+struct emu_hazards12 {
+    uint64_t tracked;          /* pairs that VALU has read */
+    uint64_t salu[2], valu[2]; /* registers written by these, and not waited for */
+    uint8_t vcc;
+};
+
 /* When rows and registers were written, by what. */
 struct emu_hazards {
     struct emu_wave *wave; /* to blame; NULL while a program is looked through */
@@ -135,6 +142,7 @@ struct emu_hazards {
     uint32_t dgemm_last, store_last, setreg[64];
     unsigned rows; /* that the kernel has */
     struct emu_hazards11 gfx11;
+    struct emu_hazards12 gfx12;
 };
 
 enum emu_wait_kind {
@@ -345,6 +353,11 @@ char *emu_strict_warnings(struct emu_strict_program *s);
 void emu_strict_check_hazards11(struct emu_hazards *h, const struct emu_strict_op *so,
                                 const struct emu_op *op);
 void emu_strict_note_hazards11(struct emu_hazards *h, const struct emu_strict_op *so,
+                               const struct emu_op *op);
+/* Beside that, on gfx12. */
+void emu_strict_check_hazards12(struct emu_hazards *h, const struct emu_strict_op *so,
+                                const struct emu_op *op);
+void emu_strict_note_hazards12(struct emu_hazards *h, const struct emu_strict_op *so,
                                const struct emu_op *op);
 /* What passes with the op, without what it leaves in registers. */
 void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,

@@ -12,6 +12,8 @@
     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\n"                     \
     "v_mov_b32 v14, 0\nv_mov_b32 v15, 0\nv_mov_b32 v16, 0\nv_mov_b32 v17, 0\n"
 #define WMMA(d, a, b) "v_wmma_f16_16x16x16_f16 " d ", " a ", " b ", 0\n"
+#define READ_S8 "s_mov_b32 s8, 1\nv_mov_b32 v1, s8\n"
+#define READ_VCC "s_mov_b32 vcc_lo, 1\nv_cndmask_b32 v1, 0, v0, vcc_lo\n"
 #define LDS_LOAD "ds_store_b32 v5, v0\ns_wait_dscnt 0\nds_load_b32 v1, v5\n"
 
 static const struct plant {
@@ -52,6 +54,28 @@ static const struct plant {
      "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_permlane16_b32 v1, v0, 0, 0\n"},
     {NULL, "v_mov_b32 v1, v0\nv_cmpx_le_u32 0, v0\nv_mov_b32 v2, v0\n"
            "v_permlane16_b32 v1, v0, 0, 0\n" STORE_V1},
+    /* scalar registers of a pair that VALU has read */
+    {"s8, written by SALU, is read: missing s_wait_alu sa_sdst(0)",
+     READ_S8 "s_mov_b32 s8, 2\nv_mov_b32 v1, s8\n" STORE_V1},
+    {"s8, written by SALU, is read", READ_S8 "s_mov_b32 s8, 2\ns_mov_b32 s10, s8\n"},
+    {"s9, written by SALU, is read", READ_S8 "s_mov_b32 s9, 2\nv_mov_b32 v1, s9\n"},
+    {NULL, READ_S8 "s_mov_b32 s8, 2\ns_wait_alu 0xfffe\nv_mov_b32 v1, s8\n" STORE_V1},
+    {NULL, READ_S8 "s_mov_b32 s10, 2\nv_mov_b32 v1, s10\n" STORE_V1},
+    {NULL, READ_S8 "s_mov_b32 s8, 2\ns_load_b32 s12, s[2:3], 0x0\nv_mov_b32 v1, s8\n"
+                   "s_wait_kmcnt 0\n" STORE_V1},
+    {"s8, written by VALU, is read: missing s_wait_alu va_sdst(0)",
+     READ_S8 "v_readfirstlane_b32 s8, v0\nv_mov_b32 v1, s8\n" STORE_V1},
+    {"s8, written by VALU, is read",
+     READ_S8 "v_readfirstlane_b32 s8, v0\ns_wait_alu 0xfffe\nv_mov_b32 v1, s8\n"},
+    {NULL, READ_S8 "v_readfirstlane_b32 s8, v0\ns_wait_alu 0xf1ff\nv_mov_b32 v1, s8\n" STORE_V1},
+    {NULL, READ_S8 "v_readfirstlane_b32 s8, v0\ns_mov_b32 s10, s8\nv_mov_b32 v1, s8\n" STORE_V1},
+    {NULL, READ_S8 "v_readfirstlane_b32 s8, v0\ns_mov_b32 s10, s2\nv_mov_b32 v1, s8\n" STORE_V1},
+    {"vcc, written by VALU, is read: missing s_wait_alu va_vcc(0)",
+     READ_VCC "v_cmp_lt_u32 vcc_lo, 4, v0\nv_cndmask_b32 v1, 0, v0, vcc_lo\n" STORE_V1},
+    {NULL, READ_VCC "v_cmp_lt_u32 vcc_lo, 4, v0\ns_wait_alu 0xfffd\n"
+                    "v_cndmask_b32 v1, 0, v0, vcc_lo\n" STORE_V1},
+    {"vcc, written by SALU, is read: missing s_wait_alu sa_sdst(0)",
+     READ_VCC "s_mov_b32 vcc_lo, 3\nv_cndmask_b32 v1, 0, v0, vcc_lo\n" STORE_V1},
     {"matrix instruction with inactive lanes",
      OPERANDS "s_mov_b32 exec_lo, 0xffff\n" WMMA("v[20:23]", "v[10:13]", "v[14:17]")},
     /* of a pair whose upper half nothing computed, the lower half's bits are known */
