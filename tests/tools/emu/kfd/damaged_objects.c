@@ -11,7 +11,7 @@
 
 int hipModuleLoadData(void **module, const void *image);
 
-enum { MACHINE = 0xff, GFX942 = 0x4c, NOTE_HEADER = 20 };
+enum { MACHINE = 0xff, GFX942 = 0x4c, NOTE_HEADER = 20, ABI_OF_VERSION_4 = 2 };
 
 /* The second half of it is zeros. */
 static void cut(char *object, size_t size)
@@ -43,6 +43,8 @@ static void damage(const char *how, char *object, size_t size)
     Elf64_Ehdr *h = (Elf64_Ehdr *)object;
     Elf64_Phdr *p = (Elf64_Phdr *)(object + h->e_phoff);
     Elf64_Shdr *s = (Elf64_Shdr *)(object + h->e_shoff);
+    if (strcmp(how, "version") == 0)
+        h->e_ident[EI_ABIVERSION] = ABI_OF_VERSION_4;
     if (strcmp(how, "machine") == 0)
         h->e_flags = (h->e_flags & ~(unsigned)MACHINE) | GFX942;
     for (unsigned i = 0; i < h->e_shnum && strcmp(how, "symtab") == 0; i++)

@@ -126,12 +126,16 @@ masks() {
 	ok "$suite: two compute units take $two cycles, all $all"
 }
 
-# Damaged code objects, which the library does not notice: damaged_objects.c stands between it and AMD's.
-damaged() {
-	$compiler -shared -fPIC -O1 -o damaging-$suite.so "$srcdir/tests/tools/emu/kfd/damaged_objects.c" \
+# aothip-check with code objects that damaged_objects.c, between the library and AMD's, has changed.
+check_with() { # DAMAGE
+	[ -f damaging-$suite.so ] || $compiler -shared -fPIC -O1 -o damaging-$suite.so "$srcdir/tests/tools/emu/kfd/damaged_objects.c" \
 		-Wl,--no-as-needed,--allow-shlib-undefined "`hip_library`" -ldl || exit 99
+	DAMAGE=$1 AOTHIP_HIP_LIBRARY=$work/damaging-$suite.so rocm "$top/tools/.libs/aothip-check" --quick
+}
+
+damaged() {
 	for damage in none cut machine symtab code notes; do
-		DAMAGE=$damage AOTHIP_HIP_LIBRARY=$work/damaging-$suite.so rocm "$top/tools/.libs/aothip-check" --quick
+		check_with $damage
 		case $damage-$suite in
 		none-*) says '11 of 11 cases passed' "aothip-check with code as it is" ;;
 		cut-experimental | cut-resolute | machine-* | notes-*) says "The HIP runtime does not take the kernels' code" "with code whose $damage is wrong" ;;
@@ -185,6 +189,8 @@ for suite in ${ROCM_SUITES:-bookworm trixie sid experimental resolute}; do
 	if [ $suite = bookworm ]; then # which refuses aothip's kernels
 		rocm "$top/tools/.libs/aothip-check" --quick
 		says 'HIP 5.2 and older take none of that version' "aothip-check says why"
+		check_with version
+		says '11 of 11 cases passed' "all it refuses is the number of the version: called 4, the same code runs"
 		continue
 	fi
 	masks
