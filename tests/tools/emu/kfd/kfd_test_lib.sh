@@ -9,10 +9,15 @@ skip_all() { # REASON
 	exit 0
 }
 
-begin() { # in $work, as gfx90a, with nothing else set
-	case `nm -D "$kfd"` in
-	*__asan_init* | *__tsan_init* | *__ubsan_*) skip_all "a sanitizer has to be the first library, and $kfd is preloaded" ;;
+# In $work, as gfx90a, with nothing else set. Afterwards $before has the sanitizers' libraries, if
+# $kfd is built with them: they have to come before it.
+begin() { # [other]: what follows runs with another C library, to which this system's sanitizers are strangers
+	before=`ldd "$kfd" | sed -n 's/.* => \([^ ]*\/lib\(a\|ub\)san[^ ]*\) .*/\1/p' | tr '\n' ' '`
+	case `nm -D "$kfd"`-$before-${1-} in
+	*__tsan_init* | *__asan_init*-other | *__asan_init*--) skip_all "a sanitizer has to be the first library, and $kfd is preloaded" ;;
 	esac
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0:handle_abort=0 # AMD's
+	export ASAN_OPTIONS
 	cd "$work" || exit 99
 	ulimit -c 0
 	AOTHIP_EMU_GPU=gfx90a

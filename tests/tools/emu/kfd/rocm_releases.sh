@@ -18,7 +18,7 @@ AOTHIP_BUILD=$top
 AOTHIP_IMAGES=$images
 export AOTHIP_BUILD AOTHIP_IMAGES
 compiler=`sed -n 's/^CC = //p' Makefile`
-begin
+begin other
 
 rocm() { # PROGRAM ARGUMENT...: its output in the file out
 	timeout 300 "$srcdir/tools/rocm" "$suite" "$@" >out 2>&1

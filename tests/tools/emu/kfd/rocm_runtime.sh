@@ -18,7 +18,7 @@ esac
 [ -x "$client" ] || skip_all "the HIP program was not built: there was no libamdhip64.so.5 to link it against"
 begin
 on_driver() { # COMMAND...: its output in the file out
-	LD_PRELOAD=$kfd timeout 60 "$@" >out 2>&1
+	LD_PRELOAD=$before$kfd timeout 60 "$@" >out 2>&1
 }
 says() { # TEXT WHAT
 	grep -qF -- "$1" out
