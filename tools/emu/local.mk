@@ -57,6 +57,7 @@ emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time
 	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
 	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h \
 	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \
+	tools/emu/time/unit_cache.c \
 	tools/emu/time/unit_issue.c tools/emu/time/unit_memory.c tools/emu/time/unit_parts.h \
 	tools/emu/time/unit_state.h
 emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predict/clock_result.c \

@@ -19,20 +19,26 @@ const char *emu_time_cause_name(enum emu_time_cause cause)
     return (unsigned)cause < EMU_TIME_CAUSES ? cause_names[cause] : "";
 }
 
-bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events)
+bool emu_unit_sum_ops(struct emu_unit_sum *s, const struct unit_count *count, unsigned nops,
+                      double weight)
 {
     if (!s->count) {
-        s->nops = u->nops;
-        s->count = calloc(u->nops + 1, sizeof *s->count);
+        s->nops = nops;
+        s->count = calloc(nops + 1, sizeof *s->count);
         if (!s->count)
             return false;
     }
-    for (unsigned i = 0; i < u->nops; i++) {
-        s->count[i].executed += weight * u->count[i].executed;
-        s->count[i].issued += weight * u->count[i].issued;
+    for (unsigned i = 0; i < nops; i++) {
+        s->count[i].executed += weight * count[i].executed;
+        s->count[i].issued += weight * count[i].issued;
         for (unsigned j = 0; j < EMU_TIME_CAUSES; j++)
-            s->count[i].stalled[j] += weight * u->count[i].stalled[j];
+            s->count[i].stalled[j] += weight * count[i].stalled[j];
     }
+    return true;
+}
+
+void emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events)
+{
     for (unsigned j = 0; j < EMU_TIME_CAUSES; j++)
         s->summary[j] += weight * u->summary[j];
     s->matrix_busy += weight * u->matrix_busy;
@@ -48,7 +54,6 @@ bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, boo
         s->events = u->events;
         u->event = NULL;
     }
-    return true;
 }
 
 void emu_unit_sum_counts(struct emu_unit_sum *s, const struct emu_unit_sum *exact)

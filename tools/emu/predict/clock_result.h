@@ -17,8 +17,11 @@ struct emu_unit_sum {
     size_t events;
 };
 
-/* False when out of memory. take_events: they are the unit's no longer. */
-bool emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events);
+/* What units counted by op. False when out of memory. */
+bool emu_unit_sum_ops(struct emu_unit_sum *s, const struct unit_count *count, unsigned nops,
+                      double weight);
+/* All else that the unit counted. take_events: they are the unit's no longer. */
+void emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events);
 /* Takes from `exact` how often each instruction was executed, and where `s` has none of it, all. */
 void emu_unit_sum_counts(struct emu_unit_sum *s, const struct emu_unit_sum *exact);
 void emu_unit_sum_free(struct emu_unit_sum *s);

@@ -40,6 +40,7 @@ bool emu_detail_run(struct emu_detail *d)
     struct emu_chip part = *d->chip;
     const struct emu_everything w = {.chip = &part,
                                      .kind = d->kind,
+                                     .offset = d->offset,
                                      .turn = d->turn,
                                      .sum = d->sum,
                                      .weight = d->weight,

@@ -7,6 +7,7 @@
 struct emu_detail {
     const struct emu_chip *chip; /* with slow[] */
     const struct emu_unit_kind *kind;
+    double offset;               /* as of struct emu_everything */
     const struct emu_turn *turn; /* of `units` units together, in their order */
     unsigned n, units;
     uint64_t all; /* workgroups that these get; the first n are simulated */

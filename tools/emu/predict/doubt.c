@@ -49,7 +49,8 @@ static double clocks_of(const struct emu_doubt *d, const struct emu_clock_gpu *g
 {
     struct emu_unit_share share = emu_unit_share(d->reuse, g, d->gigahertz);
     struct emu_clock_op *ops = emu_clock_describe(d->launch->kernel, g);
-    struct unit *u = ops ? emu_unit_new(d->launch->kernel, ops, g, EMU_UNIT_OLDEST, &share) : NULL;
+    const struct emu_unit_kind kind = {d->launch->kernel, ops, g, EMU_UNIT_OLDEST, &share, NULL};
+    struct unit *u = ops ? emu_unit_new(&kind) : NULL;
     uint64_t all = 0;
     double half = 0, clocks = -1;
 

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
-
 struct dispatcher {
     const struct emu_everything *what;
     const struct emu_chip *chip;
     struct unit **unit;
+    struct unit_count *count; /* by op, of all of them */
     int *ended;     /* of each unit: the workgroup that ends next, at its `now`; -1: none */
     uint64_t *next; /* of each die: the number of its next workgroup */
     uint64_t done;
@@ -26,9 +25,10 @@ static bool launch(struct dispatcher *d, unsigned unit, double at)
     if (i >= d->chip->workgroups)
         return false;
     if (!u) {
-        const struct emu_unit_kind *k = d->what->kind;
+        struct emu_unit_kind kind = *d->what->kind;
 
-        u = d->unit[unit] = emu_unit_new(k->kernel, k->ops, k->gpu, k->policy, k->share);
+        kind.count = d->count;
+        u = d->unit[unit] = emu_unit_new(&kind);
         if (u && !unit && d->what->events)
             u->event = calloc(d->what->events, sizeof *u->event);
         if (u && u->event)
@@ -50,7 +50,7 @@ static void fill(struct dispatcher *d)
             const unsigned row = k / per_die;
 
             if (!launch(d, k % per_die * c->dies + die,
-                        (double)(unsigned)(k / side) * c->dispatch + row * d->what->kind->offset))
+                        (double)(unsigned)(k / side) * c->dispatch + row * d->what->offset))
                 break;
         }
     for (unsigned i = 0; i < c->units; i++)
@@ -89,11 +89,14 @@ static bool finish(struct dispatcher *d, bool ok)
 {
     const struct emu_everything *w = d->what;
 
+    ok = ok && (!w->sum || emu_unit_sum_ops(w->sum, d->count, w->kind->kernel->program->nops,
+                                            w->weight));
     for (unsigned i = 0; d->unit && i < d->chip->units; i++) {
         if (ok && w->sum && d->unit[i])
-            ok = emu_unit_sum_add(w->sum, d->unit[i], w->weight, !i && w->events);
+            emu_unit_sum_add(w->sum, d->unit[i], w->weight, !i && w->events);
         emu_unit_free(d->unit[i]);
     }
+    free(d->count);
     free(d->unit);
     free(d->ended);
     free(d->next);
@@ -108,9 +111,10 @@ bool emu_everything_run(const struct emu_everything *w, struct emu_chip_time *t)
 
     memset(t, 0, sizeof *t);
     d.unit = calloc(c->units, sizeof(struct unit *));
+    d.count = calloc(w->kind->kernel->program->nops + 1, sizeof *d.count);
     d.ended = calloc(c->units, sizeof *d.ended);
     d.next = calloc(c->dies, sizeof *d.next);
-    ok = d.unit && d.ended && d.next;
+    ok = d.unit && d.count && d.ended && d.next;
     for (unsigned i = 0; ok && i < c->dies; i++)
         d.next[i] = i;
     if (ok) {

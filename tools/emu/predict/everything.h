@@ -4,16 +4,7 @@
 
 #include "chip.h"
 #include "clock_result.h"
-
-/* What a unit is made of. */
-struct emu_unit_kind {
-    const struct emu_kernel *kernel;
-    const struct emu_clock_op *ops;
-    const struct emu_clock_gpu *gpu;
-    enum emu_unit_policy policy;
-    const struct emu_unit_share *share;
-    double offset; /* clocks between the launches on a unit at the beginning */
-};
+#include "unit.h"
 
 /* A workgroup, which does what `group` did. */
 struct emu_turn {
@@ -25,6 +16,7 @@ struct emu_turn {
 struct emu_everything {
     const struct emu_chip *chip; /* its `alone` is not looked at */
     const struct emu_unit_kind *kind;
+    double offset;               /* clocks between the launches on a unit at the beginning */
     const struct emu_turn *turn; /* chip->workgroups of them, in their order */
     struct emu_unit_sum *sum;    /* NULL: not wanted; else what the units counted is added, */
     double weight;               /* so many times */

@@ -58,12 +58,22 @@ struct job {
     struct emu_unit_sum sum;      /* the same by where the clocks go, mean of the variants */
 };
 
+static struct emu_unit_kind kind_of(const struct job *j, unsigned v)
+{
+    return (struct emu_unit_kind){.kernel = j->launch->kernel,
+                                  .ops = j->ops,
+                                  .gpu = j->gpu,
+                                  .policy = variants[v].policy,
+                                  .share = &j->share};
+}
+
 /* A unit with `copies` workgroups of a cluster, run to its end; NULL when out of memory. *clocks:
  * until the last has ended. */
 static struct unit *simulate(const struct job *j, unsigned cluster, unsigned copies, double *clocks)
 {
     const unsigned members = j->clusters.members[cluster];
-    struct unit *u = emu_unit_new(j->launch->kernel, j->ops, j->gpu, EMU_UNIT_OLDEST, &j->share);
+    const struct emu_unit_kind kind = kind_of(j, 0);
+    struct unit *u = emu_unit_new(&kind);
 
     for (unsigned i = 0; u && i < copies; i++)
         if (!emu_unit_launch(u, j->clusters.member[cluster][i % members], 0, i / members)) {
@@ -85,7 +95,9 @@ static bool simulate_alone(struct job *j, bool add)
     for (unsigned i = 0; good && i < j->clusters.n; i++) {
         struct unit *u = simulate(j, i, 1, &j->alone[i]);
 
-        good = u && (!add || emu_unit_sum_add(&j->executed, u, j->weight[i], false));
+        good = u && (!add || emu_unit_sum_ops(&j->executed, u->count, u->nops, j->weight[i]));
+        if (good && add)
+            emu_unit_sum_add(&j->executed, u, j->weight[i], false);
         pipe += u ? u->matrix_busy * j->resident : 0;
         clocks += j->alone[i] * j->gpu->simds;
         emu_unit_free(u);
@@ -125,16 +137,6 @@ static bool simulate_full(struct job *j)
     return true;
 }
 
-static struct emu_unit_kind kind_of(const struct job *j, unsigned v)
-{
-    return (struct emu_unit_kind){.kernel = j->launch->kernel,
-                                  .ops = j->ops,
-                                  .gpu = j->gpu,
-                                  .policy = variants[v].policy,
-                                  .share = &j->share,
-                                  .offset = variants[v].offset};
-}
-
 static double between(const double *x, const struct emu_between *b)
 {
     return (x[b->lower] + (x[b->upper] - x[b->lower]) * b->part) * b->scale;
@@ -172,7 +174,7 @@ static bool run_everything(struct job *j)
         turn[i].group = r->group[i];
     for (unsigned v = 0; ok && v < VARIANTS; v++) {
         const struct emu_unit_kind kind = kind_of(j, v);
-        const struct emu_everything w = {.chip = &j->chip, .kind = &kind, .turn = turn};
+        const struct emu_everything w = {.chip = &j->chip, .kind = &kind, .offset = variants[v].offset, .turn = turn};
 
         ok = emu_everything_run(&w, &j->time[v]);
     }
@@ -264,8 +266,11 @@ static bool look_closer(struct job *j, unsigned v)
     const size_t room = j->options->event_limit ? j->options->event_limit : 1000000;
     const bool watched = !v && j->options->flags & EMU_TIME_EVENTS;
     const struct emu_unit_kind kind = kind_of(j, v);
-    struct emu_detail d = {
-        .chip = &j->chip, .kind = &kind, .sum = &j->sum, .events = watched ? room : 0};
+    struct emu_detail d = {.chip = &j->chip,
+                           .kind = &kind,
+                           .offset = variants[v].offset,
+                           .sum = &j->sum,
+                           .events = watched ? room : 0};
     struct emu_turn *turn = turns_of(j, &d);
     double part = 0;
     bool good;

@@ -11,29 +11,31 @@ static uint32_t at_least_1(double x)
     return x > 1 ? (uint32_t)x : 1;
 }
 
-struct unit *emu_unit_new(const struct emu_kernel *k, const struct emu_clock_op *ops,
-                          const struct emu_clock_gpu *gpu, enum emu_unit_policy policy,
-                          const struct emu_unit_share *share)
+struct unit *emu_unit_new(const struct emu_unit_kind *kind)
 {
+    const struct emu_clock_gpu *gpu = kind->gpu;
     struct unit *u = calloc(1, sizeof *u);
     bool ok;
 
     if (!u)
         return NULL;
     u->gpu = gpu;
-    u->ops = ops;
-    u->nops = k->program->nops;
+    u->ops = kind->ops;
+    u->nops = kind->kernel->program->nops;
     u->slot = at_least_1(gpu->slot);
-    u->gfx11 = k->family >= EMU_GFX11;
-    u->whole = k->rsrc1 & WGP_MODE;
-    u->policy = policy;
-    u->l2_rate = share->l2_rate;
-    u->far_rate = share->far_rate;
-    u->far_latency = (uint32_t)share->far_latency;
-    u->far_share = (uint32_t)(1024 * share->far_share);
-    u->code = calloc((size_t)(4 * u->nops / gpu->code_line) + 3, sizeof *u->code);
+    u->gfx11 = kind->kernel->family >= EMU_GFX11;
+    u->whole = kind->kernel->rsrc1 & WGP_MODE;
+    u->policy = kind->policy;
+    u->l2_rate = kind->share->l2_rate;
+    u->far_rate = kind->share->far_rate;
+    u->far_latency = (uint32_t)kind->share->far_latency;
+    u->far_share = (uint32_t)(1024 * kind->share->far_share);
+    while (8u << u->code_shift <= (unsigned)gpu->code_line)
+        u->code_shift++;
+    u->code = calloc((size_t)(u->nops >> u->code_shift) + 3, sizeof *u->code);
     u->scalar_seen = calloc(u->nops + 1, sizeof *u->scalar_seen);
-    u->count = calloc(u->nops + 1, sizeof *u->count);
+    u->counts_alone = !kind->count;
+    u->count = kind->count ? kind->count : calloc(u->nops + 1, sizeof *u->count);
     u->l2 = emu_unit_cache_new(gpu->l2_bytes, 16, gpu->line);
     ok = u->code && u->scalar_seen && u->count && u->l2;
     for (unsigned i = 0; i < 2; i++) {
@@ -59,7 +61,8 @@ void emu_unit_free(struct unit *u)
     emu_unit_cache_free(u->l2);
     free(u->code);
     free(u->scalar_seen);
-    free(u->count);
+    if (u->counts_alone)
+        free(u->count);
     free(u->event);
     free(u);
 }

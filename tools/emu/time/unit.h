@@ -4,10 +4,18 @@
 
 #include "unit_state.h"
 
+/* What a unit is made of. */
+struct emu_unit_kind {
+    const struct emu_kernel *kernel;
+    const struct emu_clock_op *ops;
+    const struct emu_clock_gpu *gpu;
+    enum emu_unit_policy policy;
+    const struct emu_unit_share *share;
+    struct unit_count *count; /* by op, what several units count together; NULL: each has its own */
+};
+
 /* NULL when out of memory. */
-struct unit *emu_unit_new(const struct emu_kernel *k, const struct emu_clock_op *ops,
-                          const struct emu_clock_gpu *gpu, enum emu_unit_policy policy,
-                          const struct emu_unit_share *share);
+struct unit *emu_unit_new(const struct emu_unit_kind *kind);
 void emu_unit_free(struct unit *u);
 /* Launches a workgroup at a time; copies have different tags. False when out of memory. */
 bool emu_unit_launch(struct unit *u, const struct emu_clock_group *g, uint64_t start, uint64_t tag);

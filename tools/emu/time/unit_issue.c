@@ -372,11 +372,12 @@ static bool issue_memory(struct unit *u, struct unit_wave *w, const struct emu_c
 /* Instructions come by lines; the one behind is fetched ahead. */
 static bool fetched(struct unit *u, struct unit_wave *w, const struct emu_clock_record *x)
 {
-    const uint64_t line = x->op * UINT64_C(4) / (uint64_t)u->gpu->code_line;
-    uint32_t *at = &u->code[line];
+    const uint64_t line = x->op >> u->code_shift;
+    uint32_t *at;
 
     if (line == w->code_line)
         return true;
+    at = &u->code[line];
     if (!*at)
         *at = (uint32_t)(u->now + (uint64_t)u->gpu->code_miss) + 1;
     if (!at[1])

@@ -1,63 +1,6 @@
 /* LDS and the path to memory of a compute unit: ports, banks, caches by line, shares of the rest.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit_parts.h"
-
-struct unit_cache {
-    unsigned sets, ways, shift; /* shift: of addresses / 64 to lines */
-    uint64_t *tag;              /* line + 1 */
-    uint32_t *used, clock;
-};
-
-struct unit_cache *emu_unit_cache_new(double bytes, double ways, double line)
-{
-    struct unit_cache *c = calloc(1, sizeof *c);
-
-    if (!c)
-        return NULL;
-    c->ways = (unsigned)ways;
-    c->shift = line > 64;
-    c->sets = (unsigned)(bytes / line / ways);
-    c->tag = calloc((size_t)c->sets * c->ways, sizeof *c->tag);
-    c->used = calloc((size_t)c->sets * c->ways, sizeof *c->used);
-    if (c->tag && c->used)
-        return c;
-    emu_unit_cache_free(c);
-    return NULL;
-}
-
-void emu_unit_cache_free(struct unit_cache *c)
-{
-    if (!c)
-        return;
-    free(c->tag);
-    free(c->used);
-    free(c);
-}
-
-/* True: it was there. Otherwise it is now, if `fill`. */
-static bool look_up(struct unit_cache *c, uint64_t line, bool fill)
-{
-    const size_t set = (size_t)((line ^ line >> 7) % c->sets) * c->ways;
-    size_t oldest = set;
-
-    c->clock++;
-    for (size_t i = set; i < set + c->ways; i++) {
-        if (c->tag[i] == line + 1) {
-            c->used[i] = c->clock;
-            return true;
-        }
-        if (c->used[i] < c->used[oldest])
-            oldest = i;
-    }
-    if (fill) {
-        c->tag[oldest] = line + 1;
-        c->used[oldest] = c->clock;
-    }
-    return false;
-}
 
 /* Bytes through something of `rate` bytes a clock that is free from *at on; when they are through.
  */
@@ -85,7 +28,7 @@ static uint64_t fetch_line(struct unit *u, uint64_t line, uint64_t now)
     uint64_t at = pass(&u->l2_free, &u->l2_debt, now, bytes, u->l2_rate);
     const double latency = u->gpu->l2_latency;
 
-    if (look_up(u->l2, line, true) || scatter(line) >= u->far_share)
+    if (emu_unit_cache_look(u->l2, line) || scatter(line) >= u->far_share)
         return at + (uint64_t)latency;
     u->far_bytes += bytes;
     at = pass(&u->far_free, &u->far_debt, at, bytes, u->far_rate);
@@ -113,7 +56,7 @@ static uint64_t load_lines(struct unit *u, struct unit_wave *w, struct unit_half
         }
         before = this;
         clocks += shift ? step / 2 : step;
-        at += look_up(h->l1, this, true) ? (uint64_t)u->gpu->l1_latency
+        at += emu_unit_cache_look(h->l1, this) ? (uint64_t)u->gpu->l1_latency
                                          : fetch_line(u, this, at) - at;
         done = at > done ? at : done;
     }

@@ -1,4 +1,4 @@
-/* What unit_issue.c, unit_memory.c and unit_account.c do for unit.c and for each other. */
+/* What unit_issue.c, unit_memory.c, unit_cache.c and unit_account.c do for unit.c and for each other. */
 #ifndef EMU_CLOCK_UNIT_PARTS_H
 #define EMU_CLOCK_UNIT_PARTS_H
 
@@ -13,8 +13,12 @@ bool emu_unit_lds(struct unit *u, struct unit_wave *w, const struct emu_clock_op
                   const struct emu_clock_record *x, uint64_t *done);
 bool emu_unit_vmem(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op,
                    const struct emu_clock_record *x, uint64_t *done);
+
+/* unit_cache.c. NULL: out of memory. look: true if the line was there; otherwise it is now, in the
+ * place of its set's oldest. */
 struct unit_cache *emu_unit_cache_new(double bytes, double ways, double line);
 void emu_unit_cache_free(struct unit_cache *c);
+bool emu_unit_cache_look(struct unit_cache *c, uint64_t line);
 
 /* unit_account.c */
 void emu_unit_stall(struct unit *u, struct unit_wave *w);

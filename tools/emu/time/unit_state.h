@@ -83,7 +83,8 @@ struct unit {
     const struct emu_clock_gpu *gpu;
     const struct emu_clock_op *ops;
     unsigned nops;
-    uint32_t slot;
+    uint32_t slot;       /* a power of two */
+    uint32_t code_shift; /* of an op's number to that of its line of code */
     bool gfx11, whole; /* whole: a workgroup has both halves (WGP mode) */
     enum emu_unit_policy policy;
     struct unit_simd simd[EMU_UNIT_SIMDS];
@@ -103,6 +104,7 @@ struct unit {
     uint64_t ages, now;
     uint64_t done, stop; /* instructions; emu_unit_run returns when so many are done; 0: never */
     struct unit_count *count;                                  /* by op */
+    bool counts_alone;                                         /* it is this unit's own */
     double summary[EMU_TIME_CAUSES];                           /* clocks of SIMDs */
     double matrix_busy, vector_busy, lds_busy, l1_busy, flops; /* clocks */
     double far_bytes, stored_bytes; /* loaded from beyond L2; stored, in whole lines */
@@ -123,7 +125,7 @@ static inline uint64_t emu_unit_slot(const struct unit *u, unsigned simd, uint64
 {
     const uint64_t phase = u->slot > 1 ? simd : 0;
 
-    return t <= phase ? phase : (t - phase + u->slot - 1) / u->slot * u->slot + phase;
+    return t <= phase ? phase : ((t - phase + u->slot - 1) & ~(uint64_t)(u->slot - 1)) + phase;
 }
 
 static inline void emu_unit_fly(struct unit_flight *f, uint64_t done, enum emu_time_cause cause)
