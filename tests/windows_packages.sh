@@ -115,6 +115,56 @@ P
     grep -q 'aothip-check --environment looks for the reason' "$work/out"
     ok 'without a HIP runtime it says where to look'
     say "$work/out" | tail -1
+    # PyTorch for Windows: 200 MB, so only who asks for it gets it
+    torch=$place/torch-site
+    if [ -n "${WINDOWS_TORCH-}" ] && [ ! -f "$torch/complete" ]; then
+        for package in torch==2.5.1 sympy==1.13.1 mpmath networkx jinja2 markupsafe filelock fsspec typing_extensions; do
+            python3 -m pip download -q --no-deps --only-binary=:all: --platform win_amd64 --python-version 3.11 \
+                -d "$place/torch-wheels" $package >"$work/out" 2>&1 || break
+        done
+        python3 - "$place/torch-wheels" "$torch" <<'P' && : >"$torch/complete"
+import glob, sys, zipfile
+for wheel in map(zipfile.ZipFile, glob.glob(sys.argv[1] + "/*.whl")):
+    wheel.extractall(sys.argv[2], [n for n in wheel.namelist() if not n.endswith((".lib", ".h", ".cuh"))])
+P
+        rm -rf "$place/torch-wheels"
+    fi
+    if [ -f "$torch/complete" ]; then
+        printf 'Lib\n.\nsite\ntorch-site\n' >"$place/python311._pth"
+        cat >"$work/enable.py" <<'P'
+import torch
+import torch.nn.functional as F
+import aothip
+
+torch.manual_seed(1)
+inputs = [torch.randn(2, 4, n, 64).half().requires_grad_() for n in (17, 23, 23)]
+wide = [x.detach().double().requires_grad_() for x in inputs]
+direct = aothip.scaled_dot_product_attention(*inputs).detach()
+calls = []
+forward = aothip.attention.Problem.forward
+aothip.attention.Problem.forward = lambda *a, **n: calls.append(1) or forward(*a, **n)
+with aothip.enable():
+    o = F.scaled_dot_product_attention(*inputs)
+    o.double().square().sum().backward()
+enabled = len(calls)
+F.scaled_dot_product_attention(*inputs)
+# by hand: under Wine 8 its own function in double computes nonsense
+want = (wide[0] @ wide[1].transpose(-1, -2) / 8).softmax(-1) @ wide[2]
+want.square().sum().backward()
+assert (o.double() - want).abs().max() < 4e-3
+for x, y in zip(inputs, wide):
+    assert (x.grad.double() - y.grad).abs().max() < 8e-3 * y.grad.abs().max()
+assert torch.equal(o.detach(), direct)
+print("calls:", enabled, "and afterwards", len(calls), "by torch", torch.__version__)
+P
+        wine_python "$work/enable.py"
+        grep -qE 'calls: ([1-9]) and afterwards \1 ' "$work/out"
+        ok 'aothip.enable() puts attention and its gradients under a PyTorch for Windows, and is undone'
+        say "$work/out"
+        printf 'Lib\n.\nsite\n' >"$place/python311._pth"
+    else
+        skip 'aothip.enable() in a PyTorch for Windows' 'WINDOWS_TORCH=1 fetches it'
+    fi
     PATH_OF="Z:$place"
     mkdir -p "$work/torch/lib/aotriton.images/amd-gfx1151"
     printf "__version__ = '2.9.1+rocm7.1'\nhip: Optional[str] = '7.1.2'\ncuda: Optional[str] = None\n" >"$work/torch/version.py"

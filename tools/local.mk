@@ -159,6 +159,7 @@ dist_man_MANS += tools/torch/aothip-torch.1
 # of Microsoft's linker, and the CMake package beside that. They contain all that Windows itself does
 # not bring.
 if WINDOWS
+.DEFAULT_GOAL = windows
 windows_programs = aothip-check aothip-run aothip-bench aothip-replay aothip-images aothip-inspect
 windows_link = $(CC) -shared $(CFLAGS) $(LDFLAGS) -static-libgcc
 windows_cmake = windows/lib/cmake/aothip/aothip-config.cmake windows/lib/cmake/aothip/aothip-config-version.cmake
