@@ -157,7 +157,9 @@ for x, y in zip(inputs, wide):
 assert torch.equal(o.detach(), direct)
 print("calls:", enabled, "and afterwards", len(calls), "by torch", torch.__version__)
 P
+        AOTHIP_HIP_LIBRARY="Z:$windows/windows/bin/hipemu.dll" && export AOTHIP_HIP_LIBRARY
         wine_python "$work/enable.py"
+        unset AOTHIP_HIP_LIBRARY
         grep -qE 'calls: ([1-9]) and afterwards \1 ' "$work/out"
         ok 'aothip.enable() puts attention and its gradients under a PyTorch for Windows, and is undone'
         say "$work/out"

@@ -24,13 +24,13 @@ static void explain(int number)
 /* Others have a use for bad accesses: sanitizers, and the driver's stand-in in strict mode. */
 static int is_ours(int number)
 {
-#ifdef _WIN32
-    (void)number;
-    return 1;
-#else
+#ifdef SA_SIGINFO
     struct sigaction now;
     return sigaction(number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
            (now.sa_handler == SIG_DFL || now.sa_handler == explain);
+#else /* no handler there can be told from another */
+    (void)number;
+    return 1;
 #endif
 }
 
