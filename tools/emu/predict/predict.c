@@ -174,7 +174,8 @@ static bool run_everything(struct job *j)
         turn[i].group = r->group[i];
     for (unsigned v = 0; ok && v < VARIANTS; v++) {
         const struct emu_unit_kind kind = kind_of(j, v);
-        const struct emu_everything w = {.chip = &j->chip, .kind = &kind, .offset = variants[v].offset, .turn = turn};
+        const struct emu_everything w = {
+            .chip = &j->chip, .kind = &kind, .offset = variants[v].offset, .turn = turn};
 
         ok = emu_everything_run(&w, &j->time[v]);
     }
@@ -259,6 +260,26 @@ static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
     return turn;
 }
 
+/*
+ * Variants from the first one on that differ: an offset takes two workgroups on a unit, an order
+ * two waves on a SIMD.
+ */
+static unsigned distinct(const struct job *j)
+{
+    const struct emu_kernel *k = j->launch->kernel;
+    const unsigned simds = EMU_UNIT_SIMDS / (k->family >= EMU_GFX11 ? 2 : 1);
+
+    if (j->resident > 1)
+        return VARIANTS;
+    return j->clusters.member[0][0]->waves > simds ? VARIANTS - 1 : 1;
+}
+
+/* Variant v stands for so many. */
+static unsigned stands_for(const struct job *j, unsigned v)
+{
+    return v ? 1 : 1 + VARIANTS - distinct(j);
+}
+
 /* Looks closely at some units under a variant: corrects the rounds, and says where the clocks
  * went. */
 static bool look_closer(struct job *j, unsigned v)
@@ -278,7 +299,7 @@ static bool look_closer(struct job *j, unsigned v)
     for (unsigned i = 0; turn && i < d.n; i++)
         part += turn[i].group->cost;
     d.turn = turn;
-    d.weight = j->work / part / VARIANTS;
+    d.weight = j->work / part * stands_for(j, v) / VARIANTS;
     good = turn && emu_detail_run(&d);
     free(turn);
     j->time[v].cycles *= d.ratio;
@@ -305,8 +326,10 @@ static bool run_chip(struct job *j)
     ok = ok && emu_chip_run(&j->chip, &j->time[0]);
     for (unsigned v = 1; ok && v < VARIANTS; v++)
         j->time[v] = j->time[0];
-    for (unsigned v = 0; ok && v < VARIANTS; v++)
+    for (unsigned v = 0; ok && v < distinct(j); v++)
         ok = look_closer(j, v);
+    for (unsigned v = distinct(j); v < VARIANTS; v++)
+        j->time[v] = j->time[0];
     if (ok)
         emu_unit_sum_counts(&j->sum, &j->executed);
     free(alone);
