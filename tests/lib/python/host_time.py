@@ -1,7 +1,8 @@
 """
 What a call costs the host, with a HIP that does nothing: microseconds, the least of many rounds, by
-the extension in C and by ctypes. Tensors in host memory pass for tensors on the GPU; they are small,
-for large ones malloc() asks the kernel each time, which torch's allocator of the GPU does not.
+the extension in C and by ctypes. Tensors in host memory pass for tensors on the GPU; they are
+small, for large ones malloc() asks the kernel each time, which torch's allocator of the GPU does
+not.
 
 AOTHIP_HIP_LIBRARY=libfake_runtime.so AOTHIP_LIBRARY=... AOTHIP_IMAGES=... python3 host_time.py
 """

@@ -1,7 +1,8 @@
 """
-Sequences shared out over processes, each with a GPU of its own kind: ring-flash-attn's forms, unmodified,
-PyTorch's context parallelism, Ulysses' all-to-all, and a ring by aothip.merge(), forward and backward, against attention in
-double precision over the whole. The processes talk over gloo on this machine.
+Sequences shared out over processes, each with a GPU of its own kind: ring-flash-attn's forms,
+unmodified, PyTorch's context parallelism, Ulysses' all-to-all, and a ring by aothip.merge(),
+forward and backward, against attention in double precision over the whole. The processes talk over
+gloo on this machine.
 """
 
 import contextlib
@@ -261,7 +262,8 @@ def work(rank, world, store):
                             timeout=datetime.timedelta(seconds=600))
     check = Checked(rank, world)
     skipped = []
-    for form, needs in ((ulysses, ()), (ring_of_ours, ()), (ring_forms, ("flash_attn", "ring_flash_attn")),
+    for form, needs in ((ulysses, ()), (ring_of_ours, ()),
+                        (ring_forms, ("flash_attn", "ring_flash_attn")),
                         (context_parallel, ("torch.distributed.tensor.experimental",))):
         try:
             for module in needs:

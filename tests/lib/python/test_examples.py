@@ -10,7 +10,8 @@ import aothip
 from checks import done, ok
 
 # As torchrun sets it for one process; port 0 is any that is free.
-os.environ.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+os.environ.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
+                  MASTER_PORT="0")
 PAGES = os.path.join(os.path.dirname(os.path.dirname(aothip.__file__)), "doors", "*.md")
 
 

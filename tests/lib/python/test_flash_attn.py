@@ -152,8 +152,8 @@ def test_package_helpers():
 
 
 def test_transformers():
-    """attn_implementation="flash_attention_2", which transformers offers on GPUs alone: told that this
-    is one, it runs over the package, and so over us."""
+    """attn_implementation="flash_attention_2", which transformers offers on GPUs alone: told that
+    this is one, it runs over the package, and so over us."""
     try:
         import transformers
         from transformers import modeling_flash_attention_utils as utilities

@@ -197,7 +197,8 @@ def test_transforms():
 def test_twice():
     q, k, v = problem()
     once = jax.grad(lambda x: attention(x, k, v).astype(jnp.float32).sum())
-    raises(Exception, "differentiat", lambda: jax.grad(lambda x: once(x).astype(jnp.float32).sum())(q),
+    twice = jax.grad(lambda x: once(x).astype(jnp.float32).sum())
+    raises(Exception, "differentiat", lambda: twice(q),
            "gradients of gradients are refused")
 
 
@@ -225,7 +226,8 @@ def test_errors():
     raises(TypeError, "key is None", lambda: attention(q, None, v), "no key")
     raises(TypeError, "local_window_size is (1, 2, 3)",
            lambda: attention(q, k, v, local_window_size=(1, 2, 3)), "a window of three sides")
-    raises(Exception, "multiple", lambda: attention(q, k[:, :, :3], v[:, :, :3]).block_until_ready(),
+    raises(Exception, "multiple",
+           lambda: attention(q, k[:, :, :3], v[:, :, :3]).block_until_ready(),
            "what the library refuses")
 
 

@@ -307,7 +307,8 @@ def test_declined():
             ("as it was", (q, k, k, o, lse), o), ("fewer", (q, k, k, o), o), ("none", None, o),
             ("a number", (q, k, k, o, 5), o), ("no gradient", (q, k, k, o, lse), None),
             ("of another shape", (q, k, k, o, lse), o[:1])):
-        ok(quick.module.backward_kept(kept, saved, d_o) is None, f"declined: what was saved, {name}")
+        ok(quick.module.backward_kept(kept, saved, d_o) is None,
+           f"declined: what was saved, {name}")
     for name, d_o, o_, lse_ in (("d_o", o[:1], o, lse), ("o", o, o[..., :32], lse),
                                 ("lse", o, o, lse[:, :, 1:]), ("type", o.float(), o, lse),
                                 ("lse in double", o, o, lse.double()), ("none", None, o, lse)):
@@ -319,7 +320,8 @@ def test_errors():
     q, k = random(2, 20, 4, 64), random(2, 20, 3, 64)
     raises(_lib.ArgumentError, "size[1] (head)", lambda: quick.module.forward(q, k, k, "bshd", {}),
            "a refusal of the library comes through")
-    raises(TypeError, "forward expected at least 5", lambda: quick.module.forward(q, k), "too few arguments")
+    raises(TypeError, "forward expected at least 5", lambda: quick.module.forward(q, k),
+           "too few arguments")
 
     raises(ValueError, "PyCapsule", lambda: quick.module.backward_kept(None, (), q), "nothing kept")
     quick.module.forward(q, q, q, "bshd", {5: 1, "scale": None, "".join(["caus", "al"]): True})
@@ -328,7 +330,8 @@ def test_errors():
         raise OSError("no stream")
 
     broken = _quick.load(place=fails)
-    raises(OSError, "no stream", lambda: broken.forward(q, q, q, "bshd", {}), "so does one of torch")
+    raises(OSError, "no stream", lambda: broken.forward(q, q, q, "bshd", {}),
+           "so does one of torch")
     _quick.load(place=place)
     for _ in range(3):  # counts of references hold
         quick.module.forward(q, q, q, "bshd", {"window": (1, 2)})
