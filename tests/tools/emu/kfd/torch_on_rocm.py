@@ -48,8 +48,8 @@ def captured(tensors):
 
 
 def by_extension(tensors):
-    """flash-attention's function, recorded, alone and in a graph that is replayed on other values, by
-    the extension in C; and dropout, whose mask each replay draws anew."""
+    """flash-attention's function, recorded, alone and in a graph that is replayed on other values,
+    by the extension in C; and dropout, whose mask each replay draws anew."""
     taken, extension = [], _quick.for_device(torch.device("cuda", 0))
     counted = lambda name: lambda *x: taken.append(name) or getattr(extension, name)(*x)
     _quick._by_device[torch.device("cuda", 0)] = types.SimpleNamespace(
@@ -74,7 +74,8 @@ def by_extension(tensors):
     graph.replay()
     ok(all(torch.equal(a, b) for a, b in zip(results, step())), "gradients in a captured graph")
     ok(taken == ["forward", "backward_kept"] * 3, "by the extension")
-    graph, o = graph_of(lambda: aothip.flash_attn_func(*(x.detach() for x in inputs), dropout_p=0.5))
+    q, k, v = (x.detach() for x in inputs)
+    graph, o = graph_of(lambda: aothip.flash_attn_func(q, k, v, dropout_p=0.5))
     drawn = []
     for _ in range(2):
         graph.replay()
