@@ -20,11 +20,12 @@ void plan_refuse(const struct plan *plan, const struct select_need *need, struct
     static const char *const names[] = {
         [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
     status_set(why, AOTHIP_E_UNSUPPORTED,
-               "q, v: no kernel %s for %s, head dim %lld%s%s%s of %s in %s",
+               "q, v: no kernel %s for %s, head dim %lld%s%s%s%s of %s in %s",
                select_op_name(need->op), names[need->dtype], (long long)need->dim,
                need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
                need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
                need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
+               need->features & FORMAT_FEATURE_STRIDED ? ", strided" : "",
                plan->device->target.gpu, plan->device->images->path);
 }
 
