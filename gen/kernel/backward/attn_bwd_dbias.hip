@@ -38,8 +38,8 @@ DEVICE void store_dbias(const struct part &part, int row, int key, float value)
     if (row >= args.dbias_rows || key >= args.dbias_keys)
         return;
     const kernarg_i64 *stride = args.dbias.stride;
-    kernarg_i64 at =
-        part.entry * stride[0] + part.head * stride[1] + row * stride[2] + key * stride[3];
+    kernarg_i64 at = awaited(part.entry) * stride[0] + awaited(part.head) * stride[1] +
+                     row * stride[2] + key * stride[3];
 #if KERNEL_DTYPE != 1
     if (!(args.problem.flags & KERNARG_BIAS_F32)) {
         ((GLOBAL u16 *)args.dbias.data)[at] = (u16)round_pair_even(value, 0);
@@ -112,8 +112,10 @@ DEVICE float sum_up(float x)
 
 #else
 
-static_assert(sizeof(row_tile) >= KERNEL_TILE_Q * KERNEL_TILE_K * 4, "sums fit there");
-static_assert(KERNEL_DIM > 128, "the walk unrolls blocks");
+/* The sums in LDS lie where rows were, if they fit there. */
+enum { SUMS = KERNEL_TILE_Q * KERNEL_TILE_K, SUMS_APART = sizeof(row_tile) < SUMS * sizeof(float) };
+static SHARED float sum_tile[SUMS_APART ? SUMS : 1];
+
 static_assert(KERNEL_TILE_K == 32, "sums of a row have a bank each");
 
 /* dS of the wave's rows and the tile's keys. */
@@ -149,7 +151,8 @@ DEVICE void add_place(struct sums &to, const struct part &part, const struct pla
  */
 DEVICE float *sum_at(int row, int key)
 {
-    return (float *)row_tile[0] + row * KERNEL_TILE_K + (key ^ (row % 16 * 2 + row / 16 % 2));
+    float *sums = SUMS_APART ? sum_tile : (float *)row_tile[0];
+    return sums + row * KERNEL_TILE_K + (key ^ (row % 16 * 2 + row / 16 % 2));
 }
 
 DEVICE void store_sums(const struct sums &from, const struct part &part)
@@ -189,14 +192,17 @@ DEVICE void store_sums(const struct sums &from, const struct part &part)
 /* Adds up what all sequences and heads have that share the part. */
 DEVICE void add_places(struct sums &to, const struct part &part)
 {
-    struct span entries = span_of(part.entry, args_here().dbias_batch, args_here().problem.batch);
+    struct span entries =
+        span_of(awaited(part.entry), args_here().dbias_batch, args_here().problem.batch);
+    const int behind = wait_apart(entries.end);
 #pragma unroll 1
-    for (int b = entries.first; b < entries.end; b++) {
+    for (int b = wait_apart(entries.first); awaited(b) < awaited(behind); b = wait_apart(b + 1)) {
         struct span heads =
-            span_of(part.head, args_here().dbias_heads, args_here().problem.heads_q);
+            span_of(awaited(part.head), args_here().dbias_heads, args_here().problem.heads_q);
+        const int last = wait_apart(heads.end - 1);
 #pragma unroll 1
-        for (int h = heads.first; h < heads.end; h++)
-            add_place(to, part, place_of(args_here().problem, b, h));
+        for (int h = wait_apart(heads.first); awaited(h) <= awaited(last); h = wait_apart(h + 1))
+            add_place(to, part, place_of(args_here().problem, awaited(b), awaited(h)));
     }
 }
 
@@ -238,6 +244,6 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     u32 tile = uniform(x / (u32)args.dbias_heads);
     u32 tiles_k = ((u32)args.dbias_keys + KERNEL_TILE_K - 1) / KERNEL_TILE_K;
     u32 tile_q = uniform(tile / tiles_k);
-    compute_dbias({(int)entry, (int)(x - tile * (u32)args.dbias_heads), (int)tile_q,
-                   (int)(tile - tile_q * tiles_k)});
+    compute_dbias({wait_apart((int)entry), wait_apart((int)(x - tile * (u32)args.dbias_heads)),
+                   (int)tile_q, (int)(tile - tile_q * tiles_k)});
 }

@@ -52,11 +52,11 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     if (thread_id() == 0)
         largest_do = 0;
     lds_barrier();
-    struct place p = {job.sequence, 0, job.kv_head};
+    struct place p = {job.sequence, 0, awaited_long(job.kv_head)};
 #pragma unroll 1
     for (int left = args_here().problem.group; left > 0; left--) {
         const struct attn_bwd_args &now = args_here();
-        p.head = (job.kv_head + 1) * now.problem.group - left;
+        p.head = (awaited_long(job.kv_head) + 1) * now.problem.group - left;
         const struct rows d_o = do_rows(now, p);
 #pragma unroll 1
         for (int first = walk.begin * STREAM_ROWS; first < end; first += (int)rows) {
@@ -112,12 +112,12 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
 {
     const struct sequence &s = job.sequence;
     const int begin = wait_apart(walk.begin);
-    struct place p = {s, 0, job.kv_head};
+    struct place p = {s, 0, awaited_long(job.kv_head)};
     int left = wait_apart(args_here().problem.group);
 #pragma unroll 1
     do {
         const struct attn_bwd_args &now = args_here();
-        p.head = (job.kv_head + 1) * now.problem.group - awaited(left);
+        p.head = (awaited_long(job.kv_head) + 1) * now.problem.group - awaited(left);
         struct rows q = q_rows(now, p), d_o = do_rows(now, p);
         struct vector_place vectors = vector_of(now.problem, p);
         bool lower = carrier() == 0;
@@ -163,14 +163,12 @@ DEVICE void compute_dkdv(const struct job &job)
 #if LIFTS
     column.raise = (float)lift_here().p;
 #endif
-    struct place p = {s, 0, job.kv_head};
+    struct place p = {s, 0, awaited_long(job.kv_head)};
     struct owned y;
     y.first = wait_long(job.first_key + (int)team_id() * BLOCK);
     y.end = wait_long(job.end_key);
-    if (KERNEL_DIM <= SLAB) {
-        load_owned(y, p, 0, 0);
-        load_owned(y, p, 1, 0);
-    }
+    if (!OWNED_PER_TILE)
+        hold_owned(y, p);
 
     const int begin = wait_apart(walk.begin);
     int slab = wait_apart(0);
@@ -186,7 +184,8 @@ DEVICE void compute_dkdv(const struct job &job)
             }
         }
         const struct attn_bwd_args &now = args_here();
-        const struct place end = {promised_sequence(now.problem, s.number), 0, job.kv_head};
+        const struct place end = {promised_sequence(now.problem, s.number), 0,
+                                  awaited_long(job.kv_head)};
         struct rows dk = dk_rows(now, end), dv = dv_rows(now, end);
         if (now.dk)
             store_result(r.r[0], now.problem.scale * lowered(), dk,
@@ -194,7 +193,7 @@ DEVICE void compute_dkdv(const struct job &job)
         if (now.dv)
             store_result(r.r[1], lowered(), dv,
                          view_of(dv, awaited_long(y.first), awaited_long(y.end)), awaited(slab));
-        slab = wait_apart(slab + 1);
+        slab = wait_apart(slab + WALK_SLABS);
     } while (awaited(slab) < slabs_of(args_here().problem));
 }
 
@@ -210,7 +209,7 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (entry >= (u32)a.batch)
         return;
     const struct deal deal = deal_keys(&a, x);
-    struct job job = {promised_sequence(a, (int)entry), (int)deal.kv_head,
+    struct job job = {promised_sequence(a, (int)entry), wait_long((int)deal.kv_head),
                       (int)deal.tile * KERNEL_TILE_K, 0};
     int left = job.sequence.seq_k - job.first_key;
     job.end_key = job.first_key + (left < KERNEL_TILE_K ? left : KERNEL_TILE_K);

@@ -54,7 +54,7 @@ DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_
 {
     struct context context = context_of(args_here(), p, form);
 #if TERMS_NEAR
-    if (KERNEL_DIM > SLAB && slab > 0)
+    if (KERNEL_DIM > WALK_DIM && slab > 0)
         context.terms &= ~(u32)(TERM_DBIAS | TERM_DBIAS_WIDE);
 #else
     (void)slab;
@@ -71,7 +71,7 @@ DEVICE void compute_dq(const struct job &job)
     struct owned y = owned_of(job, column);
     const bool wide = turn_wide(column, p);
     const int begin = wait_apart(walk.begin);
-    int slab = KERNEL_DIM > SLAB ? wait_apart(0) : 0;
+    int slab = KERNEL_DIM > WALK_DIM ? wait_apart(0) : 0;
 #pragma unroll 1
     do {
         struct results r = {};
@@ -88,9 +88,9 @@ DEVICE void compute_dq(const struct job &job)
         struct rows dq = dq_rows(now, p);
         store_result(r.r[0], now.problem.scale * lowered(column), dq, view_of(dq, y.first, y.end),
                      awaited(slab));
-        if (KERNEL_DIM > SLAB)
+        if (KERNEL_DIM > WALK_DIM)
             slab = wait_apart(slab + 1);
-    } while (KERNEL_DIM > SLAB && awaited(slab) * SLAB < args_here().problem.dim_qk);
+    } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
 #if TERMS_NEAR
     if (args_here().dbias.data)
         clear_dbias(y, p);

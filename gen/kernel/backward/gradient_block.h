@@ -8,6 +8,22 @@
 
 #include "gradient_lift.h"
 #include "gradient_score.h"
+/* Slabs of the results that one walk computes: lds_tiles.h has what a slab is. */
+#if KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
+#define WALK_SLABS 2
+#else
+#define WALK_SLABS 1
+#endif
+
+/*
+ * The owned operands stay where they are throughout a walk, but where they are too many: then each
+ * slab of them comes from memory, where it is in the cache, again for every tile. For OWNED_AGAIN
+ * see below.
+ */
+#define OWNED_PER_TILE                                                                             \
+    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1) ||                                \
+                           (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
+
 #if KERNEL_DTYPE == 1
 #include "mma_f32.h"
 #else
@@ -18,6 +34,8 @@
 #define TERMS_NEAR (KERNEL_SCORE && !KERNEL_UNALIGNED)
 #if TERMS_NEAR
 #include "gradient_terms.h"
+#else
+#define TERMS_APART 0
 #endif
 
 #if KERNEL_DTYPE == 1
@@ -42,7 +60,8 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
  * channels: two waves a SIMD leave 256 registers, of which the results take half. V comes from
  * memory, where it is in the cache, again for every block of rows.
  */
-#define OWNED_AGAIN (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM == 128 && !KERNEL_UNALIGNED)
+#define OWNED_AGAIN                                                                                \
+    (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED && !OWNED_PER_TILE)
 
 #define COMPUTED_ANEW (KERNEL_SCORE || OWNED_AGAIN) /* see stay_here() */
 
@@ -71,27 +90,10 @@ DEVICE u32 stay_here(u32 x)
     return x;
 }
 
-/*
- * A uniform number that is not wanted for long waits in a vector register where scalar registers
- * are short. awaited() is the number.
- */
-#define WAITS_APART (KERNEL_SCORE && (KERNEL_WAVE == 64 || KERNEL_DTYPE == 1))
-
-DEVICE int wait_apart(int x)
-{
-    if (WAITS_APART)
-        asm volatile("" : "+v"(x));
-    return x;
-}
-
-DEVICE int awaited(int x)
-{
-    return WAITS_APART ? (int)uniform((u32)x) : x;
-}
-
-/* The same for what is wanted once a block of rows, where scalar registers are shortest. */
+/* As wait_apart(), for what is wanted once a block of rows, where scalar registers are shortest. */
 #define WAITS_LONG                                                                                 \
-    (OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64 && KERNEL_DIM <= 128 && KERNEL_DTYPE != 1)
+    (OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && KERNEL_DTYPE != 1 &&   \
+     !(OWNED_PER_TILE && TERMS_APART))
 
 DEVICE int wait_long(int x)
 {

@@ -30,6 +30,24 @@ DEVICE const struct attn_bwd_args &args_here()
     return *(const struct attn_bwd_args *)at;
 }
 
+/*
+ * A uniform number that is not wanted for long waits in a vector register where scalar registers
+ * are short. awaited() is the number.
+ */
+#define WAITS_APART (KERNEL_SCORE && (KERNEL_WAVE == 64 || KERNEL_DTYPE == 1))
+
+DEVICE int wait_apart(int x)
+{
+    if (WAITS_APART)
+        asm volatile("" : "+v"(x));
+    return x;
+}
+
+DEVICE int awaited(int x)
+{
+    return WAITS_APART ? (int)uniform((u32)x) : x;
+}
+
 /* The (sequence, head) matrix of a tensor, from row 0 of the sequence on. Uniform. */
 struct rows {
     char *base;

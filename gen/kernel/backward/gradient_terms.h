@@ -30,7 +30,7 @@ enum term {
 
 /* Whether the terms wait in a vector register: gfx90a has the fewest scalar ones. */
 #if defined(__gfx90a__)
-#define TERMS_APART (OWNS_KEYS && KERNEL_DIM > 128)
+#define TERMS_APART (OWNS_KEYS && KERNEL_DIM >= 128)
 #else
 #define TERMS_APART 0
 #endif

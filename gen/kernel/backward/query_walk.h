@@ -61,17 +61,17 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
     u32 largest = 0;
     y.lift = {0, 0};
 #pragma unroll 1
-    for (int slab = 0; slab < slabs_of(args_here().problem); slab++) {
-        if (KERNEL_DIM > SLAB)
+    for (int slab = 0; slab < slabs_of(args_here().problem); slab += WALK_SLABS) {
+        if (OWNED_PER_TILE)
             load_owned(y, p, 1, slab);
 #pragma unroll
-        for (int step = 0; step < SLAB_STEPS; step++)
+        for (int step = 0; step < WALK_DIM / 16; step++)
             largest = largest_of(largest, y.frag[1][step]);
     }
     largest = larger_half(largest);
     u32 other = __builtin_bit_cast(u32, other_half(__builtin_bit_cast(float, largest)));
     y.lift = lift_of(largest > other ? largest : other, args_here().problem);
-    if (KERNEL_DIM <= SLAB)
+    if (!OWNED_PER_TILE)
         lift_owned(y);
     column.delta *= power_of_two(y.lift.d_o);
     const float raise = (float)(SUMS_ELEMENTS ? -y.lift.d_o : y.lift.p);
@@ -87,10 +87,8 @@ DEVICE struct owned owned_of(const struct job &job, struct column &column)
     struct owned y;
     y.first = job.first_row + (int)team_id() * BLOCK;
     y.end = job.end_row;
-    if (KERNEL_DIM <= SLAB) {
-        load_owned(y, job.place, 0, 0);
-        load_owned(y, job.place, 1, 0);
-    }
+    if (!OWNED_PER_TILE)
+        hold_owned(y, job.place);
 #if LIFTS
     lift_column(y, column, job.place);
 #else

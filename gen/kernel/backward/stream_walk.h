@@ -16,9 +16,9 @@
  * The gradients need X0 (and X1) in both orders, which the threads make while they carry them to
  * LDS: the lower half of the workgroup carries X0, the upper one X1.
  *
- * Head dims beyond SLAB are cut into slabs of it. A walk computes one slab of the results; on
- * each tile it adds up S and dP over all slabs, its own one last, which so lies in LDS when the
- * results want it.
+ * Head dims beyond SLAB are cut into slabs of it. Where there are registers for all WALK_SLABS of
+ * them, one walk computes the results; else a walk computes one slab of them: on each tile it adds
+ * up S and dP over all slabs, its own one last, which so lies in LDS when the results want it.
  *
  * Compile-time parameters beside those of images/matrix.def: OWNS_KEYS (dkdv), STREAM_ROWS,
  * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS).
@@ -34,9 +34,10 @@
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS,       /* streamed tensors wanted in both orders */
-    CARRIERS = THREADS / 2,                           /* threads that carry one tensor */
-    UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS, /* rows whose chunk a thread carries */
+    BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
+    TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS,         /* streamed tensors wanted in both orders */
+    CARRIERS = THREADS / 2,                             /* threads that carry one tensor */
+    UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS,   /* rows whose chunk a thread carries */
 };
 
 /*
@@ -45,14 +46,14 @@ enum {
  */
 #define OWNED_IN_LDS (KERNEL_WAVE == 32)
 
-static_assert(KERNEL_DIM <= SLAB || KERNEL_SCORE, "slabs come with all features");
+static_assert(KERNEL_DIM <= WALK_DIM || KERNEL_SCORE, "walks for slabs come with all features");
 static_assert(OWNED_ROWS == KERNEL_WAVES * BLOCK, "a wave owns one block");
 static_assert(UNIT_ROWS == 4 || UNIT_ROWS == (KERNEL_WAVE == 64 ? 2 : 8), "what duty_of() knows");
 static_assert(KERNEL_WAVES % 2 == 0, "a wave carries one tensor");
 
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
 static SHARED __attribute__((aligned(
-    16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? SLAB_BLOCKS * LINE_BLOCK_BYTES : 16];
+    16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? WALK_BLOCKS * LINE_BLOCK_BYTES : 16];
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
 /* What streams by, for one query head. Uniform. */
@@ -189,7 +190,8 @@ DEVICE void turn_rows(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 chunk
 }
 
 template <enum lse_form form>
-DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x)
+DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x,
+                        int slab)
 {
     const u32 which = carrier(), at = row_chunk_at(duty.row, duty.chunk);
 #if LIFTS && OWNS_KEYS
@@ -211,7 +213,7 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
 #pragma unroll
         for (int run = 0; run < RUNS; run++)
             turn_rows(turned_tile[TURNED == 2 ? which : 0], from.chunk[run],
-                      duty.row + run * RUN_APART, duty.chunk);
+                      duty.row + run * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS);
     }
 #if OWNS_KEYS
     float vector = from.vector;
@@ -232,7 +234,7 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
 /* The wave's columns of the owned tensors. */
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
-    block_frag frag[2][OWNED_IN_LDS ? 1 : SLAB_STEPS];
+    block_frag frag[2][OWNED_IN_LDS ? 1 : WALK_DIM / 16];
 #if LIFTS && !OWNS_KEYS
     struct lift lift; /* of the lane's row */
 #endif
@@ -256,7 +258,7 @@ DEVICE void lift_owned(struct owned &y)
 {
     const u32 pair = lift_pair_of(y.lift.d_o);
 #pragma unroll
-    for (int step = 0; step < SLAB_STEPS; step++)
+    for (int step = 0; step < WALK_DIM / 16; step++)
         y.frag[1][step] = lift_chunk(y.frag[1][step], pair);
 }
 #endif
@@ -269,8 +271,8 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 #if OWNED_AGAIN
     if (t == 1) {
         y.buffer = describe(view, x);
-        y.pitch = (u32)x.pitch;
-        y.dim = x.dim;
+        y.pitch = stay_apart((u32)x.pitch);
+        y.dim = stay_apart(x.dim);
         return;
     }
 #endif
@@ -285,36 +287,60 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
     const u32 lane = stay_here(lane_id());
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][step] = load_chunk(view, x, lane % BLOCK,
-                                     (u32)slab * SLAB + 16 * step + CHUNK * (lane / BLOCK));
+        y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step] = load_chunk(
+            view, x, lane % BLOCK, (u32)slab * SLAB + 16 * step + CHUNK * (lane / BLOCK));
 #if LIFTS && !OWNS_KEYS
-    if (KERNEL_DIM > SLAB && t == 1)
+    if (OWNED_PER_TILE && t == 1)
         lift_owned(y);
 #endif
 #endif
 }
 
-DEVICE block_frag owned_frag(const struct owned &y, int t, int step)
+/* All slabs of both owned tensors, where they are held throughout the walk. */
+DEVICE void hold_owned(struct owned &y, const struct place &p)
+{
+#pragma unroll
+    for (int slab = 0; slab < WALK_SLABS; slab++) {
+        load_owned(y, p, 0, slab);
+        load_owned(y, p, 1, slab);
+    }
+}
+
+DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
 {
     if (OWNED_IN_LDS)
         return row_frag(owned_tile[t], (int)wave_id(), step);
 #if OWNED_AGAIN
-    if (t == 1)
+    if (t == 1) {
+        step += slab * SLAB_STEPS;
         return load_chunk_at(y.buffer, 16 * step < y.room ? y.again : NOWHERE, 32 * step);
+    }
 #endif
-    return y.frag[t][step];
+    return y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step];
 }
 
-/* S or dP += X Y^T */
-DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int block)
+/* Where V comes from again; anew in each step, or V would be loaded once, and spilled. */
+DEVICE void find_again(struct owned &y)
 {
-    block_frag a = row_frag(row_tile[t], block, 0), b = owned_frag(y, t, 0);
+#if OWNED_AGAIN
+    const u32 lane = stay_here(lane_id());
+    y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
+    y.room = y.dim - CHUNK * (int)(lane / BLOCK);
+#else
+    (void)y;
+#endif
+}
+
+/* S or dP += X Y^T of a slab */
+DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
+{
+    block_frag a = row_frag(row_tile[t], block, 0), b = owned_frag(y, t, slab, 0);
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++) {
         block_frag now_a = a, now_b = b;
         if (step + 1 < SLAB_STEPS) {
             a = row_frag(row_tile[t], block, step + 1);
-            b = owned_frag(y, t, step + 1);
+            b = owned_frag(y, t, slab, step + 1);
         }
         no_further();
         mma(s, now_a, now_b);
@@ -334,7 +360,7 @@ DEVICE void stay_product(block_acc &s)
 /* R^T += X^T W, where W is P~ or dS of a block of rows; pack(group) is the operand of 16 of them.
  */
 template <class Pack>
-DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], int t, int block, Pack pack)
+DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack pack)
 {
     const int groups = BLOCK / 16;
 #pragma unroll
@@ -342,9 +368,9 @@ DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], int t, int block, Pack 
         int at = block * groups + group;
         block_frag b = pack(group), a = turned_frag(turned_tile[t], 0, at);
 #pragma unroll
-        for (int i = 0; i < SLAB_BLOCKS; i++) {
+        for (int i = 0; i < WALK_BLOCKS; i++) {
             block_frag now = a;
-            if (i + 1 < SLAB_BLOCKS)
+            if (i + 1 < WALK_BLOCKS)
                 a = turned_frag(turned_tile[t], i + 1, at);
             no_further();
             mma(r[i], now, b);
@@ -353,7 +379,7 @@ DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], int t, int block, Pack 
 }
 
 /* The same, where W is after begin_round(). */
-DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int t, int block)
+DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], const block_acc &w, int t, int block)
 {
     const u32 half = pack_half();
     no_further();
@@ -361,9 +387,9 @@ DEVICE void multiply_turned(block_acc (&r)[SLAB_BLOCKS], const block_acc &w, int
 }
 
 #if !SUMS_ELEMENTS
-/* A slab of the gradients, and what one block of rows adds to it. */
+/* What a walk computes of the gradients, and what one block of rows adds to it. */
 struct results {
-    block_acc r[TURNED][SLAB_BLOCKS];
+    block_acc r[TURNED][WALK_BLOCKS];
 };
 
 #if TERMS_NEAR && DBIAS_BESIDE
@@ -400,10 +426,11 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
 #endif
 
-/* Slabs of the larger head dim. */
+/* Slabs of the larger head dim; as many as a walk has where that suffices. */
 DEVICE int slabs_of(const struct attn_problem &a)
 {
-    return KERNEL_DIM <= SLAB ? 1 : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
+    return KERNEL_DIM <= WALK_DIM ? WALK_SLABS
+                                  : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
 }
 
 /*
@@ -415,14 +442,14 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
                         const struct column &column, struct walk walk, int slab)
 {
     struct cargo cargo;
-    int next = slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
+    int next = KERNEL_DIM > WALK_DIM && slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
     load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
 #pragma unroll 1
     do {
         int row = tile * STREAM_ROWS;
-#if KERNEL_DIM > 128
+#if OWNED_PER_TILE
         block_acc s[STREAM_BLOCKS], dp[STREAM_BLOCKS];
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++)
@@ -434,7 +461,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             next = now + 1 < slabs ? now + 1 : 0;
             const struct duty duty = unpack_duty(packed_duty);
             lds_barrier();
-            store_cargo<form>(cargo, duty, x);
+            store_cargo<form>(cargo, duty, x, 0);
             if (left == 1)
                 advance(x);
             load_cargo(cargo, duty, x, next);
@@ -442,12 +469,12 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             lds_barrier();
 #pragma unroll
             for (int block = 0; block < STREAM_BLOCKS; block++)
-                multiply_rows(s[block], y, 0, block);
+                multiply_rows(s[block], y, 0, 0, block);
             __builtin_amdgcn_sched_barrier(0); /* registers are short: one tensor at a time */
             load_owned(y, context.place, 1, now);
 #pragma unroll
             for (int block = 0; block < STREAM_BLOCKS; block++)
-                multiply_rows(dp[block], y, 1, block);
+                multiply_rows(dp[block], y, 1, 0, block);
         }
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {
@@ -456,24 +483,40 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
                                           block);
             take_block(to, s[block], dp[block], context, column, row + block * BLOCK, block);
         }
+#elif WALK_SLABS > 1
+        const struct duty duty = unpack_duty(packed_duty);
+        block_acc s = zero_acc(), dp;
+#pragma unroll
+        for (int now = 0; now < WALK_SLABS; now++) {
+            lds_barrier();
+            store_cargo<form>(cargo, duty, x, now);
+            if (now + 1 == WALK_SLABS)
+                advance(x);
+            load_cargo(cargo, duty, x, (now + 1) % WALK_SLABS);
+            lds_barrier();
+            if (now == 0)
+                dp = first_dp(0);
+            multiply_rows(s, y, 0, now, 0);
+            find_again(y);
+            multiply_rows(dp, y, 1, now, 0);
+            __builtin_amdgcn_sched_barrier(0); /* registers are short */
+        }
+        differentiate_block<of, form>(s, dp, context, column, row, 0);
+        take_block(to, s, dp, context, column, row, 0);
 #else
         const struct duty duty = unpack_duty(packed_duty);
         lds_barrier();
-        store_cargo<form>(cargo, duty, x);
+        store_cargo<form>(cargo, duty, x, 0);
         advance(x);
         load_cargo(cargo, duty, x, 0);
         lds_barrier();
-#pragma unroll 1
+#pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_acc s = zero_acc(), dp = first_dp(block);
-            multiply_rows(s, y, 0, block);
+            multiply_rows(s, y, 0, 0, block);
             stay_product(s);
-#if OWNED_AGAIN
-            u32 lane = stay_here(lane_id()); /* or V would be loaded once, and spilled */
-            y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
-            y.room = y.dim - CHUNK * (int)(lane / BLOCK);
-#endif
-            multiply_rows(dp, y, 1, block);
+            find_again(y);
+            multiply_rows(dp, y, 1, 0, block);
             no_further();
             differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
@@ -483,16 +526,16 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 }
 
 /* Rounds one result times `factor` and stores the wave's columns of it. */
-DEVICE void store_result(const block_acc (&r)[SLAB_BLOCKS], float factor, const struct rows &x,
+DEVICE void store_result(const block_acc (&r)[WALK_BLOCKS], float factor, const struct rows &x,
                          struct rows_view view, int slab)
 {
     u32 lane = lane_id();
     asm volatile("" : "+v"(lane)); /* or channels would be kept from load_owned() on */
     u32 column = lane % BLOCK, half = lane / BLOCK;
-    if (KERNEL_DIM > SLAB) /* or the place of each store would be counted along with the slabs */
+    if (KERNEL_DIM > WALK_DIM) /* or the place of each store would be counted along with slabs */
         asm volatile("" : "+s"(slab));
 #pragma unroll
-    for (int block = 0; block < SLAB_BLOCKS; block++)
+    for (int block = 0; block < WALK_BLOCKS; block++)
 #pragma unroll
         for (int run = 0; run < ACC / RESULT_RUN; run++) {
             result_pairs pairs;

@@ -21,6 +21,7 @@
 
 enum {
     SLAB = KERNEL_DIM, /* all channels are computed at once */
+    WALK_DIM = SLAB,
     SLICE_MOST = KERNEL_WAVE == 64   ? 128
                  : KERNEL_DIM <= 128 ? 64
                                      : 32,
@@ -201,7 +202,7 @@ DEVICE struct rows owned_rows(const struct attn_bwd_args &args, const struct pla
     return t == 0 ? q_rows(args, p) : do_rows(args, p);
 }
 
-DEVICE void load_owned(struct owned &y, const struct place &p, int t, int)
+DEVICE void load_owned(struct owned &y, const struct place &p, int t)
 {
     const struct rows x = owned_rows(args_here(), p, t);
     const int row = y.first + (int)lane_column(), first = (int)slice_first();
@@ -229,6 +230,12 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int)
                 y.x[t][step][part][i] = one;
             }
         }
+}
+
+DEVICE void hold_owned(struct owned &y, const struct place &p)
+{
+    load_owned(y, p, 0);
+    load_owned(y, p, 1);
 }
 
 /* Four channels of each of the lane's parts. */

@@ -28,6 +28,8 @@ static const struct {
      {SHAPE(1, 40, 70, 256), .alibi = ALIBI_HEAD, .dropout = DROPOUT_VALUE}},
     {"large inputs", {SHAPE(1, 70, 150, 64), .values = LARGE}},
     {"large inputs of head dim 128", {SHAPE(1, 70, 150, 128), .values = LARGE}},
+    {"large inputs of head dim 256", {SHAPE(1, 40, 70, 256), .values = LARGE}},
+    {"a broadcast bias of head dim 128", {SHAPE(1, 40, 70, 128), .bias = PER_ROW}},
     {"a broadcast bias", {SHAPE(2, 40, 70, 64), .bias = PER_KEY, .bias_f32 = true}},
 };
 
