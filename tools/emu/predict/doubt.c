@@ -11,8 +11,9 @@
 
 #include "unit.h"
 
-/* Times, and instructions that are simulated of each at most. */
-enum { DRAWS = 8, HALF = 15000, BUDGET = 2 * HALF };
+/* Times, and instructions that are simulated of each at most: a part of the launch's, so that short
+ * ones do not take much longer for it. */
+enum { DRAWS = 8, LEAST = 8000, MOST = 30000, PART = 8 };
 
 static int sign(uint64_t *series)
 {
@@ -51,8 +52,12 @@ static double clocks_of(const struct emu_doubt *d, const struct emu_clock_gpu *g
     struct emu_clock_op *ops = emu_clock_describe(d->launch->kernel, g);
     const struct emu_unit_kind kind = {d->launch->kernel, ops, g, EMU_UNIT_OLDEST, &share, NULL};
     struct unit *u = ops ? emu_unit_new(&kind) : NULL;
+    const uint64_t half = (d->work < LEAST * PART  ? LEAST
+                           : d->work > MOST * PART ? MOST
+                                                   : (uint64_t)d->work / PART) /
+                          2;
     uint64_t all = 0;
-    double half = 0, clocks = -1;
+    double clocks = -1;
 
     for (unsigned i = 0; u && i < d->copies; i++) {
         const struct emu_clock_group *group = d->group[i % d->groups];
@@ -64,10 +69,11 @@ static double clocks_of(const struct emu_doubt *d, const struct emu_clock_gpu *g
             u = NULL;
         }
     }
-    if (u && all > BUDGET) {
-        half = run_to(u, HALF);
-        clocks = run_to(u, BUDGET);
-        clocks += (clocks - half) * (double)(all - BUDGET) / HALF;
+    if (u && all > 2 * half) {
+        const double first = run_to(u, half);
+
+        clocks = run_to(u, 2 * half);
+        clocks += (clocks - first) * (double)(all - 2 * half) / (double)half;
     } else if (u) {
         clocks = run_to(u, all + 1);
     }

@@ -12,7 +12,7 @@ struct emu_doubt {
     const struct emu_clock_group *const
         *group;              /* recorded workgroups, which the unit has in turn */
     unsigned groups, copies; /* copies: so many are on the unit */
-    double gigahertz;
+    double gigahertz, work;  /* work: instructions of the launch */
 };
 
 /* *part: the standard deviation of the clocks that a unit takes, as a part of them. False when out

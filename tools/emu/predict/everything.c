@@ -89,8 +89,8 @@ static bool finish(struct dispatcher *d, bool ok)
 {
     const struct emu_everything *w = d->what;
 
-    ok = ok && (!w->sum || emu_unit_sum_ops(w->sum, d->count, w->kind->kernel->program->nops,
-                                            w->weight));
+    ok = ok &&
+         (!w->sum || emu_unit_sum_ops(w->sum, d->count, w->kind->kernel->program->nops, w->weight));
     for (unsigned i = 0; d->unit && i < d->chip->units; i++) {
         if (ok && w->sum && d->unit[i])
             emu_unit_sum_add(w->sum, d->unit[i], w->weight, !i && w->events);

@@ -16,6 +16,7 @@
 #include "everything.h"
 #include "resident.h"
 #include "share.h"
+#include "stand_in.h"
 #include "unit.h"
 
 /* Orders of waves, and clocks between the launches of a unit's workgroups: nobody knows either. */
@@ -37,6 +38,8 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 #define CHEAP 3e5
 #define SMALL 4e5
 enum { SEVERAL = 5 }; /* units */
+/* Of a workgroup, for how busy it keeps the matrix pipe. */
+enum { GLANCE = 200000 };
 
 struct job {
     const struct emu_launch *launch;
@@ -85,36 +88,79 @@ static struct unit *simulate(const struct job *j, unsigned cluster, unsigned cop
     return u;
 }
 
-/* Durations of a workgroup alone, from which also the frequency follows; with add, also what all of
- * them execute. */
-static bool simulate_alone(struct job *j, bool add)
-{
-    double pipe = 0, clocks = 0;
-    bool good = true;
-
-    for (unsigned i = 0; good && i < j->clusters.n; i++) {
-        struct unit *u = simulate(j, i, 1, &j->alone[i]);
-
-        good = u && (!add || emu_unit_sum_ops(&j->executed, u->count, u->nops, j->weight[i]));
-        if (good && add)
-            emu_unit_sum_add(&j->executed, u, j->weight[i], false);
-        pipe += u ? u->matrix_busy * j->resident : 0;
-        clocks += j->alone[i] * j->gpu->simds;
-        emu_unit_free(u);
-    }
-    j->ghz = emu_clock_frequency(j->launch->kernel->family, fmin(pipe / clocks, 1));
-    return good;
-}
-
 /* The cluster that most of the work is in. */
 static unsigned heaviest(const struct job *j)
 {
     unsigned most = 0;
 
     for (unsigned i = 1; i < j->clusters.n; i++)
-        if (j->weight[i] * j->alone[i] > j->weight[most] * j->alone[most])
+        if (j->weight[i] * j->clusters.cost[i] > j->weight[most] * j->clusters.cost[most])
             most = i;
     return most;
+}
+
+/* The frequency follows from how busy the matrix pipe is; what other units do to this one, from the
+ * frequency. */
+static bool find_share(struct job *j)
+{
+    const struct emu_clock_group *g = j->clusters.member[heaviest(j)][0];
+    struct emu_unit_kind kind = kind_of(j, 0);
+    struct unit *u;
+    bool good;
+
+    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
+    u = emu_unit_new(&kind);
+    good = u && emu_unit_launch(u, g, 0, 0);
+    if (good) {
+        u->stop = GLANCE;
+        emu_unit_run(u);
+        j->ghz = emu_clock_frequency(
+            kind.kernel->family,
+            fmin(u->matrix_busy * j->resident / ((double)u->now * j->gpu->simds + 1), 1));
+    }
+    emu_unit_free(u);
+    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
+    return good;
+}
+
+/* What all workgroups execute, without the time that it takes. */
+static bool count_executed(struct job *j)
+{
+    struct emu_unit_sum *s = &j->executed;
+
+    s->nops = j->launch->kernel->program->nops;
+    s->count = calloc(s->nops + 1, sizeof *s->count);
+    for (unsigned i = 0; s->count && i < j->clusters.n; i++) {
+        const struct emu_clock_group *g = j->clusters.member[i][0];
+
+        for (unsigned w = 0; w < g->waves; w++)
+            for (size_t k = 0; k < g->wave[w].n; k++) {
+                const uint32_t op = g->wave[w].record[k].op;
+
+                s->count[op].executed += j->weight[i];
+                if (j->ops[op].kind == EMU_CK_MATRIX) {
+                    s->matrix_busy += j->weight[i] * j->ops[op].pipe;
+                    s->flops += j->weight[i] * j->ops[op].flops;
+                }
+            }
+    }
+    return s->count != NULL;
+}
+
+/* Durations of a workgroup alone, and what all of them execute. */
+static bool simulate_alone(struct job *j)
+{
+    bool good = true;
+
+    for (unsigned i = 0; good && i < j->clusters.n; i++) {
+        struct unit *u = simulate(j, i, 1, &j->alone[i]);
+
+        good = u && emu_unit_sum_ops(&j->executed, u->count, u->nops, j->weight[i]);
+        if (good)
+            emu_unit_sum_add(&j->executed, u, j->weight[i], false);
+        emu_unit_free(u);
+    }
+    return good;
 }
 
 /* How much longer workgroups take beside others. */
@@ -156,46 +202,38 @@ static void weigh(struct job *j)
     }
 }
 
-/* Every unit, where that was asked for and is possible. */
-static bool wants_everything(const struct job *j)
+/*
+ * Variants from the first one on that differ: an offset takes two workgroups on a unit, an order
+ * two waves on a SIMD.
+ */
+static unsigned distinct(const struct job *j)
 {
-    const struct emu_clock_recorder *r = j->launch->clock;
+    const struct emu_kernel *k = j->launch->kernel;
+    const unsigned simds = EMU_UNIT_SIMDS / (k->family >= EMU_GFX11 ? 2 : 1);
 
-    return j->options->flags & EMU_TIME_EVERYTHING && r->groups == r->workgroups;
+    if (j->resident > 1)
+        return VARIANTS;
+    return j->clusters.member[0][0]->waves > simds ? VARIANTS - 1 : 1;
 }
 
-static bool run_everything(struct job *j)
+/* Variant v stands for so many. */
+static unsigned stands_for(const struct job *j, unsigned v)
 {
-    const struct emu_clock_recorder *r = j->launch->clock;
-    struct emu_turn *turn = calloc(r->workgroups, sizeof *turn);
-    bool ok = turn != NULL;
+    return v ? 1 : 1 + VARIANTS - distinct(j);
+}
 
-    for (unsigned i = 0; ok && i < r->workgroups; i++)
-        turn[i].group = r->group[i];
-    for (unsigned v = 0; ok && v < VARIANTS; v++) {
-        const struct emu_unit_kind kind = kind_of(j, v);
-        const struct emu_everything w = {
-            .chip = &j->chip, .kind = &kind, .offset = variants[v].offset, .turn = turn};
-
-        ok = emu_everything_run(&w, &j->time[v]);
-    }
-    free(turn);
-    return ok;
+static void repeat_first(struct job *j)
+{
+    for (unsigned v = distinct(j); v < VARIANTS; v++)
+        j->time[v] = j->time[0];
 }
 
 /* What workgroup i does on the unit, by what was recorded. */
 static struct emu_turn turn_of(const struct job *j, uint64_t i)
 {
-    const struct emu_clock_recorder *r = j->launch->clock;
-    const struct emu_between b = emu_clusters_find(&j->clusters, emu_clock_cost(r, i));
-    const unsigned cluster = b.part < 0.5 ? b.lower : b.upper;
-    const uint64_t same = j->share.row ? i / r->grid[0] : i;
+    const struct emu_stand_in s = emu_stand_in(j->launch->clock, &j->clusters, j->share.period, i);
 
-    return (struct emu_turn){
-        .group = j->clusters.member[cluster][same % j->clusters.members[cluster]],
-        .tag = same,
-        .alone = (float)j->alone[cluster],
-    };
+    return (struct emu_turn){.group = s.group, .tag = s.tag, .alone = (float)j->alone[s.cluster]};
 }
 
 /* How many units are simulated: several, where they are done soon, for each of them is a little
@@ -260,38 +298,24 @@ static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
     return turn;
 }
 
-/*
- * Variants from the first one on that differ: an offset takes two workgroups on a unit, an order
- * two waves on a SIMD.
- */
-static unsigned distinct(const struct job *j)
+/* Room for what happens on a unit, where that was asked for. */
+static size_t events_of(const struct job *j)
 {
-    const struct emu_kernel *k = j->launch->kernel;
-    const unsigned simds = EMU_UNIT_SIMDS / (k->family >= EMU_GFX11 ? 2 : 1);
+    const size_t room = j->options->event_limit ? j->options->event_limit : 1000000;
 
-    if (j->resident > 1)
-        return VARIANTS;
-    return j->clusters.member[0][0]->waves > simds ? VARIANTS - 1 : 1;
-}
-
-/* Variant v stands for so many. */
-static unsigned stands_for(const struct job *j, unsigned v)
-{
-    return v ? 1 : 1 + VARIANTS - distinct(j);
+    return j->options->flags & EMU_TIME_EVENTS ? room : 0;
 }
 
 /* Looks closely at some units under a variant: corrects the rounds, and says where the clocks
  * went. */
 static bool look_closer(struct job *j, unsigned v)
 {
-    const size_t room = j->options->event_limit ? j->options->event_limit : 1000000;
-    const bool watched = !v && j->options->flags & EMU_TIME_EVENTS;
     const struct emu_unit_kind kind = kind_of(j, v);
     struct emu_detail d = {.chip = &j->chip,
                            .kind = &kind,
                            .offset = variants[v].offset,
                            .sum = &j->sum,
-                           .events = watched ? room : 0};
+                           .events = v ? 0 : events_of(j)};
     struct emu_turn *turn = turns_of(j, &d);
     double part = 0;
     bool good;
@@ -306,6 +330,42 @@ static bool look_closer(struct job *j, unsigned v)
     j->time[v].unit_busy *= d.ratio;
     j->time[v].group_mean *= d.group_ratio;
     return good;
+}
+
+/* Is every unit simulated, with all that it gets? */
+static bool is_whole(const struct job *j)
+{
+    const struct emu_clock_recorder *r = j->launch->clock;
+
+    if (j->options->flags & EMU_TIME_EVERYTHING && r->groups == r->workgroups)
+        return true;
+    return !j->options->sample_limit && j->work <= EMU_CLOCK_WHOLE;
+}
+
+static bool run_whole(struct job *j)
+{
+    const uint64_t n = j->launch->clock->workgroups;
+    const size_t room = events_of(j);
+    struct emu_turn *turn = calloc(n, sizeof *turn);
+    bool ok = turn != NULL;
+
+    for (uint64_t i = 0; ok && i < n; i++)
+        turn[i] = turn_of(j, i);
+    for (unsigned v = 0; ok && v < distinct(j); v++) {
+        const struct emu_unit_kind kind = kind_of(j, v);
+        const struct emu_everything w = {.chip = &j->chip,
+                                         .kind = &kind,
+                                         .offset = variants[v].offset,
+                                         .turn = turn,
+                                         .sum = &j->sum,
+                                         .weight = (double)stands_for(j, v) / VARIANTS,
+                                         .events = v ? 0 : room};
+
+        ok = emu_everything_run(&w, &j->time[v]);
+    }
+    repeat_first(j);
+    free(turn);
+    return ok;
 }
 
 /* Rounds over the chip, for each variant. */
@@ -328,10 +388,7 @@ static bool run_chip(struct job *j)
         j->time[v] = j->time[0];
     for (unsigned v = 0; ok && v < distinct(j); v++)
         ok = look_closer(j, v);
-    for (unsigned v = distinct(j); v < VARIANTS; v++)
-        j->time[v] = j->time[0];
-    if (ok)
-        emu_unit_sum_counts(&j->sum, &j->executed);
+    repeat_first(j);
     free(alone);
     free(unit_of);
     return ok;
@@ -365,7 +422,8 @@ static bool find_doubt(struct job *j)
                           .group = j->clusters.member[most],
                           .groups = j->clusters.members[most],
                           .copies = j->resident,
-                          .gigahertz = j->ghz};
+                          .gigahertz = j->ghz,
+                          .work = j->work};
 
     return emu_doubt_find(&d, &j->doubt);
 }
@@ -378,6 +436,7 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
         if (r->group[i]->queue)
             return "its workgroups take their work from a counter in memory";
     emu_clock_rebase(r);
+    emu_clock_settle(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
         return "no workgroup was recorded";
@@ -386,15 +445,13 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
         return "no workgroup fits on a compute unit";
     weigh(j);
     j->reuse = emu_unit_reuse(r, j->gpu, units, j->chip.resident);
-    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
-    if (!simulate_alone(j, false))
+    if (!find_share(j))
         return "out of memory";
-    j->share = emu_unit_share(&j->reuse, j->gpu, j->ghz);
-    if (!simulate_alone(j, true) || !simulate_full(j) || !run_chip(j))
+    if (!(is_whole(j) ? count_executed(j) && run_whole(j)
+                      : simulate_alone(j) && simulate_full(j) && run_chip(j)))
         return "out of memory";
-    if (!find_doubt(j))
-        return "out of memory";
-    return !wants_everything(j) || run_everything(j) ? "" : "out of memory";
+    emu_unit_sum_counts(&j->sum, &j->executed);
+    return find_doubt(j) ? "" : "out of memory";
 }
 
 struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char *target,

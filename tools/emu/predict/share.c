@@ -68,9 +68,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 /* Of the lines that a workgroup touches. */
 struct reuse {
-    double fresh;  /* part that no other one on its die fetches at the same time */
-    double unique; /* part that no other one of the launch touches */
-    bool row;      /* those along x share most of theirs */
+    double fresh;    /* part that no other one on its die fetches at the same time */
+    double unique;   /* part that no other one of the launch touches */
+    uint64_t period; /* those so far apart along x share most of theirs; 0: none */
     uint64_t *line;
     uint16_t *hits;
     size_t lines;
@@ -144,7 +144,8 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
         return;
     if (places.next > on_die)
         places.next = on_die;
-    out->row = out->row || (!axis && places.first == 1 && every == 1);
+    if (!axis && every == 1)
+        out->period = places.first;
     others = sharers_of(&places) / places.sharing;
     part = part_of(out, at_once < on_die ? others * (double)at_once / (double)on_die : others);
     out->fresh = part < out->fresh ? part : out->fresh;
@@ -168,7 +169,7 @@ struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,
     free(reuse.hits);
     out.fresh = reuse.fresh;
     out.bytes = 64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique;
-    out.row = reuse.row;
+    out.period = reuse.period;
     out.active = (double)(r->workgroups < units ? r->workgroups : units);
     return out;
 }
@@ -181,7 +182,7 @@ struct emu_unit_share emu_unit_share(const struct emu_unit_reuse *reuse,
     struct emu_unit_share s;
 
     s.far_share = reuse->fresh;
-    s.row = reuse->row;
+    s.period = reuse->period;
     s.l2_rate = g->l2_rate / (active / g->xcds < 1 ? 1 : active / g->xcds);
     if (s.l2_rate > g->l2_unit_rate)
         s.l2_rate = g->l2_unit_rate;

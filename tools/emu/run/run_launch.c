@@ -22,7 +22,7 @@ struct run {
     struct emu_launch *launch;
     uint64_t groups;
     uint64_t wanted; /* so many of them are run */
-    bool rest;       /* only those that the clock has not recorded */
+    bool rest;       /* only those that have not run for the clock */
     uint64_t
         stride; /* random order: group i runs as i * stride % groups, stride coprime to groups */
     unsigned waves;
@@ -437,13 +437,15 @@ static void *work(void *arg)
         atomic_store(&r->stop, true);
     } else {
         while (!atomic_load(&r->stop)) {
-            uint64_t i = atomic_fetch_add(&r->next, 1), number;
+            const uint64_t i = atomic_fetch_add(&r->next, 1);
+            const struct emu_clock_group *ran = NULL;
 
             if (i >= r->wanted)
                 break;
-            number = group_number(r, i);
-            if (!r->rest || !emu_clock_wanted(r->launch->clock, number))
-                run_group(t, number);
+            if (r->rest)
+                ran = emu_clock_wanted(r->launch->clock, group_number(r, i));
+            if (!ran || !ran->done)
+                run_group(t, group_number(r, i));
         }
     }
     add_counters(t);

@@ -146,10 +146,12 @@ enum emu_time_flags {
 };
 
 struct emu_time_options {
-    uint32_t size;         /* sizeof(struct emu_time_options) */
-    uint32_t flags;        /* enum emu_time_flags */
-    uint32_t event_limit;  /* events of a launch at most; 0: 1 000 000 */
-    uint32_t sample_limit; /* workgroups recorded of a launch at most; 0: the model's choice */
+    uint32_t size;        /* sizeof(struct emu_time_options) */
+    uint32_t flags;       /* enum emu_time_flags */
+    uint32_t event_limit; /* events of a launch at most; 0: 1 000 000 */
+    /* Workgroups recorded of a launch at most, and no launch is simulated whole, which is faster
+     * and a few percent off; 0: the model's choice */
+    uint32_t sample_limit;
 };
 
 #if defined __GNUC__

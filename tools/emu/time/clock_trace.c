@@ -98,12 +98,13 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     if (!r)
         return NULL;
     r->samples_only = samples_only;
+    r->whole = !limit;
     memcpy(r->grid, grid, sizeof r->grid);
     r->workgroups = (uint64_t)grid[0] * grid[1] * grid[2];
     limit = limit ? limit : EMU_CLOCK_USUAL;
     choose_all(r, limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
     qsort(r->group, r->groups, sizeof *r->group, by_number);
-    if (!samples_only)
+    if (!samples_only || r->workgroups <= EMU_CLOCK_WHOLE)
         r->cost = calloc(r->workgroups, sizeof *r->cost);
     if (r->groups && (samples_only || r->cost))
         return r;
@@ -156,10 +157,23 @@ struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t 
     return NULL;
 }
 
-bool emu_clock_light(const struct emu_clock_recorder *r)
+/* Records all workgroups that are not recorded yet. */
+static void choose_rest(struct emu_clock_recorder *r)
+{
+    const unsigned chosen = r->groups;
+
+    for (uint64_t i = 0, k = 0; i < r->workgroups; i++)
+        if (k < chosen && r->group[k]->number == i)
+            k++;
+        else if ((r->group[r->groups] = calloc(1, sizeof *r->group[0])))
+            r->group[r->groups++]->number = i;
+    qsort(r->group, r->groups, sizeof *r->group, by_number);
+}
+
+bool emu_clock_light(struct emu_clock_recorder *r)
 {
     const double wave = 2000, launch = 100e6; /* instructions, of which a core runs 20e6 a second */
-    double cost = 0, waves = 0;
+    double cost = 0, waves = 0, all;
     unsigned n = 0;
 
     for (unsigned i = 0; i < r->groups; i++)
@@ -168,7 +182,25 @@ bool emu_clock_light(const struct emu_clock_recorder *r)
             waves += r->group[i]->waves;
             n++;
         }
-    return n && cost <= wave * waves && cost / n * (double)r->workgroups <= launch;
+    all = n ? cost / n * (double)r->workgroups : 0;
+    if (n && r->whole && all <= EMU_CLOCK_WHOLE) {
+        if (r->workgroups <= EMU_CLOCK_SAMPLES)
+            choose_rest(r);
+        return true;
+    }
+    return n && cost <= wave * waves && all <= launch;
+}
+
+void emu_clock_settle(struct emu_clock_recorder *r)
+{
+    bool known = r->cost != NULL;
+
+    for (uint64_t i = 0; known && i < r->workgroups; i++)
+        known = r->cost[i] > 0;
+    if (known)
+        return;
+    free(r->cost);
+    r->cost = NULL;
 }
 
 /* An atomic of one place whose old value comes back, for the second time: who has taken a piece of

@@ -38,14 +38,19 @@ struct emu_clock_group {
 /* Recorded of a launch at most; as many as the recorder takes by itself. */
 enum { EMU_CLOCK_SAMPLES = 1024, EMU_CLOCK_USUAL = 32 };
 
+/* Instructions of a launch that is recorded and simulated whole: which of its workgroups share a
+ * unit, and which unit gets one more, decides about its end, and nothing less says it. */
+#define EMU_CLOCK_WHOLE 8e6
+
 /* Of a launch; groups[] in ascending order of their numbers. */
 struct emu_clock_recorder {
     bool samples_only; /* nothing else is run */
+    bool whole;        /* but all of it is recorded, where it is little work */
     uint32_t grid[3];
     uint64_t workgroups;
     unsigned groups;
     struct emu_clock_group *group[EMU_CLOCK_SAMPLES];
-    float *cost; /* of each workgroup of the launch; NULL with samples_only */
+    float *cost; /* of each workgroup of the launch that has run; NULL: not known */
 };
 
 /* Chooses at most `limit` workgroups (0: as many as it likes) of a grid; all, where that suffices.
@@ -62,8 +67,11 @@ void emu_clock_rebase(struct emu_clock_recorder *r);
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number);
 /* The samples have run, and the rest of the launch is little work: it is run, too, because later
  * launches may need what it writes. So it is with what prepares and what gathers: a backward pass
- * that reads what nobody computed takes the slow way of NaN. */
-bool emu_clock_light(const struct emu_clock_recorder *r);
+ * that reads what nobody computed takes the slow way of NaN. Where it is to be simulated whole, the
+ * rest is recorded as well. */
+bool emu_clock_light(struct emu_clock_recorder *r);
+/* Everything has run that will: costs of a part of the launch are forgotten. */
+void emu_clock_settle(struct emu_clock_recorder *r);
 /* Wave i has executed op, and the ops behind it that have no effect. */
 void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
                     const struct emu_op *ops);

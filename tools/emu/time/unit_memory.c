@@ -57,7 +57,7 @@ static uint64_t load_lines(struct unit *u, struct unit_wave *w, struct unit_half
         before = this;
         clocks += shift ? step / 2 : step;
         at += emu_unit_cache_look(h->l1, this) ? (uint64_t)u->gpu->l1_latency
-                                         : fetch_line(u, this, at) - at;
+                                               : fetch_line(u, this, at) - at;
         done = at > done ? at : done;
     }
     *service = (uint64_t)clocks;

@@ -1,4 +1,5 @@
-/* What unit_issue.c, unit_memory.c, unit_cache.c and unit_account.c do for unit.c and for each other. */
+/* What unit_issue.c, unit_memory.c, unit_cache.c and unit_account.c do for unit.c and for each
+ * other. */
 #ifndef EMU_CLOCK_UNIT_PARTS_H
 #define EMU_CLOCK_UNIT_PARTS_H
 

@@ -85,7 +85,7 @@ struct unit {
     unsigned nops;
     uint32_t slot;       /* a power of two */
     uint32_t code_shift; /* of an op's number to that of its line of code */
-    bool gfx11, whole; /* whole: a workgroup has both halves (WGP mode) */
+    bool gfx11, whole;   /* whole: a workgroup has both halves (WGP mode) */
     enum emu_unit_policy policy;
     struct unit_simd simd[EMU_UNIT_SIMDS];
     struct unit_half half[2];
@@ -117,7 +117,7 @@ struct emu_unit_share {
     double l2_rate, far_rate; /* bytes a clock for each unit */
     double far_latency;
     double far_share;
-    bool row; /* workgroups along x share most of the memory that they touch */
+    uint64_t period; /* those so far apart along x share most of what they touch; 0: none do */
 };
 
 /* The first slot of a SIMD from t on. Those of gfx9's SIMDs take turns. */

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Not whole launches, which would take minutes. */
+enum { SAMPLES = 32 };
+
 static const struct problem problems[] = {
     {"d64", 8, 16, 16, 1024, 192, 64, 0, 0, AOTHIP_F16},
     {"d128", 8, 16, 16, 1024, 192, 128, 0, 0, AOTHIP_F16},
@@ -67,7 +70,7 @@ static int time_all(struct calls *c, const struct device *device, char *memory)
         struct problem p = problems[i];
 
         p.batch = (p.batch * info.compute_units + 303) / 304;
-        if (!calls_time(c, device, memory, &p, EMU_TIME_SAMPLES_ONLY, 0))
+        if (!calls_time(c, device, memory, &p, EMU_TIME_SAMPLES_ONLY, SAMPLES))
             return 0;
         print_one(c, device->properties.target, &p);
     }
