@@ -190,7 +190,8 @@ static void add_cases(struct sem_list *l, const struct oracle_machine *m)
                 const struct instruction *x = &instructions[i];
                 struct sem_case *c;
 
-                if (!x->name[m->gfx11] || (form && x->action == SCALAR))
+                if (!x->name[m->gfx11] || (form && x->action == SCALAR) ||
+                    (m->mask == G12 && x->action == TO_LDS)) /* which gfx12 has not */
                     continue;
                 c = sem_add(l);
                 c->group = groups[place];

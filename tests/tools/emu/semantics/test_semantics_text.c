@@ -185,7 +185,7 @@ void sem_write_text(FILE *f, const struct oracle_machine *m, const struct sem_ca
                 "  s_nop 7\n  s_nop 7\n"
                 "  s_branch epilogue%s\n.Lend%zu:\n.size k%zu, .Lend%zu-k%zu\n",
                 i, i, i, c[i].memory ? "_memory" : "", c[i].long_text ? c[i].long_text : c[i].text,
-                m->mask == G12 ? "  s_wait_storecnt 0x0\n"
+                m->mask == G12 ? "  s_wait_storecnt 0x0\n  s_wait_alu 0x0\n"
                 : m->gfx11     ? "  s_waitcnt_vscnt null, 0x0\n"
                                : "",
                 c[i].memory ? "_memory" : "", i, i, i, i);
