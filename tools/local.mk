@@ -42,7 +42,7 @@ check_libraries =
 bench_system = tools/bench/own_program_posix.c
 images_system = tools/images/tree_lock_posix.c
 endif
-EXTRA_DIST += tools/windows tools/mingw/posix_mingw.c tools/mingw/files_mingw.c tools/mingw/posix_mingw.h \
+EXTRA_DIST += tools/windows tools/mingw/README.md tools/mingw/posix_mingw.c tools/mingw/files_mingw.c tools/mingw/posix_mingw.h \
 	tools/mingw/program_mingw.c tools/check/environment/driver_posix.c \
 	tools/check/environment/python_posix.c \
 	tools/check/environment/torch_libraries_posix.c tools/check/environment/driver_windows.c \

@@ -2,14 +2,8 @@
 # AOTriton's C++ names in Microsoft's ABI: what the shim defines when clang compiles it for
 # x86_64-pc-windows-msvc, against what AOTriton defines and what a caller's object asks for. Of the C++
 # library only the declarations below are known here; where they are part of a name (std::array is a
-# class there) they are as Microsoft's. With Microsoft's headers, which cannot be had here, this makes
-# the library, from PyTorch's view of it, in a shell that has run vcvars64.bat:
-#
-#   clang-cl /std:c++17 /EHsc /LD /Daotriton_v2_EXPORTS /D__HIP_PLATFORM_AMD__ /I BUILD\include /I include
-#       /I lib /I lib\status /I lib\shim /I %HIP_PATH%\include lib\shim\*.cc
-#       BUILD\windows\windows\lib\aothip.lib /Fe:aotriton_v2.dll
-#
-# That has not been run; nor has anything been linked with PyTorch's own objects.
+# class there) they are as Microsoft's. How the library is made with Microsoft's headers, which cannot be
+# had here, stands in tools/mingw/README.md.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 tool() { # NAME: of the LLVM that compiles, or of another one
     for name in "$1-19" "$1-22" "$1"; do
