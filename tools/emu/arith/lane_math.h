@@ -310,36 +310,38 @@ EMU_INLINE uint32_t max_f16(uint32_t a, uint32_t b)
 }
 
 /* minimumNumber and maximumNumber of IEEE 754-2019: any NaN loses; two of them are quieted. */
+EMU_INLINE uint32_t number_f32(uint32_t a, uint32_t b, uint32_t chosen)
+{
+    uint32_t r = nan32(b) ? a : chosen;
+
+    return nan32(a) ? (nan32(b) ? quiet32(a) : b) : r;
+}
+
 EMU_INLINE uint32_t min_num_f32(uint32_t a, uint32_t b)
 {
-    uint32_t r = key32(b) < key32(a) ? b : a;
-
-    r = nan32(b) ? a : r;
-    return nan32(a) ? (nan32(b) ? quiet32(a) : b) : r;
+    return number_f32(a, b, key32(b) < key32(a) ? b : a);
 }
 
 EMU_INLINE uint32_t max_num_f32(uint32_t a, uint32_t b)
 {
-    uint32_t r = key32(b) > key32(a) ? b : a;
+    return number_f32(a, b, key32(b) > key32(a) ? b : a);
+}
 
-    r = nan32(b) ? a : r;
-    return nan32(a) ? (nan32(b) ? quiet32(a) : b) : r;
+EMU_INLINE uint64_t number_f64(uint64_t a, uint64_t b, uint64_t chosen)
+{
+    uint64_t r = nan64(b) ? a : chosen;
+
+    return nan64(a) ? (nan64(b) ? quiet64(a) : b) : r;
 }
 
 EMU_INLINE uint64_t min_num_f64(uint64_t a, uint64_t b)
 {
-    uint64_t r = key64(b) < key64(a) ? b : a;
-
-    r = nan64(b) ? a : r;
-    return nan64(a) ? (nan64(b) ? quiet64(a) : b) : r;
+    return number_f64(a, b, key64(b) < key64(a) ? b : a);
 }
 
 EMU_INLINE uint64_t max_num_f64(uint64_t a, uint64_t b)
 {
-    uint64_t r = key64(b) > key64(a) ? b : a;
-
-    r = nan64(b) ? a : r;
-    return nan64(a) ? (nan64(b) ? quiet64(a) : b) : r;
+    return number_f64(a, b, key64(b) > key64(a) ? b : a);
 }
 
 EMU_INLINE uint64_t minimum_f64(uint64_t a, uint64_t b)

@@ -66,18 +66,10 @@ static void gather(const struct emu_wave *w, const struct emu_op *op, unsigned s
 static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
 {
     float a[N * N], b[N * N];
-    struct emu_dot d = {.m = N,
-                        .n = N,
-                        .k = N,
-                        .rule = EMU_RULE_ONCE,
-                        .group = N,
-                        .mode = w->group->launch->matrix};
 
-    if (d.mode == EMU_MATRIX_ADVERSARIAL)
-        d.random = emu_random(w);
     gather(w, op, 0, bf16, a);
     gather(w, op, 1, bf16, b);
-    emu_matrix_best()->dot(&d, a, b, c);
+    emu_wmma_dot(w, a, b, c);
 }
 
 void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)

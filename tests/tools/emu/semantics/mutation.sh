@@ -192,7 +192,7 @@ product.h|matrix|smfmac_f32|s/4 \* (e \/ 2) + which/4 * (e \/ 2) + 3 - which/
 mfma.c|matrix|smfmac_i32|s/set \* 16 + 2 \* e/set * 8 + 2 * e/
 matrix_ops.h|matrix|cbsz|s/i->abid & ((1u << i->cbsz) - 1)/0/
 # ---- gfx12
-lane_math.h|vop2|v_min_num_f32_e|/^EMU_INLINE uint32_t min_num_f32/,/^}/s/nan32(b) ? a : r/r/
+lane_math.h|vop2|v_min_num_f32_e|/^EMU_INLINE uint32_t number_f32/,/^}/s/nan32(b) ? a : chosen/chosen/
 sem_vector.def|vop3|v_minimummaximum_f32|/^V(v_minimummaximum_f32,/s/maximum_f32(minimum_f32/maximum_f32(maximum_f32/
 sem_scalar.def|scalar|s_mul_u64|/^S(s_mul_u64,/s/S0.u64 \* S1.u64/S0.u32 * S1.u64/
 sem_memory.def|lds|ds_cond_sub|/^DS_ATOMIC32(cond_sub,/s/old < a/old <= a/
