@@ -6,10 +6,9 @@ WINEPREFIX=$PWD/windows/prefix WINEDEBUG=-all LC_ALL=C.UTF-8 TMPDIR=$work
 export WINEPREFIX WINEDEBUG LC_ALL TMPDIR
 # Sources are compiled with what stands for POSIX there, and linked with the library's objects.
 cat >"$work/testing.h" <<'H'
+#include <direct.h>
 #include "posix_mingw.h"
 #undef main
-#include <direct.h>
-#define mkdir(path, mode) _mkdir(path)
 #define unsetenv(name) _putenv(name "=")
 #define mkfifo(path, mode) (-1)
 #define geteuid() 0
