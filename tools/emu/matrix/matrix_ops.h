@@ -85,7 +85,19 @@ void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_s
 /* WMMA handlers (wmma.c). */
 emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
 /* c[16, 16] += a[16, 16] b[16, 16], B by columns, as the launch wants matrix units to round. */
-void emu_wmma_dot(struct emu_wave *w, const float *a, const float *b, float *c);
+static inline void emu_wmma_dot(struct emu_wave *w, const float *a, const float *b, float *c)
+{
+    struct emu_dot d = {.m = 16,
+                        .n = 16,
+                        .k = 16,
+                        .rule = EMU_RULE_ONCE,
+                        .group = 16,
+                        .mode = w->group->launch->matrix};
+
+    if (d.mode == EMU_MATRIX_ADVERSARIAL)
+        d.random = emu_random(w);
+    emu_matrix_best()->dot(&d, a, b, c);
+}
 
 /* Those of gfx12 (wmma_lanes.c). */
 void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16);

@@ -85,20 +85,6 @@ static void scatter_d(struct emu_wave *w, const struct emu_op *op, const uint32_
     memcpy(emu_row(w, op->d[0]), d, N * N * sizeof *d);
 }
 
-void emu_wmma_dot(struct emu_wave *w, const float *a, const float *b, float *c)
-{
-    struct emu_dot d = {.m = N,
-                        .n = N,
-                        .k = N,
-                        .rule = EMU_RULE_ONCE,
-                        .group = N,
-                        .mode = w->group->launch->matrix};
-
-    if (d.mode == EMU_MATRIX_ADVERSARIAL)
-        d.random = emu_random(w);
-    emu_matrix_best()->dot(&d, a, b, c);
-}
-
 static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
 {
     float a[N * N], b[N * N];
