@@ -11,7 +11,7 @@ int own_program_start(struct own_program *run, char *const *arguments)
 {
     posix_spawn_file_actions_t actions;
     int ends[2], error;
-    pid_t process;
+    pid_t process = 0;
 
     if (pipe(ends))
         return -1;

@@ -159,15 +159,18 @@ static void free_kept(PyObject *capsule)
 static PyObject *keep(const struct quick_problem *c)
 {
     struct quick_problem *kept = PyMem_Malloc(sizeof(*kept));
-    PyObject *capsule = kept ? PyCapsule_New(kept, KEPT, free_kept) : PyErr_NoMemory();
-    if (!capsule) {
-        PyMem_Free(kept);
-        return NULL;
-    }
+    PyObject *capsule;
+    if (!kept)
+        return PyErr_NoMemory();
     *kept = *c;
     kept->p.workspace = NULL;
     kept->p.workspace_size = 0;
     Py_INCREF(kept->device);
+    capsule = PyCapsule_New(kept, KEPT, free_kept);
+    if (!capsule) {
+        quick_problem_clear(kept);
+        PyMem_Free(kept);
+    }
     return capsule;
 }
 

@@ -125,7 +125,7 @@ static void add_texel(struct sem_list *l, bool gfx11, const struct access *a)
         abort();
     *copy = *a;
     c->group = a->typed ? "formats of the instruction" : "formats of the resource";
-    c->row = copy;
+    c->row = c->own_row = copy;
     c->run = run_texel;
     c->prepare = texel_state;
     c->memory = true;
@@ -324,9 +324,6 @@ int main(void)
         if (t != T_GFX1100_W64)
             add_texels(&l, m->gfx11);
         sem_run((enum oracle_target)t, &l);
-        for (size_t i = 0; i < l.count; i++)
-            if (l.c[i].run == run_texel)
-                free((void *)(uintptr_t)l.c[i].row);
         sem_free(&l);
     }
     return sem_done();
