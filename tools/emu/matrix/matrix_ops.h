@@ -84,6 +84,7 @@ void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_s
 
 /* WMMA handlers (wmma.c). */
 emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
+
 /* c[16, 16] += a[16, 16] b[16, 16], B by columns, as the launch wants matrix units to round. */
 static inline void emu_wmma_dot(struct emu_wave *w, const float *a, const float *b, float *c)
 {

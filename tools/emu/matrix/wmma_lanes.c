@@ -72,6 +72,18 @@ static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, floa
     emu_wmma_dot(w, a, b, c);
 }
 
+/* Of C, row i and column j. NEG_HI takes the absolute, NEG_LO the negated. */
+static uint32_t addend(const struct emu_wave *w, const struct emu_op *op, unsigned i, unsigned j,
+                       unsigned bits)
+{
+    const unsigned n = N * N / w->lanes;
+    const uint32_t sign = 1u << (bits - 1);
+    uint32_t x = element(w, op, 2, N * (i / n) + j, i % n, bits);
+
+    x &= op->insn->neg_hi & 4 ? ~sign : ~0u;
+    return x ^ (op->insn->neg_lo & 4 ? sign : 0);
+}
+
 void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
 {
     const unsigned n = N * N / w->lanes;
@@ -80,10 +92,8 @@ void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
     check(w);
     for (unsigned i = 0; i < N; i++)
         for (unsigned j = 0; j < N; j++) {
-            uint32_t x = element(w, op, 2, N * (i / n) + j, i % n, 32);
+            uint32_t x = addend(w, op, i, j, 32);
 
-            x &= op->insn->neg_hi & 4 ? 0x7fffffff : 0xffffffff;
-            x ^= op->insn->neg_lo & 4 ? 0x80000000 : 0;
             memcpy(&c[i * N + j], &x, sizeof x);
         }
     product(w, op, bf16, c);
@@ -100,12 +110,9 @@ void emu_wmma_lanes_16(struct emu_wave *w, const struct emu_op *op, bool bf16)
     check(w);
     for (unsigned i = 0; i < N; i++)
         for (unsigned j = 0; j < N; j++) {
-            uint32_t x = element(w, op, 2, N * (i / n) + j, i % n, 16), wide;
+            uint32_t x = addend(w, op, i, j, 16), wide = x << 16;
 
-            x &= op->insn->neg_hi & 4 ? 0x7fff : 0xffff;
-            x ^= op->insn->neg_lo & 4 ? 0x8000 : 0;
             h[i * N + j] = (uint16_t)x;
-            wide = x << 16;
             memcpy(&c[i * N + j], &wide, sizeof wide);
         }
     if (!bf16)
