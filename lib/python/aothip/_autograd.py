@@ -123,7 +123,7 @@ class _Quickly(torch.autograd.Function):
     """A problem that the extension computes, of which q, k and v alone may ask for gradients."""
 
     @staticmethod
-    def forward(ctx, problem, q, k, v, *others):
+    def forward(ctx, problem, with_lse, q, k, v, *others):
         quick, order, fields = problem
         results = quick.forward(q, k, v, order, fields, True)
         if results is None:
@@ -132,10 +132,10 @@ class _Quickly(torch.autograd.Function):
         ctx.problem = problem
         ctx.save_for_backward(q, k, v, o, lse, *others)
         ctx.set_materialize_grads(False)
-        return o, lse
+        return (o, lse) if with_lse else o  # each result takes time to record
 
     @staticmethod
-    def backward(ctx, d_o, d_lse):
+    def backward(ctx, d_o, d_lse=None):
         if torch.is_grad_enabled():
             return _differentiated_once(ctx, d_o, d_lse)
         if d_lse is None:
@@ -156,7 +156,7 @@ def _differentiated(ctx, d_o, d_lse):
     if found is None:
         d = gradients(attention.Problem(q, k, v, order, **fields), d_o, d_lse, o, lse, ())
         found = d["dq"], d["dk"], d["dv"]
-    return (None, *found, *[None for _ in others])
+    return (None, None, *found, *[None for _ in others])
 
 
 _differentiated_once = _once(_differentiated)
@@ -168,8 +168,9 @@ class _Declined(Exception):
     pass
 
 
-def run_quickly(quick, q, k, v, order, fields):
-    """(o, lse) by the extension, recorded where tensors ask for gradients; None: not computed."""
+def run_quickly(quick, q, k, v, order, fields, with_lse=True):
+    """(o, lse), or o and anything, by the extension, recorded where tensors ask for gradients;
+    None: not computed."""
     others = []
     if torch.is_grad_enabled():
         for name in ("bias", "sinks", "alibi_slopes", "keep"):
@@ -180,7 +181,8 @@ def run_quickly(quick, q, k, v, order, fields):
                 others.append(x)
         if q.requires_grad or k.requires_grad or v.requires_grad:
             try:
-                return _quickly((quick, order, fields), q, k, v, *others)
+                found = _quickly((quick, order, fields), with_lse, q, k, v, *others)
+                return found if with_lse else (found, None)
             except _Declined:
                 return None
-    return quick.forward(q, k, v, order, fields)
+    return quick.forward(q, k, v, order, fields, None if with_lse else False)

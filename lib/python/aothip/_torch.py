@@ -364,23 +364,23 @@ _modes, _transforms = torch._C._len_torch_dispatch_stack, torch._C._are_functorc
 _is_compiling = torch.compiler.is_compiling if AVAILABLE else None
 
 
-def _attend_quickly(quick, q, k, v, order, fields):
+def _attend_quickly(quick, q, k, v, order, fields, with_lse):
     """The same by the extension in C; None: that is not for it."""
     if fields.get("k_new") is None and fields.get("rotary") is None:
-        return run_quickly(quick, q, k, v, order, fields)
-    result = quick.forward(q, k, v, order, fields)
+        return run_quickly(quick, q, k, v, order, fields, with_lse)
+    result = quick.forward(q, k, v, order, fields, None if with_lse else False)
     if result is not None and fields.get("k_new") is not None:
         _mark_changed((k, v))
     return result
 
 
-def attend(q, k, v, order, fields, with_probs=False):
+def attend(q, k, v, order, fields, with_probs=False, with_lse=True):
     """The results of the problem of these fields, with gradients where tensors want them."""
     if (AVAILABLE and not _is_compiling() and not with_probs and not fields.get("dropout_p") and
             not _modes() and not _transforms()):
         quick = _quick.for_device(q.device)
         if quick and not (_any_autocast() and _autocast_type(q.device.type) is not None):
-            found = _attend_quickly(quick, q, k, v, order, fields)
+            found = _attend_quickly(quick, q, k, v, order, fields, with_lse)
             if found is not None:
                 return found
     for name, x in (("k", k), ("v", v)):

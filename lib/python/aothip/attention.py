@@ -411,12 +411,12 @@ class Problem:
                                               written=True))
 
 
-def attend(q, k, v, order, fields, with_probs=False, out=None):
+def attend(q, k, v, order, fields, with_probs=False, out=None, with_lse=True):
     """(o, lse) or (o, lse, probs) of Problem(q, k, v, order, **fields), with gradients; with out,
-    written there, without."""
+    written there, without. Not with_lse: that may be None, where time is saved by it."""
     if out is not None or not hasattr(q, "data_ptr"):
         return Problem(q, k, v, order, **fields).forward(with_probs, out=out)
-    return (_attend_torch or _load_torch())(q, k, v, order, fields, with_probs)
+    return (_attend_torch or _load_torch())(q, k, v, order, fields, with_probs, with_lse)
 
 
 _attend_torch = None

@@ -28,7 +28,7 @@ def _results(probs, lse, q, k, v, order, fields, s_aux=None, out=None):
     dropped = bool(probs) and fields["dropout_p"] != 0
     if s_aux is not None:
         fields["sinks"] = float32_of(s_aux)
-    result = attend(q, k, v, order, fields, dropped, out)
+    result = attend(q, k, v, order, fields, dropped, out, probs or lse)
     if probs:
         return result if dropped else (*result, result[1].reshape(-1)[:0])
     return result[:2] if lse else result[0]

@@ -80,7 +80,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             bias = mask
     fields = {"scale": scale, "causal": is_causal, "top_left": True, "bias": bias, "keep": keep,
               "dropout_p": dropout_p}
-    o = attend(q, k, v, "bhsd", fields)[0]
+    o = attend(q, k, v, "bhsd", fields, with_lse=False)[0]
     if query.ndim == 4:
         return o
     return o.reshape(tuple(query.shape[:-1]) + (value.shape[-1],))

@@ -40,7 +40,7 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
     causal = bool(is_causal) and attention_mask is None and query.shape[2] > 1
     fields.update(scale=scaling, causal=causal, top_left=True, softcap=softcap, sinks=s_aux,
                   dropout_p=dropout)
-    o = attend(query, key, value, "bhsd", fields)[0]
+    o = attend(query, key, value, "bhsd", fields, with_lse=False)[0]
     return o.transpose(1, 2).contiguous(), None
 
 

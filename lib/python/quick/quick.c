@@ -103,29 +103,36 @@ static PyObject *make_o(const struct quick_problem *c)
     return made;
 }
 
-/* New tensors for o and lse, and what they are in c. 0, or -1 with an exception. */
-static int make_results(struct quick_problem *c, PyObject **o, PyObject **lse)
+/* A new tensor for lse, and what it is in c. NULL with an exception. */
+static PyObject *make_lse(struct quick_problem *c)
 {
-    const int last = c->q.dims - 1;
     const long long *size = (const long long *)c->p.q.size;
-    PyObject *lse_shape;
-    c->o = c->q;
-    c->o.size[last] = c->v.size[c->v.dims - 1];
-    quick_tensor_pack(&c->o);
+    PyObject *made, *shape = c->packed ? Py_BuildValue("(LL)", size[1], size[2])
+                                       : Py_BuildValue("(LLL)", size[0], size[1], size[2]);
     c->lse.dims = c->packed ? 2 : 3;
     memcpy(c->lse.size, c->p.q.size + c->packed, (size_t)c->lse.dims * sizeof(*c->lse.size));
     quick_tensor_pack(&c->lse);
-    lse_shape = c->packed ? Py_BuildValue("(LL)", size[1], size[2])
-                          : Py_BuildValue("(LLL)", size[0], size[1], size[2]);
-    *o = lse_shape ? make_o(c) : NULL;
-    *lse = *o ? quick_tensor_new(c->q.object, lse_shape, quick_torch.as_f32, c->packed) : NULL;
-    Py_XDECREF(lse_shape);
-    if (!*o || !*lse || quick_tensor_address(*o, &c->o.data) ||
-        quick_tensor_address(*lse, &c->lse.data))
+    made = shape ? quick_tensor_new(c->q.object, shape, quick_torch.as_f32, c->packed) : NULL;
+    Py_XDECREF(shape);
+    if (made && quick_tensor_address(made, &c->lse.data))
+        Py_CLEAR(made);
+    c->p.lse = c->lse.data;
+    return made;
+}
+
+/* New tensors for o and, unless it is None already, lse. 0, or -1 with an exception. */
+static int make_results(struct quick_problem *c, PyObject **o, PyObject **lse)
+{
+    c->o = c->q;
+    c->o.size[c->q.dims - 1] = c->v.size[c->v.dims - 1];
+    quick_tensor_pack(&c->o);
+    *o = make_o(c);
+    if (!*o || quick_tensor_address(*o, &c->o.data))
         return -1;
     c->p.o = quick_tensor_view(&c->o, c->axes);
-    c->p.lse = c->lse.data;
-    return 0;
+    if (!*lse)
+        *lse = make_lse(c);
+    return *lse ? 0 : -1;
 }
 
 static int launch_forward(struct quick_problem *c, void *stream)
@@ -174,25 +181,33 @@ static PyObject *keep(const struct quick_problem *c)
     return capsule;
 }
 
-/* forward(q, k, v, order, fields): (o, lse), or None; with a true argument more, (o, lse, kept) */
+/*
+ * forward(q, k, v, order, fields): (o, lse), or None; with True as one argument more, (o, lse,
+ * kept); with False, (o, None), in less time
+ */
 static PyObject *forward(PyObject *self, PyObject *arguments)
 {
-    PyObject *tensors[3], *order, *fields, *keeping = NULL, *o = NULL, *lse = NULL;
+    PyObject *tensors[3], *order, *fields, *more = NULL, *o = NULL, *lse = NULL;
     PyObject *results = NULL, *kept = NULL;
     struct quick_problem c;
     void *stream;
     (void)self;
     if (!PyArg_UnpackTuple(arguments, "forward", 5, 6, &tensors[0], &tensors[1], &tensors[2],
-                           &order, &fields, &keeping))
+                           &order, &fields, &more))
         return NULL;
+    if (more == Py_False) {
+        Py_INCREF(Py_None);
+        lse = Py_None;
+    }
     if (!quick_problem_describe(&c, tensors, order, fields) || !stream_of(&c, &stream)) {
         quick_problem_clear(&c);
+        Py_XDECREF(lse);
         if (PyErr_Occurred())
             return NULL;
         Py_RETURN_NONE;
     }
     if (!make_results(&c, &o, &lse) && !launch_forward(&c, stream)) {
-        if (!keeping)
+        if (more != Py_True)
             results = PyTuple_Pack(2, o, lse);
         else if ((kept = keep(&c)))
             results = PyTuple_Pack(3, o, lse, kept);
@@ -280,7 +295,8 @@ out:
     return result;
 }
 
-/* The gradients; for autograd, behind that of an argument that has none. NULL with an exception. */
+/* The gradients; for autograd, behind those of two arguments that have none. NULL with an
+ * exception. */
 static PyObject *run_backward(struct quick_problem *c, struct aothip_attn_bwd_params *b,
                               void *stream, int for_autograd)
 {
@@ -290,7 +306,7 @@ static PyObject *run_backward(struct quick_problem *c, struct aothip_attn_bwd_pa
     d[1] = d[0] ? make_gradient(c, &c->k, c->key_axes, &b->dk) : NULL;
     d[2] = d[1] ? make_gradient(c, &c->v, c->key_axes, &b->dv) : NULL;
     if (d[2] && !launch_backward(c, b, stream))
-        results = for_autograd ? PyTuple_Pack(4, Py_None, d[0], d[1], d[2])
+        results = for_autograd ? PyTuple_Pack(5, Py_None, Py_None, d[0], d[1], d[2])
                                : PyTuple_Pack(3, d[0], d[1], d[2]);
     for (int i = 0; i < 3; i++)
         Py_XDECREF(d[i]);
@@ -318,7 +334,7 @@ static PyObject *backward(PyObject *self, PyObject *arguments)
 }
 
 /*
- * backward_kept(kept, saved, d_o): (None, dq, dk, dv), as autograd wants it; or None, where
+ * backward_kept(kept, saved, d_o): (None, None, dq, dk, dv), as autograd wants it; or None, where
  * `saved`, (q, k, v, o, lse), are not where forward() had them, as where hooks had put them
  * elsewhere.
  */
@@ -351,9 +367,10 @@ static PyObject *backward_kept(PyObject *self, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Where everything is: see _quick.py."},
     {"forward", forward, METH_VARARGS,
-     "forward(q, k, v, order, fields[, True]): (o, lse[, kept]), or None."},
+     "forward(q, k, v, order, fields[, True or False]): (o, lse), (o, lse, kept) or (o, None); or "
+     "None."},
     {"backward_kept", backward_kept, METH_VARARGS,
-     "backward_kept(kept, (q, k, v, o, lse), d_o): (None, dq, dk, dv), or None."},
+     "backward_kept(kept, (q, k, v, o, lse), d_o): (None, None, dq, dk, dv), or None."},
     {"backward", backward, METH_VARARGS,
      "backward(q, k, v, order, fields, d_o, o, lse): (dq, dk, dv), or None."},
     {NULL, NULL, 0, NULL},

@@ -28,12 +28,14 @@ static void take_fields(struct quick_problem *c, PyObject *fields)
     PyObject *key, *value;
     while (PyDict_Next(fields, &at, &key, &value)) {
         int i = 0;
+        if (value == Py_None)
+            continue;
         while (i < QUICK_FIELD_COUNT && names[i] != key)
             i++;
         if (i == QUICK_FIELD_COUNT && PyUnicode_Check(key)) /* not interned, or not known */
             for (i = 0; i < QUICK_FIELD_COUNT && PyUnicode_Compare(names[i], key); i++)
                 ;
-        if (i < QUICK_FIELD_COUNT && value != Py_None)
+        if (i < QUICK_FIELD_COUNT)
             c->field[i] = value;
     }
 }

@@ -333,8 +333,15 @@ def test_errors():
     raises(OSError, "no stream", lambda: broken.forward(q, q, q, "bshd", {}),
            "so does one of torch")
     _quick.load(place=place)
-    for _ in range(3):  # counts of references hold
-        quick.module.forward(q, q, q, "bshd", {"window": (1, 2)})
+    o, lse = quick.module.forward(q, q, q, "bshd", {}, False)
+    ok(lse is None and torch.equal(o, quick.module.forward(q, q, q, "bshd", {})[0]), "without lse")
+    before = [sys.getrefcount(x) for x in (None, q, torch.float16, torch.float32)]
+    for _ in range(200):
+        quick.module.forward(q, q, q, "bshd", {"window": (1, 2)}, False)
+        quick.module.forward(q, q, q, "bshd", {"window": 1}, False)
+        quick.module.forward(q, q, q, "bshd", {}, True)
+    after = [sys.getrefcount(x) for x in (None, q, torch.float16, torch.float32)]
+    ok(all(y - x < 100 for x, y in zip(before, after)), "counts of references hold")
     ok(streams[0] == torch.device("cpu"), "the stream is asked of the tensors' device")
 
 
