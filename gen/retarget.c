@@ -6,31 +6,13 @@
 #include "retarget.h"
 
 #include "object.h"
+#include "target.h"
 
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
 
 #define TRIPLE "amdgcn-amd-amdhsa--"
-#define MACH_MASK 0xffu /* EF_AMDGPU_MACH */
-
-static const struct {
-    const char *gpu;
-    uint32_t mach;
-} machs[] = {
-#define TARGET(name, mach) {name, mach},
-#include "target.def"
-#undef TARGET
-};
-
-/* 0 if the GPU is not known. */
-static uint32_t mach_of(const char *gpu)
-{
-    for (size_t i = 0; i < sizeof(machs) / sizeof(machs[0]); i++)
-        if (!strcmp(machs[i].gpu, gpu))
-            return machs[i].mach;
-    return 0;
-}
 
 /* Replaces `from` behind the one triple that names it; how many there were. */
 static int rename_target(uint8_t *bytes, size_t size, const char *from, const char *to)
@@ -75,9 +57,9 @@ static const char *rename_object(uint8_t *elf, size_t size, const char *from, co
     if (size < sizeof(head))
         return "too short for an ELF file";
     memcpy(&head, elf, sizeof(head));
-    if ((head.e_flags & MACH_MASK) != mach_of(from))
+    if ((head.e_flags & TARGET_MACH_MASK) != target_mach(from))
         return "its e_flags are not those of the GPU";
-    head.e_flags = (head.e_flags & ~MACH_MASK) | mach_of(to);
+    head.e_flags = (head.e_flags & ~TARGET_MACH_MASK) | target_mach(to);
     memcpy(elf, &head, sizeof(head));
     wrong = rename_notes(elf, size, &head, from, to);
     if (!wrong)
@@ -92,7 +74,7 @@ const char *retarget_bundle(void *bundle, size_t size, const char *from, const c
     const char *wrong = object_find(bundle, size, from, &elf, &elf_size);
     if (wrong)
         return wrong;
-    if (strlen(from) != strlen(to) || !mach_of(from) || !mach_of(to))
+    if (strlen(from) != strlen(to) || !target_mach(from) || !target_mach(to))
         return "the name of the GPU or that of its sibling is none that lib/store/target.def knows";
     /* The code objects lie behind the table, which ends where the first of them begins. */
     table = (size_t)((const uint8_t *)elf - (const uint8_t *)bundle);

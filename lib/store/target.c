@@ -15,7 +15,6 @@ static const struct {
 
 enum {
     MACHS = sizeof(machs) / sizeof(machs[0]),
-    FLAG_MACH = 0x0ff,  /* EF_AMDGPU_MACH */
     FLAG_XNACK = 0x300, /* EF_AMDGPU_FEATURE_XNACK_V4: 0 none, 1 any, 2 off, 3 on */
     FLAG_XNACK_SHIFT = 8,
     FLAG_SRAMECC = 0xc00, /* EF_AMDGPU_FEATURE_SRAMECC_V4: the same values */
@@ -110,11 +109,19 @@ static enum target_setting flag_setting(uint32_t value)
     return value == 3 ? TARGET_ON : value == 2 ? TARGET_OFF : TARGET_ANY;
 }
 
-int target_matches_elf_flags(const struct target *code, uint32_t e_flags)
+uint32_t target_mach(const char *gpu)
 {
     for (int i = 0; i < MACHS; i++)
-        if (strcmp(machs[i].gpu, code->gpu) == 0 && machs[i].mach != (e_flags & FLAG_MACH))
-            return 0;
+        if (strcmp(machs[i].gpu, gpu) == 0)
+            return machs[i].mach;
+    return 0;
+}
+
+int target_matches_elf_flags(const struct target *code, uint32_t e_flags)
+{
+    const uint32_t mach = target_mach(code->gpu);
+    if (mach && mach != (e_flags & TARGET_MACH_MASK))
+        return 0;
     return flag_setting((e_flags & FLAG_XNACK) >> FLAG_XNACK_SHIFT) == code->xnack &&
            flag_setting((e_flags & FLAG_SRAMECC) >> FLAG_SRAMECC_SHIFT) == code->sramecc;
 }

@@ -29,6 +29,10 @@ const char *target_print(const struct target *target, char text[TARGET_TEXT_MAX]
 /* How many features are stated: among targets that fit, the one with most is the closest. */
 int target_features(const struct target *target);
 
+/* EF_AMDGPU_MACH of a GPU that target.def knows; 0: it does not. */
+enum { TARGET_MACH_MASK = 0xff };
+uint32_t target_mach(const char *gpu);
+
 /*
  * Whether e_flags of an AMDGPU ELF of code object version 4 or later are those of `code`: the
  * processor number, if target.def knows the GPU, and the two features.

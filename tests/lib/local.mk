@@ -151,12 +151,12 @@ CLEANFILES += tests/lib/bench_host$(EXEEXT)
 # the library are compiled into it, over a C API that only remembers.
 shim_calls_sources = tests/lib/shim/test_shim_calls.cc tests/lib/shim/shim_calls_v2.cc \
 	tests/lib/shim/shim_calls_v3.cc tests/lib/shim/shim_calls_v3_bwd.cc
-EXTRA_DIST += $(shim_calls_sources) tests/lib/shim/shim_calls.h tests/lib/shim/shim_calls_v3.h \
+EXTRA_DIST += $(shim_calls_sources) tests/lib/shim/shim_names.h tests/lib/shim/shim_calls.h tests/lib/shim/shim_calls_v3.h \
 	tests/lib/shim/consumer.cc tests/lib/shim/members.cc tests/lib/shim/two_builds.c
 check_LTLIBRARIES += tests/lib/libfakeaothip.la
 tests_lib_libfakeaothip_la_SOURCES = tests/lib/shim/fake_aothip.c tests/lib/shim/fake_aothip.h
 tests_lib_libfakeaothip_la_CPPFLAGS = $(test_lib_cppflags)
-tests/lib/abi/%/test_shim_calls: $(shim_calls_sources) tests/lib/shim/shim_calls.h \
+tests/lib/abi/%/test_shim_calls: $(shim_calls_sources) tests/lib/shim/shim_names.h tests/lib/shim/shim_calls.h \
 		tests/lib/shim/shim_calls_v3.h tests/lib/libfakeaothip.la $(aotriton_inputs)
 	$(AM_V_at)$(call aotriton_config,$*,tests/lib/abi/$*/include/aotriton/config.h)
 	$(AM_V_GEN)$(call include_all,$(aotriton_sources:lib/%=%) $(shim_calls_sources:tests/%=%)) | \
@@ -229,7 +229,7 @@ CLEAN_LOCAL += clean-fuzz
 
 # A consumer linked with a HIP runtime, for which the emulator stands in, and the C++ names.
 test_lib_programs += tests/lib/shim/test_drop_in
-tests_lib_shim_test_drop_in_SOURCES = tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h
+tests_lib_shim_test_drop_in_SOURCES = tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h tests/lib/shim/shim_names.h
 tests_lib_shim_test_drop_in_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include \
 	$(tools_rooms) $(tests_rooms) $(HIP_CPPFLAGS) $(test_lib_built)
 tests_lib_shim_test_drop_in_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
@@ -239,7 +239,7 @@ tests_lib_shim_test_drop_in_DEPENDENCIES = lib/.libs/$(aotriton_library) tools/e
 	tools/libref.la
 
 # The same for each other release: make tests/lib/abi/0.12.1/test_drop_in.
-tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h \
+tests/lib/abi/%/test_drop_in: tests/lib/shim/test_drop_in.cc tests/lib/shim/drop_in.cc tests/lib/shim/drop_in.h tests/lib/shim/shim_names.h \
 		tools/libref.la tools/emu/libhipemu.la $(aotriton_abi)/%/$(aotriton_library)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	$(CXX) -I$(aotriton_abi)/$*/include -I$(top_srcdir)/include $(tools_rooms) $(tests_rooms) \

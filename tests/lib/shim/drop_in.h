@@ -6,8 +6,7 @@
 #ifndef AOTHIP_DROP_IN_H
 #define AOTHIP_DROP_IN_H
 
-#include <aotriton/flash.h>
-#include <aotriton/util.h>
+#include "shim_names.h"
 
 #include <hip/hip_runtime_api.h>
 
@@ -16,14 +15,6 @@
 extern "C" {
 #include "ref.h"
 }
-
-namespace ao = AOTRITON_NS;
-using T4 = ao::TensorView<4>;
-using T2 = ao::TensorView<2>;
-using T1 = ao::TensorView<1>;
-using T0 = ao::TensorView<0>;
-
-constexpr int minor_version = AOTRITON_VERSION_MINOR;
 
 /* Bytes on the host and on the current device. */
 class buffer

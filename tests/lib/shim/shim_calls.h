@@ -3,8 +3,7 @@
 #ifndef AOTHIP_SHIM_CALLS_H
 #define AOTHIP_SHIM_CALLS_H
 
-#include <aotriton/flash.h>
-#include <aotriton/util.h>
+#include "shim_names.h"
 
 #include <cstring>
 
@@ -13,13 +12,6 @@
 #include "fake_aothip.h"
 #include "tap.h"
 
-namespace ao = AOTRITON_NS;
-using T4 = ao::TensorView<4>;
-using T2 = ao::TensorView<2>;
-using T1 = ao::TensorView<1>;
-using T0 = ao::TensorView<0>;
-
-constexpr int minor_version = AOTRITON_VERSION_MINOR;
 constexpr bool packed_lse = minor_version >= 12;
 
 /* A (B, S, H, D) tensor seen as (B, H, S, D), as PyTorch's permute() makes it. */

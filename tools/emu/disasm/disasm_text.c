@@ -56,25 +56,15 @@ static void print_sgpr(struct emu_text *t, const struct emu_insn *in, unsigned r
 static const char *const float_names[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
                                           "-2.0", "4.0",  "-4.0", "0.15915494"};
 
-static bool print_float(struct emu_text *t, uint64_t x, const uint64_t *values)
+static bool print_float(struct emu_text *t, uint64_t x, unsigned type)
 {
     for (unsigned i = 0; i < 9; i++)
-        if (x == values[i]) {
+        if (x == emu_float_constant(EMU_FIRST_FLOAT + i, type)) {
             emu_text_add(t, "%s", float_names[i]);
             return true;
         }
     return false;
 }
-
-static const uint64_t f16_values[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
-                                      0xc000, 0x4400, 0xc400, 0x3118};
-static const uint64_t bf16_values[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000,
-                                       0xc000, 0x4080, 0xc080, 0x3e22};
-static const uint64_t f32_values[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
-                                      0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-static const uint64_t f64_values[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
-                                      0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
-                                      0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
 /* A half: the low 16 bits count. */
 static void print_f16(struct emu_text *t, uint32_t x)
@@ -83,7 +73,7 @@ static void print_f16(struct emu_text *t, uint32_t x)
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", s);
-    else if (!print_float(t, x & 0xffff, f16_values))
+    else if (!print_float(t, x & 0xffff, EMU_T_F16))
         emu_text_add(t, "0x%x", x & 0xffff);
 }
 
@@ -94,17 +84,17 @@ static void print_i16(struct emu_text *t, uint32_t x)
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", s);
-    else if (!print_float(t, x, f32_values))
+    else if (!print_float(t, x, EMU_T_F32))
         emu_text_add(t, "0x%x", x & 0xffff);
 }
 
-static void print_packed(struct emu_text *t, uint32_t x, const uint64_t *values)
+static void print_packed(struct emu_text *t, uint32_t x, unsigned type)
 {
     int32_t s = (int32_t)x;
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", s);
-    else if (!print_float(t, x, values))
+    else if (!print_float(t, x, type))
         emu_text_add(t, "0x%x", x);
 }
 
@@ -114,7 +104,7 @@ static void print_32(struct emu_text *t, uint32_t x)
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", s);
-    else if (!print_float(t, x, f32_values))
+    else if (!print_float(t, x, EMU_T_F32))
         emu_text_add(t, "0x%x", x);
 }
 
@@ -124,9 +114,9 @@ static void print_64(struct emu_text *t, uint64_t x, bool is_double)
 
     if (s >= -16 && s <= 64)
         emu_text_add(t, "%d", (int)s);
-    else if (x == f64_values[8])
+    else if (x == emu_float_constant(EMU_INV_2PI, EMU_T_F64))
         emu_text_add(t, "0.15915494309189532");
-    else if (print_float(t, x, f64_values))
+    else if (print_float(t, x, EMU_T_F64))
         return;
     else
         emu_text_add(t, "0x%x", is_double ? (unsigned)(x >> 32) : (unsigned)x);
@@ -141,11 +131,11 @@ static void print_bits(struct emu_text *t, unsigned type, uint64_t bits)
         print_f16(t, (uint32_t)bits);
         break;
     case EMU_T_PK_F16:
-        print_packed(t, (uint32_t)bits, f16_values);
+        print_packed(t, (uint32_t)bits, EMU_T_F16);
         break;
     case EMU_T_BF16:
     case EMU_T_PK_BF16:
-        print_packed(t, (uint32_t)bits, bf16_values);
+        print_packed(t, (uint32_t)bits, EMU_T_BF16);
         break;
     case EMU_T_B16:
     case EMU_T_I16:
@@ -232,11 +222,11 @@ void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const stru
     if (in->enc == EMU_MAI && (type == EMU_T_BLOB || type == EMU_T_B64))
         type = emu_row_sig(in->row)->f64_neg ? EMU_T_F64 : EMU_T_B32;
     if (is_double(in, o) && o->type != EMU_T_F64 && o->kind == EMU_OPK_CONST &&
-        o->value == f32_values[8]) {
-        print_64(t, f64_values[8], true);
+        o->value == emu_float_constant(EMU_INV_2PI, EMU_T_F32)) {
+        print_64(t, emu_float_constant(EMU_INV_2PI, EMU_T_F64), true);
         return;
     }
-    if (o->kind == EMU_OPK_CONST && o->value == f64_values[8] &&
+    if (o->kind == EMU_OPK_CONST && o->value == emu_float_constant(EMU_INV_2PI, EMU_T_F64) &&
         (emu_row_sig(in->row)->bare || (in->flags & EMU_F_MATRIX && o != &in->src[2]))) {
         emu_text_add(t, "%s", float_names[8]);
         return;

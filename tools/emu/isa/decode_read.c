@@ -171,7 +171,7 @@ int emu_find_row(enum emu_family family, enum emu_enc enc, unsigned op)
 
 /* ---- operands ---- */
 
-static uint64_t float_constant(unsigned value, unsigned type)
+uint64_t emu_float_constant(unsigned value, unsigned type)
 {
     static const uint16_t f16[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
                                    0xc000, 0x4400, 0xc400, 0x3118};
@@ -181,7 +181,7 @@ static uint64_t float_constant(unsigned value, unsigned type)
                                    0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
     static const uint32_t f64[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000, 0x40000000,
                                    0xc0000000, 0x40100000, 0xc0100000, 0x3fc45f30};
-    unsigned i = value - 240;
+    unsigned i = value - EMU_FIRST_FLOAT;
 
     switch (type) {
     case EMU_T_F16:
@@ -354,7 +354,7 @@ bool emu_read_src(struct emu_reader *r, unsigned value, struct emu_slot slot, st
     }
     if (value >= 240 && value <= 248) {
         set_operand(o, EMU_OPK_CONST, 0, slot);
-        o->value = float_constant(value, slot.type);
+        o->value = emu_float_constant(value, slot.type);
         return true;
     }
     return read_special(value, r->lenient || r->gfx12, slot, o);

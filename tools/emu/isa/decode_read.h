@@ -87,6 +87,11 @@ struct emu_reader {
 };
 
 /* Row of an opcode, or -1. */
+/* The bits of the inline constants 240 to 248 (0.5 to 1/(2 pi)), as an operand of that enum
+ * emu_type has them. */
+enum { EMU_FIRST_FLOAT = 240, EMU_INV_2PI = 248 };
+uint64_t emu_float_constant(unsigned value, unsigned type);
+
 int emu_find_row(enum emu_family family, enum emu_enc enc, unsigned op);
 
 /* Bits lo..lo+n-1 of the encoding, within one dword. */
