@@ -37,23 +37,44 @@ bool emu_unit_sum_ops(struct emu_unit_sum *s, const struct unit_count *count, un
     return true;
 }
 
-void emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events)
+bool emu_unit_sum_all(struct emu_unit_sum *s, struct emu_unit_sum *from)
 {
     for (unsigned j = 0; j < EMU_TIME_CAUSES; j++)
-        s->summary[j] += weight * u->summary[j];
-    s->matrix_busy += weight * u->matrix_busy;
-    s->vector_busy += weight * u->vector_busy;
-    s->lds_busy += weight * u->lds_busy;
-    s->l1_busy += weight * u->l1_busy;
-    s->far_bytes += weight * u->far_bytes;
-    s->stored_bytes += weight * u->stored_bytes;
-    s->flops += weight * u->flops;
-    s->far_rate = u->far_rate;
-    if (take_events) {
-        s->event = u->event;
-        s->events = u->events;
-        u->event = NULL;
+        s->summary[j] += from->summary[j];
+    s->matrix_busy += from->matrix_busy;
+    s->vector_busy += from->vector_busy;
+    s->lds_busy += from->lds_busy;
+    s->l1_busy += from->l1_busy;
+    s->far_bytes += from->far_bytes;
+    s->stored_bytes += from->stored_bytes;
+    s->flops += from->flops;
+    s->far_rate = from->far_rate;
+    if (from->event) {
+        s->event = from->event;
+        s->events = from->events;
+        from->event = NULL;
     }
+    return !from->count || emu_unit_sum_ops(s, from->count, from->nops, 1);
+}
+
+void emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events)
+{
+    struct emu_unit_sum one = {.matrix_busy = weight * u->matrix_busy,
+                               .vector_busy = weight * u->vector_busy,
+                               .lds_busy = weight * u->lds_busy,
+                               .l1_busy = weight * u->l1_busy,
+                               .far_bytes = weight * u->far_bytes,
+                               .stored_bytes = weight * u->stored_bytes,
+                               .flops = weight * u->flops,
+                               .far_rate = u->far_rate,
+                               .event = take_events ? u->event : NULL,
+                               .events = take_events ? u->events : 0};
+
+    for (unsigned j = 0; j < EMU_TIME_CAUSES; j++)
+        one.summary[j] = weight * u->summary[j];
+    if (take_events)
+        u->event = NULL;
+    emu_unit_sum_all(s, &one);
 }
 
 void emu_unit_sum_counts(struct emu_unit_sum *s, const struct emu_unit_sum *exact)

@@ -14,6 +14,7 @@
 #include "detail.h"
 #include "doubt.h"
 #include "everything.h"
+#include "orders.h"
 #include "resident.h"
 #include "share.h"
 #include "stand_in.h"
@@ -342,27 +343,34 @@ static bool is_whole(const struct job *j)
     return !j->options->sample_limit && j->work <= EMU_CLOCK_WHOLE;
 }
 
+/* Every unit under each variant; turn: all workgroups. */
+static bool run_units(struct job *j, const struct emu_turn *turn, emu_units_run *run)
+{
+    struct emu_unit_kind kind[VARIANTS];
+    struct emu_everything what[VARIANTS];
+
+    for (unsigned v = 0; v < distinct(j); v++) {
+        kind[v] = kind_of(j, v);
+        what[v] = (struct emu_everything){.chip = &j->chip,
+                                          .kind = &kind[v],
+                                          .offset = variants[v].offset,
+                                          .turn = turn,
+                                          .sum = &j->sum,
+                                          .weight = (double)stands_for(j, v) / VARIANTS,
+                                          .events = v ? 0 : events_of(j)};
+    }
+    return emu_orders_run(what, distinct(j), run, j->time);
+}
+
 static bool run_whole(struct job *j)
 {
     const uint64_t n = j->launch->clock->workgroups;
-    const size_t room = events_of(j);
     struct emu_turn *turn = calloc(n, sizeof *turn);
     bool ok = turn != NULL;
 
     for (uint64_t i = 0; ok && i < n; i++)
         turn[i] = turn_of(j, i);
-    for (unsigned v = 0; ok && v < distinct(j); v++) {
-        const struct emu_unit_kind kind = kind_of(j, v);
-        const struct emu_everything w = {.chip = &j->chip,
-                                         .kind = &kind,
-                                         .offset = variants[v].offset,
-                                         .turn = turn,
-                                         .sum = &j->sum,
-                                         .weight = (double)stands_for(j, v) / VARIANTS,
-                                         .events = v ? 0 : room};
-
-        ok = emu_everything_run(&w, &j->time[v]);
-    }
+    ok = ok && run_units(j, turn, emu_everything_run);
     repeat_first(j);
     free(turn);
     return ok;
@@ -435,8 +443,8 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     for (unsigned i = 0; i < r->groups; i++)
         if (r->group[i]->queue)
             return "its workgroups take their work from a counter in memory";
-    emu_clock_rebase(r);
     emu_clock_settle(r);
+    emu_clock_rebase(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
         return "no workgroup was recorded";

@@ -90,6 +90,21 @@ static int by_number(const void *a, const void *b)
     return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
 }
 
+/* Records all other workgroups as well. */
+static void choose_rest(struct emu_clock_recorder *r, bool spare)
+{
+    const unsigned chosen = r->groups;
+
+    for (uint64_t i = 0, k = 0; i < r->workgroups; i++)
+        if (k < chosen && r->group[k]->number == i)
+            k++;
+        else if ((r->group[r->groups] = calloc(1, sizeof *r->group[0]))) {
+            r->group[r->groups]->spare = spare;
+            r->group[r->groups++]->number = i;
+        }
+    qsort(r->group, r->groups, sizeof *r->group, by_number);
+}
+
 struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
                                                   bool samples_only)
 {
@@ -104,6 +119,8 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     limit = limit ? limit : EMU_CLOCK_USUAL;
     choose_all(r, limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
     qsort(r->group, r->groups, sizeof *r->group, by_number);
+    if (r->whole && !samples_only && r->workgroups <= EMU_CLOCK_SAMPLES)
+        choose_rest(r, true);
     if (!samples_only || r->workgroups <= EMU_CLOCK_WHOLE)
         r->cost = calloc(r->workgroups, sizeof *r->cost);
     if (r->groups && (samples_only || r->cost))
@@ -112,17 +129,21 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     return NULL;
 }
 
+static void free_group(struct emu_clock_group *g)
+{
+    for (unsigned i = 0; i < EMU_MAX_WAVES; i++) {
+        free(g->wave[i].record);
+        free(g->wave[i].line);
+    }
+    free(g);
+}
+
 void emu_clock_recorder_free(struct emu_clock_recorder *r)
 {
     if (!r)
         return;
-    for (unsigned i = 0; i < r->groups; i++) {
-        for (unsigned j = 0; j < EMU_MAX_WAVES; j++) {
-            free(r->group[i]->wave[j].record);
-            free(r->group[i]->wave[j].line);
-        }
-        free(r->group[i]);
-    }
+    for (unsigned i = 0; i < r->groups; i++)
+        free_group(r->group[i]);
     free(r->cost);
     free(r);
 }
@@ -153,21 +174,8 @@ struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t 
 {
     for (unsigned i = 0; i < r->groups; i++)
         if (r->group[i]->number == number)
-            return r->group[i];
+            return r->group[i]->spare && atomic_load(&r->much) ? NULL : r->group[i];
     return NULL;
-}
-
-/* Records all workgroups that are not recorded yet. */
-static void choose_rest(struct emu_clock_recorder *r)
-{
-    const unsigned chosen = r->groups;
-
-    for (uint64_t i = 0, k = 0; i < r->workgroups; i++)
-        if (k < chosen && r->group[k]->number == i)
-            k++;
-        else if ((r->group[r->groups] = calloc(1, sizeof *r->group[0])))
-            r->group[r->groups++]->number = i;
-    qsort(r->group, r->groups, sizeof *r->group, by_number);
 }
 
 bool emu_clock_light(struct emu_clock_recorder *r)
@@ -185,15 +193,31 @@ bool emu_clock_light(struct emu_clock_recorder *r)
     all = n ? cost / n * (double)r->workgroups : 0;
     if (n && r->whole && all <= EMU_CLOCK_WHOLE) {
         if (r->workgroups <= EMU_CLOCK_SAMPLES)
-            choose_rest(r);
+            choose_rest(r, false);
         return true;
     }
     return n && cost <= wave * waves && all <= launch;
 }
 
+/* Those that were recorded before the launch was known to be much work. */
+static void drop_spare(struct emu_clock_recorder *r)
+{
+    const unsigned n = r->groups;
+
+    r->groups = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (r->group[i]->spare)
+            free_group(r->group[i]);
+        else
+            r->group[r->groups++] = r->group[i];
+}
+
 void emu_clock_settle(struct emu_clock_recorder *r)
 {
     bool known = r->cost != NULL;
+
+    if (atomic_load(&r->much))
+        drop_spare(r);
 
     for (uint64_t i = 0; known && i < r->workgroups; i++)
         known = r->cost[i] > 0;
@@ -260,6 +284,9 @@ void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_o
 void emu_clock_end_group(struct emu_clock_recorder *r, struct emu_clock_group *g, uint64_t number,
                          unsigned waves, double cost)
 {
+    /* by the sum of all, whichever end first */
+    if ((double)(atomic_fetch_add(&r->executed, (uint64_t)cost) + (uint64_t)cost) > EMU_CLOCK_WHOLE)
+        atomic_store(&r->much, true);
     if (r->cost)
         r->cost[number] = (float)cost;
     if (g) {

@@ -7,6 +7,8 @@
 #ifndef EMU_CLOCK_TRACE_H
 #define EMU_CLOCK_TRACE_H
 
+#include <stdatomic.h>
+
 #include "wave.h"
 
 /* One executed instruction. LDS: cycles that its busiest banks need, and without conflicts. Device
@@ -29,6 +31,7 @@ struct emu_clock_group {
     uint64_t number; /* in the launch */
     double cost;     /* instructions that plain mode executes */
     bool done, failed;
+    bool spare; /* only wanted if all of the launch is recorded */
     bool queue; /* a wave took from one place in memory again and again: work from a queue */
     unsigned waves;
     struct emu_clock_wave wave[EMU_MAX_WAVES];
@@ -40,12 +43,14 @@ enum { EMU_CLOCK_SAMPLES = 1024, EMU_CLOCK_USUAL = 32 };
 
 /* Instructions of a launch that is recorded and simulated whole: which of its workgroups share a
  * unit, and which unit gets one more, decides about its end, and nothing less says it. */
-#define EMU_CLOCK_WHOLE 8e6
+#define EMU_CLOCK_WHOLE 16e6
 
 /* Of a launch; groups[] in ascending order of their numbers. */
 struct emu_clock_recorder {
-    bool samples_only; /* nothing else is run */
-    bool whole;        /* but all of it is recorded, where it is little work */
+    bool samples_only;      /* nothing else is run */
+    bool whole;             /* but all of it is recorded, where it is little work */
+    atomic_bool much;       /* it is not: the spare ones are not recorded */
+    atomic_ullong executed; /* instructions of the workgroups that have ended */
     uint32_t grid[3];
     uint64_t workgroups;
     unsigned groups;
@@ -70,7 +75,8 @@ struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t 
  * that reads what nobody computed takes the slow way of NaN. Where it is to be simulated whole, the
  * rest is recorded as well. */
 bool emu_clock_light(struct emu_clock_recorder *r);
-/* Everything has run that will: costs of a part of the launch are forgotten. */
+/* Everything has run that will: costs of a part of the launch are forgotten, and spare workgroups
+ * of one that is much work. */
 void emu_clock_settle(struct emu_clock_recorder *r);
 /* Wave i has executed op, and the ops behind it that have no effect. */
 void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
