@@ -35,6 +35,42 @@ def raises(kind, text, function, name):
         ok(False, name)
 
 
+def close(got, want, tolerance):
+    """Whether tensors agree, as far as the largest of `want` goes."""
+    return float((got - want).abs().max()) <= tolerance * max(1e-2, float(want.abs().max()))
+
+
+class Launches:
+    """How often aothip has computed attention, by ctypes."""
+
+    def __init__(self):
+        from aothip import attention
+
+        self.count, own = 0, attention.Problem.forward
+
+        def forward(problem, *arguments, **named):
+            self.count += 1
+            return own(problem, *arguments, **named)
+
+        attention.Problem.forward = forward
+
+
+def flash_attn_for_host():
+    """pip's flash-attn; None without it. Its operators are declared for GPUs alone: here the same
+    functions of the package serve tensors of the host."""
+    try:
+        import flash_attn
+        from flash_attn import flash_attn_interface
+    except ImportError:
+        return None
+    for name in ("_flash_attn_forward", "_flash_attn_varlen_forward", "_flash_attn_backward",
+                 "_flash_attn_varlen_backward"):
+        operator = getattr(flash_attn_interface, name)
+        if hasattr(operator, "register_kernel"):
+            operator.register_kernel("cpu")(operator._init_fn)
+    return flash_attn
+
+
 def run(names):
     """Runs every test_* among `names`."""
     for test in [f for name, f in sorted(names.items()) if name.startswith("test_")]:

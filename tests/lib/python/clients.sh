@@ -1,9 +1,9 @@
 #!/bin/sh
 # make check-clients: the packages that people use attention from, installed into an environment of
 # its own, clients/ in the build, and the tests of our doors to them; then a table. The environment
-# is kept, and make check uses it from then on. It takes 2.1 GB and, to install, some minutes: torch
-# is the wheel that pip finds, without the libraries of NVIDIA. What pip says is in clients/pip.log:
-# it misses those libraries.
+# is kept while this asks for the same packages, and make check uses it. It takes 2.2 GB and, to
+# install, some minutes: torch is the wheel that pip finds, without the libraries of NVIDIA. What pip
+# says is in clients/pip.log: it misses those libraries.
 set -e
 : "${srcdir:=.}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"
 python=`pwd`/clients/bin/python3
@@ -14,9 +14,10 @@ pip() {
         exit 1
     }
 }
-if [ ! -e clients/complete ]; then
+packages='numpy torch transformers diffusers einops psutil wheel jax flash-attn ring-flash-attn'
+if [ "`cat clients/complete 2>/dev/null`" != "$packages" ]; then
     rm -rf clients
-    echo 'check-clients: installing into clients/, 2.1 GB'
+    echo 'check-clients: installing into clients/, 2.2 GB'
     begun=`date +%s`
     python3 -m venv clients
     pip numpy
@@ -30,11 +31,11 @@ for line in importlib.metadata.requires("torch"):
     "$python" -c 'import torch' 2>/dev/null ||
         "$python" "$srcdir/tests/lib/python/torch_without_cuda.py" \
             clients/lib/python3*/site-packages/torch/lib
-    pip transformers einops psutil wheel jax
+    pip transformers diffusers einops psutil wheel jax
     FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip --no-deps --no-build-isolation flash-attn
     pip --no-deps ring-flash-attn
     echo "check-clients: installed in $(((`date +%s` - begun + 59) / 60)) minutes"
-    : >clients/complete
+    echo "$packages" >clients/complete
 fi
 begun=`date +%s`
 status=0
@@ -42,7 +43,7 @@ PYTHON=$python sh "$srcdir/tests/lib/python/python.sh" >clients/log 2>&1 || stat
 grep -v '^ok' clients/log | grep -v '^1\.\.' || :
 "$python" -c '
 import importlib.metadata, re, sys
-for name in ("numpy", "torch", "transformers", "flash-attn", "ring-flash-attn", "jax"):
+for name in ("numpy", "torch", "transformers", "diffusers", "flash-attn", "ring-flash-attn", "jax"):
     print(f"{name:16} {importlib.metadata.version(name)}")
 for line in open("clients/log"):
     row = re.match(r"(not ok|ok) \d+ - (\S+), (\S+): (\w+) checks, (\d+) failed", line)

@@ -65,7 +65,8 @@ fi
 run torch test_torch_operators.py "${GPU_ARCHS%% *}"
 run torch test_pytorch_door.py "${GPU_ARCHS%% *}"
 run transformers test_transformers.py "${GPU_ARCHS%% *}"
-least=10 # where the package is not there
+least=10 # where the package flash-attn is not there
+run diffusers test_diffusers.py "${GPU_ARCHS%% *}"
 run torch test_flash_attn.py "${GPU_ARCHS%% *}"
 [ -n "$preload" ] || run torch test_distributed.py "${GPU_ARCHS%% *}"
 least=2

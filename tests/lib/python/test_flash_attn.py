@@ -11,22 +11,13 @@ import torch
 
 import aothip
 import flash_attn_2_cuda as module
-from checks import done, ok, raises
+from checks import done, flash_attn_for_host, ok, raises
 
 warnings.simplefilter("ignore")
 assert module.__file__.endswith(os.path.join("lib", "python", "flash_attn_2_cuda.py"))
-try:
-    import flash_attn
+flash_attn = flash_attn_for_host()
+if flash_attn is not None:
     from flash_attn import bert_padding, flash_attn_interface
-except ImportError:
-    flash_attn = None
-else:
-    # The package declares its operators for GPUs; here the same functions serve host tensors.
-    for name in ("_flash_attn_forward", "_flash_attn_varlen_forward", "_flash_attn_backward",
-                 "_flash_attn_varlen_backward"):
-        operator = getattr(flash_attn_interface, name)
-        if hasattr(operator, "register_kernel"):
-            operator.register_kernel("cpu")(operator._init_fn)
 
 torch.manual_seed(20261122)
 CU = torch.tensor([0, 4, 9, 20], dtype=torch.int32)

@@ -9,25 +9,12 @@ import torch
 import transformers
 
 import aothip.transformers
-from aothip import attention
-from checks import done, ok, raises
+from checks import Launches, close, done, ok, raises
 
 warnings.simplefilter("ignore")
 transformers.logging.set_verbosity_error()
 aothip.transformers.register()
-launches = 0
-
-
-def counted(own):
-    def forward(self, *arguments, **named):
-        global launches
-        launches += 1
-        return own(self, *arguments, **named)
-
-    return forward
-
-
-attention.Problem.forward = counted(attention.Problem.forward)
+launches = Launches()
 
 TEXT = dict(vocab_size=99, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
             num_attention_heads=4, max_position_embeddings=64)
@@ -108,10 +95,6 @@ def outcome(model, inputs):
                         if p.grad is not None}
 
 
-def near(got, want, tolerance):
-    return float((got - want).abs().max()) <= tolerance * max(1e-2, float(want.abs().max()))
-
-
 def compare(config_name, model_name, options, kind):
     torch.manual_seed(20261122)
     config = getattr(transformers, config_name)(**options)
@@ -121,11 +104,11 @@ def compare(config_name, model_name, options, kind):
     ours.load_state_dict(eager.state_dict())
     for model in (eager, ours):
         model.float().eval()
-    inputs, before = inputs_of(kind), launches
+    inputs, before = inputs_of(kind), launches.count
     (want, d_want), (got, d_got) = outcome(eager, inputs), outcome(ours, inputs)
-    ok(launches > before, f"{model_name}: comes to aothip")
-    ok(near(got, want, 1e-4), f"{model_name}: result")
-    wrong = [n for n in d_want if n not in d_got or not near(d_got[n], d_want[n], 1e-3)]
+    ok(launches.count > before, f"{model_name}: comes to aothip")
+    ok(close(got, want, 1e-4), f"{model_name}: result")
+    wrong = [n for n in d_want if n not in d_got or not close(d_got[n], d_want[n], 1e-3)]
     ok(not wrong and d_want.keys() == d_got.keys(), f"{model_name}: gradients")
     if wrong:
         print("#  ", *wrong[:8])
@@ -161,15 +144,15 @@ def test_training():
     plain, again = llama(attn_implementation="aothip"), llama(attn_implementation="aothip")
     again.gradient_checkpointing_enable()
     want, got = (outcome(model.train(), inputs)[1] for model in (plain, again))
-    ok(all(near(got[n], want[n], 1e-5) for n in want), "gradient checkpointing")
+    ok(all(close(got[n], want[n], 1e-5) for n in want), "gradient checkpointing")
 
 
 def test_switch():
     model = llama(attn_implementation="eager").eval()
     want = model(**inputs_of("text"))[0].shape
     model.set_attn_implementation("aothip")
-    before = launches
-    ok(model(**inputs_of("text"))[0].shape == want and launches > before,
+    before = launches.count
+    ok(model(**inputs_of("text"))[0].shape == want and launches.count > before,
        "a model that exists can be switched over")
 
 
