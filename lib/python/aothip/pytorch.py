@@ -25,8 +25,8 @@ aten = torch.ops.aten
 
 
 def _computable(*tensors):
-    return all(x.dtype in _TYPES and x.shape[-1] <= _MOST_CHANNELS and x.layout == torch.strided
-               for x in tensors)
+    return all(x.dtype in _TYPES and 0 < x.shape[-1] <= _MOST_CHANNELS and
+               x.layout == torch.strided for x in tensors)
 
 
 def _dense(q, k, v, causal, scale, mask=None, **fields):
@@ -126,16 +126,39 @@ _KERNELS = {
 }
 
 
+def _fitting(query, key, value, attn_mask, is_causal, enable_gqa):
+    """query, key and value of one shape but for rows and channels, and where enable_gqa heads; None
+    where they cannot be, or where PyTorch has something to say of them."""
+    tensors = query, key, value
+    if (not all(x.ndim >= 2 and not x.is_nested and x.dtype == query.dtype for x in tensors) or
+            not _computable(*tensors) or query.shape[-1] != key.shape[-1] or
+            key.shape[-2] != value.shape[-2]):
+        return None
+    if attn_mask is not None and (is_causal or attn_mask.ndim < 2 or attn_mask.is_nested or
+                                  attn_mask.dtype not in (torch.bool, torch.float32, query.dtype)):
+        return None
+    outer = [x.shape[:-2] for x in tensors]
+    if outer[0] == outer[1] == outer[2]:
+        return tensors
+    if enable_gqa:
+        heads, of_keys = outer[0][-1:], outer[1][-1:]
+        fits = (outer[1] == outer[2] and outer[0][:-1] == outer[1][:-1] and
+                0 not in of_keys and heads[0] % of_keys[0] == 0)
+        return tensors if fits else None
+    try:
+        whole = torch.broadcast_shapes(*outer)
+    except RuntimeError:
+        return None
+    return [x.expand(*whole, *x.shape[-2:]) for x in tensors]
+
+
 def _whole(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None,
            enable_gqa=False):
     """scaled_dot_product_attention itself: ours where we can, else what PyTorch makes of it."""
-    tensors = [query, key, value] + ([attn_mask] if attn_mask is not None else [])
-    if (_computable(query, key, value) and
-            (attn_mask is None or attn_mask.dtype in (torch.bool, torch.float32, query.dtype)) and
-            not any(x.is_nested for x in tensors) and
-            query.shape[:-3] == key.shape[:-3] == value.shape[:-3]):
-        return scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal,
-                                            scale, enable_gqa)
+    fitting = _fitting(query, key, value, attn_mask, is_causal, enable_gqa)
+    if fitting is not None:
+        return scaled_dot_product_attention(*fitting, attn_mask, dropout_p, is_causal, scale,
+                                            enable_gqa)
     own = aten.scaled_dot_product_attention.default
     return own.decompose(query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
                          enable_gqa=enable_gqa)

@@ -5,7 +5,7 @@ heads, channels), or (rows, heads, channels) with sequences behind each other; f
 attention these have a batch of 1 in front, and the log-sum-exp is padded sequence by sequence.
 
 What is not computed here is NotImplemented, and stays with PyTorch: what its own callers never ask
-for, windows of efficient attention, and its sequences behind each other with a bias.
+for, and windows of efficient attention.
 """
 
 import torch
@@ -80,14 +80,23 @@ def _whole_tiles(rows):
     return rows + -rows % 32
 
 
+def _fitted(x, rows, keys):
+    """x with so many rows and keys; what it had not is 0."""
+    x = x[..., :rows, :keys]
+    return torch.nn.functional.pad(x, (0, keys - x.shape[-1], 0, rows - x.shape[-2]))
+
+
 def _efficient(query, key, value, bias, cu_q, cu_k, max_q, max_k, dropout_p, seed, offset,
                mask_type, scale):
-    """The problem; sequences behind each other are without the batch of 1 that is in front."""
+    """The problem; sequences behind each other are without the batch of 1 that is in front. Their
+    rows and keys count from 0 each in the one bias, as in PyTorch's kernels."""
     fields = _fields(dropout_p, seed, offset, None, None)
     order = "bshd"
     if cu_q is not None:
         order, (query, key, value) = "shd", (x[0] for x in (query, key, value))
-        fields.update(_packed(cu_q, cu_k, _whole_tiles(max_q), max_k or key.shape[0]))
+        max_q, max_k = _whole_tiles(max_q), max_k or key.shape[0]
+        fields.update(_packed(cu_q, cu_k, max_q, max_k))
+        bias = None if bias is None else _fitted(bias, max_q, max_k)
     return Problem(query, key, value, order, scale=scale, causal=mask_type != NO_MASK,
                    top_left=mask_type == CAUSAL_TOP_LEFT, bias=bias, **fields)
 
@@ -96,7 +105,7 @@ def efficient_fwd(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqle
                   dropout_p, custom_mask_type, compute_log_sumexp=False, *, scale=None,
                   seqlen_k=None, window_size=None):
     packed = cu_seqlens_q is not None
-    if (packed and bias is not None) or seqlen_k is not None or window_size is not None:
+    if seqlen_k is not None or window_size is not None:
         return NotImplemented
     seed, offset = _seed(dropout_p, query)
     problem = _efficient(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
@@ -132,24 +141,25 @@ def efficient_bwd(grad_out_, query, key, value, bias, out, cu_seqlens_q, cu_seql
                   bias_requires_grad, *, scale=None, num_splits_key=None, window_size=None,
                   shared_storage_dqdkdv=False):
     packed = cu_seqlens_q is not None
-    if (packed and bias is not None) or window_size is not None:
+    if window_size is not None:
         return NotImplemented
     problem = _efficient(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
                          max_seqlen_k, dropout_p, philox_seed, philox_offset, custom_mask_type,
                          scale)
     d = _gradients_of(query, key, value, packed, shared_storage_dqdkdv)
-    if packed:
-        problem.backward(grad_out_[0], out[0], logsumexp.contiguous(), (), *(x[0] for x in d))
-        return *d, query.new_empty(())
     also = ("bias",) if bias is not None and bias_requires_grad else ()
-    lse = logsumexp[..., :query.shape[1]].contiguous()
-    found = problem.backward(grad_out_, out, lse, also, *d)
+    if packed:
+        found = problem.backward(grad_out_[0], out[0], logsumexp.contiguous(), also,
+                                 *(x[0] for x in d))
+    else:
+        lse = logsumexp[..., :query.shape[1]].contiguous()
+        found = problem.backward(grad_out_, out, lse, also, *d)
     d_bias = query.new_empty(())
     if bias is not None:
-        *outer, keys = bias.shape
-        d_bias = bias.new_empty((*outer, keys + -keys % 16))[..., :keys]
+        *outer, rows, keys = bias.shape
+        d_bias = bias.new_empty((*outer, rows, keys + -keys % 16))[..., :keys]
         if also:
-            d_bias.copy_(found["dbias"])
+            d_bias.copy_(_fitted(found["dbias"], rows, keys))
     return *d, d_bias
 
 

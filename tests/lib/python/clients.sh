@@ -2,7 +2,7 @@
 # make check-clients: the packages that people use attention from, installed into an environment of
 # its own, clients/ in the build, and the tests of our doors to them; then a table. The environment
 # is kept while this asks for the same packages, and make check uses it. It takes 2.2 GB and, to
-# install, some minutes: torch is the wheel that pip finds, without the libraries of NVIDIA. What pip
+# install, some minutes: torch is the wheel that pip finds, without NVIDIA's libraries. What pip
 # says is in clients/pip.log: it misses those libraries.
 set -e
 : "${srcdir:=.}" "${GPU_ARCHS:=gfx90a gfx942 gfx1100 gfx1151}"

@@ -96,6 +96,15 @@ def test_everything():
     both("values of another width", sdpa, q, k, random(2, 4, 23, 32), **options)
     both("head dim 40", sdpa, *(random(1, 2, 9, 40) for _ in "qkv"), **options)
     both("three dimensions", sdpa, *(random(2, 9, 32) for _ in "qkv"), **options)
+    both("two dimensions", sdpa, *(random(n, 32) for n in (9, 5, 5)), **options)
+    both("keys for all heads", sdpa, q, random(23, 64), random(23, 64), **options)
+    both("queries for all", sdpa, random(17, 64), k, random(4, 23, 64), **options)
+    both("no channels stay", lambda v: sdpa(q[..., :0].detach(), k[..., :0].detach(), v), v,
+         launches=0, **options)
+    both("other heads of values stay", lambda *x: sdpa(*x, enable_gqa=True), q,
+         random(2, 2, 23, 64), v, launches=0, **options)
+    with aothip.enable("cpu", everything=True):
+        raises(RuntimeError, "same dtype", lambda: sdpa(q, k.float(), v), "PyTorch refuses itself")
     both("double precision stays, too", sdpa, *(x.double().detach().requires_grad_()
                                                 for x in (q, k, v)), launches=0, **options)
     with torch.no_grad():
@@ -234,8 +243,9 @@ def test_lower_operators():
         return sdpa(*(x.transpose(1, 2) for x in (q, k, v)), attn_mask=mask,
                     is_causal=causal).transpose(1, 2)
 
-    def each(q, k, v, causal=False):
-        return torch.cat([exact(*(x[None, a:b] for x in (q, k, v)), causal=causal)[0]
+    def each(q, k, v, mask=None, causal=False):
+        return torch.cat([exact(*(x[None, a:b] for x in (q, k, v)), causal=causal,
+                                mask=None if mask is None else mask[None, :, :b - a, :b - a])[0]
                           for a, b in ((0, 5), (5, 17))])
 
     def ahead(function):
@@ -254,6 +264,9 @@ def test_lower_operators():
             *x, None, None, None, None, 0.0, 0, True), exact),
         ("efficient, packed", [a[None] for a in flat], lambda *x: efficient(
             *x, None, cu.to(x[0].device), cu.to(x[0].device), 12, 12, 0.0, 0, True), ahead(each)),
+        ("efficient, packed, with bias", [*(a[None] for a in flat), random(1, 4, 17, 17)],
+         lambda *x: efficient(*x, cu.to(x[0].device), cu.to(x[0].device), 12, 12, 0.0, 0, True),
+         ahead(each)),
         ("efficient, packed, causal", [a[None] for a in flat], lambda *x: efficient(
             *x, None, cu.to(x[0].device), cu.to(x[0].device), 12, None, 0.0, 1, True),
          ahead(functools.partial(each, causal=True))))
@@ -296,8 +309,9 @@ def test_lower_operators():
            same[0].untyped_storage().data_ptr() == same[2].untyped_storage().data_ptr(),
            "gradients in one memory")
         seen.clear()  # PyTorch's own kernel takes no tensors of the host, or there is none
-        raises(RuntimeError, "", lambda: efficient(*x, bias, cu, cu, 12, 12, 0.0, 0, True),
-               "efficient attention, packed and with a bias: stays with PyTorch")
+        raises(RuntimeError, "", lambda: efficient(*x, None, cu, cu, 12, 12, 0.0, 1, True,
+                                               window_size=4),
+               "efficient attention with a window: stays with PyTorch")
         ok(not seen, "and does not come to aothip")
 
 
