@@ -1,4 +1,5 @@
-//! The structs and functions of aothip.h, word for word.
+//! The structs and functions of aothip.h, word for word; not those that list images, name statuses
+//! or set an error.
 
 use std::ffi::c_void;
 use std::os::raw::{c_char, c_int};
@@ -148,6 +149,11 @@ extern "C" {
         params: *const AttnBwdParams,
         stream: *mut c_void,
         bytes: *mut usize,
+    ) -> c_int;
+    pub fn aothip_attn_probs(
+        context: *mut Context,
+        params: *const AttnFwdParams,
+        stream: *mut c_void,
     ) -> c_int;
     pub fn aothip_attn_merge(
         context: *mut Context,

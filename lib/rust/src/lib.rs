@@ -2,7 +2,7 @@
 //!
 //! Device memory comes from whoever manages it in your program; a [`Tensor`] is a view of it, and
 //! making one is what is `unsafe`: see there. Everything after that is checked by the library.
-//! `examples/attention.rs` is a whole program.
+//! `examples/causal.rs` is a whole program.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -134,7 +134,8 @@ impl<'memory> Tensor<'memory> {
     ///
     /// All these elements are memory of the GPU whose stream the tensor is used on, and stay so
     /// until the work on that stream which uses them is done, which is after the call that starts
-    /// it. Where the tensor is an output, nobody else uses them meanwhile.
+    /// it. Until then the [`Context`] that started it lives, too. Where the tensor is an output,
+    /// nobody else uses them meanwhile.
     pub unsafe fn new(data: *mut c_void, dtype: Dtype, size: [i64; 4], stride: [i64; 4]) -> Self {
         let raw = ffi::Tensor { data, size, stride, dtype: dtype as i32 };
         Tensor { raw, memory: PhantomData }
@@ -391,9 +392,10 @@ impl Context {
 
     /// The images in `directory`.
     pub fn open_directory(directory: &Path) -> Result<Context, Error> {
-        let text = CString::new(directory.to_string_lossy().into_owned()).map_err(|_| Error {
+        let text = directory.to_str().and_then(|text| CString::new(text).ok());
+        let text = text.ok_or_else(|| Error {
             status: Status::Argument,
-            text: format!("directory: {} has a NUL in it", directory.display()),
+            text: format!("directory: {} is not UTF-8 without NUL", directory.display()),
             hip_error: 0,
         })?;
         Self::open_c(Some(&text))

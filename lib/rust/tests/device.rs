@@ -1,8 +1,9 @@
 //! Forward and backward against attention in double precision, and failures, on the HIP device that
 //! there is.
 
-use std::ffi::{c_void, CString};
+use std::ffi::{c_void, CString, OsStr};
 use std::os::raw::c_int;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use aothip::{Backward, Context, Dtype, Forward, Mask, Merge, Status, Stream, Tensor};
@@ -193,8 +194,10 @@ fn failures_say_what_and_why() {
     let why = Context::open_directory(Path::new("/nonexistent")).err().unwrap();
     assert_eq!(why.status, Status::NoImages);
     assert!(why.to_string().contains("/nonexistent"), "{why}");
-    let why = Context::open_directory(Path::new("a\0b")).err().unwrap();
-    assert_eq!(why.status, Status::Argument);
+    for name in [&b"a\0b"[..], b"a\xff"] {
+        let why = Context::open_directory(Path::new(OsStr::from_bytes(name))).err().unwrap();
+        assert_eq!(why.status, Status::Argument);
+    }
 
     let context = Context::open().unwrap();
     context.check_device(0).unwrap();
