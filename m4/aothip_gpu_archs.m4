@@ -51,16 +51,18 @@ AS_IF([test -n "$aothip_without"],
 AC_SUBST([GPU_ARCHS])
 ])
 
-dnl AOTHIP_CHECK_GPU_ARCHS: leaves out, with one notice, what the device compiler does not know. A
-dnl sibling is not compiled: it is known where the GPU is whose code it runs. GPUS_COMPILED is all that
-dnl this compiler could make code for.
+dnl AOTHIP_CHECK_GPU_ARCHS: leaves out, with one notice, what the device compiler does not know, or not
+dnl well enough: before version 20 clang does not place the waits that gfx12 must have before it reads
+dnl some scalar registers (s_wait_alu). A sibling is not compiled: it is known where the GPU is whose code
+dnl it runs. GPUS_COMPILED is all that this compiler could make code for.
 AC_DEFUN([AOTHIP_CHECK_GPU_ARCHS], [
 AS_VAR_PUSHDEF([aothip_compiled], [aothip_cv_gpus_known_to_$DEVICE_CLANG])
 AC_CACHE_CHECK([for which GPUs $DEVICE_CLANG makes code], [aothip_compiled], [
     AS_VAR_SET([aothip_compiled], [])
     for aothip_gpu in `$SED -n 's/^gpu  *\(@<:@^ @:>@*\).*/\1/p' "$srcdir/images/matrix.def"`; do
-        AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
-               -nogpulib -E -o /dev/null - </dev/null >&AS_MESSAGE_LOG_FD 2>&1],
+        AS_IF([printf '%s\n' '#if defined(__GFX12__) && __clang_major__ < 20' '#error too old' '#endif' |
+               "$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
+               -nogpulib -E -o /dev/null - >&AS_MESSAGE_LOG_FD 2>&1],
             [AS_VAR_APPEND([aothip_compiled], [" $aothip_gpu"])])
     done])
 AS_VAR_COPY([GPUS_COMPILED], [aothip_compiled])
@@ -74,9 +76,9 @@ for aothip_gpu in $GPU_ARCHS; do
         [aothip_without="$aothip_without $aothip_gpu"])
 done
 AS_IF([test -z "$aothip_with"],
-    [AC_MSG_ERROR([$DEVICE_CLANG knows no GPU of $aothip_gpus_from:$aothip_without])])
+    [AC_MSG_ERROR([$DEVICE_CLANG is too old for all GPUs of $aothip_gpus_from:$aothip_without])])
 AS_IF([test -n "$aothip_without"],
-    [AC_MSG_NOTICE([$DEVICE_CLANG does not know, and so there will be no images for,$aothip_without])])
+    [AC_MSG_NOTICE([$DEVICE_CLANG is too old for, and so there will be no images for,$aothip_without])])
 GPU_ARCHS=$aothip_with
 AC_SUBST([GPUS_COMPILED])
 ])

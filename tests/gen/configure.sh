@@ -63,9 +63,10 @@ says "families, by the names of AOTriton and TheRock" \
 rm config.cache
 all='gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201;gfx950'
 case $made in *gfx950*) newest=' gfx950' ;; *) newest= ;; esac
+case $made in *gfx1201*) newest=" gfx1200 gfx1201$newest" ;; esac
 says "what PyTorch is built for" "GPUs              gfx90a gfx942 gfx1100 gfx1101$newest (PYTORCH_ROCM_ARCH)" \
     PYTORCH_ROCM_ARCH="$all"
-without='gfx900 gfx906 gfx908 gfx1030 gfx1200 gfx1201'
+without='gfx900 gfx906 gfx908 gfx1030'
 [ "`grep -c 'no kernels' log`" -eq 1 ] &&
     grep -q "PYTORCH_ROCM_ARCH: no kernels, and so no images, for $without\$" log
 ok "one notice names what is left out"
@@ -143,21 +144,25 @@ chmod +x amdclang
 cp clean.cache config.cache
 says "AMD's clang 22 is not the reference" "kernel budgets    warnings, since this is not clang 22" \
     --with-clang="$work/amdclang"
-# A compiler older than a GPU.
+# A compiler older than two GPUs: one it does not know, for the other it places not all waits.
 cat >oldclang <<END
 #!/bin/sh
-case " \$* " in *gfx950*) exit 1 ;; esac
+case " \$* " in
+*gfx950*) exit 1 ;;
+*gfx1201*) set -- -Wno-builtin-macro-redefined -D__clang_major__=19 "\$@" ;;
+esac
 exec "$found" "\$@"
 END
 chmod +x oldclang
 cp clean.cache config.cache
-older="$work/oldclang does not know, and so there will be no images for, gfx950"
-says "a GPU that the compiler does not know is left out" "$older" --with-clang="$work/oldclang" \
-    --with-gpu-archs='gfx942 gfx950-dcgpu gfx115x'
+older="$work/oldclang is too old for, and so there will be no images for, gfx950 gfx1201 gfx1200"
+says "GPUs that the compiler is too old for are left out" "$older" --with-clang="$work/oldclang" \
+    --with-gpu-archs='gfx942 gfx950-dcgpu gfx115x gfx120X-all'
 [ "`grep -c 'no images for' log`" -eq 1 ] &&
     grep -qF 'GPUs              gfx942 gfx1151 gfx1150 gfx1152 gfx1153 (--with-gpu-archs)' log
 ok "with one notice, and the others are built for"
-refuses "no GPU that the compiler knows" "oldclang knows no GPU of --with-gpu-archs: gfx950" \
+refuses "no GPU that the compiler knows" \
+    "oldclang is too old for all GPUs of --with-gpu-archs: gfx950" \
     --with-clang="$work/oldclang" --with-gpu-archs=gfx950
 misses "--without-clang" "--with-clang needs the path of a clang" --without-clang
 misses "HIP headers that do not compile" "apt-get install libamdhip64-dev" \

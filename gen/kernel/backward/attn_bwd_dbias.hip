@@ -147,12 +147,16 @@ DEVICE void add_place(struct sums &to, const struct part &part, const struct pla
 
 /*
  * Where the sum of row `row` and key `key` lies in LDS: in different banks for 32 rows side by
- * side, and for two keys side by side of 16 rows, which is what a wave32 stores at a time.
+ * side, and for two keys of 16 rows, which is what a wave32 stores at a time: keys side by side, or
+ * on RDNA 4 eight apart.
  */
 DEVICE float *sum_at(int row, int key)
 {
+    const int turn = KERNEL_WAVE == 32 && MMA_STRAIGHT
+                         ? row % 8 | row / 16 % 2 << 3 | row / 8 % 2 << 4
+                         : row % 16 * 2 + row / 16 % 2;
     float *sums = SUMS_APART ? sum_tile : (float *)row_tile[0];
-    return sums + row * KERNEL_TILE_K + (key ^ (row % 16 * 2 + row / 16 % 2));
+    return sums + row * KERNEL_TILE_K + (key ^ turn);
 }
 
 DEVICE void store_sums(const struct sums &from, const struct part &part)

@@ -35,7 +35,7 @@ DEVICE struct packed_block pack_block(const block_acc &ds, u32 half)
 /* Four keys of the lane's column. */
 DEVICE u32x2 packed_quad(const struct packed_block &x, int quad, u32 half)
 {
-#if KERNEL_WAVE == 64
+#if MMA_STRAIGHT
     (void)half;
     return quad % 2 ? x.group[quad / 2].hi : x.group[quad / 2].lo;
 #else

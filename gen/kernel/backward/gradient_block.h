@@ -75,8 +75,11 @@ static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* 
 /* Place of row `row` in row_vector: a lane's rows of a block one after another. */
 DEVICE u32 vector_slot(u32 row)
 {
-    const bool in_order = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1;
-    return in_order ? row : row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
+#if KERNEL_DTYPE == 1 || MMA_STRAIGHT
+    return row;
+#else
+    return row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
+#endif
 }
 
 /*

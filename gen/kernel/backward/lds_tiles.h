@@ -20,14 +20,15 @@
  * its line within a block of channels, and with chunk c of the line at column c ^ f:
  *
  *     wave64   l = d0 d1 d3 d4 d2   f = (d4, d5)
- *     wave32   l = d2 d0 d3 d1      f = (d4, d5); lines of two chunks: f = 0, and 16 bytes are left
- *                                   out after each block
+ *     wave32   l = d2 d0 d3 d1, or d0 d1 d3 d2 on RDNA 4; f = (d4, d5); lines of two chunks: f = 0,
+ *              and 16 bytes are left out after each block
  *
  * Lanes of a load that differ in bit 4 differ in bit 2 or are alike in it, so that l4 may not move
- * a column; all have bit 3 in common, so that l3 may. Both halves of a wave32 load the same.
- * Stores: neighbours carry eight chunks of channels of the same rows. d3 moves them by four
- * columns, and d4 and d5 spread them among four. The next bits of the lane are for what is left of
- * the columns' bytes, and so are rows of their other half: see duty_of().
+ * a column; all have bit 3 in common, so that l3 may. Both halves of a wave32 load the same, or
+ * neighbouring chunks on RDNA 4. Stores: neighbours carry eight chunks of channels of the same
+ * rows. d3 moves them by four columns, and d4 and d5 spread them among four. The next bits of the
+ * lane are for what is left of the columns' bytes, and so are rows of their other half: see
+ * duty_of().
  */
 #ifndef AOTHIP_ATTN_BWD_LDS_H
 #define AOTHIP_ATTN_BWD_LDS_H
@@ -74,9 +75,8 @@ DEVICE block_frag row_frag(const char *tile, int block, int step)
     return *(const u32x4 *)(tile + (lane_column() * ROW_BYTES + column * CHUNK_BYTES) +
                             (block * BLOCK * ROW_BYTES + step / 4 * 8 * CHUNK_BYTES));
 #else
-    const u32x4 *at = (const u32x4 *)(tile + lane_column() * ROW_BYTES +
-                                      (block * BLOCK * ROW_BYTES + step * 2 * CHUNK_BYTES));
-    return join_chunks(at[0], at[1]);
+    return load_frag(tile + lane_column() * ROW_BYTES + block * BLOCK * ROW_BYTES, 2 * step,
+                     2 * step + 1);
 #endif
 }
 
@@ -88,9 +88,8 @@ DEVICE constexpr u32 bit_of(u32 x, int bit)
 /* The line of channel d of a block. */
 DEVICE constexpr u32 turned_line(u32 d)
 {
-    return KERNEL_WAVE == 64
-               ? d % 4 | d / 8 << 2 | bit_of(d, 2) << 4
-               : bit_of(d, 2) | bit_of(d, 0) << 1 | bit_of(d, 3) << 2 | bit_of(d, 1) << 3;
+    return MMA_STRAIGHT ? d % 4 | d / 8 << 2 | bit_of(d, 2) * BLOCK / 2
+                        : bit_of(d, 2) | bit_of(d, 0) << 1 | bit_of(d, 3) << 2 | bit_of(d, 1) << 3;
 }
 
 /* Where quad `quad` of the rows of a channel lies. */
@@ -122,9 +121,8 @@ DEVICE block_frag turned_frag(const char *tile, int block, int group)
     u32 chunk = own + (u32)(2 * group ^ block % 2 * 2);
     return *(const u32x4 *)(line + (lane_column() * LINE_BYTES + chunk * CHUNK_BYTES));
 #else
-    const u32x4 *at = (const u32x4 *)(line + lane_column() * LINE_BYTES);
     const int own = LINE_CHUNKS >= 4 ? block % 4 : 0;
-    return join_chunks(at[2 * group ^ own], at[(2 * group + 1) ^ own]);
+    return load_frag(line + lane_column() * LINE_BYTES, 2 * group ^ own, (2 * group + 1) ^ own);
 #endif
 }
 
@@ -142,7 +140,7 @@ DEVICE u32 result_channel(int block, int run, u32 half)
 /* The element of the result that is channel i of the run. */
 DEVICE constexpr int result_element(int run, int i)
 {
-    const int part = RESULT_RUN / 2;
+    const int part = MMA_STRAIGHT ? 4 : RESULT_RUN / 2; /* one after the other in registers */
     return i / part * 2 * part + run * part + i % part;
 }
 

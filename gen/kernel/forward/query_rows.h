@@ -175,14 +175,15 @@ DEVICE void clear_scores(score_blocks &s)
 
 /*
  * S^T += K Q^T, over the channels in LDS, which are part `stage` of all. Singly: with the operands
- * of one step at a time, where on wave32 there are no registers for more.
+ * of one step at a time, where on wave32 there are no registers for more. Or of two where they are
+ * half as large (RDNA 4).
  */
 DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
                         bool singly = STAGE_DIM > 64)
 {
 #pragma unroll
     for (int step = 0; step < QK_STEPS; step++) {
-        if (KERNEL_WAVE == 32 && singly)
+        if (KERNEL_WAVE == 32 && (singly || (MMA_STRAIGHT && step % 2 == 0)))
             __builtin_amdgcn_sched_barrier(0);
         block_frag b[Q_BLOCKS];
 #pragma unroll

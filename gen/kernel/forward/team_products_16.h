@@ -57,7 +57,7 @@ DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, const GL
 DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step, u32 half)
 {
     const u32x4 lower = q.row[2 * step], upper = q.row[2 * step + 1];
-    mma(s, join(k, half), __builtin_shufflevector(lower, upper, 0, 1, 2, 3, 4, 5, 6, 7));
+    mma(s, join(k, half), join_column(lower, upper));
 }
 
 DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)

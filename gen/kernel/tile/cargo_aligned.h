@@ -42,7 +42,7 @@ static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad o
 #if KERNEL_WAVE == 64
 #define DESCRIPTOR_WORD3 0x00027000 /* raw buffer, 32-bit data format (CDNA) */
 #else
-#define DESCRIPTOR_WORD3 0x31004000 /* raw buffer, bounds checked on the offset (RDNA 3) */
+#define DESCRIPTOR_WORD3 0x31004000 /* raw buffer, bounds checked on the offset (RDNA 3 and 4) */
 #endif
 
 /* An offset that lies outside every descriptor, and still does with a tile's rows added to it. */

@@ -14,10 +14,10 @@
 
 enum { KEY_PAIR_STEP = 1 }; /* as VT_PAIR_STEP: pairs (0, 1), (2, 3) */
 
-#if KERNEL_WAVE == 64
+#if MMA_STRAIGHT
 
 /* The order in which the rows of C lie in the lanes. */
-enum { KEY_RUN = 4 };
+enum { KEY_RUN = KERNEL_WAVE == 64 ? 4 : 8 };
 
 DEVICE constexpr int key_step(int i)
 {

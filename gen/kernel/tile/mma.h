@@ -1,6 +1,7 @@
 /*
- * Matrix multiply-accumulate on blocks, in one interface for two kinds of hardware:
- * mma_mfma.h (CDNA: gfx90a, gfx942, gfx950) and mma_wmma.h (RDNA 3: gfx1100, gfx1151).
+ * Matrix multiply-accumulate on blocks, in one interface for three kinds of hardware:
+ * mma_mfma.h (CDNA: gfx90a, gfx942, gfx950) and mma_wmma.h (RDNA 3: gfx1100, gfx1151; RDNA 4:
+ * gfx1201).
  *
  *     C[BLOCK, BLOCK] += A[BLOCK, 16] B[16, BLOCK]          (f32 += 16 bit x 16 bit)
  *

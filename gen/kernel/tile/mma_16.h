@@ -1,45 +1,27 @@
 /*
  * Products of 16x16 blocks of 16-bit elements, sums in f32, in the interface of mma_f32.h, for what
- * comes from memory straight into registers: v_wmma_f32_16x16x16_{f16,bf16} (RDNA 3, wave32).
+ * comes from memory straight into registers: v_wmma_f32_16x16x16_{f16,bf16} (RDNA, wave32).
  *
  *     C[16, 16] += A[16, 16] B[16, 16]        l = lane
  *
- *     C   column l % 16, rows 2i + l/16
- *     A   row l % 16, all k, the same in both halves
- *     B   column l % 16, all k, the same in both halves
+ *         RDNA 3                                      RDNA 4
+ *     C   column l % 16, rows 2i + l/16               column l % 16, rows 8(l/16) + i
+ *     A   row l % 16, all k, the same in both halves  row l % 16, k = 8(l/16) ..
+ *     B   column l % 16, all k, the same in both      column l % 16, k = 8(l/16) ..
  *
  * The rows of A are free: a lane takes row a_row() there, so that C is as block_16.h has it. So is
- * the order of k, if A and B agree. Each half of the lanes brings half of A from memory, and they
- * exchange. So a lane has chunks of eight channels of K, part a_part() of A_PARTS; of V, rows
- * c_row(0 .. B_OF_C - 1).
+ * the order of k, if A and B agree. Each half of the lanes brings half of A from memory, and on
+ * RDNA 3 they exchange. So a lane has chunks of eight channels of K, part a_part() of A_PARTS; of
+ * V, rows c_row(0 .. B_OF_C - 1).
  */
 #ifndef AOTHIP_MMA_16_H
 #define AOTHIP_MMA_16_H
 
 #include "block_16.h"
 #include "round.h"
+#include "wmma.h"
 
 enum { A_PARTS = 2, B_OF_C = ACC };
-
-typedef u32 block_frag __attribute__((ext_vector_type(8)));
-typedef _Float16 f16_frag __attribute__((ext_vector_type(16)));
-typedef short bf16_frag __attribute__((ext_vector_type(16)));
-
-DEVICE void mma(block_acc &c, block_frag a, block_frag b)
-{
-#if KERNEL_DTYPE == MMA_F16
-    c = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(__builtin_bit_cast(f16_frag, a),
-                                                   __builtin_bit_cast(f16_frag, b), c);
-#else
-    c = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(__builtin_bit_cast(bf16_frag, a),
-                                                    __builtin_bit_cast(bf16_frag, b), c);
-#endif
-}
-
-DEVICE u32 a_row()
-{
-    return ACC * (lane_id() % 2) + lane_column() / 2;
-}
 
 DEVICE u32 a_part()
 {
@@ -51,7 +33,38 @@ DEVICE u32 c_row(int t)
     return ACC * lane_group() + (u32)t;
 }
 
-/* For the selections of join(); as pack_half() of mma_wmma.h. */
+#if defined(__GFX12__)
+
+DEVICE u32 a_row()
+{
+    return lane_column();
+}
+
+/* What join() wants to know of the lane: here, nothing. */
+DEVICE u32 join_half()
+{
+    return 0;
+}
+
+DEVICE block_frag join(u32x4 own, u32)
+{
+    return own;
+}
+
+/* Two chunks of channels of a column as B. */
+DEVICE block_frag join_column(u32x4 lower, u32x4 upper)
+{
+    return lane_group() ? upper : lower;
+}
+
+#else
+
+DEVICE u32 a_row()
+{
+    return ACC * (lane_id() % 2) + lane_column() / 2;
+}
+
+/* For the selections of join(); as pack_half() of mma_wmma11.h. */
 DEVICE u32 join_half()
 {
     u32 half = lane_group();
@@ -65,14 +78,20 @@ DEVICE block_frag join(u32x4 own, u32 half)
     block_frag x;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const u32 mine = own[i];
-        const u32 other =
-            __builtin_amdgcn_permlanex16(mine, mine, 0x76543210, 0xfedcba98, false, false);
+        const u32 mine = own[i], other = exchange_halves(mine, mine);
         x[i] = half ? other : mine;
         x[4 + i] = half ? mine : other;
     }
     return x;
 }
+
+/* Two chunks of channels of a column as B. */
+DEVICE block_frag join_column(u32x4 lower, u32x4 upper)
+{
+    return __builtin_shufflevector(lower, upper, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+#endif
 
 /* A column of C, none of it negative, rounded: the B of a second product. */
 struct b_column {

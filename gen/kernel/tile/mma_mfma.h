@@ -38,6 +38,8 @@ typedef u32x4 block_frag;
 typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
 typedef short s16x4 __attribute__((ext_vector_type(4)));
 
+#include "mma_straight.h"
+
 DEVICE u32 lane_half()
 {
     return lane_id() / BLOCK;
@@ -79,11 +81,6 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 
 #endif
 
-DEVICE block_acc zero_acc()
-{
-    return 0;
-}
-
 #if !defined(__gfx950__)
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)
@@ -94,22 +91,6 @@ DEVICE float other_half(float x)
 }
 
 #endif
-
-/* What pack_p() wants to know of the lane: here, nothing. */
-DEVICE u32 pack_half()
-{
-    return 0;
-}
-
-/* Keys 16 * group .. + 15 of a block of P^T as a B fragment. */
-DEVICE block_frag pack_p(const block_acc &p, int group, u32)
-{
-    block_frag b;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        b[i] = end_round_pair(p[8 * group + 2 * i], p[8 * group + 2 * i + 1]);
-    return b;
-}
 
 /* K in LDS. */
 
@@ -173,9 +154,6 @@ DEVICE u32 vt_pair_quad(u32 pair)
 {
     return pair / 2 * 4 + pair % 2;
 }
-
-/* Pairs of keys within a quad, in the order in which pack_p() leaves them. */
-enum { VT_PAIR_STEP = 1 }; /* (0, 1), (2, 3) */
 
 DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 {

@@ -41,8 +41,13 @@ DEVICE u32 end_round_pair(float low, float high)
      * Multiplied by a 1 that the compiler does not know, this is v_fma_mixlo_f16 and
      * v_fma_mixhi_f16: one instruction an element, without a third one that packs.
      */
+#if defined(__GFX12__)
+    float one = 1; /* by the compiler, which does not look for hazards in statements of assembly */
+    asm("" : "+s"(one));
+#else
     float one;
     asm("s_mov_b32 %0, 1.0" : "=s"(one));
+#endif
     f16x2 pair = {(_Float16)(low * one), (_Float16)(high * one)};
     return __builtin_bit_cast(u32, pair);
 }

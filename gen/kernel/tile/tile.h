@@ -76,7 +76,7 @@ DEVICE bool in_any_lane(bool x)
 DEVICE void lds_barrier()
 {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
-#if KERNEL_WAVE == 32
+#if KERNEL_WAVE == 32 && !defined(__GFX12__)
     asm volatile("s_barrier" ::: "memory");
 #else
     __builtin_amdgcn_s_barrier();

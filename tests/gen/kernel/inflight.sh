@@ -18,8 +18,16 @@ for gpu in $GPU_ARCHS; do
 done
 
 # The loop is walked through twice, since loads may be waited for a step later. Loads arrive in the
-# order they were made in: vmcnt(N) waits for all but the last N.
+# order they were made in: vmcnt(N), or s_wait_loadcnt of gfx12, waits for all but the last N.
 awk '
+    function number_at(code, at,   text, value) { # "vmcnt(10)", "loadcnt 0xa"
+        text = substr(code, at)
+        if (text ~ /^vmcnt/)
+            return substr(text, 7) + 0
+        for (text = substr(text, 11); match(text, /^[0-9a-f]/); text = substr(text, 2))
+            value = value * 16 + index("123456789abcdef", substr(text, 1, 1))
+        return value + 0
+    }
     function walk(   round, i, code, left) {
         products = loads = oldest = 0
         fewest = -1
@@ -30,8 +38,8 @@ awk '
                     products++
                 else if (code ~ / (buffer|global|flat)_load_/)
                     made[loads++] = products
-                else if (match(code, /vmcnt\([0-9]+\)/)) {
-                    left = substr(code, RSTART + 6) + 0
+                else if (match(code, /(vmcnt\(|loadcnt 0x)[0-9a-f]+/)) {
+                    left = number_at(code, RSTART)
                     for (; loads - oldest > left; oldest++)
                         if (fewest < 0 || products - made[oldest] < fewest)
                             fewest = products - made[oldest]

@@ -123,7 +123,7 @@ printf 'all:\ninstall:\n\tmkdir -p $(DESTDIR)%s/lib && cp options $(DESTDIR)%s/l
 END
 chmod +x project/source/configure
 exits 0 'CMake: two of three GPUs' cmake -G Ninja -S project -B made \
-    -DCMAKE_INSTALL_PREFIX="$work/to" '-DGPU_TARGETS=gfx942;gfx1200;gfx1151' -DCMAKE_HIP_COMPILER=/rocm/clang
+    -DCMAKE_INSTALL_PREFIX="$work/to" '-DGPU_TARGETS=gfx942;gfx1250;gfx1151' -DCMAKE_HIP_COMPILER=/rocm/clang
 exits 0 'is built' cmake --build made
 exits 0 'is installed' cmake --install made
 for line in '--with-gpu-archs=gfx942 gfx1151' '--with-clang=/rocm/clang' '--with-aotriton-abi=0.11' \
@@ -132,6 +132,6 @@ do
     contains to/lib/options "$line" "with $line"
 done
 exits 0 'no GPU that there are kernels for' cmake -G Ninja -S project -B none \
-    -DAMDGPU_TARGETS=gfx1200
-contains out 'aothip has no kernels for gfx1200: nothing is built' 'says so'
+    -DAMDGPU_TARGETS=gfx1250
+contains out 'aothip has no kernels for gfx1250: nothing is built' 'says so'
 plan

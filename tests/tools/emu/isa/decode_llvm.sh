@@ -6,7 +6,7 @@ objects=
 if [ -d images/object ]; then
 	objects=$(find images/object -name '*.co' | sort)
 fi
-# No image of this build is for gfx12, which is only disassembled.
+# Whether or not this build has images for gfx12.
 if [ -f tests/tools/emu/hip/emu_kernels.gfx1201.co ]; then
 	objects="$objects tests/tools/emu/hip/emu_kernels.gfx1201.co"
 fi

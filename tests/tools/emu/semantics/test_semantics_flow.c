@@ -256,7 +256,8 @@ int main(void)
 {
     sem_begin("control flow");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
-        if (t == T_GFX950 || t == T_GFX1201) /* as gfx942, by the same rows; has none of these */
+        /* gfx950 as gfx942, by the same rows; gfx1201 has none of these */
+        if (t == T_GFX950 || t == T_GFX1201)
             continue;
         struct sem_list l = {0};
 

@@ -218,8 +218,9 @@ static void add_transfers(struct sem_list *l, const struct oracle_machine *m)
     strcpy(c->text, "buffer_store_lds_dword s[24:27], 0 offset:64 lds\n  s_waitcnt vmcnt(0)");
 }
 
-static void add_gfx11(struct sem_list *l)
+static void add_gfx11(struct sem_list *l, const struct oracle_machine *m)
 {
+    const bool newer = m->mask == G12;
     struct sem_case *c = add_memory(l, "addresses by lane number", 0, run_addtid);
 
     strcpy(c->text, "global_load_addtid_b32 v8, s[20:21] offset:64\n  s_waitcnt vmcnt(0)");
@@ -230,14 +231,19 @@ static void add_gfx11(struct sem_list *l)
             continue;
         c = add_memory(l, "lds_direct_load", type, run_direct);
         c->prepare = direct;
-        strcpy(c->text, "lds_direct_load v8 wait_vdst:0\n  s_waitcnt expcnt(0)");
+        strcpy(c->text, newer
+                            ? "ds_direct_load v8 wait_va_vdst:0 wait_vm_vsrc:0\n  s_wait_expcnt 0x0"
+                            : "lds_direct_load v8 wait_vdst:0\n  s_waitcnt expcnt(0)");
     }
     c = add_memory(l, "conditional subtraction", 8, run_csub);
-    strcpy(c->text, "global_atomic_csub_u32 v8, v0, v4, s[20:21] offset:64 glc\n"
-                    "  s_waitcnt vmcnt(0)");
+    snprintf(c->text, sizeof c->text,
+             "global_atomic_%s_u32 v8, v0, v4, s[20:21] offset:64 %s\n  s_waitcnt vmcnt(0)",
+             newer ? "sub_clamp" : "csub", newer ? "th:TH_ATOMIC_RETURN" : "glc");
     c = add_memory(l, "conditional subtraction", 4, run_csub);
-    strcpy(c->text, "buffer_atomic_csub_u32 v4, v0, s[24:27], 0 offen offset:64 glc\n"
-                    "  s_waitcnt vmcnt(0)");
+    snprintf(c->text, sizeof c->text,
+             "buffer_atomic_%s_u32 v4, v0, s[24:27], %s offen offset:64 %s\n  s_waitcnt vmcnt(0)",
+             newer ? "sub_clamp" : "csub", newer ? "null" : "0",
+             newer ? "th:TH_ATOMIC_RETURN" : "glc");
 }
 
 static void add_cuts(struct sem_list *l, const struct oracle_machine *m)
@@ -252,8 +258,9 @@ static void add_cuts(struct sem_list *l, const struct oracle_machine *m)
         c->prepare = cut;
         c->arg[2] = store;
         snprintf(c->text, sizeof c->text,
-                 "buffer_%s_%s v[%u:%u], v0, s[24:27], 0 offen offset:64\n  s_waitcnt vmcnt(0)",
-                 store ? "store" : "load", names[m->gfx11][i / 2], first, first + words - 1);
+                 "buffer_%s_%s v[%u:%u], v0, s[24:27], %s offen offset:64\n  s_waitcnt vmcnt(0)",
+                 store ? "store" : "load", names[m->gfx11][i / 2], first, first + words - 1,
+                 m->mask == G12 ? "null" : "0");
     }
 }
 
@@ -262,12 +269,15 @@ static void add_cuts(struct sem_list *l, const struct oracle_machine *m)
 static void run_fields(const struct sem_case *c, const struct oracle_wave *before,
                        struct oracle_wave *after, struct sem_memory *m)
 {
+    /* gfx12 has neither IEEE nor DX10_CLAMP */
+    const uint32_t mode = before->mode & (before->target == T_GFX1201 ? 0xff : 0x3ff);
+
     (void)m;
     *after = *before;
     if (c->arg[0]) /* s_round_mode 6, s_denorm_mode 9 */
-        after->s[16] = (before->mode & 0x300) | 0x96;
+        after->s[16] = (mode & 0x300) | 0x96;
     else /* 0xfe into bits 2 to 5 */
-        after->s[16] = (before->mode & 0x3c3) | 0xe << 2;
+        after->s[16] = (mode & 0x3c3) | 0xe << 2;
     oracle_wave_strict(after);
 }
 
@@ -370,11 +380,11 @@ static void add_idle(struct sem_list *l, const struct oracle_machine *m)
         unsigned targets;
         const char *text;
     } idle[] = {
-        {ALL, "s_nop 3\n  s_sleep 1\n  s_setprio 2\n  s_icache_inv\n  s_incperflevel 1\n"
-              "  s_decperflevel 1\n  s_dcache_inv\n  s_wakeup\n  v_nop\n  s_barrier\n"
-              "  s_sethalt 0\n  s_setkill 0\n  ds_nop"},
-        {ALL, "s_cbranch_cdbgsys 1f\n  s_cbranch_cdbguser 1f\n  s_cbranch_cdbgsys_or_user 1f\n"
-              "  s_cbranch_cdbgsys_and_user 1f\n  s_branch 2f\n1:\n  s_trap 1\n2:\n  s_nop 0"},
+        {BEFORE12, "s_nop 3\n  s_sleep 1\n  s_setprio 2\n  s_icache_inv\n  s_incperflevel 1\n"
+                   "  s_decperflevel 1\n  s_dcache_inv\n  s_wakeup\n  v_nop\n  s_barrier\n"
+                   "  s_sethalt 0\n  s_setkill 0\n  ds_nop"},
+        {BEFORE12, "s_cbranch_cdbgsys 1f\n  s_cbranch_cdbguser 1f\n  s_cbranch_cdbgsys_or_user 1f\n"
+                   "  s_cbranch_cdbgsys_and_user 1f\n  s_branch 2f\n1:\n  s_trap 1\n2:\n  s_nop 0"},
         {ALL, "s_ttracedata\n  s_sendmsg sendmsg(MSG_INTERRUPT)"},
         {G90A | G942, "s_dcache_wb\n  s_dcache_inv_vol\n  s_dcache_wb_vol\n"
                       "  s_dcache_discard s[20:21], s28\n  s_dcache_discard_x2 s[20:21], s28\n"
@@ -388,6 +398,16 @@ static void add_idle(struct sem_list *l, const struct oracle_machine *m)
               "  s_waitcnt_lgkmcnt null, 0\n  s_waitcnt_depctr 0xfff\n  buffer_gl0_inv\n"
               "  buffer_gl1_inv\n  s_gl1_inv\n  v_pipeflush\n  s_ttracedata_imm 1"},
         {G1151, "s_singleuse_vdst 1"},
+        {G12, "s_nop 3\n  s_sleep 1\n  s_sleep_var s28\n  s_setprio 2\n  s_icache_inv\n"
+              "  s_incperflevel 1\n  s_decperflevel 1\n  s_dcache_inv\n  s_wakeup\n  v_nop\n"
+              "  s_barrier_signal -1\n  s_barrier_wait -1\n  s_sethalt 0\n  s_setkill 0\n"
+              "  ds_nop\n  s_clause 1\n  s_nop 0\n  s_nop 0\n"
+              "  s_delay_alu instid0(VALU_DEP_1)\n  s_wait_idle\n  s_wait_event 1\n"
+              "  s_version 4\n  s_wait_loadcnt 0x0\n  s_wait_samplecnt 0x0\n"
+              "  s_wait_bvhcnt 0x0\n  s_wait_kmcnt 0x0\n  s_wait_dscnt 0x0\n"
+              "  s_wait_loadcnt_dscnt 0x0\n  s_wait_storecnt_dscnt 0x0\n"
+              "  s_wait_alu 0xfffe\n  global_inv scope:SCOPE_DEV\n  global_wb scope:SCOPE_DEV\n"
+              "  global_wbinv scope:SCOPE_DEV\n  s_ttracedata_imm 1"},
     };
 
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
@@ -399,9 +419,9 @@ static void add_idle(struct sem_list *l, const struct oracle_machine *m)
         c->prepare = point;
         c->memory = true;
         snprintf(c->text, sizeof c->text, "no effect");
-        c->long_text = malloc(700);
+        c->long_text = malloc(900);
         if (c->long_text)
-            snprintf(c->long_text, 700, "%s\n  s_movk_i32 s16, 77", idle[i].text);
+            snprintf(c->long_text, 900, "%s\n  s_movk_i32 s16, 77", idle[i].text);
     }
 }
 
@@ -409,18 +429,20 @@ int main(void)
 {
     sem_begin("rare instructions");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
-        /* gfx950 as gfx942, by the same rows; gfx1201 lacks or respells most of these */
-        if (t == T_GFX950 || t == T_GFX1201)
+        if (t == T_GFX950) /* as gfx942, by the same rows */
             continue;
         const struct oracle_machine *m = &oracle_machines[t];
         struct sem_list l = {0};
 
-        add_transfers(&l, m);
+        if (m->mask != G12) /* has no loads to LDS */
+            add_transfers(&l, m);
         if (m->gfx11)
-            add_gfx11(&l);
+            add_gfx11(&l, m);
         add_cuts(&l, m);
         add_scalars(&l, m);
         add_idle(&l, m);
+        for (size_t i = 0; i < l.count; i++)
+            l.c[i].fresh = t == T_GFX1201;
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
