@@ -345,12 +345,14 @@ int main(int argc, char **argv)
                                           {"gfx942", "gfx942:sramecc+:xnack-"},
                                           {"gfx1100", "gfx1100"},
                                           {"gfx1151", "gfx1151"},
+                                          {"gfx1201", "gfx1201"},
                                           {"gfx1101", "gfx1101"}, /* siblings of these */
                                           {"gfx1102", "gfx1102"},
                                           {"gfx1103", "gfx1103"},
                                           {"gfx1150", "gfx1150"},
                                           {"gfx1152", "gfx1152"},
-                                          {"gfx1153", "gfx1153"}};
+                                          {"gfx1153", "gfx1153"},
+                                          {"gfx1200", "gfx1200"}};
     const char *images = argc > 1 ? argv[1] : "images/aotriton.images";
     const bool have_hsa = load_hsa(), have_comgr = load_comgr();
     const bool rocr = have_hsa && !hsa.init();

@@ -38,7 +38,7 @@ needy() {
 ok 'what its library needs is there or on every Linux'
 archives=
 for gpu; do
-    case $gpu in gfx110? | gfx115?) archive=${gpu%?}x ;; *) archive=$gpu ;; esac
+    case $gpu in gfx110? | gfx115? | gfx120?) archive=${gpu%?}x ;; *) archive=$gpu ;; esac
     case " $archives " in *" $archive "*) ;; *) archives="$archives $archive" ;; esac
     tar -xzf p/aotriton-*-images-amd-$archive.tar.gz
     diff -r "$images/amd-$gpu" aotriton/lib/aotriton.images/amd-$gpu >/dev/null
