@@ -17,6 +17,7 @@ from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 
 from . import _lib
+from .attention import check_number
 
 _DTYPES = (jnp.float16, jnp.bfloat16, jnp.float32)
 _OPTIONAL = ("bias", "keep", "q_lengths", "k_lengths")  # in the order of their bits in xla.h
@@ -225,21 +226,20 @@ def _attention(rules):
 
 
 def _rules(scale, softcap, is_causal, window, dim):
-    window = (-1, -1) if window is None else (window,) * 2 if isinstance(window, int) else window
+    window = (None, None) if window is None else (window,) * 2 if isinstance(window, int) else window
     if not isinstance(window, (tuple, list)) or len(window) != 2:
         raise TypeError(f"aothip: local_window_size is {window!r}, not a number or (left, right)")
-    left, right = window
+    left, right = (_lib.WINDOW_UNBOUNDED if n is None else
+                   check_number("local_window_size", n, int) for n in window)
     if is_causal:
-        right = 0
-    if left < 0 and right < 0:
-        mask = _lib.MASK_NONE
-    elif left < 0 and right == 0:
-        mask = _lib.MASK_CAUSAL_TOP_LEFT
-    else:
+        right = min(right, 0)
+    if left != _lib.WINDOW_UNBOUNDED or right not in (0, _lib.WINDOW_UNBOUNDED):
         mask = _lib.MASK_WINDOW_TOP_LEFT
-    left, right = (_lib.WINDOW_UNBOUNDED if n < 0 else n for n in (left, right))
-    return _Rules(float(dim ** -0.5 if scale is None else scale), float(softcap or 0), mask,
-                  *((left, right) if mask == _lib.MASK_WINDOW_TOP_LEFT else (0, 0)))
+    else:
+        mask = _lib.MASK_CAUSAL_TOP_LEFT if right == 0 else _lib.MASK_NONE
+        left = right = 0
+    return _Rules(float(dim ** -0.5 if scale is None else scale), float(softcap or 0), mask, left,
+                  right)
 
 
 def _check(name, x, *wanted):
@@ -258,7 +258,7 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     value with other channels, if need be. bias and mask are (batch, heads, rows of query, rows of
     key), any of them 1; a bias carries gradients. softcap as in Gemma 2; return_residual: also the
     log-sum-exp, (batch, rows, heads) in float32, which carries gradients, too. Rows that see no key
-    are 0, and their log-sum-exp is infinite.
+    are 0, and their log-sum-exp is infinite. A side of local_window_size that is None is open.
     """
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x is None:
@@ -283,12 +283,17 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
         _check(name, x, batch, heads, rows, k.shape[1])
     for name, short, x in (("query_seq_lengths", "q_lengths", query_seq_lengths),
                            ("key_value_seq_lengths", "k_lengths", key_value_seq_lengths)):
-        arrays[short] = None if x is None else jnp.asarray(x, jnp.int32).reshape(-1)
+        x = None if x is None else jnp.asarray(x)
+        if x is not None and not jnp.issubdtype(x.dtype, jnp.integer):
+            raise TypeError(f"aothip: {name} has type {x.dtype}, not int32")
+        arrays[short] = None if x is None else x.astype(jnp.int32).reshape(-1)
         _check(name, arrays[short], batch)
     if arrays["keep"] is not None and arrays["keep"].dtype != jnp.bool_:
         raise TypeError(f"aothip: mask has type {arrays['keep'].dtype}, not bool")
     if arrays["bias"] is not None and arrays["bias"].dtype not in (q.dtype, jnp.float32):
         arrays["bias"] = arrays["bias"].astype(jnp.float32)
+    if isinstance(scale, jax.core.Tracer):  # the calls have it as a number
+        arrays["q"], scale = (q.astype(jnp.float32) * scale).astype(q.dtype), 1.0
     _register()
     o, lse = _attention(_rules(scale, softcap, is_causal, local_window_size, dim))(
         _along_all(arrays))

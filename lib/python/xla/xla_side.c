@@ -83,6 +83,8 @@ static void *allocate(struct xla_side *side, size_t size)
             hip_check(side, function(&get.data, size ? size : 16), "hipMalloc");
     } else {
         side->error = side->call->api->memory_allocate(&get);
+        if (!get.data)
+            xla_side_fail(side, XLA_INTERNAL, "aothip: XLA has no memory for a workspace");
     }
     return side->error ? NULL : get.data;
 }

@@ -67,6 +67,11 @@ def test_features():
     compare("a window", *problem(), local_window_size=(20, 5))
     compare("a window on both sides", *problem(), local_window_size=24)
     compare("a causal window", *problem(), is_causal=True, local_window_size=(20, 5))
+    compare("a window above the diagonal", *problem(), local_window_size=(-3, 20))
+    x = problem(dtype=jnp.float32)
+    scaled = lambda f: jax.grad(lambda s: f(*x, scale=s).sum())
+    near(jax.jit(scaled(attention))(0.3), scaled(jax.nn.dot_product_attention)(0.3), 1e-2,
+         "a scale that is traced")
     keep = jnp.asarray(rng.random((2, 1, 33, 50)) > 0.3).at[..., 0].set(True)  # no row sees none
     compare("a mask", *problem(), mask=keep)
     compare("a bias", *problem(), bias=array(1, 4, 33, 50, dtype=jnp.float32))
@@ -226,6 +231,10 @@ def test_errors():
     raises(TypeError, "key is None", lambda: attention(q, None, v), "no key")
     raises(TypeError, "local_window_size is (1, 2, 3)",
            lambda: attention(q, k, v, local_window_size=(1, 2, 3)), "a window of three sides")
+    raises(TypeError, "local_window_size is 'x'",
+           lambda: attention(q, k, v, local_window_size=("x", 2)), "a window without numbers")
+    raises(TypeError, "query_seq_lengths has type float32",
+           lambda: attention(q, k, v, query_seq_lengths=jnp.ones(2)), "lengths of another type")
     raises(Exception, "multiple",
            lambda: attention(q, k[:, :, :3], v[:, :, :3]).block_until_ready(),
            "what the library refuses")

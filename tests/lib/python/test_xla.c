@@ -24,7 +24,7 @@ struct xla_error {
     char text[600];
 };
 static struct xla_error last;
-static int allocated, refuse_stream, refuse_release;
+static int allocated, refuse_stream, refuse_release, refuse_memory, no_memory;
 
 static struct xla_error *create(struct xla_error_create *error)
 {
@@ -45,8 +45,10 @@ static struct xla_error *allocate(struct xla_memory_allocate *get)
 {
     struct status why;
     status_clear(&why);
+    if (no_memory)
+        return NULL;
     /* XLA's own refuses more. */
-    if (get->alignment > 16 || device_alloc(&device, get->size, &get->data, &why))
+    if (refuse_memory || get->alignment > 16 || device_alloc(&device, get->size, &get->data, &why))
         return &last;
     allocated++;
     return NULL;
@@ -358,8 +360,8 @@ static void test_wrong_buffers(int host)
     }
 }
 
-/* XLA does not take scratch back: that is the call's error. */
-static void test_release(void)
+/* XLA does not give or take scratch: that is the call's error. */
+static void test_scratch(int *refused, int code, const char *text)
 {
     struct frame f;
     begin(&f);
@@ -372,10 +374,11 @@ static void test_release(void)
     add(&f, 1, XLA_F16, 4, q_dims);
     add(&f, 1, XLA_F16, 4, k_dims);
     add(&f, 1, XLA_F16, 4, k_dims);
-    refuse_release = 1;
-    last = (struct xla_error){7, "not freed"};
-    fails(&f, aothip_xla_bwd, 0, 7, "not freed");
-    refuse_release = 0;
+    *refused = 1;
+    last = (struct xla_error){code, ""};
+    snprintf(last.text, sizeof(last.text), "%s", text);
+    fails(&f, aothip_xla_bwd, 0, code, text);
+    *refused = 0;
 }
 
 static void test_failures(void)
@@ -402,7 +405,9 @@ static void test_failures(void)
               "attribute");
         test_wrong_buffers(host);
     }
-    test_release();
+    test_scratch(&refuse_release, 7, "not freed");
+    test_scratch(&refuse_memory, 8, "no more");
+    test_scratch(&no_memory, XLA_INTERNAL, "no memory for a workspace");
     struct frame f;
     begin(&f);
     refuse_stream = 1;
