@@ -61,6 +61,13 @@ def _dtype(name, what):
     return _DTYPES[name]
 
 
+def _check_whole(x, dtype, what):
+    """Raises TypeError of fractions where whole numbers are wanted: they would be cut off."""
+    kind = str(getattr(x, "dtype", "")).replace("torch.", "")
+    if dtype.startswith("int") and "float" in kind:
+        raise TypeError(f"aothip: {what} has type {kind}, not {dtype}")
+
+
 def _fill(address, shape, strides, dtype, axes):
     """The tensor whose axes (batch, head, sequence, channel) are these of `shape` and `strides`;
     None is a new axis of size 1."""
@@ -186,6 +193,7 @@ class _HostSide:
         """Address of x as a packed array of `dtype` ("float32", "int32", "int64")."""
         if x is None:
             return None
+        _check_whole(x, dtype, what)
         return self._upload(self._pack(self.like(x, dtype)), x, what, written)
 
 
@@ -311,6 +319,7 @@ class TorchSide(_Torch):
     def vector(self, x, dtype, what, written=False):
         if x is None:
             return None
+        _check_whole(x, dtype, what)
         if written and (str(x.dtype) != "torch." + dtype or not x.is_contiguous()):
             raise ValueError(f"aothip: {what} must be contiguous and of type {dtype}")
         # An empty tensor has no address, but is not absent.

@@ -183,6 +183,7 @@ def test_seed():
     near(run(numpy.array([3, 5])), want, 0, "a seed may lie on the device")
     ok((run(numpy.array([4, 5])) != want).any(), "and is read there")
     near(run((2**64 - 3, 5)), run(numpy.array([-3, 5])), 0, "as 64 bits")
+    raises(TypeError, "seed has type float64", lambda: run(numpy.array([0.5, 5])), "no fractions")
 
 
 def test_leftpad():
@@ -227,6 +228,8 @@ def test_newer_keywords():
                 q, pages, pages, block_table=table, page_table=table)),
             (ValueError, "sinks (s_aux) has shape (3,)", lambda: aothip.flash_attn_func(
                 q, k, v, s_aux=numpy.zeros(3))),
+            (TypeError, "cu_seqlens_q has type float32", lambda: aothip.flash_attn_varlen_func(
+                q[0], k[0], v[0], numpy.float32(cu_q), cu_k, 4, 5)),
             (ValueError, "cu_seqlens_k must be given", lambda: aothip.flash_attn_varlen_func(
                 q[0], k2, v2, cu_q, None, 4, 9))):
         raises(kind, text, function, f"refused: {text}")
