@@ -283,6 +283,6 @@ EXTRA_DIST += tests/lib/python/checks.py tests/lib/python/host_time.py tests/lib
 	tests/lib/python/test_examples.py tests/lib/python/test_jax.py tests/lib/python/test_pyaotriton.py \
 	tests/lib/python/test_diffusers.py tests/lib/python/test_flash_attn.py tests/lib/python/test_transformers.py \
 	$(python_pages) lib/python/aothip_autoload.py lib/python/flash_attn_2_cuda.py lib/python/aothip/__init__.py \
-	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_lib.py \
+	lib/python/aothip/_arrays.py lib/python/aothip/_autograd.py lib/python/aothip/_jagged.py lib/python/aothip/_lib.py \
 	lib/python/aothip/_quick.py lib/python/aothip/_torch.py lib/python/aothip/pytorch.py lib/python/aothip/pytorch_lower.py lib/python/aothip/transformers.py lib/python/aothip/jax.py \
 	lib/python/aothip/attention.py lib/python/aothip/merge.py lib/python/aothip/flash.py lib/python/aothip/sdpa.py

@@ -7,7 +7,7 @@ import inspect
 
 import torch
 
-from . import _quick, attention
+from . import _jagged, _quick, attention
 from ._autograd import (DIFFERENTIABLE, gradients, refuse_twice, run_quickly,
                         run_with_gradients)
 
@@ -386,6 +386,10 @@ def attend(q, k, v, order, fields, with_probs=False, with_lse=True):
     for name, x in (("k", k), ("v", v)):
         if not hasattr(x, "ndim"):
             raise TypeError(f"aothip: {name} must be an array, not {type(x).__name__}")
+    if any(getattr(x, "is_nested", False) for x in (q, k, v)):
+        if with_probs:
+            raise NotImplementedError("aothip: jagged tensors have no matrix of probabilities")
+        return _jagged.attend(attend, q, k, v, order, fields)
     if not AVAILABLE or _plainly(q, k, v):
         return _attend_plainly(dict(fields, q=q, k=k, v=v, order=order), with_probs)
     f = dict(_DEFAULTS, q=q, k=k, v=v, order=order, **fields)

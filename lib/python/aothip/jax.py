@@ -226,7 +226,8 @@ def _attention(rules):
 
 
 def _rules(scale, softcap, is_causal, window, dim):
-    window = (None, None) if window is None else (window,) * 2 if isinstance(window, int) else window
+    if window is None or isinstance(window, int):
+        window = (window, window)
     if not isinstance(window, (tuple, list)) or len(window) != 2:
         raise TypeError(f"aothip: local_window_size is {window!r}, not a number or (left, right)")
     left, right = (_lib.WINDOW_UNBOUNDED if n is None else

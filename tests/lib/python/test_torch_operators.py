@@ -225,6 +225,37 @@ def test_vmap():
         "vmap of packed sequences")
 
 
+def test_jagged():
+    def jagged(heads, *rows):
+        made = torch.nested.nested_tensor([torch.randn(n, heads, 32) for n in rows],
+                                          dtype=torch.float16, layout=torch.jagged)
+        return made.detach().requires_grad_()
+
+    def results(o, x, d_o):
+        return [o, *torch.autograd.grad(o, x, d_o)]
+
+    x = q, k, v = jagged(4, 5, 3, 9), jagged(2, 7, 4, 6), jagged(2, 7, 4, 6)
+    want = torch.cat([causal(*(y[None] for y in one))[0]
+                      for one in zip(*(y.unbind() for y in x))])
+    want = [y.values() if y.is_nested else y for y in results(want, x, torch.ones_like(want))]
+    for name, function in (("plainly", causal), ("compiled", torch.compile(
+            causal, fullgraph=True, backend="aot_eager"))):
+        o = function(*x)
+        got = results(o.values(), x, torch.ones_like(o.values()))
+        same([y.values() if y.is_nested else y for y in got], want, f"jagged, {name}")
+        ok(o.is_nested and o.shape == q.shape, "and the result is jagged as q")
+    o = aothip.scaled_dot_product_attention(*(y.transpose(1, 2) for y in x), enable_gqa=True)
+    same([o.transpose(1, 2).values()], [aothip.flash_attn_func(*x).values()], "heads in front")
+    for kind, text, run in (
+            (TypeError, "k is no jagged", lambda: causal(q, k.values()[None], v)),
+            (ValueError, "sequences of other lengths", lambda: causal(q, k, jagged(2, 6, 5, 6))),
+            (ValueError, "has shape (3,), not (4,)", lambda: causal(q, *(jagged(2, 7, 4),) * 2)),
+            (ValueError, "other axes", lambda: causal(*(y.transpose(1, 2) for y in x))),
+            (NotImplementedError, "go with keep", lambda: aothip.scaled_dot_product_attention(
+                *(y.transpose(1, 2) for y in x), torch.ones(1, 1) > 0, enable_gqa=True))):
+        raises(kind, text, run, f"jagged, refused: {text}")
+
+
 def test_merge():
     (o, lse), part = ([x.detach() for x in aothip.Problem(q, keys, keys, "bshd")()]
                       for keys in (k[:, :5], k[:, 5:]))
