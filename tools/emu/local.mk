@@ -65,7 +65,7 @@ emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predic
 	tools/emu/predict/detail.c tools/emu/predict/detail.h \
 	tools/emu/predict/doubt.c tools/emu/predict/doubt.h \
 	tools/emu/predict/everything.c tools/emu/predict/everything.h tools/emu/predict/predict.c \
-	tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
+	tools/emu/predict/histories.c tools/emu/predict/histories.h tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
 	tools/emu/predict/share.c tools/emu/predict/share.h tools/emu/predict/stand_in.c \
 	tools/emu/predict/stand_in.h tools/emu/predict/orders.c tools/emu/predict/orders.h
 emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/kernel_registers.c \

@@ -37,6 +37,26 @@ bool emu_unit_sum_ops(struct emu_unit_sum *s, const struct unit_count *count, un
     return true;
 }
 
+bool emu_unit_sum_trace(struct emu_unit_sum *s, const struct emu_kernel *k,
+                        const struct emu_clock_group *g, const struct emu_clock_op *ops,
+                        double weight)
+{
+    s->nops = k->program->nops;
+    if (!s->count && !(s->count = calloc(s->nops + 1, sizeof *s->count)))
+        return false;
+    for (unsigned w = 0; w < g->waves; w++)
+        for (size_t i = 0; i < g->wave[w].n; i++) {
+            const uint32_t op = g->wave[w].record[i].op;
+
+            s->count[op].executed += weight;
+            if (ops[op].kind == EMU_CK_MATRIX) {
+                s->matrix_busy += weight * ops[op].pipe;
+                s->flops += weight * ops[op].flops;
+            }
+        }
+    return true;
+}
+
 bool emu_unit_sum_all(struct emu_unit_sum *s, struct emu_unit_sum *from)
 {
     for (unsigned j = 0; j < EMU_TIME_CAUSES; j++)

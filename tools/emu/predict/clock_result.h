@@ -22,6 +22,10 @@ bool emu_unit_sum_ops(struct emu_unit_sum *s, const struct unit_count *count, un
                       double weight);
 /* All else that the unit counted. take_events: they are the unit's no longer. */
 void emu_unit_sum_add(struct emu_unit_sum *s, struct unit *u, double weight, bool take_events);
+/* What a recorded workgroup executes, not when. False when out of memory. */
+bool emu_unit_sum_trace(struct emu_unit_sum *s, const struct emu_kernel *k,
+                        const struct emu_clock_group *g, const struct emu_clock_op *ops,
+                        double weight);
 /* All of another sum, whose events are its no longer. False when out of memory. */
 bool emu_unit_sum_all(struct emu_unit_sum *s, struct emu_unit_sum *from);
 /* Takes from `exact` how often each instruction was executed, and where `s` has none of it, all. */

@@ -34,26 +34,28 @@ void emu_clusters_make(struct emu_clusters *c, const struct emu_clock_recorder *
     }
 }
 
-/* The cost of the samples on a line through the origin, at coordinate x of the axis. */
+/* The cost of the samples on a line through the origin, at coordinate x of the axis. Where x counts
+ * heads and their tiles, costs go by the tile. */
 static double on_axis(const struct emu_clock_recorder *r, unsigned axis, uint64_t x)
 {
     const uint64_t step = axis == 0   ? 1
                           : axis == 1 ? r->grid[0]
                                       : (uint64_t)r->grid[0] * r->grid[1];
+    const uint64_t width = !axis && r->period ? r->period : 1, place = x / width;
     double below = 0, above = 0, low = 0, high = 0;
     bool has_below = false, has_above = false;
 
     for (unsigned i = 0; i < r->groups; i++) {
-        const uint64_t number = r->group[i]->number, at = number / step;
+        const uint64_t number = r->group[i]->number, at = number / step / width;
 
-        if (number % step || at >= r->grid[axis] || !r->group[i]->done)
+        if (number % step || number / step >= r->grid[axis] || !r->group[i]->done)
             continue;
-        if (at <= x && (!has_below || (double)at >= low)) {
+        if (at <= place && (!has_below || (double)at >= low)) {
             low = (double)at;
             below = r->group[i]->cost;
             has_below = true;
         }
-        if (at >= x && (!has_above || (double)at <= high)) {
+        if (at >= place && (!has_above || (double)at <= high)) {
             high = (double)at;
             above = r->group[i]->cost;
             has_above = true;
@@ -61,7 +63,7 @@ static double on_axis(const struct emu_clock_recorder *r, unsigned axis, uint64_
     }
     if (!has_below || !has_above)
         return has_below ? below : above;
-    return high > low ? below + (above - below) * ((double)x - low) / (high - low) : below;
+    return high > low ? below + (above - below) * ((double)place - low) / (high - low) : below;
 }
 
 double emu_clock_cost(const struct emu_clock_recorder *r, uint64_t i)

@@ -35,6 +35,25 @@ static bool by_rounds(const struct emu_detail *d, struct emu_chip *c, struct emu
     return ok;
 }
 
+bool emu_detail_choose(const struct emu_chip *c, unsigned last, bool *chosen, unsigned n)
+{
+    double *work = calloc(c->units, sizeof *work);
+
+    for (uint64_t i = 0; work && i < c->workgroups; i++)
+        work[c->unit_of[i]] += c->alone[i];
+    chosen[last] = true;
+    for (unsigned k = 1; work && k < n; k++) {
+        unsigned most = last;
+
+        for (unsigned i = 0; i < c->units; i++)
+            if (!chosen[i] && (chosen[most] || work[i] > work[most]))
+                most = i;
+        chosen[most] = true;
+    }
+    free(work);
+    return work != NULL;
+}
+
 bool emu_detail_run(struct emu_detail *d)
 {
     struct emu_chip part = *d->chip;

@@ -42,9 +42,12 @@ bool emu_orders_run(const struct emu_everything *what, unsigned n, emu_units_run
 
         if (v->started)
             pthread_join(v->thread, NULL);
-        ok = ok && v->ok && (!what[i].sum || emu_unit_sum_all(what[i].sum, &v->sum));
-        emu_unit_sum_free(&v->sum);
+        ok = ok && v->ok;
         time[i] = v->time;
+    }
+    for (unsigned i = 0; i < n && i < MOST; i++) {
+        ok = ok && (!what[i].sum || emu_unit_sum_all(what[i].sum, &all[i].sum));
+        emu_unit_sum_free(&all[i].sum);
     }
     return ok;
 }

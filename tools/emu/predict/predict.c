@@ -14,6 +14,7 @@
 #include "detail.h"
 #include "doubt.h"
 #include "everything.h"
+#include "histories.h"
 #include "orders.h"
 #include "resident.h"
 #include "share.h"
@@ -38,6 +39,8 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 #define AFFORDABLE 5e5
 #define CHEAP 3e5
 #define SMALL 4e5
+/* The same of a unit with all that it gets, where others do the same. */
+#define REPEATED 2e6
 enum { SEVERAL = 5 }; /* units */
 /* Of a workgroup, for how busy it keeps the matrix pipe. */
 enum { GLANCE = 200000 };
@@ -127,25 +130,12 @@ static bool find_share(struct job *j)
 /* What all workgroups execute, without the time that it takes. */
 static bool count_executed(struct job *j)
 {
-    struct emu_unit_sum *s = &j->executed;
+    bool good = true;
 
-    s->nops = j->launch->kernel->program->nops;
-    s->count = calloc(s->nops + 1, sizeof *s->count);
-    for (unsigned i = 0; s->count && i < j->clusters.n; i++) {
-        const struct emu_clock_group *g = j->clusters.member[i][0];
-
-        for (unsigned w = 0; w < g->waves; w++)
-            for (size_t k = 0; k < g->wave[w].n; k++) {
-                const uint32_t op = g->wave[w].record[k].op;
-
-                s->count[op].executed += j->weight[i];
-                if (j->ops[op].kind == EMU_CK_MATRIX) {
-                    s->matrix_busy += j->weight[i] * j->ops[op].pipe;
-                    s->flops += j->weight[i] * j->ops[op].flops;
-                }
-            }
-    }
-    return s->count != NULL;
+    for (unsigned i = 0; good && i < j->clusters.n; i++)
+        good = emu_unit_sum_trace(&j->executed, j->launch->kernel, j->clusters.member[i][0], j->ops,
+                                  j->weight[i]);
+    return good;
 }
 
 /* Durations of a workgroup alone, and what all of them execute. */
@@ -247,26 +237,6 @@ static unsigned units_of(const struct job *j)
     return n < j->chip.units ? n : j->chip.units;
 }
 
-/* Chooses the units with most work, the one that ends last first of all. False: no memory. */
-static bool choose_units(const struct job *j, bool *chosen, unsigned n)
-{
-    double *work = calloc(j->chip.units, sizeof *work);
-
-    for (uint64_t i = 0; work && i < j->chip.workgroups; i++)
-        work[j->chip.unit_of[i]] += j->chip.alone[i];
-    chosen[j->time[0].last] = true;
-    for (unsigned k = 1; work && k < n; k++) {
-        unsigned most = j->time[0].last;
-
-        for (unsigned i = 0; i < j->chip.units; i++)
-            if (!chosen[i] && (chosen[most] || work[i] > work[most]))
-                most = i;
-        chosen[most] = true;
-    }
-    free(work);
-    return work != NULL;
-}
-
 /* The workgroups of some units, as many as are to be simulated. */
 static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
 {
@@ -277,7 +247,7 @@ static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
     double work = 0;
 
     d->units = units_of(j);
-    if (!turn || !chosen || !choose_units(j, chosen, d->units)) {
+    if (!turn || !chosen || !emu_detail_choose(&j->chip, j->time[0].last, chosen, d->units)) {
         free(turn);
         free(chosen);
         return NULL;
@@ -340,7 +310,8 @@ static bool is_whole(const struct job *j)
 
     if (j->options->flags & EMU_TIME_EVERYTHING && r->groups == r->workgroups)
         return true;
-    return !j->options->sample_limit && j->work <= EMU_CLOCK_WHOLE;
+    return !j->options->sample_limit && !(j->options->flags & EMU_TIME_LARGE) &&
+           j->work <= EMU_CLOCK_WHOLE;
 }
 
 /* Every unit under each variant; turn: all workgroups. */
@@ -362,18 +333,47 @@ static bool run_units(struct job *j, const struct emu_turn *turn, emu_units_run 
     return emu_orders_run(what, distinct(j), run, j->time);
 }
 
-static bool run_whole(struct job *j)
+/* What each workgroup of the launch does; malloc'ed. */
+static struct emu_turn *all_turns(const struct job *j)
 {
     const uint64_t n = j->launch->clock->workgroups;
     struct emu_turn *turn = calloc(n, sizeof *turn);
-    bool ok = turn != NULL;
 
-    for (uint64_t i = 0; ok && i < n; i++)
+    for (uint64_t i = 0; turn && i < n; i++)
         turn[i] = turn_of(j, i);
-    ok = ok && run_units(j, turn, emu_everything_run);
+    return turn;
+}
+
+static bool run_whole(struct job *j)
+{
+    struct emu_turn *turn = all_turns(j);
+    const bool ok = turn && run_units(j, turn, emu_everything_run);
+
     repeat_first(j);
     free(turn);
     return ok;
+}
+
+/* All units after all, where many do the same; else what the rounds said stays. */
+static void run_histories(struct job *j)
+{
+    const struct emu_unit_sum rough = j->sum;
+    struct emu_chip_time time[VARIANTS];
+    struct emu_turn *turn;
+
+    if (j->options->sample_limit || j->work / j->chip.units > REPEATED || !(turn = all_turns(j)))
+        return;
+    memcpy(time, j->time, sizeof time);
+    j->sum = (struct emu_unit_sum){.event = rough.event, .events = rough.events};
+    if (run_units(j, turn, emu_histories_run)) {
+        repeat_first(j);
+        free(rough.count);
+    } else {
+        free(j->sum.count);
+        j->sum = rough;
+        memcpy(j->time, time, sizeof time);
+    }
+    free(turn);
 }
 
 /* Rounds over the chip, for each variant. */
@@ -399,6 +399,8 @@ static bool run_chip(struct job *j)
     repeat_first(j);
     free(alone);
     free(unit_of);
+    if (ok)
+        run_histories(j);
     return ok;
 }
 
@@ -451,8 +453,9 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     set_up_chip(j, units, registers, j->clusters.member[0][0]->waves);
     if (!j->chip.resident)
         return "no workgroup fits on a compute unit";
-    weigh(j);
     j->reuse = emu_unit_reuse(r, j->gpu, units, j->chip.resident);
+    r->period = j->reuse.period;
+    weigh(j);
     if (!find_share(j))
         return "out of memory";
     if (!(is_whole(j) ? count_executed(j) && run_whole(j)

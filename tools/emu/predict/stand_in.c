@@ -6,19 +6,19 @@ static uint64_t tag_of(const struct emu_clock_recorder *r, uint64_t period, uint
     return period ? i / r->grid[0] * period + i % r->grid[0] % period : i;
 }
 
-/* Of a cluster's members: where memory is shared by period, the nearest, and of these one with the
- * first workgroup's memory, for all with a tag share that. */
+/* Of a cluster's members the nearest along x, where memory is shared by period, and of these one
+ * with the first workgroup's memory, for all with a tag share that. */
 static const struct emu_clock_group *member_for(const struct emu_clock_recorder *r,
                                                 const struct emu_clusters *c, unsigned cluster,
                                                 uint64_t period, uint64_t i)
 {
     const struct emu_clock_group *const *member = c->member[cluster];
-    unsigned found = (unsigned)(tag_of(r, period, i) % c->members[cluster]);
+    const uint64_t width = period ? period : 1, mine = i % r->grid[0] / width;
     uint64_t best = UINT64_MAX;
+    unsigned found = 0;
 
-    for (unsigned k = 0; period > 1 && k < c->members[cluster]; k++) {
-        const uint64_t place = member[k]->number % r->grid[0] / period,
-                       mine = i % r->grid[0] / period,
+    for (unsigned k = 0; k < c->members[cluster]; k++) {
+        const uint64_t place = member[k]->number % r->grid[0] / width,
                        steps = place > mine ? place - mine : mine - place,
                        far = 2 * steps + (tag_of(r, period, member[k]->number) != 0);
 

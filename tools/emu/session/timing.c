@@ -18,8 +18,8 @@ static struct {
 
 bool emu_time_start(const struct emu_time_options *o)
 {
-    const unsigned known =
-        EMU_TIME_INSTRUCTIONS | EMU_TIME_EVENTS | EMU_TIME_SAMPLES_ONLY | EMU_TIME_EVERYTHING;
+    const unsigned known = EMU_TIME_INSTRUCTIONS | EMU_TIME_EVENTS | EMU_TIME_SAMPLES_ONLY |
+                           EMU_TIME_EVERYTHING | EMU_TIME_LARGE;
 
     if (!o || o->size < sizeof *o || o->flags & ~known || !emu_settings_read(EMU_HIP_USUAL_GPU) ||
         emu_settings()->strict)
@@ -73,6 +73,7 @@ struct emu_timing emu_timing_begin(struct emu_launch *l, bool whole)
 {
     const struct emu_settings *set = emu_settings();
     struct emu_timing t = {0};
+    unsigned limit;
 
     pthread_mutex_lock(&state.lock);
     t.kept = state.on;
@@ -90,9 +91,11 @@ struct emu_timing emu_timing_begin(struct emu_launch *l, bool whole)
         t.options.flags &= ~(unsigned)EMU_TIME_SAMPLES_ONLY;
     if (t.options.flags & EMU_TIME_EVERYTHING)
         t.options.sample_limit = UINT32_MAX;
+    limit = t.options.sample_limit;
+    if (t.options.flags & EMU_TIME_LARGE && !limit)
+        limit = EMU_CLOCK_USUAL;
     if (!l->strict)
-        l->clock = emu_clock_recorder_new(l->grid, t.options.sample_limit,
-                                          t.options.flags & EMU_TIME_SAMPLES_ONLY);
+        l->clock = emu_clock_recorder_new(l->grid, limit, t.options.flags & EMU_TIME_SAMPLES_ONLY);
     return t;
 }
 

@@ -143,6 +143,8 @@ enum emu_time_flags {
     /* Every workgroup is recorded and every unit simulated, one after the other: to judge sampling
      * by. For launches of at most 1024 workgroups; larger ones are sampled. */
     EMU_TIME_EVERYTHING = 8,
+    /* Small launches are not simulated whole, but sampled as large ones are. */
+    EMU_TIME_LARGE = 16,
 };
 
 struct emu_time_options {

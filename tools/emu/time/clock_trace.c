@@ -48,7 +48,7 @@ static void choose_near(struct emu_clock_recorder *r, unsigned limit)
 {
     for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
         choose(r, limit, x, 0, 0);
-    for (uint64_t part = 2; part < 8; part++)
+    for (uint64_t part = 2; part <= 32; part += part < 8 ? 1 : 4)
         if (r->grid[0] % part == 0)
             choose(r, limit, r->grid[0] / part, 0, 0);
     if (r->grid[1] > 1)
@@ -81,6 +81,8 @@ static void choose_all(struct emu_clock_recorder *r, unsigned limit)
     choose(r, limit, even(last[0] - last[0] / 8), 0, 0);
     choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
     choose_near(r, limit);
+    for (uint64_t i = 1; i < 16; i++)
+        choose(r, limit, even(last[0] * i / 16), 0, 0);
 }
 
 static int by_number(const void *a, const void *b)

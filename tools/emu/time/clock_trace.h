@@ -55,7 +55,8 @@ struct emu_clock_recorder {
     uint64_t workgroups;
     unsigned groups;
     struct emu_clock_group *group[EMU_CLOCK_SAMPLES];
-    float *cost; /* of each workgroup of the launch that has run; NULL: not known */
+    uint64_t period; /* those so far apart along x share most of what they touch; 0: none do */
+    float *cost;     /* of each workgroup of the launch that has run; NULL: not known */
 };
 
 /* Chooses at most `limit` workgroups (0: as many as it likes) of a grid; all, where that suffices.

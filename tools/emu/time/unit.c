@@ -1,5 +1,6 @@
 /* A compute unit over time: launches of workgroups, slots of SIMDs, and who issues first. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit.h"
 #include "unit_parts.h"
@@ -65,6 +66,51 @@ void emu_unit_free(struct unit *u)
         free(u->count);
     free(u->event);
     free(u);
+}
+
+static void *copy_of(const void *from, size_t bytes, bool *ok)
+{
+    void *to = malloc(bytes);
+
+    if (to)
+        memcpy(to, from, bytes);
+    *ok = *ok && to;
+    return to;
+}
+
+struct unit *emu_unit_clone(const struct unit *from)
+{
+    const size_t lines = (size_t)(from->nops >> from->code_shift) + 3;
+    bool ok = true;
+    struct unit *u = copy_of(from, sizeof *u, &ok);
+
+    if (!ok)
+        return NULL;
+    u->event = NULL;
+    u->event_room = u->events = 0;
+    u->code = copy_of(from->code, lines * sizeof *u->code, &ok);
+    u->scalar_seen = copy_of(from->scalar_seen, from->nops + 1, &ok);
+    u->l2 = emu_unit_cache_clone(from->l2);
+    for (unsigned i = 0; i < 2; i++) {
+        u->half[i].l1 = emu_unit_cache_clone(from->half[i].l1);
+        ok = ok && u->half[i].l1;
+    }
+    for (unsigned i = 0; i < EMU_UNIT_GROUPS; i++)
+        u->wave[i] =
+            from->group[i].alive
+                ? copy_of(from->wave[i], from->group[i].trace->waves * sizeof *u->wave[i], &ok)
+                : NULL;
+    if (!ok || !u->l2) {
+        emu_unit_free(u);
+        return NULL;
+    }
+    for (unsigned i = 0; i < EMU_UNIT_SIMDS; i++)
+        for (unsigned k = 0; k < u->simd[i].waves; k++) {
+            const struct unit_wave *w = from->simd[i].wave[k];
+
+            u->simd[i].wave[k] = &u->wave[w->group][w->index];
+        }
+    return u;
 }
 
 /* The SIMD of a workgroup's next wave. gfx11's CU mode keeps a workgroup on one half. */

@@ -17,6 +17,9 @@ struct emu_unit_kind {
 /* NULL when out of memory. */
 struct unit *emu_unit_new(const struct emu_unit_kind *kind);
 void emu_unit_free(struct unit *u);
+/* One that will do the same, where both count together; events are not its. NULL when out of
+ * memory. */
+struct unit *emu_unit_clone(const struct unit *u);
 /* Launches a workgroup at a time; copies have different tags. False when out of memory. */
 bool emu_unit_launch(struct unit *u, const struct emu_clock_group *g, uint64_t start, uint64_t tag);
 /* Runs until a workgroup has ended, and returns its number in group[]; -1: none is left. */

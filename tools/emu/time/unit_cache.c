@@ -4,6 +4,7 @@
  * holds is the same as if all sets were there.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit_parts.h"
 
@@ -72,6 +73,23 @@ void emu_unit_cache_free(struct unit_cache *c)
         return;
     take_room(c);
     free(c);
+}
+
+struct unit_cache *emu_unit_cache_clone(const struct unit_cache *from)
+{
+    struct unit_cache *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    *c = *from;
+    if (!give_room(c)) {
+        emu_unit_cache_free(c);
+        return NULL;
+    }
+    memcpy(c->way, from->way, (size_t)c->sets * c->ways * sizeof *c->way);
+    memcpy(c->set, from->set, c->sets * sizeof *c->set);
+    memcpy(c->first, from->first, c->buckets * sizeof *c->first);
+    return c;
 }
 
 /* Way i of a set, numbered from 1, becomes its newest. */

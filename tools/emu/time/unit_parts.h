@@ -18,6 +18,7 @@ bool emu_unit_vmem(struct unit *u, struct unit_wave *w, const struct emu_clock_o
 /* unit_cache.c. NULL: out of memory. look: true if the line was there; otherwise it is now, in the
  * place of its set's oldest. */
 struct unit_cache *emu_unit_cache_new(double bytes, double ways, double line);
+struct unit_cache *emu_unit_cache_clone(const struct unit_cache *c);
 void emu_unit_cache_free(struct unit_cache *c);
 bool emu_unit_cache_look(struct unit_cache *c, uint64_t line);
 
