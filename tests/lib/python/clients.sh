@@ -40,6 +40,14 @@ fi
 begun=`date +%s`
 status=0
 PYTHON=$python sh "$srcdir/tests/lib/python/python.sh" >clients/log 2>&1 || status=$?
+# Rust, and the header for C++, which need no package.
+for test in tests/lib/rust.sh tests/tools/package/examples.sh; do
+    sh "$srcdir/$test" >clients/other 2>&1 || status=1
+    count=`grep '^ok' clients/other | grep -vc '# SKIP' || :`
+    bad=`grep -c '^not ok' clients/other || :`
+    [ "$bad" -eq 0 ] || sed 's/^/#   /' clients/other >>clients/log
+    echo "ok 0 - ${test##*/}, ${GPU_ARCHS%% *}: $((count + bad)) checks, $bad failed" >>clients/log
+done
 grep -v '^ok' clients/log | grep -v '^1\.\.' || :
 "$python" -c '
 import importlib.metadata, re, sys
