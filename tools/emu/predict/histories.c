@@ -11,6 +11,8 @@
 
 /* Instructions that are simulated at most. */
 #define MOST 10e6
+/* Of a workgroup's time, by which units that do the same differ. */
+#define UNLIKE 0.001
 
 /* What leads on: a workgroup that is launched, NULL for none; whether the unit then runs. */
 struct step {
@@ -226,6 +228,17 @@ static void fill(struct tree *t)
             walk(t, &t->walker[i], &(struct step){.runs = true});
 }
 
+/*
+ * When the unit's workgroup ends, for who comes before whom: no two units do quite the same, and
+ * in step each would get the same heads again and again, which its caches know.
+ */
+static double turn_at(const struct walker *w, unsigned unit)
+{
+    const uint64_t mixed = (w->at->now + unit) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+    return w->base + (double)w->at->now + UNLIKE * (double)w->at->took * (double)mixed / 0x1p32;
+}
+
 /* The unit whose next workgroup ends first of all; as many as there are: none. */
 static unsigned first_of(const struct tree *t)
 {
@@ -235,8 +248,8 @@ static unsigned first_of(const struct tree *t)
     for (unsigned i = 0; i < t->chip->units; i++) {
         const struct walker *w = &t->walker[i];
 
-        if (w->waits && (first == t->chip->units || w->base + (double)w->at->now < least)) {
-            least = w->base + (double)w->at->now;
+        if (w->waits && (first == t->chip->units || turn_at(w, i) < least)) {
+            least = turn_at(w, i);
             first = i;
         }
     }
@@ -252,14 +265,16 @@ static void run(struct tree *t, struct emu_chip_time *time)
         const double now = (double)w->at->now;
         struct step s = {.runs = true};
 
-        time->cycles = w->base + now;
-        time->last = first;
+        if (w->base + now > time->cycles) {
+            time->cycles = w->base + now;
+            time->last = first;
+        }
         t->done++;
         t->total += (double)w->at->took;
         take(t, first, now + t->chip->turnaround, &s);
         walk(t, w, &s);
         if (!w->waits)
-            time->unit_busy += time->cycles;
+            time->unit_busy += w->base + now;
     }
 }
 
