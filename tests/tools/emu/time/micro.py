@@ -195,6 +195,12 @@ def rates(bench):
         yield ("WMMA 16x16x16 f16, four accumulators", "ROCm amd_matrix_instruction_calculator", 32,
                wmma(bench))
         yield "transcendental", source, 4, per_instruction(bench, "v_exp_f32_e32 v1, v2")
+        yield "transcendental, dependent", source, 9.5, per_instruction(bench, "v_exp_f32_e32 v1, v1")
+        yield "scalar, dependent", source, 2, per_instruction(bench, "s_add_u32 s4, s4, s4")
+        yield "branch not taken", source, 3, per_instruction(bench, "s_cbranch_scc1 1")
+        yield ("branch taken", "tinygrad SQTT trace of gfx1200", 9,
+               per_instruction(bench, "s_branch 1\ns_mov_b32 s5, 1"))
+        yield "barrier of four waves", source, 14, 4 * per_instruction(bench, "s_barrier", 4)
 
 
 def wmma(bench):
