@@ -108,7 +108,10 @@ enum aothip_lse_layout {
  * and broadcast tensors all fit. The stride of a dimension of size 1 is ignored. An output must not
  * overlap itself or any input; overlaps that need no search to be seen are refused. data needs the
  * natural alignment of dtype only; where all of q, k, v and o have 16-byte-aligned data, strides of
- * multiples of 8 elements and head dims of multiples of 8, faster kernels run.
+ * multiples of 8 elements and head dims of multiples of 8, faster kernels run. Other rows of 16-bit
+ * elements cost the forward pass little where they have 8 to 128 channels and neither score terms
+ * (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere it loads single
+ * elements of them, which takes several times the instructions.
  */
 struct aothip_tensor {
     void *data;
