@@ -52,8 +52,8 @@ struct kernel_key {
     enum key_kind kind;
     size_t field;         /* offset in struct matrix_kernel */
     int min, max, step;   /* KEY_NUMBER */
-    const char *words[5]; /* KEY_WORD: names, NULL-terminated */
-    int word_values[5];   /* KEY_WORD: their values */
+    const char *words[8]; /* KEY_WORD: names, NULL-terminated */
+    int word_values[8];   /* KEY_WORD: their values */
 };
 
 #define FIELD(name) #name, KEY_NUMBER, offsetof(struct matrix_kernel, name)
@@ -66,7 +66,10 @@ static const struct kernel_key kernel_keys[] = {
     {WORD(unaligned),
      {"no", "yes", "rows", NULL},
      {MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS}},
-    {WORD(score), {"no", "yes", NULL}, {0, 1}},
+    {WORD(score),
+     {"no", "yes", "bias", "slopes", "softcap", "dropout", NULL},
+     {MATRIX_SCORE_NO, MATRIX_SCORE_YES, MATRIX_SCORE_BIAS, MATRIX_SCORE_SLOPES,
+      MATRIX_SCORE_SOFTCAP, MATRIX_SCORE_DROPOUT}},
     {WORD(paged), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
     {FIELD(tile_k), 16, 1024, 16, {NULL}, {0}},
@@ -403,11 +406,17 @@ static void add_kernel(struct parser *p, struct matrix_kernel k)
     static const char *const unaligned[] = {[MATRIX_UNALIGNED_NO] = "",
                                             [MATRIX_UNALIGNED_YES] = "_unaligned",
                                             [MATRIX_UNALIGNED_ROWS] = "_rows"};
+    static const char *const score[] = {[MATRIX_SCORE_NO] = "",
+                                        [MATRIX_SCORE_BIAS] = "_bias",
+                                        [MATRIX_SCORE_SLOPES] = "_slopes",
+                                        [MATRIX_SCORE_SOFTCAP] = "_softcap",
+                                        [MATRIX_SCORE_DROPOUT] = "_dropout",
+                                        [MATRIX_SCORE_YES] = "_score"};
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)
         k.rank += p->m->kernels[i].gpu == k.gpu;
     snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%d_t%dx%d%s%s%s", k.op->name, dtype_name(k.dtype),
-             k.dim, k.tile_q, k.tile_k, unaligned[k.unaligned], k.score ? "_score" : "",
+             k.dim, k.tile_q, k.tile_k, unaligned[k.unaligned], score[k.score],
              k.paged ? "_paged" : "");
     int wrong = matrix_check_kernel(p->m, &k, p->file, p->out);
     p->errors += wrong;

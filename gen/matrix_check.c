@@ -100,8 +100,8 @@ static int takes_all(int unaligned, int other)
 static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel *b)
 {
     return a->gpu == b->gpu && a->op->format_op == b->op->format_op && a->dtype == b->dtype &&
-           a->dim >= b->dim && takes_all(a->unaligned, b->unaligned) && a->score >= b->score &&
-           a->paged >= b->paged;
+           a->dim >= b->dim && takes_all(a->unaligned, b->unaligned) &&
+           (a->score == b->score || a->score == MATRIX_SCORE_YES) && a->paged >= b->paged;
 }
 
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,

@@ -22,11 +22,20 @@ void matrix_free(struct matrix *m)
     memset(m, 0, sizeof(*m));
 }
 
+static const uint32_t score_features[] = {
+    [MATRIX_SCORE_NO] = 0,
+    [MATRIX_SCORE_YES] = FORMAT_FEATURE_SCORE,
+    [MATRIX_SCORE_BIAS] = FORMAT_FEATURE_BIAS,
+    [MATRIX_SCORE_SLOPES] = FORMAT_FEATURE_SLOPES,
+    [MATRIX_SCORE_SOFTCAP] = FORMAT_FEATURE_SOFTCAP,
+    [MATRIX_SCORE_DROPOUT] = FORMAT_FEATURE_DROPOUT,
+};
+
 uint32_t matrix_features(const struct matrix_kernel *k)
 {
     return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) |
            (k->unaligned == MATRIX_UNALIGNED_YES ? FORMAT_FEATURE_STRIDED : 0u) |
-           (k->score ? FORMAT_FEATURE_SCORE : 0u) | (k->paged ? FORMAT_FEATURE_PAGED : 0u);
+           score_features[k->score] | (k->paged ? FORMAT_FEATURE_PAGED : 0u);
 }
 
 void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)

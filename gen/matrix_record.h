@@ -23,6 +23,16 @@ struct matrix_gpu {
 /* Which rows a kernel takes: what the compiler sees as KERNEL_UNALIGNED. */
 enum matrix_unaligned { MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS };
 
+/* What may go into the scores, all or one of it: KERNEL_SCORE. */
+enum matrix_score {
+    MATRIX_SCORE_NO,
+    MATRIX_SCORE_YES,
+    MATRIX_SCORE_BIAS,
+    MATRIX_SCORE_SLOPES,
+    MATRIX_SCORE_SOFTCAP,
+    MATRIX_SCORE_DROPOUT,
+};
+
 /* One kernel for one GPU: a row after its axes have been multiplied out. */
 struct matrix_kernel {
     const struct matrix_op *op;
@@ -30,7 +40,7 @@ struct matrix_kernel {
     int dtype;        /* enum aothip_dtype */
     int dim;          /* serves head dims 1..dim */
     int unaligned;    /* enum matrix_unaligned */
-    int score;        /* 0 or 1 */
+    int score;        /* enum matrix_score */
     int paged;        /* 0 or 1 */
     int tile_q;       /* query rows of a workgroup */
     int tile_k;       /* keys of one step */

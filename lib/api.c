@@ -162,7 +162,7 @@ static enum aothip_status list_gpu(const struct aothip_context *context, const c
             .dtype = from->dtype,
             .dim_max = from->dim_max,
             .aligned = (from->features & FORMAT_FEATURE_UNALIGNED) == 0,
-            .score = (from->features & FORMAT_FEATURE_SCORE) != 0,
+            .score = (from->features & FORMAT_FEATURE_SCORE) == FORMAT_FEATURE_SCORE,
             .paged = (from->features & FORMAT_FEATURE_PAGED) != 0,
             .tile_q = from->tile_q,
             .tile_k = from->tile_k,

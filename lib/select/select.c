@@ -1,6 +1,7 @@
 /* Chooses the kernel for a problem. Pure. */
 #include "select.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernarg.h"
@@ -70,11 +71,22 @@ static int has_runs(const struct aothip_tensor *tensor)
     return !tensor->data || (tensor->stride[3] == 1 && tensor->size[3] >= 4);
 }
 
+/* The kernels for slopes alone divide them by the scale. */
+#define SCALE_MIN 0x1p-40f
+
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
     uint32_t features = 0;
-    if (p->bias.data || p->keep.data || p->alibi_slopes || p->softcap > 0 || p->dropout_p > 0)
-        features |= FORMAT_FEATURE_SCORE;
+    if (p->bias.data)
+        features |= p->bias.dtype == p->q.dtype ? FORMAT_FEATURE_BIAS : FORMAT_FEATURE_SCORE;
+    if (p->keep.data)
+        features |= FORMAT_FEATURE_KEEP;
+    if (p->alibi_slopes)
+        features |= fabsf(p->scale) < SCALE_MIN ? FORMAT_FEATURE_SCORE : FORMAT_FEATURE_SLOPES;
+    if (p->softcap > 0)
+        features |= FORMAT_FEATURE_SOFTCAP;
+    if (p->dropout_p > 0)
+        features |= FORMAT_FEATURE_DROPOUT;
     if (p->block_table || p->batch_index)
         features |= FORMAT_FEATURE_PAGED;
     return features;
@@ -153,6 +165,7 @@ void select_index_fill(struct select_index *index, const struct format_entry *en
         unsigned at = filled[group]++;
         for (; at > 0 && entries[rows[at - 1].entry].rank > entries[i].rank; at--)
             rows[at] = rows[at - 1];
-        rows[at] = (struct select_row){entries[i].dim_max, (uint16_t)i, entries[i].features};
+        rows[at] = (struct select_row){entries[i].dim_max, (uint16_t)i, entries[i].features,
+                                       format_sole_features(entries[i].features)};
     }
 }

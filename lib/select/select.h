@@ -35,7 +35,7 @@ struct select_need select_need_merge(const struct aothip_attn_merge_params *para
 /* What selection looks at of an entry. */
 struct select_row {
     uint16_t dim_max, entry;
-    uint32_t features;
+    uint32_t features, sole; /* sole: those that the problem must need */
 };
 
 /* The entries of an image by operation and type, and in each by rank. */
@@ -64,7 +64,8 @@ static inline int select_entry(const struct select_index *index, const struct se
 {
     const unsigned group = select_group(need->op, (unsigned)need->dtype);
     for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
-        if (index->rows[i].dim_max >= need->dim && (need->features & ~index->rows[i].features) == 0)
+        if (index->rows[i].dim_max >= need->dim && ((need->features & ~index->rows[i].features) |
+                                                    (~need->features & index->rows[i].sole)) == 0)
             return index->rows[i].entry;
     return -1;
 }

@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 2u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 3u      /* raised when the layout or the kernarg changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -50,13 +50,29 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 #define FORMAT_MAX_DICTIONARY (1u << 20)
 #define FORMAT_MAX_FILE (256u << 20) /* it is held in memory; today's are below 1 MiB */
 
-/* What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. */
+/*
+ * What an entry can do. A problem's needs must be a subset; the entry of lowest rank wins. An entry
+ * with some but not all of what goes into the scores is for problems with just these.
+ */
 enum format_feature {
     FORMAT_FEATURE_UNALIGNED = 1u << 0, /* rows of any alignment, any dims from eight on */
-    FORMAT_FEATURE_SCORE = 1u << 1,     /* bias, boolean mask, ALiBi, soft-cap, dropout */
-    FORMAT_FEATURE_PAGED = 1u << 2,     /* block tables and batch indices */
-    FORMAT_FEATURE_STRIDED = 1u << 3,   /* any strides and dims */
+    FORMAT_FEATURE_PAGED = 1u << 1,     /* block tables and batch indices */
+    FORMAT_FEATURE_STRIDED = 1u << 2,   /* any strides and dims */
+    FORMAT_FEATURE_BIAS = 1u << 3,      /* of q's type */
+    FORMAT_FEATURE_KEEP = 1u << 4,      /* boolean mask */
+    FORMAT_FEATURE_SLOPES = 1u << 5,    /* ALiBi */
+    FORMAT_FEATURE_SOFTCAP = 1u << 6,
+    FORMAT_FEATURE_DROPOUT = 1u << 7,
+    FORMAT_FEATURE_SCORE = 0x1fu << 3, /* all of the latter, and bias of any type */
+    FORMAT_FEATURE_ALL = 0xffu,
 };
+
+/* The features that a problem must not lack for an entry: see above. */
+static inline uint32_t format_sole_features(uint32_t features)
+{
+    const uint32_t score = features & FORMAT_FEATURE_SCORE;
+    return score == FORMAT_FEATURE_SCORE ? 0 : score;
+}
 
 enum format_op {
     FORMAT_OP_ATTN_FWD = 1,

@@ -178,8 +178,7 @@ static const size_t kernarg_sizes[FORMAT_OP_END] = {
 static enum aothip_status check_entry_kernel(const char *path, const struct format_entry *entry,
                                              struct status *why)
 {
-    const uint32_t features = FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_SCORE |
-                              FORMAT_FEATURE_PAGED | FORMAT_FEATURE_STRIDED;
+    const uint32_t features = FORMAT_FEATURE_ALL;
     if (!entry->op || entry->op >= FORMAT_OP_END)
         return FORMAT_FAIL("%s: entry %s: op is %u", path, entry->symbol, entry->op);
     if (entry->dtype != AOTHIP_F32 && entry->dtype != AOTHIP_F16 && entry->dtype != AOTHIP_BF16)

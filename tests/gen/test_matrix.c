@@ -166,7 +166,7 @@ static const struct {
     {"unknown dtype", FULL("gfx942", "f8", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: unknown dtype 'f8'; known are: f32 f16 bf16"},
     {"unknown feature value", FULL("gfx942", "f16", "64", "maybe", "128", "64", "4", "2", "256"),
-     "m.def:3: unknown score 'maybe'; known are: no yes"},
+     "m.def:3: unknown score 'maybe'; known are: no yes bias slopes softcap dropout"},
     {"value twice", FULL("gfx942", "f16,f16", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: dtype has 'f16' twice"},
     {"not a number", FULL("gfx942", "f16", "64x", "no", "128", "64", "4", "2", "256"),
@@ -266,7 +266,8 @@ static void test_several(void)
 /* The general kernels of an operation: any head dim, any alignment, every feature. */
 static int is_general(const struct matrix_kernel *k, int dim, int paged)
 {
-    return k->dim >= dim && k->unaligned == MATRIX_UNALIGNED_YES && k->score && k->paged >= paged;
+    return k->dim >= dim && k->unaligned == MATRIX_UNALIGNED_YES && k->score == MATRIX_SCORE_YES &&
+           k->paged >= paged;
 }
 
 /* Every legal problem finds a kernel on every GPU: see the limits in aothip.h. */

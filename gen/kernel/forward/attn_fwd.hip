@@ -22,7 +22,8 @@
  *                                      dim_v from 1 to this
  *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything; 2: rows of
  *                                      eight or more channels, one after the other
- *     KERNEL_SCORE, KERNEL_PAGED       1: knows score terms and dropout; block tables
+ *     KERNEL_SCORE                     enum score_kernel: the score terms and dropout that it knows
+ *     KERNEL_PAGED                     1: knows block tables
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */

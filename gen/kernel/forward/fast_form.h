@@ -35,6 +35,7 @@ enum step_kind { STEP_GENERAL, STEP_FAST, STEP_WIDE };
 enum found {
     FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
     FOUND_WIDE = 2,      /* scores for the wide form */
+    FOUND_SPOILT = 4,    /* O that is not finite, while terms hide keys: V is to be isolated */
 };
 
 /* What a wave carries along the keys. */
@@ -54,6 +55,30 @@ struct place {
     float factor; /* of the softmax */
     const struct key_interval *visible;
 };
+
+/* A walk that may begin with another tile than `full`, its first full one if there is one. */
+struct turned_walk : key_walk {
+    int full;
+};
+
+/* Kernels that know all terms have no registers for it. */
+#if KERNEL_SCORE == 1
+#define MAY_TURN 0
+#else
+#define MAY_TURN (TERMS_KNOWN & TERM_SLOPE)
+#endif
+
+/* How many fast tiles come from `tile` on; 0 also if that is the last full one, else -1. */
+DEVICE int fast_from(const struct turned_walk &walk, int tile)
+{
+    return tile < walk.full ? -1 : walk.full + walk.fast_count - tile;
+}
+
+/* Whether all rows see all keys of a tile, the walk's i-th. */
+DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
+{
+    return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
+}
 
 /* What comes before the walk over the keys, the first of which it brings to LDS. */
 DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
@@ -166,8 +191,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (has(x.terms, TERM_DROPOUT))
         drop_tile(s, x.terms, (int)key);
 
-    if (kind != STEP_FAST || KERNEL_SCORE) {
-        bool some = has(x.terms, TERM_BIAS | TERM_KEEP) || (kind != STEP_FAST && !full);
+    if (kind != STEP_FAST || TERMS_KNOWN & TERMS_HIDING) {
+        bool some = x.found & FOUND_SPOILT || (kind != STEP_FAST && !full);
         x.found |= isolate_v(x.cargo, some) ? FOUND_NONFINITE : 0;
         if (STAGE_DIM <= 64)
             x.found = uniform(x.found); /* vector registers are short */
@@ -228,18 +253,18 @@ DEVICE void walk_wide(struct progress &x, const struct courier &courier, const s
 
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
 DEVICE void mark_all(struct progress &x, const struct courier &courier, const struct place &place,
-                     const struct key_walk &walk, struct key_tiles &keys)
+                     const struct turned_walk &walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
-    const bool hides = has(x.terms, TERM_BIAS | TERM_KEEP);
+    const bool hides = has(x.terms, TERMS_HIDING);
     const int count = computed_here(walk.count);
     struct key_interval visible[Q_BLOCKS];
     int tile = walk.first;
     see_keys(visible, x.terms, place);
 #pragma unroll 1
     for (int i = 0; i < count; i++, tile = next_tile(walk, tile)) {
-        if (i <= walk.fast_count && !hides)
-            continue; /* full */
+        if (is_full(walk, tile, i) && !hides)
+            continue;
         load_v<ROWS_SOME>(x.cargo, courier, keys.v, views_at(keys, sequence, tile));
         store_v(vt_tile, x.cargo, courier);
         note_nonfinite(vt_tile, k_tile);
@@ -253,6 +278,22 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
         }
         lds_barrier();
     }
+}
+
+/* Whether terms may hide keys, and O has become NaN or infinite. */
+DEVICE bool is_spoilt(const struct progress &x)
+{
+    float any = 0;
+    if (!has(x.terms, TERMS_HIDING))
+        return false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < DIM_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i++)
+                any = __builtin_fmaf(x.o[column][block][i], 0, any);
+    return in_any_lane(any != 0);
 }
 
 /* Whether some column has only seen scores that were ignored. */
@@ -296,10 +337,23 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
 struct errand {
     struct sequence sequence;
     struct job job;
-    struct key_walk walk;
+    struct turned_walk walk;
     struct key_tiles keys;
     float factor;
 };
+
+/*
+ * With ALiBi the scores fall from the diagonal on: a walk that begins there has its largest ones
+ * first, and need not move the shift tile by tile.
+ */
+DEVICE void begin_at_diagonal(struct turned_walk &walk, const struct sequence &sequence,
+                              const struct job &job)
+{
+    int tile = job.first_row + sequence.seq_k - sequence.seq_q;
+    tile = (tile > 0 ? tile : 0) / KERNEL_TILE_K;
+    tile = tile < walk.end ? tile : walk.end - 1;
+    walk.first = tile > walk.begin ? tile : walk.begin;
+}
 
 /* What follows from the problem and its own part of it. */
 DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
@@ -308,8 +362,13 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
     x.factor = softmax_factor(score_unit(a));
     if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
         x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
-    x.walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
+    const struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
+    x.walk = {walk, walk.first};
     find_tiles(x.keys, a, sequence, x.job);
+#if KERNEL_SCORE != 1
+    if (TERMS_KNOWN & TERM_SLOPE && a.alibi)
+        begin_at_diagonal(x.walk, sequence, x.job);
+#endif
 }
 
 /*
@@ -327,10 +386,10 @@ DEVICE void recall_errand(struct errand &x, const struct terms &t)
 /* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
  */
 DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
-                      bool wide, const struct key_walk &walk, struct key_tiles &keys)
+                      bool wide, const struct turned_walk &walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
-    int tile = walk.first, fast = walk.fast_count;
+    int tile = walk.first, fast = MAY_TURN ? fast_from(walk, tile) : walk.fast_count;
     begin_walk(p, wide, courier, sequence, walk, keys);
 #pragma unroll 1
     for (int left = walk.count; left > 0; left--, fast--) {
@@ -339,7 +398,12 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, missing, fast >= 0, wide,
                            keys, next);
         tile = next_tile(walk, tile);
-        const int until = fast - fast_reach(keys, tile, fast - 1);
+        if (MAY_TURN)
+            fast = fast_from(walk, tile) + 1;
+        int reach = fast_reach(keys, tile, fast - 1);
+        if (MAY_TURN && reach > left - 2)
+            reach = left - 2; /* the walk's last tile has no next one */
+        const int until = fast - reach;
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
@@ -379,14 +443,18 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     bool wide = false;
 #if KERNEL_SCORE
     bool again;
+    u32 done = 0; /* what the walk before had found */
 #pragma unroll 1
     do {
         walk_keys(p, courier, {e.sequence, e.job, e.factor, visible}, wide, e.walk, e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
-        p.found = any_wave(p.found);
-        again = !wide && p.found & FOUND_WIDE;
-        wide |= again;
+        if (is_spoilt(p))
+            p.found |= FOUND_SPOILT;
+        const u32 before = done;
+        p.found = done = any_wave(p.found);
+        again = (p.found & ~before & (FOUND_WIDE | FOUND_SPOILT)) != 0;
+        wide = p.found & FOUND_WIDE;
         recall_errand(e, p.terms);
         lds_barrier(); /* what was found has been read where K goes */
     } while (again);

@@ -21,11 +21,25 @@ enum term {
     TERM_DROPOUT = 64,
 };
 
+/* KERNEL_SCORE: no terms, any that there are, or one which there is. */
+enum score_kernel { SCORE_NONE, SCORE_ANY, SCORE_BIAS, SCORE_SLOPES, SCORE_SOFTCAP, SCORE_DROPOUT };
+
+enum {
+    TERMS_CERTAIN = KERNEL_SCORE == SCORE_BIAS      ? TERM_BIAS
+                    : KERNEL_SCORE == SCORE_SLOPES  ? TERM_SLOPE
+                    : KERNEL_SCORE == SCORE_SOFTCAP ? TERM_CAP
+                    : KERNEL_SCORE == SCORE_DROPOUT ? TERM_DROPOUT
+                                                    : 0,
+    TERMS_KNOWN = KERNEL_SCORE == SCORE_ANY ? 127 : TERMS_CERTAIN, /* may be there */
+    TERMS_HIDING = TERM_BIAS | TERM_KEEP,
+};
+
 /* Of which (sequence, head) and rows. Uniform. */
 struct scene {
     int number;     /* of the sequence */
     struct job job; /* in it */
     int diagonal;   /* seq_k - seq_q */
+    float slope;    /* of ALiBi and nothing else: negative, in units of the scale */
 };
 
 /* The terms of a workgroup. */
@@ -44,18 +58,24 @@ DEVICE u32 remember(const struct scene &x)
     value = lane == 2 ? (u32)x.job.kv_head : value;
     value = lane == 3 ? (u32)x.job.first_row : value;
     value = lane == 4 ? (u32)x.job.last_row : value;
-    return lane == 5 ? (u32)x.diagonal : value;
+    value = lane == 5 ? (u32)x.diagonal : value;
+    return lane == 6 ? __builtin_bit_cast(u32, x.slope) : value;
 }
 
 DEVICE struct scene recall(const struct terms &t)
 {
     u32 lanes = t.scene;
     asm volatile("" : "+v"(lanes));
-    int x[6];
+    int x[7];
 #pragma unroll
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         x[i] = (int)__builtin_amdgcn_readlane(lanes, i);
-    return {x[0], {x[1], x[2], x[3], x[4]}, x[5]};
+    return {x[0], {x[1], x[2], x[3], x[4]}, x[5], __builtin_bit_cast(float, x[6])};
+}
+
+DEVICE float slope_of(const struct attn_problem &a, const struct scene &x)
+{
+    return -((const_float)a.alibi)[x.number * a.alibi_stride + x.job.head];
 }
 
 DEVICE u32 which_terms(const struct attn_problem &a)
@@ -79,7 +99,8 @@ DEVICE u32 which_here(const struct terms &t)
 
 DEVICE bool has(const struct terms &t, u32 which)
 {
-    return KERNEL_SCORE && which_here(t) & which;
+    which &= TERMS_KNOWN;
+    return which & TERMS_CERTAIN || (which && which_here(t) & which);
 }
 
 /* Of bias or mask, whose elements have `bytes`: the rows of this lane's columns, at key 0. */
@@ -101,10 +122,14 @@ DEVICE int bias_bytes(const struct terms &t)
 DEVICE struct terms terms_of(const struct attn_problem &a, const struct sequence &sequence,
                              const struct job &job)
 {
-    const struct scene scene = {sequence.number, job, sequence.seq_k - sequence.seq_q};
+    struct scene scene = {sequence.number, job, sequence.seq_k - sequence.seq_q, 0};
     struct terms t = {};
+    if (TERMS_CERTAIN & TERM_SLOPE)
+        scene.slope = slope_of(a, scene) / __builtin_fabsf(a.scale);
     t.scene = remember(scene);
     t.which = which_terms(a);
+    if ((TERMS_KNOWN & TERMS_HIDING) == 0)
+        return t;
     const int bytes = has(t, TERM_BIAS) ? bias_bytes(t) : 1;
     find_rows(t.rows, has(t, TERM_BIAS) ? a.bias : a.keep, bytes, scene);
 #pragma unroll
@@ -196,11 +221,15 @@ template <int bytes> DEVICE void load_whole_block(u32 *to, const GLOBAL char *at
 /* Whether the tile is read at once: 16-bit bias; mask. */
 DEVICE bool bias_ahead(const struct terms &t)
 {
+    if (TERMS_CERTAIN != 0)
+        return TERMS_CERTAIN & TERM_BIAS;
     return (which_here(t) & (TERM_BIAS | TERM_BIAS_F32)) == TERM_BIAS;
 }
 
 DEVICE bool keep_ahead(const struct terms &t)
 {
+    if (TERMS_CERTAIN != 0 && (TERMS_CERTAIN & TERM_KEEP) == 0)
+        return false;
     return (which_here(t) & (TERM_KEEP | TERM_KEEP_COMMON | TERM_BIAS)) == TERM_KEEP;
 }
 

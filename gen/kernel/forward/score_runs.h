@@ -10,7 +10,9 @@
 /* What a unit of the scores that the softmax sees is, in natural units. */
 DEVICE float score_unit(const struct attn_problem &a)
 {
-    const bool natural = KERNEL_SCORE && (a.bias.data || a.alibi || a.softcap > 0);
+    const bool natural = TERMS_CERTAIN != 0
+                             ? (TERMS_CERTAIN & (TERM_BIAS | TERM_CAP)) != 0
+                             : KERNEL_SCORE && (a.bias.data || a.alibi || a.softcap > 0);
     return natural ? 1 : __builtin_fabsf(a.scale);
 }
 
@@ -52,15 +54,17 @@ DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a)
             }
 }
 
-/* s becomes s * unit - slope * |row + diagonal - key| */
-DEVICE void slope_scores(score_blocks &s, float unit, const struct attn_problem &a,
-                         const struct scene &scene, int key)
+/* How far from the diagonal: of keys on both sides of it, or on one, where the slope has its sign.
+ */
+enum distance { DISTANCE_ABSOLUTE, DISTANCE_SIGNED };
+
+/* s becomes s * unit - slope * |row + diagonal - key|; if not `scaled`, s itself plus that. */
+template <enum distance distance, bool scaled>
+DEVICE void add_slopes(score_blocks &s, float unit, float slope, int diagonal)
 {
-    const float slope = -((const_float)a.alibi)[scene.number * a.alibi_stride + scene.job.head];
-    const int diagonal = scene.diagonal - key - (int)first_key();
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        float away = (float)(row_of_column(scene.job, column) + diagonal);
+        float away = (float)(diagonal + column * BLOCK);
         asm("" : "+v"(away)); /* one at a time: not a constant for each */
         f32x2 pair = {away, away - 1};
 #pragma unroll
@@ -68,12 +72,41 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct attn_problem 
 #pragma unroll
             for (int i = 0; i < ACC; i += 2) {
                 block_acc &x = s[column][block];
-                f32x2 scaled = f32x2{x[i], x[i + 1]} * unit;
-                x[i] = fused(__builtin_fabsf(pair.x), slope, scaled.x);
-                x[i + 1] = fused(__builtin_fabsf(pair.y), slope, scaled.y);
+                f32x2 sum = {x[i], x[i + 1]};
+                if (scaled)
+                    sum *= unit;
+                f32x2 far = pair;
+                if (distance == DISTANCE_ABSOLUTE)
+                    far = {__builtin_fabsf(pair.x), __builtin_fabsf(pair.y)};
+                sum = __builtin_elementwise_fma(far, f32x2(slope), sum);
+                x[i] = sum.x;
+                x[i + 1] = sum.y;
                 pair -= (float)(i + 2 < ACC ? key_step(i + 2) - key_step(i) : BLOCK - key_step(i));
             }
     }
+}
+
+/*
+ * s becomes s * unit - slope * |row + diagonal - key|; without other terms it stays in units of the
+ * scale.
+ */
+DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int key)
+{
+    const struct scene scene = recall(t);
+    if (TERMS_CERTAIN == 0)
+        return add_slopes<DISTANCE_ABSOLUTE, true>(s, unit, slope_of(late_problem(), scene),
+                                                   row_of_column(scene.job, 0) + scene.diagonal -
+                                                       (int)first_key() - key);
+    u32 thread = thread_id();
+    asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
+    /* From the tile's first key to that on the diagonal: in the wave's first row, and this lane's,
+     * and from its own first key. */
+    const int first =
+        scene.job.first_row + (int)uniform(thread / KERNEL_WAVE) * COLUMNS + scene.diagonal - key;
+    const int own = first + (int)(thread % BLOCK) - (int)(thread % KERNEL_WAVE / BLOCK * KEY_RUN);
+    if (first < KERNEL_TILE_K && first > -COLUMNS)
+        return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, scene.slope, own);
+    add_slopes<DISTANCE_SIGNED, false>(s, unit, first < 0 ? -scene.slope : scene.slope, own);
 }
 
 /*
@@ -85,7 +118,11 @@ DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
                        const struct term_tile &tile, F f)
 {
     const GLOBAL char *rows[Q_BLOCKS];
-    find_rows(rows, x, bytes, recall(t));
+    if (TERMS_CERTAIN == 0)
+        find_rows(rows, x, bytes, recall(t));
+#pragma unroll
+    for (int column = 0; TERMS_CERTAIN != 0 && column < Q_BLOCKS; column++)
+        rows[column] = t.rows[column] - first_key() * (u32)bytes;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
@@ -170,7 +207,7 @@ DEVICE void add_terms(score_blocks &s, const struct ahead &ahead, const struct t
         unit = 1;
     }
     if (has(t, TERM_SLOPE)) {
-        slope_scores(s, unit, late_problem(), recall(t), tile.key);
+        slope_scores(s, unit, t, tile.key);
         unit = 1;
     }
     if (has(t, TERM_BIAS))

@@ -151,7 +151,15 @@ DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
                        const block_acc (&s)[KEY_BLOCKS], float factor)
 {
     float largest = column_max(s);
+#if KERNEL_SCORE > 1 && KERNEL_WAVE == 64 && !defined(__gfx950__)
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* computed here, and not kept in a register */
+    const int other =
+        __builtin_amdgcn_ds_bpermute((int)(lane ^ BLOCK) * 4, __builtin_bit_cast(int, largest));
+    largest = __builtin_fmaxf(largest, __builtin_bit_cast(float, other));
+#else
     largest = __builtin_fmaxf(largest, other_half(largest));
+#endif
 
     float shift =
         __builtin_fmaxf(x.shift, kind == SCORE_WIDE ? largest : shift_for(largest, factor));

@@ -42,6 +42,8 @@ static const struct launch_problem problems[] = {
     {"d128_keep", 1, 1, 256, 512, 128, 0, KEEP, AOTHIP_F16},
     {"d64_padding", 1, 1, 256, 512, 64, 0, KEEP | PADDING, AOTHIP_F16},
     {"d128_padding", 1, 1, 256, 512, 128, 0, KEEP | PADDING, AOTHIP_F16},
+    {"d64_slopes", 1, 1, 256, 512, 64, 0, SLOPES, AOTHIP_F16},
+    {"d64_cap", 1, 1, 256, 512, 64, 0, CAP, AOTHIP_F16},
     {"d128_slopes", 1, 1, 256, 512, 128, 0, SLOPES, AOTHIP_F16},
     {"d128_cap", 1, 1, 256, 512, 128, 0, CAP, AOTHIP_F16},
     {"d128_sinks", 1, 1, 256, 512, 128, 0, SINKS, AOTHIP_F16},

@@ -9,9 +9,13 @@
 #include "store.h"
 #include "tap.h"
 
-static const enum format_feature features[] = {FORMAT_FEATURE_UNALIGNED, FORMAT_FEATURE_SCORE,
-                                               FORMAT_FEATURE_PAGED, FORMAT_FEATURE_STRIDED};
-enum { FEATURES = sizeof(features) / sizeof(*features) };
+/* Kernels serve head dims up to a multiple of 16: both sides of each. */
+enum { DIMS = 2 * 512 / 16 };
+
+static int dim_at(int i)
+{
+    return i / 2 * 16 + (i % 2 ? 16 : 1);
+}
 
 /* By a plain search: how many entries cover the need, and which of them has the lowest rank. */
 static int search(const struct store *store, const struct select_need *need, int *found)
@@ -21,7 +25,8 @@ static int search(const struct store *store, const struct select_need *need, int
     for (uint32_t i = 0; i < store->header->entry_count; i++) {
         const struct format_entry *entry = &store->entries[i];
         if (entry->op != need->op || entry->dtype != need->dtype || entry->dim_max < need->dim ||
-            need->features & ~entry->features)
+            need->features & ~entry->features ||
+            format_sole_features(entry->features) & ~need->features)
             continue;
         ++*found;
         if (best < 0 || entry->rank < store->entries[best].rank) {
@@ -46,13 +51,12 @@ static void test_op(const struct store *store, const struct select_index *index,
 {
     int missing = 0, wrong = 0, needs = 0, first_dim = 0;
     uint32_t first = 0;
-    for (unsigned bits = 0; bits < 1u << FEATURES; bits++) {
-        struct select_need need = {(enum format_op)op, dtype, 0, 0};
-        for (int i = 0; i < FEATURES; i++)
-            need.features |= bits >> i & 1 ? features[i] : 0;
+    for (unsigned bits = 0; bits <= FORMAT_FEATURE_ALL; bits++) {
+        struct select_need need = {(enum format_op)op, dtype, bits, 0};
         if (!is_legal(op, need.features))
             continue;
-        for (need.dim = 1; need.dim <= 512; need.dim++, needs++) {
+        for (int i = 0; i < DIMS; i++, needs++) {
+            need.dim = dim_at(i);
             int found, chosen = select_entry(index, &need);
             if (search(store, &need, &found) != chosen)
                 wrong++;
@@ -76,9 +80,9 @@ static void test_use(const struct store *store, const struct select_index *index
     int idle = 0;
     for (unsigned op = 1; op < FORMAT_OP_END; op++)
         for (int dtype = AOTHIP_F32; dtype <= AOTHIP_BF16; dtype++)
-            for (unsigned bits = 0; bits < 1u << FEATURES; bits++)
-                for (int dim = 1; dim <= 512; dim++) {
-                    const struct select_need need = {(enum format_op)op, dtype, bits, dim};
+            for (unsigned bits = 0; bits <= FORMAT_FEATURE_ALL; bits++)
+                for (int i = 0; i < DIMS; i++) {
+                    const struct select_need need = {(enum format_op)op, dtype, bits, dim_at(i)};
                     const int chosen = select_entry(index, &need);
                     if (chosen >= 0)
                         used[chosen] = 1;

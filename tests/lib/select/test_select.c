@@ -29,6 +29,11 @@ static const struct format_entry entries[] = {
      .dim_max = 64,
      .features = SCORE | UNALIGNED},
     {.op = FORMAT_OP_ATTN_FWD, .dtype = AOTHIP_BF16, .rank = 0, .dim_max = 128},
+    {.op = FORMAT_OP_ATTN_FWD,
+     .dtype = AOTHIP_BF16,
+     .rank = 1,
+     .dim_max = 256,
+     .features = FORMAT_FEATURE_BIAS},
     {.op = 9, .dtype = AOTHIP_BF16, .rank = 0, .dim_max = 512, .features = SCORE | UNALIGNED},
 };
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
@@ -51,6 +56,9 @@ static const struct {
     {"dim 129", AOTHIP_F16, 0, 129, -1},
     {"BF16", AOTHIP_BF16, 0, 100, 5},
     {"BF16, scores", AOTHIP_BF16, SCORE, 100, -1},
+    {"what is for a bias alone, with one", AOTHIP_BF16, FORMAT_FEATURE_BIAS, 100, 6},
+    {"with more", AOTHIP_BF16, FORMAT_FEATURE_BIAS | FORMAT_FEATURE_KEEP, 100, -1},
+    {"without", AOTHIP_BF16, 0, 200, -1},
     {"F32", AOTHIP_F32, 0, 64, -1},
     {"BF16, dim 512 exists for another op only", AOTHIP_BF16, 0, 512, -1},
 };
@@ -121,23 +129,27 @@ static void test_option_need(void)
     struct aothip_attn_fwd_params p = plain;
     is_int(select_need_attn_fwd(&p, 0).features, 0, "no options");
     p.bias = p.q;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_BIAS, "bias");
     p.bias.data = (char *)p.q.data + 2;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias of any alignment");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_BIAS, "bias of any alignment");
+    p.bias.dtype = AOTHIP_F32;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias of another type");
     p = plain;
     p.keep = p.q;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "keep");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP, "keep");
     p = plain;
     p.alibi_slopes = slopes;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "ALiBi");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_SLOPES, "ALiBi");
+    p.scale = 0;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "ALiBi that a scale of 0 cannot divide");
     p = plain;
     p.softcap = 1;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "soft-cap");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_SOFTCAP, "soft-cap");
     p = plain;
     p.dropout_p = 0.5f;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "dropout");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_DROPOUT, "dropout");
     p.block_table = pages;
-    is_int(select_need_attn_fwd(&p, 0).features, SCORE | PAGED, "and pages");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_DROPOUT | PAGED, "and pages");
     p = plain;
     p.batch_index = pages;
     is_int(select_need_attn_fwd(&p, 0).features, PAGED, "batch_index");
@@ -163,13 +175,15 @@ static void test_other_need(void)
     expanded.stride[3] = 0;
     none.data = NULL;
     none.stride[2] = 3;
-    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DQ, &p, good, 2).features, SCORE | PAGED, "dq");
+    is_int(select_need_other(FORMAT_OP_ATTN_BWD_DQ, &p, good, 2).features,
+           FORMAT_FEATURE_SOFTCAP | PAGED, "dq");
     is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, good, 2).features, 0, "delta");
     is_int(select_need_other(FORMAT_OP_ATTN_MERGE, &p, good, 2).features, 0, "merge");
     is_int(select_need_other(FORMAT_OP_ATTN_APPEND, &p, good, 2).features, PAGED, "append");
     is_int(select_need_other(FORMAT_OP_ATTN_PROBS, &p, good, 2).features, 0, "signs of probs");
     p.probs_dropped = 1;
-    is_int(select_need_other(FORMAT_OP_ATTN_PROBS, &p, good, 2).features, SCORE | PAGED, "probs");
+    is_int(select_need_other(FORMAT_OP_ATTN_PROBS, &p, good, 2).features,
+           FORMAT_FEATURE_SOFTCAP | PAGED, "probs");
     is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, bad, 2).features, UNALIGNED,
            "channels that do not lie side by side");
     is_int(select_need_other(FORMAT_OP_ATTN_BWD_DELTA, &p, absent, 2).features, 0,
@@ -211,23 +225,26 @@ static void test_near_need(void)
         struct aothip_attn_fwd_params p = problem_make();
         struct aothip_tensor *x = i ? &p.keep : &p.bias;
         const char *name = names[i];
-        *x = (struct aothip_tensor){
-            .data = (char *)p.q.data + 2, .size = {1, 1, 7, 9}, .stride = {63, 63, 9, 1}};
-        ok(gradient_features(&p, op) == SCORE, "%s: near, of any alignment", name);
+        const uint32_t score = i ? FORMAT_FEATURE_KEEP : FORMAT_FEATURE_BIAS;
+        *x = (struct aothip_tensor){.data = (char *)p.q.data + 2,
+                                    .size = {1, 1, 7, 9},
+                                    .stride = {63, 63, 9, 1},
+                                    .dtype = p.q.dtype};
+        ok(gradient_features(&p, op) == score, "%s: near, of any alignment", name);
         x->stride[2] = KERNARG_ALIGNED_STRIDE_MAX;
-        ok(gradient_features(&p, op) == SCORE, "%s: rows within reach", name);
+        ok(gradient_features(&p, op) == score, "%s: rows within reach", name);
         x->stride[2]++;
-        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: rows further apart", name);
+        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: rows further apart", name);
         x->size[2] = 1;
-        ok(gradient_features(&p, op) == SCORE, "%s: one row for all", name);
+        ok(gradient_features(&p, op) == score, "%s: one row for all", name);
         x->stride[3] = 2;
-        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: keys apart", name);
+        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: keys apart", name);
         x->stride[3] = 1;
         x->size[3] = 1;
-        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: one key for all", name);
+        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: one key for all", name);
         ok(gradient_features(&p, FORMAT_OP_ATTN_BWD_DELTA) == 0, "%s: not for delta", name);
         x->size[3] = KERNARG_ALIGNED_STRIDE_MAX + (int64_t)1;
-        ok(gradient_features(&p, op) == (SCORE | UNALIGNED), "%s: keys out of reach", name);
+        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: keys out of reach", name);
     }
 }
 
