@@ -7,6 +7,7 @@
 #include "aothip/aothip.h"
 #include "format.h"
 #include "kernarg_part.h"
+#include "kernarg_share.h"
 #include "gen_file.h"
 #include "matrix_check.h"
 #include "suggest.h"
@@ -32,13 +33,15 @@ const struct matrix_op matrix_ops[] = {
     {"attn_bwd_delta", "backward/attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0,
      sizeof(struct attn_bwd_args)},
     {"attn_bwd_dkdv", "backward/attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0,
-     sizeof(struct attn_bwd_args)},
+     sizeof(struct attn_bwd_share_args)},
     {"attn_bwd_dq", "backward/attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0,
-     sizeof(struct attn_bwd_args)},
+     sizeof(struct attn_bwd_share_args)},
     {"attn_bwd_dbias", "backward/attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0,
      sizeof(struct attn_bwd_args)},
     {"attn_bwd_dscalar", "backward/attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
      sizeof(struct attn_bwd_args)},
+    {"attn_bwd_sum", "backward/attn_bwd_sum.hip", FORMAT_OP_ATTN_BWD_SUM, 0,
+     sizeof(struct attn_bwd_share_args)},
     {"attn_merge_part", "decode/attn_merge_part.hip", FORMAT_OP_ATTN_MERGE_PART, 0,
      sizeof(struct attn_merge_part_args)},
     {NULL, NULL, 0, 0, 0},

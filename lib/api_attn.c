@@ -213,15 +213,15 @@ enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *context,
                                              void *stream, size_t *bytes)
 {
     struct validate_bwd checked;
+    struct plan plan;
     struct status why;
-    (void)stream; /* the same on every device today */
     if (!context)
         return status_refuse_null("context");
     if (!bytes)
         return status_refuse_null("bytes");
     *bytes = 0;
     status_clear(&why);
-    if (!validate_attn_bwd(params, &checked, &why))
-        *bytes = plan_bwd_workspace(&checked);
+    if (!validate_attn_bwd(params, &checked, &why) && !plan_begin(&plan, context, stream, &why))
+        *bytes = plan_bwd_workspace(&plan, &checked);
     return status_publish(&why, module_log(context));
 }

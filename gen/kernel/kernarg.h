@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 5
+#define FORMAT_KERNARG_VERSION 6
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -254,6 +254,8 @@ struct attn_probs_args {
  *                                            y * z >= dbias_batch: sums over what is broadcast in
  *                                            a fixed order
  *     grid of attn_bwd_dscalar               x = heads_q, y * z >= 1 (sinks) or batch (alibi)
+ *
+ * attn_bwd_dkdv and attn_bwd_dq have more behind these: kernarg_share.h.
  */
 struct attn_bwd_args {
     struct attn_problem problem;

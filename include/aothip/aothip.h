@@ -309,7 +309,10 @@ struct aothip_attn_fwd_params {
  *   dsinks     (heads_q) F32, dalibi shape of alibi_slopes; may be NULL
  *   delta      F32, as many elements as lse, in its layout: scratch; NULL: taken from workspace
  *
- * Results do not depend on the order in which workgroups run: no atomic sums.
+ * Results do not depend on the order in which workgroups run: no atomic sums. Where the workspace
+ * has room for it and a launch would leave units of the GPU idle, several workgroups share the rows,
+ * keys or grouped heads that one would walk through, and what they find is added up in a fixed
+ * order: the same problem on the same GPU with a workspace as large gives the same bits.
  *
  * P is exp(S - lse), as in every backward pass that is given lse: rounded to F32 it is off by up to
  * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show. P is
@@ -428,7 +431,10 @@ AOTHIP_API enum aothip_status aothip_attn_bwd(struct aothip_context *context,
                                               const struct aothip_attn_bwd_params *params,
                                               void *stream);
 
-/* How many bytes of workspace aothip_attn_bwd() needs where delta is NULL. Errors: ARGUMENT. */
+/*
+ * How many bytes of workspace are of use to aothip_attn_bwd(): with those of delta, which it needs
+ * where that is NULL, come the sums that workgroups share. Errors: as aothip_attn_fwd_workspace().
+ */
 AOTHIP_API enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *context,
                                                         const struct aothip_attn_bwd_params *params,
                                                         void *stream, size_t *bytes);

@@ -134,7 +134,7 @@ class context
         check(aothip_attn_probs(get(), &p, stream));
     }
 
-    /* Bytes of workspace that run() can use, or, backward, needs. */
+    /* Bytes of workspace that run() can use. */
     std::size_t workspace(const aothip_attn_fwd_params &p, void *stream = nullptr) const
     {
         std::size_t bytes = 0;

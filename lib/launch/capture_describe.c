@@ -144,6 +144,25 @@ static void add_append(const struct description *d)
               offsetof(struct attn_append_args, rotary_sin), IN);
 }
 
+/* The f32 sums that workgroups leave in the workspace, which attn_bwd_sum reads. */
+static void add_parts(const struct description *d, const struct aothip_attn_bwd_params *b,
+                      int written)
+{
+    const struct attn_bwd_share_args *args = &d->args->share;
+    const int64_t n = shape_sequences(d->fwd);
+    const int64_t keys = n * d->fwd->k.size[1] * args->bwd.problem.seq_k;
+    const int64_t shared = (int64_t)args->parts_heads * args->parts_rows;
+    const int64_t qk = (b->dk.size[3] + 31) / 32 * 32, v = (b->dv.size[3] + 31) / 32 * 32;
+    const int64_t queries = n * d->fwd->q.size[1] * shape_grid_q(d->fwd);
+    const int64_t q = (b->dq.size[3] + 31) / 32 * 32;
+    add_array(d, "part_dq", AOTHIP_F32, queries * args->parts_keys, q, q,
+              offsetof(struct attn_bwd_share_args, part_dq), written);
+    add_array(d, "part_dk", AOTHIP_F32, keys * shared, qk, qk,
+              offsetof(struct attn_bwd_share_args, part_dk), written);
+    add_array(d, "part_dv", AOTHIP_F32, keys * shared, v, v,
+              offsetof(struct attn_bwd_share_args, part_dv), written);
+}
+
 static void add_bwd(const struct description *d, const struct aothip_attn_bwd_params *b,
                     int delta_written)
 {
@@ -187,6 +206,8 @@ void capture_describe(struct capture_launch *launch, enum format_op op, const un
         break;
     default:
         add_bwd(&d, bwd, op == FORMAT_OP_ATTN_BWD_DELTA ? OUT : IN);
+        if (args_bwd_shares(op))
+            add_parts(&d, bwd, op == FORMAT_OP_ATTN_BWD_SUM ? IN : OUT);
     }
 }
 

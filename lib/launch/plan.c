@@ -25,8 +25,8 @@ void plan_refuse(const struct plan *plan, const struct select_need *need, struct
                need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
                need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
                need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
-               need->features & FORMAT_FEATURE_STRIDED ? ", strided" : "",
-               plan->device->target.gpu, plan->device->images->path);
+               need->features & FORMAT_FEATURE_STRIDED ? ", strided" : "", plan->device->target.gpu,
+               plan->device->images->path);
 }
 
 static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
@@ -56,7 +56,7 @@ static int find_split(const struct plan *plan, const struct aothip_attn_fwd_para
 static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
-    const int64_t keys = shape_max_k(p) < shape_rows_k(p) ? shape_max_k(p) : shape_rows_k(p);
+    const int64_t keys = shape_grid_k(p);
     const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
     int64_t tile, workgroups, splits, most = keys / SPLIT_MIN_KEYS;
     int entry[2];

@@ -10,7 +10,7 @@
 #include "select.h"
 #include "validate.h"
 
-enum { PLAN_MAX = 6 }; /* the backward pass with all gradients */
+enum { PLAN_MAX = 7 }; /* the backward pass with all gradients */
 
 struct plan_launch {
     uint32_t entry; /* of the device's images */
@@ -103,6 +103,11 @@ static inline void plan_end(struct plan *plan)
 
 /* Bytes of workspace of use in a valid problem on the plan's device. */
 size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *params);
-size_t plan_bwd_workspace(const struct validate_bwd *checked);
+size_t plan_bwd_workspace(const struct plan *plan, const struct validate_bwd *checked);
+
+/* How many workgroups share a walk of the backward pass; one function of problem and device. */
+struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_attn_bwd_params *b,
+                                 const struct aothip_attn_fwd_params *p,
+                                 const struct select_need *dkdv, const struct select_need *dq);
 
 #endif

@@ -71,6 +71,13 @@ static inline int64_t shape_max_k(const struct aothip_attn_fwd_params *p)
     return p->k_seqs.max ? p->k_seqs.max : shape_rows_k(p);
 }
 
+/* Keys of the longest sequence: no sequence reaches beyond the tensor. */
+static inline int64_t shape_grid_k(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t rows = shape_rows_k(p), max = shape_max_k(p);
+    return max < rows ? max : rows;
+}
+
 /* Elements of lse by its layout; INT64_MAX where 64 bits do not hold their number. */
 static inline int64_t shape_lse_elements(const struct aothip_attn_fwd_params *p)
 {

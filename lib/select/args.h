@@ -4,6 +4,7 @@
 
 #include "format.h"
 #include "kernarg_part.h"
+#include "kernarg_share.h"
 #include "status.h"
 
 /* The arguments of any kernel; all but the last begin with the problem. */
@@ -14,6 +15,7 @@ union args_any {
     struct attn_append_args append;
     struct attn_probs_args probs;
     struct attn_bwd_args bwd;
+    struct attn_bwd_share_args share;
     struct attn_merge_part_args part;
 };
 
@@ -130,10 +132,46 @@ enum aothip_status args_attn_merge(const struct aothip_attn_merge_params *params
 int args_dbias_beside(const struct aothip_attn_bwd_params *params,
                       const struct aothip_attn_fwd_params *fwd, const struct format_entry *entry);
 
-/* The kernels of the backward pass, which share their arguments. `delta` is a device address. */
+/* How many workgroups share the walk over a tile, as attn_bwd_share_args has it; 1: none. */
+struct args_parts {
+    int32_t keys;        /* of dq */
+    int32_t heads, rows; /* of dk and dv */
+    int32_t tile_k;      /* keys of a workgroup of dk and dv; any number where none share */
+};
+
+/* Whether a kernel of the backward pass reads attn_bwd_share_args, the others attn_bwd_args. */
+static inline int args_bwd_shares(enum format_op op)
+{
+    return op == FORMAT_OP_ATTN_BWD_DKDV || op == FORMAT_OP_ATTN_BWD_DQ ||
+           op == FORMAT_OP_ATTN_BWD_SUM;
+}
+
+/* What the kernels of the backward pass leave each other, at device addresses. */
+struct args_bwd_room {
+    struct args_parts parts;
+    uint64_t delta, part_dq, part_dk, part_dv; /* 0: none */
+};
+
+/*
+ * Puts what `params` does not give into a workspace at `base`, which is 16-byte aligned; returns
+ * its size.
+ */
+uint64_t args_bwd_room(const struct aothip_attn_bwd_params *params,
+                       const struct aothip_attn_fwd_params *fwd, const struct args_parts *parts,
+                       uint64_t base, struct args_bwd_room *room);
+
+/* Workgroups of a kernel of the backward pass that share nothing, all sequences together. */
+uint64_t args_bwd_workgroups(const struct aothip_attn_bwd_params *params,
+                             const struct aothip_attn_fwd_params *fwd,
+                             const struct format_entry *entry);
+
+/*
+ * The kernels of the backward pass, which share their arguments: see args_bwd_shares().
+ */
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
-                                 const struct aothip_attn_fwd_params *fwd, uint64_t delta,
-                                 const struct format_entry *entry, struct attn_bwd_args *args,
-                                 struct args_grid *grid, struct status *why);
+                                 const struct aothip_attn_fwd_params *fwd,
+                                 const struct args_bwd_room *room, const struct format_entry *entry,
+                                 struct attn_bwd_share_args *args, struct args_grid *grid,
+                                 struct status *why);
 
 #endif

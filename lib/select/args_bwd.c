@@ -10,13 +10,6 @@ struct extent {
     uint64_t workgroups, batch;
 };
 
-/* Keys of the longest sequence, where blocks of keys are shared out. */
-static uint32_t grid_k(const struct aothip_attn_fwd_params *p)
-{
-    const int64_t rows = shape_rows_k(p), max = shape_max_k(p);
-    return (uint32_t)(max < rows ? max : rows);
-}
-
 /* Tiles along a dimension of dbias; one that is summed over is one tile. */
 static uint64_t bias_tiles(int64_t size, uint32_t tile)
 {
@@ -31,7 +24,8 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
     const int64_t *dbias = params->dbias.size;
     switch (entry->op) {
     case FORMAT_OP_ATTN_BWD_DKDV:
-        return (struct extent){args_count_tiles(grid_k(p), entry->tile_k) * (uint64_t)p->k.size[1],
+        return (struct extent){args_count_tiles((uint32_t)shape_grid_k(p), entry->tile_k) *
+                                   (uint64_t)p->k.size[1],
                                sequences};
     case FORMAT_OP_ATTN_BWD_DBIAS:
         return (struct extent){bias_tiles(dbias[2], entry->tile_q) *
@@ -90,18 +84,111 @@ static void fill_outputs(const struct aothip_attn_bwd_params *params,
     }
     args->dsinks = (uintptr_t)params->dsinks;
     args->dalibi = (uintptr_t)params->dalibi;
-    args->problem.seq_k = (int32_t)grid_k(p);
+    args->problem.seq_k = (int32_t)shape_grid_k(p);
+}
+
+uint64_t args_bwd_workgroups(const struct aothip_attn_bwd_params *params,
+                             const struct aothip_attn_fwd_params *p,
+                             const struct format_entry *entry)
+{
+    const struct extent extent = extent_of(params, p, entry);
+    return extent.workgroups * extent.batch;
+}
+
+/* Bytes of the parts of a gradient that has `rows` rows of each head of each sequence. */
+static uint64_t size_of_parts(const struct aothip_tensor *gradient, int64_t sequences, int64_t rows,
+                              int32_t parts)
+{
+    const uint64_t pitch = ((uint64_t)gradient->size[3] + 31) / 32 * 128;
+    return parts > 1 && gradient->data ? (uint64_t)sequences * (uint64_t)gradient->size[1] *
+                                             (uint64_t)parts * (uint64_t)rows * pitch
+                                       : 0;
+}
+
+/*
+ * Rows that a part of dk and dv has room for: whole tiles, for the sequences may be longer than
+ * their caller promised.
+ */
+static int64_t rows_of_parts(const struct aothip_attn_fwd_params *p, const struct args_parts *parts)
+{
+    const uint32_t tile = (uint32_t)parts->tile_k;
+    return (int64_t)args_count_tiles((uint32_t)shape_grid_k(p), tile) * tile;
+}
+
+uint64_t args_bwd_room(const struct aothip_attn_bwd_params *params,
+                       const struct aothip_attn_fwd_params *p, const struct args_parts *parts,
+                       uint64_t base, struct args_bwd_room *room)
+{
+    const int64_t n = shape_sequences(p), keys = rows_of_parts(p, parts);
+    const int32_t shared = parts->heads * parts->rows;
+    const uint64_t dq = size_of_parts(&params->dq, n, shape_grid_q(p), parts->keys);
+    const uint64_t dk = size_of_parts(&params->dk, n, keys, shared);
+    const uint64_t dv = size_of_parts(&params->dv, n, keys, shared);
+    uint64_t delta = params->delta ? 0 : (uint64_t)shape_lse_room(p) * sizeof(float);
+    room->parts = *parts;
+    room->delta = params->delta ? (uintptr_t)params->delta : base;
+    if (dq || dk || dv)
+        delta = (delta + 15) & ~(uint64_t)15;
+    room->part_dq = dq ? base + delta : 0;
+    room->part_dk = dk ? base + delta + dq : 0;
+    room->part_dv = dv ? base + delta + dq + dk : 0;
+    return delta + dq + dk + dv;
+}
+
+/* How many workgroups there are in the place of each that would share nothing. */
+static uint64_t share(const struct args_bwd_room *room, const struct format_entry *entry)
+{
+    const struct args_parts *parts = &room->parts;
+    if (entry->op == FORMAT_OP_ATTN_BWD_DQ && room->part_dq)
+        return (uint64_t)parts->keys;
+    if (entry->op == FORMAT_OP_ATTN_BWD_DKDV && (room->part_dk || room->part_dv))
+        return (uint64_t)parts->heads * (uint64_t)parts->rows;
+    return 1;
+}
+
+/* Workgroups of attn_bwd_sum for a head and tile of a gradient. */
+static uint64_t slices_of(uint64_t part, int64_t dim)
+{
+    return part ? ((uint64_t)dim + 63) / 64 : 0;
+}
+
+/* The same for a sequence. */
+static uint64_t tiles_of_sums(const struct args_bwd_room *room,
+                              const struct aothip_attn_fwd_params *p,
+                              const struct format_entry *entry)
+{
+    const uint64_t keys = args_count_tiles((uint32_t)rows_of_parts(p, &room->parts), entry->tile_q);
+    const uint64_t rows = args_count_tiles((uint32_t)shape_grid_q(p), entry->tile_q);
+    const int64_t dim_qk = p->q.size[3], dim_v = p->v.size[3];
+    return keys * (slices_of(room->part_dk, dim_qk) + slices_of(room->part_dv, dim_v)) *
+               (uint64_t)p->k.size[1] +
+           rows * slices_of(room->part_dq, dim_qk) * (uint64_t)p->q.size[1];
+}
+
+static void fill_parts(const struct args_bwd_room *room, struct attn_bwd_share_args *args)
+{
+    args->parts_keys = room->parts.keys;
+    args->parts_heads = room->parts.heads;
+    args->parts_rows = room->parts.rows;
+    args->part_dq = room->part_dq;
+    args->part_dk = room->part_dk;
+    args->part_dv = room->part_dv;
 }
 
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
-                                 const struct aothip_attn_fwd_params *fwd, uint64_t delta,
-                                 const struct format_entry *entry, struct attn_bwd_args *args,
-                                 struct args_grid *grid, struct status *why)
+                                 const struct aothip_attn_fwd_params *fwd,
+                                 const struct args_bwd_room *room, const struct format_entry *entry,
+                                 struct attn_bwd_share_args *to, struct args_grid *grid,
+                                 struct status *why)
 {
-    const struct extent extent = extent_of(params, fwd, entry);
+    struct attn_bwd_args *const args = &to->bwd;
+    struct extent extent = extent_of(params, fwd, entry);
+    extent.workgroups *= share(room, entry);
+    if (entry->op == FORMAT_OP_ATTN_BWD_SUM)
+        extent.workgroups = tiles_of_sums(room, fwd, entry);
     if (args_make_grid(extent.workgroups, extent.batch, entry, grid, why))
         return why->code;
-    memset(args, 0, sizeof(*args));
+    memset(to, 0, sizeof(*to));
     args_problem(fwd, &args->problem);
     args->problem.grid_y = (int32_t)grid->y;
     args->o = (uintptr_t)fwd->o.data;
@@ -110,8 +197,11 @@ enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
     args->do_stride = args_strides(&params->d_o);
     args->do_channel = params->d_o.size[3] == 1 ? 1 : params->d_o.stride[3];
     args->lse = (uintptr_t)fwd->lse;
-    args->delta = delta;
-    args->tiles_k = (int32_t)args_count_tiles(grid_k(fwd), entry->tile_k);
+    args->delta = room->delta;
+    fill_parts(room, to);
+    args->tiles_k = (int32_t)args_count_tiles((uint32_t)shape_grid_k(fwd), entry->tile_k);
     fill_outputs(params, fwd, entry, args);
+    if (room->part_dk || room->part_dv)
+        args->problem.seq_k = (int32_t)rows_of_parts(fwd, &room->parts);
     return AOTHIP_OK;
 }

@@ -20,6 +20,7 @@ const char *select_op_name(unsigned op)
         [FORMAT_OP_ATTN_BWD_DBIAS] = "attn_bwd_dbias",
         [FORMAT_OP_ATTN_BWD_DSCALAR] = "attn_bwd_dscalar",
         [FORMAT_OP_ATTN_MERGE_PART] = "attn_merge_part",
+        [FORMAT_OP_ATTN_BWD_SUM] = "attn_bwd_sum",
     };
     return op < FORMAT_OP_END && names[op] ? names[op] : "?";
 }

@@ -74,15 +74,13 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
     if (!images)
         return error;
     scratch memory(stream.native());
-    if (!params.delta) {
-        error = to_hip(
-            aothip_attn_bwd_workspace(images, &params, stream.native(), &params.workspace_size));
-        if (error == hipSuccess)
-            error = memory.allocate(params.workspace_size);
-        if (error != hipSuccess)
-            return error;
-        params.workspace = memory.data();
-    }
+    error =
+        to_hip(aothip_attn_bwd_workspace(images, &params, stream.native(), &params.workspace_size));
+    if (error == hipSuccess && params.workspace_size)
+        error = memory.allocate(params.workspace_size);
+    if (error != hipSuccess)
+        return error;
+    params.workspace = memory.data();
     return to_hip(aothip_attn_bwd(images, &params, stream.native()));
 }
 

@@ -13,6 +13,7 @@
 #include "variable.h"
 #include "file.h"
 #include "kernarg_part.h"
+#include "kernarg_share.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "image files are read in place: this host must be little-endian"
@@ -167,11 +168,12 @@ static const size_t kernarg_sizes[FORMAT_OP_END] = {
     [FORMAT_OP_ATTN_APPEND] = sizeof(struct attn_append_args),
     [FORMAT_OP_ATTN_PROBS] = sizeof(struct attn_probs_args),
     [FORMAT_OP_ATTN_BWD_DELTA] = sizeof(struct attn_bwd_args),
-    [FORMAT_OP_ATTN_BWD_DKDV] = sizeof(struct attn_bwd_args),
-    [FORMAT_OP_ATTN_BWD_DQ] = sizeof(struct attn_bwd_args),
+    [FORMAT_OP_ATTN_BWD_DKDV] = sizeof(struct attn_bwd_share_args),
+    [FORMAT_OP_ATTN_BWD_DQ] = sizeof(struct attn_bwd_share_args),
     [FORMAT_OP_ATTN_BWD_DBIAS] = sizeof(struct attn_bwd_args),
     [FORMAT_OP_ATTN_BWD_DSCALAR] = sizeof(struct attn_bwd_args),
     [FORMAT_OP_ATTN_MERGE_PART] = sizeof(struct attn_merge_part_args),
+    [FORMAT_OP_ATTN_BWD_SUM] = sizeof(struct attn_bwd_share_args),
 };
 
 /* What an entry says of its kernel. */

@@ -6,7 +6,8 @@
  *
  * A workgroup owns TILE_K keys of one key head and walks over the queries that see them, for one
  * query head of the group after the other: the sums over a group have a fixed order. A lane's
- * column is a key; lse and delta of the rows lie in LDS.
+ * column is a key; lse and delta of the rows lie in LDS. Where that leaves units of the GPU idle,
+ * several workgroups share heads and queries: kernarg_share.h has the parts.
  */
 #define OWNS_KEYS 1
 #define SUMS_ELEMENTS 0
@@ -17,13 +18,32 @@
 #else
 #include "stream_walk.h"
 #endif
+#include "walk_parts.h"
 
 /* The workgroup's keys of the sequence. Uniform. */
 struct job {
     struct sequence sequence;
     int kv_head;
     int first_key, end_key;
+    int part; /* of the walk */
 };
+
+/* The walk over the queries of each head that the job has of the group. */
+DEVICE struct walk walk_of(const struct job &job)
+{
+    const struct attn_bwd_share_args &args = share_here();
+    return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1),
+                  (int)((u32)parked_at(PARKED_PART, job.part) / (u32)args.parts_heads),
+                  args.parts_rows);
+}
+
+/* Heads of the group from the first one that the job has to the last. Uniform. */
+DEVICE int heads_left(const struct job &job)
+{
+    const struct attn_bwd_share_args &args = share_here();
+    return args.bwd.problem.group -
+           (int)((u32)parked_at(PARKED_PART, job.part) % (u32)args.parts_heads);
+}
 
 DEVICE struct column column_of(const struct job &job)
 {
@@ -52,11 +72,11 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     if (thread_id() == 0)
         largest_do = 0;
     lds_barrier();
-    struct place p = {job.sequence, 0, awaited_long(job.kv_head)};
+    struct place p = {job.sequence, 0, parked_at(PARKED_HEAD, job.kv_head)};
 #pragma unroll 1
-    for (int left = args_here().problem.group; left > 0; left--) {
+    for (int left = heads_left(job); left > 0; left -= share_here().parts_heads) {
         const struct attn_bwd_args &now = args_here();
-        p.head = (awaited_long(job.kv_head) + 1) * now.problem.group - left;
+        p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - left;
         const struct rows d_o = do_rows(now, p);
 #pragma unroll 1
         for (int first = walk.begin * STREAM_ROWS; first < end; first += (int)rows) {
@@ -112,12 +132,12 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
 {
     const struct sequence &s = job.sequence;
     const int begin = wait_apart(walk.begin);
-    struct place p = {s, 0, awaited_long(job.kv_head)};
-    int left = wait_apart(args_here().problem.group);
+    struct place p = {s, 0, parked_at(PARKED_HEAD, job.kv_head)};
+    int left = wait_apart(heads_left(job));
 #pragma unroll 1
     do {
         const struct attn_bwd_args &now = args_here();
-        p.head = (awaited_long(job.kv_head) + 1) * now.problem.group - awaited(left);
+        p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - awaited(left);
         struct rows q = q_rows(now, p), d_o = do_rows(now, p);
         struct vector_place vectors = vector_of(now.problem, p);
         bool lower = carrier() == 0;
@@ -134,7 +154,7 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
         walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now, p, form), column, walk, slab);
-        left = wait_apart(left - 1);
+        left = wait_apart(left - share_here().parts_heads);
     } while (awaited(left) > 0);
 }
 
@@ -152,10 +172,35 @@ DEVICE bool asks_for_wide(const struct results &r)
     return uniform(any) != 0;
 }
 
+/* One slab of the gradients, or of the job's part of them. */
+DEVICE void store_results(const struct results &r, const struct job &job, const struct owned &y,
+                          int slab)
+{
+    const struct attn_bwd_share_args &now = share_here();
+    const struct attn_problem &a = now.bwd.problem;
+    const int number = parked_at(PARKED_SEQUENCE, job.sequence.number);
+    const struct place end = {promised_sequence(a, number), 0, parked_at(PARKED_HEAD, job.kv_head)};
+    const int first = awaited_long(y.first);
+    const int behind = OWNED_PER_TILE ? parked_at(PARKED_END, y.end) : awaited_long(y.end);
+    struct rows dk = dk_rows(now.bwd, end), dv = dv_rows(now.bwd, end);
+    const bool parts = now.part_dk || now.part_dv;
+    if (parts) {
+        const kernarg_i64 matrix =
+            (number * a.heads_k + end.kv_head) * (kernarg_i64)(now.parts_heads * now.parts_rows) +
+            parked_at(PARKED_PART, job.part);
+        dk = part_rows(now.part_dk, matrix, a.seq_k, a.dim_qk);
+        dv = part_rows(now.part_dv, matrix, a.seq_k, a.dim_v);
+    }
+    if (now.bwd.dk)
+        store_gradient(r.r[0], a.scale * lowered(), dk, view_of(dk, first, behind), slab, parts);
+    if (now.bwd.dv)
+        store_gradient(r.r[1], lowered(), dv, view_of(dv, first, behind), slab, parts);
+}
+
 DEVICE void compute_dkdv(const struct job &job)
 {
     const struct sequence &s = job.sequence;
-    struct walk walk = plan_walk(s, job.first_key, job.end_key - 1);
+    struct walk walk = walk_of(job);
 #if LIFTS
     find_largest(job, walk);
 #endif
@@ -163,10 +208,10 @@ DEVICE void compute_dkdv(const struct job &job)
 #if LIFTS
     column.raise = (float)lift_here().p;
 #endif
-    struct place p = {s, 0, awaited_long(job.kv_head)};
+    struct place p = {s, 0, parked_at(PARKED_HEAD, job.kv_head)};
     struct owned y;
     y.first = wait_long(job.first_key + (int)team_id() * BLOCK);
-    y.end = wait_long(job.end_key);
+    y.end = OWNED_PER_TILE ? park(PARKED_END, job.end_key) : wait_long(job.end_key);
     if (!OWNED_PER_TILE)
         hold_owned(y, p);
 
@@ -183,34 +228,28 @@ DEVICE void compute_dkdv(const struct job &job)
                 add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
             }
         }
-        const struct attn_bwd_args &now = args_here();
-        const struct place end = {promised_sequence(now.problem, s.number), 0,
-                                  awaited_long(job.kv_head)};
-        struct rows dk = dk_rows(now, end), dv = dv_rows(now, end);
-        if (now.dk)
-            store_result(r.r[0], now.problem.scale * lowered(), dk,
-                         view_of(dk, awaited_long(y.first), awaited_long(y.end)), awaited(slab));
-        if (now.dv)
-            store_result(r.r[1], lowered(), dv,
-                         view_of(dv, awaited_long(y.first), awaited_long(y.end)), awaited(slab));
+        store_results(r, job, y, awaited(slab));
         slab = wait_apart(slab + WALK_SLABS);
     } while (awaited(slab) < slabs_of(args_here().problem));
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_bwd_args args)
+KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
-    const struct attn_problem &a = args.problem;
+    const struct attn_problem &a = args.bwd.problem;
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
 
     if (entry >= (u32)a.batch)
         return;
-    const struct deal deal = deal_keys(&a, x);
-    struct job job = {promised_sequence(a, (int)entry), wait_long((int)deal.kv_head),
-                      (int)deal.tile * KERNEL_TILE_K, 0};
+    struct deal deal = deal_keys(&a, x);
+    const u32 part = args.part_dk || args.part_dv ? uniform(deal.tile / (u32)args.bwd.tiles_k) : 0;
+    deal.tile -= part * (u32)args.bwd.tiles_k;
+    struct job job = {promised_sequence(a, (int)entry), park(PARKED_HEAD, (int)deal.kv_head),
+                      (int)deal.tile * KERNEL_TILE_K, 0, park(PARKED_PART, (int)part)};
+    park(PARKED_SEQUENCE, (int)entry);
     int left = job.sequence.seq_k - job.first_key;
     job.end_key = job.first_key + (left < KERNEL_TILE_K ? left : KERNEL_TILE_K);
     if (left > 0)

@@ -3,10 +3,12 @@
  *
  *     Q (seq_q, dim_qk)   K (seq_k, dim_qk)   V (seq_k, dim_v)   dO (seq_q, dim_v)
  *
- * A workgroup owns TILE_Q rows of one head and walks over the keys they see.
+ * A workgroup owns TILE_Q rows of one head and walks over the keys they see. Where that leaves
+ * units of the GPU idle, several workgroups share the keys: kernarg_share.h has the parts.
  */
 #define SUMS_ELEMENTS 0
 #include "query_walk.h"
+#include "walk_parts.h"
 
 /* Whether the wave's columns ask for the wide form: see WIDE_LSE. Then makes lse natural. */
 DEVICE bool turn_wide(struct column &column, const struct place &p)
@@ -39,11 +41,13 @@ DEVICE void clear_keys(const struct owned &y, const struct place &p, int first, 
     }
 }
 
-/* The same for the keys of all tiles that the workgroup did not visit. */
-DEVICE void clear_dbias(const struct owned &y, const struct place &p)
+/* The same for the keys of all tiles that no workgroup visits: the first part of them. */
+DEVICE void clear_dbias(const struct owned &y, const struct place &p, int part)
 {
     const struct sequence now = promised_sequence(args_here().problem, p.sequence.number);
     const struct walk walk = plan_walk(now, y.first - (int)team_id() * BLOCK, y.end - 1);
+    if (part > 0)
+        return;
     clear_keys(y, p, 0, walk.begin * STREAM_ROWS);
     clear_keys(y, p, walk.end * STREAM_ROWS, p.sequence.seq_k);
 }
@@ -62,13 +66,33 @@ DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_
     return context;
 }
 
-DEVICE void compute_dq(const struct job &job)
+/* One slab of dQ, or of the part of it. */
+DEVICE void store_dq(const struct results &r, float lowered, const struct place &p,
+                     const struct owned &y, int part, int slab)
+{
+    const struct attn_bwd_share_args &now = share_here();
+    const struct attn_problem &a = now.bwd.problem;
+    const float factor = a.scale * lowered;
+    if (now.part_dq) {
+        const kernarg_i64 number =
+            (p.sequence.number * a.heads_q + p.head) * (kernarg_i64)now.parts_keys + part;
+        const struct rows to = part_rows(now.part_dq, number, a.seq_q, a.dim_qk);
+        store_part(r.r[0], factor, to, view_of(to, y.first, y.end), slab);
+        return;
+    }
+    const struct rows dq = dq_rows(now.bwd, p);
+    store_result(r.r[0], factor, dq, view_of(dq, y.first, y.end), slab);
+}
+
+DEVICE void compute_dq(const struct job &job, int part)
 {
     const struct place &p = job.place;
     struct stream stream = stream_of(p);
-    struct walk walk = plan_walk(p.sequence, job.first_row, job.end_row - 1);
+    struct walk walk = run_of(plan_walk(p.sequence, job.first_row, job.end_row - 1), part,
+                              share_here().parts_keys);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
+    park(PARKED_END, y.end);
     const bool wide = turn_wide(column, p);
     const int begin = wait_apart(walk.begin);
     int slab = KERNEL_DIM > WALK_DIM ? wait_apart(0) : 0;
@@ -84,24 +108,22 @@ DEVICE void compute_dq(const struct job &job)
             walk_stream<OF_PRODUCT, LSE_NATURAL>(r, y, stream,
                                                  context_of_slab(p, awaited(slab), LSE_NATURAL),
                                                  column, walk, awaited(slab));
-        const struct attn_bwd_args &now = args_here();
-        struct rows dq = dq_rows(now, p);
-        store_result(r.r[0], now.problem.scale * lowered(column), dq, view_of(dq, y.first, y.end),
-                     awaited(slab));
+        y.end = parked_at(PARKED_END, y.end);
+        store_dq(r, lowered(column), p, y, parked_at(PARKED_PART, part), awaited(slab));
         if (KERNEL_DIM > WALK_DIM)
             slab = wait_apart(slab + 1);
     } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
 #if TERMS_NEAR
     if (args_here().dbias.data)
-        clear_dbias(y, p);
+        clear_dbias(y, p, parked_at(PARKED_PART, part));
 #endif
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_bwd_args args)
+KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
-    const struct attn_problem &a = args.problem;
+    const struct attn_problem &a = args.bwd.problem;
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
@@ -110,8 +132,9 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     if (entry >= (u32)a.batch)
         return;
     const struct deal deal = deal_queries(&a, x);
+    const u32 part = args.part_dq ? uniform(deal.tile / tiles) : 0;
     const struct place p = {promised_sequence(a, (int)entry), (int)deal.part, (int)deal.kv_head};
-    const int first = (int)(tiles - 1 - deal.tile) * KERNEL_TILE_Q;
+    const int first = (int)((part + 1) * tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     if (first < p.sequence.seq_q)
-        compute_dq(job_of(p, first));
+        compute_dq(job_of(p, first), park(PARKED_PART, (int)part));
 }

@@ -469,7 +469,7 @@ impl Context {
         check(unsafe { ffi::aothip_attn_bwd(self.0.as_ptr(), &raw, stream.0) })
     }
 
-    /// How many bytes of workspace backward() needs.
+    /// How many bytes of workspace are of use to backward().
     pub fn backward_workspace(&self, problem: &Backward<'_>, stream: Stream) -> Result<usize, Error> {
         let mut bytes = 0;
         let mut raw = problem.raw;

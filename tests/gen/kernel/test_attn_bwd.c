@@ -1,7 +1,7 @@
 /*
  * The backward kernels as they are shipped: sizes on both sides of every tile edge of the fast ones
- * and of the general ones, a gradient of the bias beside that of Q, and results that are the same
- * bits whatever order the emulator runs waves and workgroups in.
+ * and of the general ones, a gradient of the bias beside that of Q, walks that workgroups share,
+ * and results that are the same bits whatever order the emulator runs waves and workgroups in.
  *
  *     test_attn_bwd [gradients GPU]      prints a hash of the gradients, for the test itself
  */
@@ -166,6 +166,63 @@ static void test_dbias(const struct device *device, struct aothip_context *conte
        device->properties.target, bad, n);
 }
 
+/* Whether the library asks for a workspace beyond that of delta. */
+static bool is_shared(const struct device *device, struct aothip_context *context,
+                      const struct test_case *c)
+{
+    const size_t rows = (size_t)c->batch * (size_t)(c->heads_k * c->group) * (size_t)c->seq_q;
+    struct problem p;
+    size_t bytes = 0;
+
+    problem_make(c, &p);
+    problem_make_bwd(&p);
+    if (aothip_attn_bwd_workspace(context, &p.bwd, device->stream, &bytes))
+        tap_diag("%s", aothip_last_error());
+    problem_free(&p);
+    return bytes > rows * sizeof(float);
+}
+
+/*
+ * Few workgroups with long walks, which are shared: by heads of a group, by runs of rows, by both,
+ * by runs of keys; some of which see nothing.
+ */
+static void test_shares(const struct device *device, struct aothip_context *context)
+{
+    static const struct {
+        int dtype, batch, group, seq_q, seq_k, dim, mask;
+        enum extent bias;
+    } cases[] = {
+        {AOTHIP_F16, 1, 4, 70, 40, 64, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_BF16, 2, 3, 130, 33, 128, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, NONE},
+        {AOTHIP_F16, 1, 1, 300, 270, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
+        {AOTHIP_BF16, 1, 2, 600, 20, 40, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_F16, 1, 1, 40, 530, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, FULL},
+        {AOTHIP_F32, 1, 2, 100, 150, 56, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
+        {AOTHIP_F16, 1, 1, 270, 266, 196, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_F16, 1, 3, 90, 260, 63, AOTHIP_MASK_NONE, NONE},
+    };
+    int bad = 0, alone = 0, n = sizeof(cases) / sizeof(*cases);
+
+    for (int i = 0; i < n; i++) {
+        struct test_case c = {.dtype = cases[i].dtype,
+                              .batch = cases[i].batch,
+                              .heads_k = 1 + i % 2,
+                              .group = cases[i].group,
+                              .seq_q = cases[i].seq_q,
+                              .seq_k = cases[i].seq_k,
+                              .dim_qk = cases[i].dim,
+                              .dim_v = cases[i].dim,
+                              .scale = 1 / sqrt(cases[i].dim),
+                              .mask = cases[i].mask,
+                              .bias = cases[i].bias,
+                              .seed = 700 + (uint64_t)i};
+        alone += !is_shared(device, context, &c);
+        bad += !problem_check_bwd(device, context, &c);
+    }
+    ok(alone == 0, "%s: walks that are shared, %d not of %d", device->properties.target, alone, n);
+    ok(bad == 0, "%s: and their sums, %d wrong of %d", device->properties.target, bad, n);
+}
+
 /* The program's arguments: with one, gradients are printed, not judged. */
 struct call {
     char **argv;
@@ -186,6 +243,7 @@ static int test_gpu(const struct device *device, struct aothip_context *context,
     }
     test_edges(device, context);
     test_dbias(device, context);
+    test_shares(device, context);
     test_orders(call->argv[0], gpu);
     return 0;
 }

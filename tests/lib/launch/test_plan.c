@@ -240,13 +240,13 @@ static void test_bwd(void)
     is_int(dkdv->tiles_k, 5, "5 tiles of keys");
     g.b.delta = NULL;
     is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
-    is_int((intmax_t)bytes, 4 * 2 * 8 * 100, "for delta");
+    is_int((intmax_t)bytes, 6400, "for delta");
     restart();
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_E_ARGUMENT, "none given");
     contains(aothip_last_error(), "workspace: delta is NULL and needs 6400 bytes", "is told");
     is_int(fake_hip.launches, 0, "and launches nothing");
     g.b.workspace = at(0xa0000000);
-    g.b.workspace_size = bytes;
+    g.b.workspace_size = 6400;
     g.b.dq.data = NULL;
     is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "delta in the workspace, no dq");
     LAUNCHED("two launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general");
@@ -269,6 +269,53 @@ static void test_bwd(void)
     is_int((intmax_t)fake_hip.log[2].args.bwd.dalibi, 0, "and nothing else");
     is_grid(&fake_hip.log[3], 8, 2, "dalibi: 8 heads of each sequence");
     is_int((intmax_t)fake_hip.log[3].args.bwd.dsinks, 0, "and nothing else");
+}
+
+/* Few workgroups share their walks where the workspace has room for what they find. */
+static void test_bwd_shared(void)
+{
+    const size_t all = (size_t)2 * 8 * 4 * 1000 * 64 * 4 + 2 * (size_t)2 * 2 * 4 * 2048 * 64 * 4;
+    const struct attn_bwd_share_args *dkdv = &fake_hip.log[1].args.share,
+                                     *sum = &fake_hip.log[3].args.share;
+    struct problem_gradients g;
+    size_t bytes;
+    problem_gradients(&g);
+    g.fwd.q = problem_tensor(0x10000000, 2, 8, 1000, 64);
+    g.fwd.o = problem_tensor(0x40000000, 2, 8, 1000, 64);
+    g.fwd.k = problem_tensor(0x20000000, 2, 2, 2000, 64);
+    g.fwd.v = problem_tensor(0x30000000, 2, 2, 2000, 64);
+    g.b.d_o = problem_tensor(0xb0000000, 2, 8, 1000, 64);
+    g.b.dq = problem_tensor(0xb1000000, 2, 8, 1000, 64);
+    g.b.dk = problem_tensor(0xb2000000, 2, 2, 2000, 64);
+    g.b.dv = problem_tensor(0xb3000000, 2, 2, 2000, 64);
+    restart();
+    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
+    is_int((intmax_t)bytes, (intmax_t)all, "for four parts of each gradient");
+    g.b.workspace = at(0xa0000000);
+    g.b.workspace_size = bytes - 1;
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "with too small a one");
+    LAUNCHED("nothing is shared", "attn_bwd_delta_f16_d128_general",
+             "attn_bwd_dkdv_f16_d128_general", "attn_bwd_dq_f16_d128_general");
+    is_grid(&fake_hip.log[1], 32 * 2, 2, "dkdv: 32 tiles of 2 key heads");
+    is_int((intmax_t)dkdv->part_dk, 0, "no parts");
+    g.b.workspace_size = bytes;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "with room for all");
+    LAUNCHED("parts, and their sums", "attn_bwd_delta_f16_d128_general",
+             "attn_bwd_dkdv_f16_d128_general", "attn_bwd_dq_f16_d128_general",
+             "attn_bwd_sum_f16_d128_general");
+    is_grid(&fake_hip.log[1], 32 * 2 * 4, 2, "dkdv: each tile four times");
+    is_int(dkdv->parts_heads, 4, "one for each head of the group");
+    is_int(dkdv->parts_rows, 1, "all rows of it");
+    is_grid(&fake_hip.log[2], 8 * 8 * 4, 2, "dq: each tile four times");
+    is_int(sum->parts_keys, 4, "runs of the keys");
+    is_grid(&fake_hip.log[3], 16 * 2 * 2 + 8 * 8, 2, "sums: dk and dv, then dq");
+    is_int((intmax_t)sum->part_dq, 0xa0000000, "dq comes first");
+    is_int((intmax_t)(sum->part_dv - sum->part_dk), 2 * 2 * 4 * 2048 * 64 * 4, "dv last");
+    g.fwd.mask = AOTHIP_MASK_WINDOW_TOP_LEFT;
+    g.fwd.window_left = g.fwd.window_right = 10;
+    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "a window");
+    is_int((intmax_t)bytes, 0, "leaves nothing to share");
 }
 
 static void test_bwd_edges(void)
@@ -384,6 +431,7 @@ int main(void)
     test_append();
     test_probs();
     test_bwd();
+    test_bwd_shared();
     test_bwd_edges();
     test_merge();
     test_plan_first();

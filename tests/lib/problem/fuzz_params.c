@@ -165,7 +165,9 @@ static void fuzz_bwd(void)
         {.op = FORMAT_OP_ATTN_BWD_DELTA, .tile_q = 64, .tile_k = 64, .threads = 256},
         {.op = FORMAT_OP_ATTN_BWD_DKDV, .tile_q = 64, .tile_k = 64, .threads = 256},
         {.op = FORMAT_OP_ATTN_BWD_DBIAS, .tile_q = 64, .tile_k = 64, .threads = 256},
-        {.op = FORMAT_OP_ATTN_BWD_DSCALAR, .tile_q = 64, .tile_k = 64, .threads = 256}};
+        {.op = FORMAT_OP_ATTN_BWD_DSCALAR, .tile_q = 64, .tile_k = 64, .threads = 256},
+        {.op = FORMAT_OP_ATTN_BWD_SUM, .tile_q = 16, .tile_k = 64, .threads = 64}};
+    static const struct args_parts shared = {4, 2, 3, 64};
     struct aothip_attn_fwd_params p = problem_make();
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &p};
     struct validate_bwd checked;
@@ -186,13 +188,15 @@ static void fuzz_bwd(void)
         return;
     }
     accepted++;
-    for (int i = 0; i < 4; i++) {
-        struct attn_bwd_args args;
+    for (int i = 0; i < 5; i++) {
+        struct attn_bwd_share_args args;
+        struct args_bwd_room room;
         struct args_grid grid = {0, 0, 0, 0};
         if (entries[i].op == FORMAT_OP_ATTN_BWD_DBIAS && !checked.params->dbias.data)
             continue;
+        args_bwd_room(checked.params, checked.fwd.params, &shared, 0xc0000000, &room);
         status_clear(&why);
-        args_attn_bwd(checked.params, checked.fwd.params, 0, &entries[i], &args, &grid, &why);
+        args_attn_bwd(checked.params, checked.fwd.params, &room, &entries[i], &args, &grid, &why);
         check_grid(&grid, &why);
     }
 }

@@ -108,7 +108,7 @@ static const struct damage {
      CODE(FORMAT), "entry 1: symbol is no"},
     {"symbol unprintable", offsetof(struct format_entry, symbol) + 128 + 136, 1, 7, INDEX,
      CODE(FORMAT), "entry 1: symbol is no"},
-    {"op", E(op), 12, INDEX, CODE(FORMAT), "op is 12"},
+    {"op", E(op), 13, INDEX, CODE(FORMAT), "op is 13"},
     {"dtype", E(dtype), 4, INDEX, CODE(FORMAT), "dtype is 4"},
     {"rank twice", E(rank), 0, INDEX, CODE(FORMAT), "rank 0 occurs twice"},
     {"features", E(features), 0x8001, INDEX, CODE(FORMAT), "features are 0x8001"},

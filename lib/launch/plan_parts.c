@@ -1,0 +1,84 @@
+/*
+ * How many workgroups share a walk of the backward pass: where a launch would not fill the GPU, so
+ * that one workgroup's way through all rows, or through all heads of a group, would be the call's.
+ */
+#include "plan.h"
+#include "shape.h"
+
+/*
+ * Steps of the walk, each a tile, below which a part's results cost more than its walk; and a bound
+ * for the sums to come.
+ */
+enum { PART_MIN_STEPS = 4, PARTS_MAX = 64, SIMDS = 4, TILE_MOST = 256 };
+
+/* Workgroups of a kernel that a unit holds at a time. */
+static uint64_t held(const struct format_entry *entry)
+{
+    const unsigned waves = entry->threads / entry->wave_size;
+    const unsigned room = SIMDS * (entry->vgprs > 256 ? 1 : 2);
+    const unsigned by_lds = entry->lds_size ? 65536 / entry->lds_size : room;
+    const unsigned most = room / waves < by_lds ? room / waves : by_lds;
+    return most ? most : 1;
+}
+
+/* Parts of each walk of `steps` steps, of which `workgroups` would have one. */
+static int64_t count_parts(const struct plan *plan, const struct format_entry *entry,
+                           uint64_t workgroups, int64_t steps)
+{
+    const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
+    const int64_t most = steps / PART_MIN_STEPS < PARTS_MAX ? steps / PART_MIN_STEPS : PARTS_MAX;
+    const uint64_t parts = workgroups ? enough / workgroups : 1;
+    if (parts < 2 || most < 2)
+        return 1;
+    return parts < (uint64_t)most ? (int64_t)parts : most;
+}
+
+/* Rows of the other side that a tile of `tile` rows sees, at most. */
+static int64_t visible(const struct aothip_attn_fwd_params *p, int64_t rows, int64_t tile)
+{
+    const struct args_keys keys = args_visible_keys(p);
+    const int64_t span = (int64_t)keys.last - keys.first + tile;
+    const int from_one_end =
+        !(keys.flags & KERNARG_FIRST_FROM_END) == !(keys.flags & KERNARG_LAST_FROM_END);
+    return from_one_end && span < rows ? span : rows;
+}
+
+static const struct format_entry *entry_of(const struct plan *plan, const struct select_need *need)
+{
+    const int entry = select_entry(plan->device->index, need);
+    return entry < 0 ? NULL : &plan->device->images->entries[entry];
+}
+
+struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_attn_bwd_params *b,
+                                 const struct aothip_attn_fwd_params *p,
+                                 const struct select_need *dkdv, const struct select_need *dq)
+{
+    const struct select_need sum = select_need_other(FORMAT_OP_ATTN_BWD_SUM, p, NULL, 0);
+    const int64_t rows = shape_grid_q(p), keys = shape_grid_k(p), heads_k = p->k.size[1];
+    const int64_t n = shape_sequences(p);
+    struct args_parts parts = {1, 1, 1, 1};
+    const struct format_entry *entry;
+    const int64_t enough = (int64_t)plan->device->compute_units * SIMDS;
+    /* No kernel has tiles of more rows than that. */
+    const int full = n * heads_k * (keys / TILE_MOST) >= enough &&
+                     n * p->q.size[1] * (rows / TILE_MOST) >= enough;
+    if (!heads_k || full || !entry_of(plan, &sum))
+        return parts;
+    entry = b->dk.data || b->dv.data ? entry_of(plan, dkdv) : NULL;
+    if (entry) {
+        const int64_t group = p->q.size[1] / heads_k, tile = entry->tile_q;
+        const int64_t steps = (visible(p, rows, entry->tile_k) + tile - 1) / tile;
+        const int64_t all =
+            count_parts(plan, entry, args_bwd_workgroups(b, p, entry), group * steps);
+        parts.heads = (int32_t)(all < group ? all : group);
+        parts.rows = (int32_t)(all / parts.heads);
+        parts.tile_k = entry->tile_k;
+    }
+    entry = b->dq.data ? entry_of(plan, dq) : NULL;
+    if (entry) {
+        const int64_t tile = entry->tile_k;
+        const int64_t steps = (visible(p, keys, entry->tile_q) + tile - 1) / tile;
+        parts.keys = (int32_t)count_parts(plan, entry, args_bwd_workgroups(b, p, entry), steps);
+    }
+    return parts;
+}
