@@ -104,6 +104,14 @@ static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel 
            (a->score == b->score || a->score == MATRIX_SCORE_YES) && a->paged >= b->paged;
 }
 
+/* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
+enum { TEAM_ROWS = 32 };
+
+static int has_teams(const struct matrix_kernel *k)
+{
+    return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && !k->score;
+}
+
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
                         FILE *errors)
 {
@@ -115,13 +123,17 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */
+    const int teams = has_teams(k);
     const int by_rows =
-        k->op->tiled ||
+        (k->op->tiled && !teams) ||
         (k->op->format_op != FORMAT_OP_ATTN_FWD && k->op->format_op != FORMAT_OP_ATTN_SPLIT &&
          !(k->dtype == AOTHIP_F32 && (keys || k->op->format_op == FORMAT_OP_ATTN_BWD_DQ)));
     if (by_rows && shared % (16 * k->waves))
         fail(&at, "%s=%d does not give each of waves=%d a multiple of 16 rows",
              keys ? "tile_k" : "tile_q", shared, k->waves);
+    if (teams && (k->tile_q % TEAM_ROWS || TEAM_ROWS * k->waves % k->tile_q))
+        fail(&at, "tile_q=%d does not give teams of waves=%d %d rows each", k->tile_q, k->waves,
+             TEAM_ROWS);
     if (k->registers > gpu->registers)
         fail(&at, "registers=%d: a lane of %s has at most %d", k->registers, gpu->name,
              gpu->registers);
@@ -132,9 +144,9 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
                  m->gpus[g].register_pool);
     /*
      * O is tile_q x dim and S is tile_q x tile_k, in f32, both in registers of the workgroup. Of O
-     * no more than 128 channels are there at a time.
+     * no more than 128 channels are there at a time, but with teams.
      */
-    int part = k->dim < 128 ? k->dim : 128;
+    int part = k->dim < 128 || teams ? k->dim : 128;
     int needed = k->tile_q * (part + k->tile_k) / threads;
     if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",

@@ -179,8 +179,13 @@ static const struct {
      "m.def:3: dim=72 is not a multiple of 16"},
     {"tile not shared evenly", FULL("gfx942", "f16", "64", "no", "128", "64", "3", "2", "256"),
      "m.def:3: tile_q=128 does not give each of waves=3 a multiple of 16 rows"},
-    {"dim beyond the tile", FULL("gfx942", "f16", "512", "no", "512", "64", "4", "2", "256"),
-     "m.def:3: dim=512 does not fit the tile: O (512x128) and S (512x64) need 384 registers of "
+    {"dim beyond the tile", FULL("gfx942", "f16", "128", "no", "512", "64", "4", "2", "256"),
+     "m.def:3: dim=128 does not fit the tile: O (512x128) and S (512x64) need 384 registers of "
+     "256"},
+    {"rows not shared by teams", FULL("gfx942", "f16", "256", "no", "96", "64", "4", "2", "256"),
+     "m.def:3: tile_q=96 does not give teams of waves=4 32 rows each"},
+    {"dim beyond the teams", FULL("gfx942", "f16", "512", "no", "128", "64", "4", "2", "256"),
+     "m.def:3: dim=512 does not fit the tile: O (128x512) and S (128x64) need 288 registers of "
      "256"},
     {"more than 1024 threads", FULL("gfx942", "f16", "64", "no", "272", "64", "17", "1", "256"),
      "m.def:3: waves=17 is out of range: 1 to 16"},

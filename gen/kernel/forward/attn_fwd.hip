@@ -11,8 +11,9 @@
  *     P^T = exp2(S^T * factor - shift)         softmax.h
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
- * Two forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be
- * loaded in chunks, and general_form.h for everything else.
+ * Three forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be
+ * loaded in chunks; team_form.h, for aligned ones of more channels without score terms; and
+ * general_form.h for everything else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
@@ -27,7 +28,9 @@
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
-#if KERNEL_UNALIGNED == 1 || KERNEL_DIM > 128
+#if KERNEL_DIM > 128 && !KERNEL_UNALIGNED && !KERNEL_SCORE && !defined(__GFX12__)
+#include "team_form.h"
+#elif KERNEL_UNALIGNED == 1 || KERNEL_DIM > 128
 #include "general_form.h"
 #else
 #include "fast_form.h"

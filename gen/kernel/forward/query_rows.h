@@ -9,8 +9,14 @@
 #include "deal.h"
 #include "element.h"
 
+/* Waves that have the same rows are a team (team_form.h); elsewhere each wave has its own. */
+#ifndef TEAMS
+#define TEAMS KERNEL_WAVES
+#define TEAM_ID wave_id()
+#endif
+
 enum {
-    COLUMNS = KERNEL_TILE_Q / KERNEL_WAVES, /* queries of a wave */
+    COLUMNS = KERNEL_TILE_Q / TEAMS, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
     QK_STEPS = USED_DIM / 16,       /* of sixteen channels */
     PV_GROUPS = KERNEL_TILE_K / 16, /* of sixteen keys */
@@ -23,7 +29,7 @@ enum {
 #define Q_IN_LDS (KERNEL_WAVE == 32)
 
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
-static_assert(Q_BLOCKS * BLOCK * KERNEL_WAVES == KERNEL_TILE_Q,
+static_assert(Q_BLOCKS * BLOCK * TEAMS == KERNEL_TILE_Q,
               "waves own whole blocks of queries");
 static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole blocks");
 
@@ -121,7 +127,7 @@ DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct 
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        int row = job.first_row + (int)(wave_id() * COLUMNS + column * BLOCK + lane_column());
+        int row = job.first_row + (int)(TEAM_ID * COLUMNS + column * BLOCK + lane_column());
         visible[column] = visible_keys(sequence, row < job.last_row ? row : job.last_row);
     }
 }
@@ -149,7 +155,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
         *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + k_tile_at(row, chunk)) = x ^ sign;
     }
 #else
-    u32 row = wave_id() * COLUMNS + lane_column();
+    u32 row = TEAM_ID * COLUMNS + lane_column();
 #pragma unroll
     for (int step = 0; step < STAGES * QK_STEPS; step++)
         q.frag[step] = load_chunk(view, slice, row, 16 * step + CHUNK * lane_half()) ^ sign;
@@ -159,7 +165,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 DEVICE block_frag q_frag(const struct queries &q, int stage, int step, int block)
 {
     if (Q_IN_LDS)
-        return k_tile_frag(q_tile + stage * Q_STAGE_BYTES, (int)wave_id() * Q_BLOCKS + block, step);
+        return k_tile_frag(q_tile + stage * Q_STAGE_BYTES, (int)TEAM_ID * Q_BLOCKS + block, step);
     return q.frag[stage * QK_STEPS + step];
 }
 
@@ -281,12 +287,12 @@ DEVICE u32 half_here()
 }
 
 /* Stores one column of O, times `factor`, from channel `first_channel` on. */
-DEVICE void store_o(const block_acc (&o)[DIM_BLOCKS], float factor, bool blind,
+DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind,
                     struct tile_view view, const struct slice &slice, u32 row, u32 first_channel)
 {
     const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
 #pragma unroll
-    for (int block = 0; block < DIM_BLOCKS; block++)
+    for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i += CHUNK) {
             u32 channel = first_channel + block * BLOCK + ACC * half + i;

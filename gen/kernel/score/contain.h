@@ -47,6 +47,11 @@ DEVICE struct sight sight_of(const struct key_interval &visible, u32 key)
     return x;
 }
 
+/* Blocks of O, one after the other, that a wave has. */
+#ifndef O_BLOCKS
+#define O_BLOCKS DIM_BLOCKS
+#endif
+
 /* Of V^T in LDS. `notes` has NOTE_WORDS and is free to be written when all waves have arrived. */
 DEVICE void note_nonfinite(const char *vt_tile, char *notes)
 {
@@ -70,11 +75,11 @@ DEVICE void note_nonfinite(const char *vt_tile, char *notes)
     lds_barrier();
 }
 
-DEVICE void mark_o(block_acc (&o)[DIM_BLOCKS], const char *notes, const struct sight &sight)
+DEVICE void mark_o(block_acc (&o)[O_BLOCKS], const char *notes, const struct sight &sight)
 {
     const char *at = notes + ACC * lane_half() * (SIGHT_WORDS * 4);
 #pragma unroll
-    for (int block = 0; block < DIM_BLOCKS; block++)
+    for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i++) {
             /*

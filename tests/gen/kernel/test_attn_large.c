@@ -15,8 +15,8 @@ static struct aothip_context *images;
 static int type;
 
 /* Which kernel computes it. */
-enum way { WAY_FAST, WAY_ODD, WAY_SCORE, WAY_SPLIT, WAYS };
-static const char *const way_names[] = {"fast", "odd", "score", "split"};
+enum way { WAY_FAST, WAY_ODD, WAY_SCORE, WAY_SPLIT, WAY_TEAM, WAYS };
+static const char *const way_names[] = {"fast", "odd", "score", "split", "team"};
 
 /* Element s of q is one of -3 .. 3 times 2^exponent; `below`: one of -7 .. -1. */
 static void fill_q(struct maker *m, int exponent, bool below)
@@ -115,7 +115,7 @@ static void test_forward(void)
             const bool many = i == 4;
             char name[64];
             snprintf(name, sizeof(name), "%s, scores of 2^%d", way_names[way], exponents[i]);
-            const int dim = (i + way) % 2 ? 64 : 128;
+            const int dim = way == WAY_TEAM ? 256 : (i + way) % 2 ? 64 : 128;
             struct maker m =
                 make((enum way)way, dim, many ? 20 : 12, many ? 450 : 70, exponents[i], i % 3 == 2);
             m.p.mask = many ? AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT : AOTHIP_MASK_NONE;
@@ -132,8 +132,8 @@ static void test_forward(void)
 static void test_rising(void)
 {
     int bad = 0;
-    for (int wide = 0; wide < 2; wide++) {
-        struct maker m = make(WAY_FAST, wide ? 128 : 64, 20, 450, 40, false);
+    for (int dim = 64; dim <= 256; dim *= 2) {
+        struct maker m = make(WAY_FAST, dim, 20, 450, 40, false);
         const struct aothip_tensor *k = &m.p.k;
         for (int64_t i = 0; i < 400 * k->stride[2]; i++)
             ref_store(k->data, i, type, ref_load(k->data, i, type) * 0x1p-14);
