@@ -6,10 +6,11 @@
 #include "shape.h"
 
 /*
- * Steps of the walk, each a tile, below which a part's results cost more than its walk; and a bound
- * for the sums to come.
+ * Steps of the walk, each a tile, below which a part's results cost more than its walk; steps that
+ * sharing must take off a walk, lest the launch that adds the parts costs more; and a bound for the
+ * sums to come.
  */
-enum { PART_MIN_STEPS = 4, PARTS_MAX = 64, SIMDS = 4, TILE_MOST = 256 };
+enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, PARTS_MAX = 64, SIMDS = 4, TILE_MOST = 256 };
 
 /* Workgroups of a kernel that a unit holds at a time. */
 static uint64_t held(const struct format_entry *entry)
@@ -27,10 +28,12 @@ static int64_t count_parts(const struct plan *plan, const struct format_entry *e
 {
     const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
     const int64_t most = steps / PART_MIN_STEPS < PARTS_MAX ? steps / PART_MIN_STEPS : PARTS_MAX;
-    const uint64_t parts = workgroups ? enough / workgroups : 1;
-    if (parts < 2 || most < 2)
+    int64_t parts = most;
+    if (!workgroups || most < 2)
         return 1;
-    return parts < (uint64_t)most ? (int64_t)parts : most;
+    if (enough / workgroups < (uint64_t)most)
+        parts = (int64_t)(enough / workgroups);
+    return parts > 1 && steps - steps / parts >= PART_MIN_SAVED ? parts : 1;
 }
 
 /* Rows of the other side that a tile of `tile` rows sees, at most. */

@@ -192,14 +192,14 @@ static void test_shares(const struct device *device, struct aothip_context *cont
         int dtype, batch, group, seq_q, seq_k, dim, mask;
         enum extent bias;
     } cases[] = {
-        {AOTHIP_F16, 1, 4, 70, 40, 64, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_F16, 1, 4, 130, 40, 64, AOTHIP_MASK_NONE, NONE},
         {AOTHIP_BF16, 2, 3, 130, 33, 128, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, NONE},
-        {AOTHIP_F16, 1, 1, 300, 270, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
+        {AOTHIP_F16, 1, 1, 520, 140, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
         {AOTHIP_BF16, 1, 2, 600, 20, 40, AOTHIP_MASK_NONE, NONE},
-        {AOTHIP_F16, 1, 1, 40, 530, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, FULL},
-        {AOTHIP_F32, 1, 2, 100, 150, 56, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
-        {AOTHIP_F16, 1, 1, 270, 266, 196, AOTHIP_MASK_NONE, NONE},
-        {AOTHIP_F16, 1, 3, 90, 260, 63, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_F16, 1, 1, 40, 1100, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, FULL},
+        {AOTHIP_F32, 1, 2, 260, 150, 56, AOTHIP_MASK_CAUSAL_TOP_LEFT, NONE},
+        {AOTHIP_F16, 1, 1, 460, 140, 196, AOTHIP_MASK_NONE, NONE},
+        {AOTHIP_F16, 1, 3, 170, 140, 63, AOTHIP_MASK_NONE, NONE},
     };
     int bad = 0, alone = 0, n = sizeof(cases) / sizeof(*cases);
 

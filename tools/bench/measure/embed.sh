@@ -1,5 +1,6 @@
 #!/bin/sh
-# embed.sh CLANG SOURCE GPU ...: the kernels of --measure as C, assembled for each GPU.
+# embed.sh CLANG SOURCE GPU ...: the kernels of --measure as C, assembled for each GPU that this clang
+# knows.
 clang=$1
 source=$2
 shift 2
@@ -11,6 +12,8 @@ echo '/* Made by embed.sh of measure_kernels.s. */'
 echo '#include "measure_code.h"'
 rows=
 for gpu; do
+    : | "$clang" -target amdgcn-amd-amdhsa -mcpu="$gpu" -x assembler -c - -o "$work/none.o" 2>"$work/why" ||
+        continue
     case $gpu in
     gfx9[45]*) define=CDNA3 wave=64 ;;
     gfx9*) define=CDNA2 wave=64 ;;
@@ -41,4 +44,5 @@ for gpu; do
     rows="$rows    {\"$gpu\", code_$gpu, sizeof code_$gpu},
 "
 done
+[ -n "$rows" ] || { cat "$work/why" >&2; exit 1; }
 printf 'const struct measure_code measure_codes[] = {\n%s    {0, 0, 0},\n};\n' "$rows"
