@@ -55,6 +55,18 @@ class Launches:
         attention.Problem.forward = forward
 
 
+def each_model(module, rows, compare, label=0):
+    """compare() of each row, whose first is a class of `module`; rows[label] names it."""
+    for row in rows:
+        if not hasattr(module, row[0]):
+            ok(True, f"{row[label]} # SKIP not in {module.__name__} {module.__version__}")
+            continue
+        try:
+            compare(*row)
+        except Exception as why:  # the other models still run
+            ok(False, f"{row[label]}: {type(why).__name__}: {why}")
+
+
 def flash_attn_for_host():
     """pip's flash-attn; None without it. Its operators are declared for GPUs alone: here the same
     functions of the package serve tensors of the host."""

@@ -7,7 +7,7 @@ import warnings
 import torch
 
 import aothip
-from checks import Launches, close, done, flash_attn_for_host, ok
+from checks import Launches, close, done, each_model, flash_attn_for_host, ok
 
 warnings.simplefilter("ignore")
 flash_attn = flash_attn_for_host()  # before diffusers looks for it
@@ -105,14 +105,7 @@ def compare(name, options, kind, backend):
 
 
 def test_models():
-    for row in MODELS:
-        if not hasattr(diffusers, row[0]):
-            ok(True, f"{row[0]} # SKIP not in diffusers {diffusers.__version__}")
-            continue
-        try:
-            compare(*row)
-        except Exception as why:  # the other models still run
-            ok(False, f"{row[0]}: {type(why).__name__}: {why}")
+    each_model(diffusers, MODELS, compare)
 
 
 sys.exit(done(globals()))

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 import aothip.transformers
-from checks import Launches, close, done, ok, raises
+from checks import Launches, close, done, each_model, ok, raises
 
 warnings.simplefilter("ignore")
 transformers.logging.set_verbosity_error()
@@ -124,14 +124,7 @@ def compare(config_name, model_name, options, kind):
 
 
 def test_models():
-    for row in MODELS:
-        if not hasattr(transformers, row[0]):
-            ok(True, f"{row[1]} # SKIP not in transformers {transformers.__version__}")
-            continue
-        try:
-            compare(*row)
-        except Exception as why:  # the other models still run
-            ok(False, f"{row[1]}: {type(why).__name__}: {why}")
+    each_model(transformers, MODELS, compare, label=1)
 
 
 def llama(**more):
