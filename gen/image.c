@@ -141,37 +141,36 @@ const char *image_build(const char *gpu, struct image_kernel *kernels, int count
     return NULL;
 }
 
+/* From the largest dictionary down: the more kernels, the larger the best. */
 const char *image_build_smallest(const char *gpu, struct image_kernel *kernels, int count,
                                  uint8_t **bytes, size_t *size)
 {
-    static const size_t candidates[] = {0,     4096,  8192,  12288, 16384,
-                                        20480, 24576, 32768, 65536, 131072};
-    const char *wrong = NULL;
-    size_t best = 0, best_size = SIZE_MAX;
+    static const size_t candidates[] = {262144, 131072, 65536, 32768, 16384, 4096, 0};
     *bytes = NULL;
-    for (size_t i = 0; i <= sizeof(candidates) / sizeof(candidates[0]) && !wrong; i++) {
-        /* The last round repeats the best, since building also sets the kernels' entries. */
-        int last = i == sizeof(candidates) / sizeof(candidates[0]);
-        size_t wanted = last ? best : candidates[i];
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
         struct image_dictionary dictionary = {NULL, 0};
-        if (wanted && image_train(kernels, count, wanted, &dictionary))
+        if (candidates[i] && image_train(kernels, count, candidates[i], &dictionary))
             continue;
         uint8_t *file;
         size_t n;
-        wrong = image_build(gpu, kernels, count, &dictionary, IMAGE_LEVEL, &file, &n);
+        const char *wrong = image_build(gpu, kernels, count, &dictionary, IMAGE_LEVEL, &file, &n);
         free(dictionary.bytes);
-        if (wrong)
-            break;
-        if (n < best_size) {
-            best = wanted;
-            best_size = n;
+        if (wrong) {
+            free(*bytes);
+            return wrong;
         }
-        if (last) {
-            *bytes = file;
-            *size = n;
-        } else {
+        if (*bytes && n >= *size) {
             free(file);
+            break;
         }
+        free(*bytes);
+        *bytes = file;
+        *size = n;
     }
-    return wrong;
+    /* The last build has set the kernels' entries; the best one's stand in its index. */
+    for (int i = 0; i < count; i++)
+        memcpy(&kernels[i].entry,
+               *bytes + sizeof(struct format_header) + (size_t)i * sizeof(struct format_entry),
+               sizeof(struct format_entry));
+    return NULL;
 }

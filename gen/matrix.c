@@ -6,6 +6,7 @@
 
 #include "aothip/aothip.h"
 #include "format.h"
+#include "kernarg_fp8.h"
 #include "kernarg_part.h"
 #include "kernarg_share.h"
 #include "gen_file.h"
@@ -19,32 +20,40 @@
 #include <string.h>
 
 const struct matrix_op matrix_ops[] = {
-    {"attn_fwd", "forward/attn_fwd.hip", FORMAT_OP_ATTN_FWD, 1, sizeof(struct attn_fwd_args)},
-    {"attn_fwd_f32", "forward/attn_fwd_f32.hip", FORMAT_OP_ATTN_FWD, 0,
+    {"attn_fwd", "forward/attn_fwd.hip", FORMAT_OP_ATTN_FWD, 1, 0, sizeof(struct attn_fwd_args)},
+    {"attn_fwd_f32", "forward/attn_fwd_f32.hip", FORMAT_OP_ATTN_FWD, 0, 0,
      sizeof(struct attn_fwd_args)},
-    {"attn_split", "decode/attn_split.hip", FORMAT_OP_ATTN_SPLIT, 0,
+    {"attn_fwd_fp8", "forward/attn_fwd_fp8.hip", FORMAT_OP_ATTN_FWD, 1, 0,
+     sizeof(struct attn_fwd_fp8_args)},
+    {"attn_fwd_cache", "forward/attn_fwd_cache.hip", FORMAT_OP_ATTN_FWD, 1, 1,
+     sizeof(struct attn_fwd_fp8_args)},
+    {"attn_split", "decode/attn_split.hip", FORMAT_OP_ATTN_SPLIT, 0, 0,
      sizeof(struct attn_split_args)},
-    {"attn_merge", "decode/attn_merge.hip", FORMAT_OP_ATTN_MERGE, 0,
+    {"attn_split_cache", "decode/attn_split_cache.hip", FORMAT_OP_ATTN_SPLIT, 0, 1,
+     sizeof(struct attn_split_fp8_args)},
+    {"attn_merge", "decode/attn_merge.hip", FORMAT_OP_ATTN_MERGE, 0, 0,
      sizeof(struct attn_split_args)},
-    {"attn_append", "decode/attn_append.hip", FORMAT_OP_ATTN_APPEND, 0,
+    {"attn_append", "decode/attn_append.hip", FORMAT_OP_ATTN_APPEND, 0, 0,
      sizeof(struct attn_append_args)},
-    {"attn_probs", "decode/attn_probs.hip", FORMAT_OP_ATTN_PROBS, 0,
+    {"attn_append_cache", "decode/attn_append_cache.hip", FORMAT_OP_ATTN_APPEND, 0, 1,
+     sizeof(struct attn_append_fp8_args)},
+    {"attn_probs", "decode/attn_probs.hip", FORMAT_OP_ATTN_PROBS, 0, 0,
      sizeof(struct attn_probs_args)},
-    {"attn_bwd_delta", "backward/attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0,
+    {"attn_bwd_delta", "backward/attn_bwd_delta.hip", FORMAT_OP_ATTN_BWD_DELTA, 0, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dkdv", "backward/attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0,
+    {"attn_bwd_dkdv", "backward/attn_bwd_dkdv.hip", FORMAT_OP_ATTN_BWD_DKDV, 0, 0,
      sizeof(struct attn_bwd_share_args)},
-    {"attn_bwd_dq", "backward/attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0,
+    {"attn_bwd_dq", "backward/attn_bwd_dq.hip", FORMAT_OP_ATTN_BWD_DQ, 0, 0,
      sizeof(struct attn_bwd_share_args)},
-    {"attn_bwd_dbias", "backward/attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0,
+    {"attn_bwd_dbias", "backward/attn_bwd_dbias.hip", FORMAT_OP_ATTN_BWD_DBIAS, 0, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_dscalar", "backward/attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0,
+    {"attn_bwd_dscalar", "backward/attn_bwd_dscalar.hip", FORMAT_OP_ATTN_BWD_DSCALAR, 0, 0,
      sizeof(struct attn_bwd_args)},
-    {"attn_bwd_sum", "backward/attn_bwd_sum.hip", FORMAT_OP_ATTN_BWD_SUM, 0,
+    {"attn_bwd_sum", "backward/attn_bwd_sum.hip", FORMAT_OP_ATTN_BWD_SUM, 0, 0,
      sizeof(struct attn_bwd_share_args)},
-    {"attn_merge_part", "decode/attn_merge_part.hip", FORMAT_OP_ATTN_MERGE_PART, 0,
+    {"attn_merge_part", "decode/attn_merge_part.hip", FORMAT_OP_ATTN_MERGE_PART, 0, 0,
      sizeof(struct attn_merge_part_args)},
-    {NULL, NULL, 0, 0, 0},
+    {NULL, NULL, 0, 0, 0, 0},
 };
 
 /* A key of a kernel statement: where its value goes and which values it may have. */
@@ -64,7 +73,10 @@ struct kernel_key {
 
 static const struct kernel_key kernel_keys[] = {
     {"gpu", KEY_GPU, offsetof(struct matrix_kernel, gpu), 0, 0, 0, {NULL}, {0}},
-    {WORD(dtype), {"f32", "f16", "bf16", NULL}, {AOTHIP_F32, AOTHIP_F16, AOTHIP_BF16}},
+    {WORD(dtype),
+     {"f32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", NULL},
+     {AOTHIP_F32, AOTHIP_F16, AOTHIP_BF16, AOTHIP_FP8_E4M3, AOTHIP_FP8_E5M2, AOTHIP_FP8_E4M3_FNUZ,
+      AOTHIP_FP8_E5M2_FNUZ}},
     {FIELD(dim), 16, 512, 16, {NULL}, {0}},
     {WORD(unaligned),
      {"no", "yes", "rows", NULL},
@@ -81,6 +93,7 @@ static const struct kernel_key kernel_keys[] = {
     {FIELD(registers), 8, 512, 1, {NULL}, {0}},
     {FIELD(scratch), 0, 65536, 4, {NULL}, {0}},
 };
+enum { DTYPE_KEY = 1 };
 #define KERNEL_KEYS ((int)(sizeof(kernel_keys) / sizeof(kernel_keys[0])))
 
 static const char *const gpu_keys[] = {"targets", "wave", "registers", "register_pool", "lds"};
@@ -401,7 +414,11 @@ static int parse_axis(struct parser *p, struct axes *a, const char *name, char *
 
 static const char *dtype_name(int dtype)
 {
-    return dtype == AOTHIP_F32 ? "f32" : dtype == AOTHIP_F16 ? "f16" : "bf16";
+    const struct kernel_key *key = &kernel_keys[DTYPE_KEY];
+    int i = 0;
+    while (key->word_values[i] != dtype)
+        i++;
+    return key->words[i];
 }
 
 static void add_kernel(struct parser *p, struct matrix_kernel k)

@@ -99,9 +99,18 @@ static int takes_all(int unaligned, int other)
 /* Does `a` serve every problem that `b` serves? */
 static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel *b)
 {
-    return a->gpu == b->gpu && a->op->format_op == b->op->format_op && a->dtype == b->dtype &&
-           a->dim >= b->dim && takes_all(a->unaligned, b->unaligned) &&
+    return a->gpu == b->gpu && a->op->format_op == b->op->format_op &&
+           a->op->cache == b->op->cache && a->dtype == b->dtype && a->dim >= b->dim &&
+           takes_all(a->unaligned, b->unaligned) &&
            (a->score == b->score || a->score == MATRIX_SCORE_YES) && a->paged >= b->paged;
+}
+
+/* Does `b` serve just what `a` does, by another tile? Then a table of costs chooses between them.
+ */
+static int is_choice(const struct matrix_kernel *a, const struct matrix_kernel *b)
+{
+    return serves_all(a, b) && serves_all(b, a) && a->op->format_op == FORMAT_OP_ATTN_FWD &&
+           (a->tile_q != b->tile_q || a->tile_k != b->tile_k);
 }
 
 /* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
@@ -110,6 +119,13 @@ enum { TEAM_ROWS = 32 };
 static int has_teams(const struct matrix_kernel *k)
 {
     return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && !k->score;
+}
+
+/* Whether waves that are more than the rows have may share keys: key_shares.h. */
+static int shares_keys(const struct matrix_kernel *k)
+{
+    return k->op->tiled && k->dim <= 128 && k->unaligned == MATRIX_UNALIGNED_NO && !k->score &&
+           !k->paged;
 }
 
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
@@ -128,7 +144,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
         (k->op->tiled && !teams) ||
         (k->op->format_op != FORMAT_OP_ATTN_FWD && k->op->format_op != FORMAT_OP_ATTN_SPLIT &&
          !(k->dtype == AOTHIP_F32 && (keys || k->op->format_op == FORMAT_OP_ATTN_BWD_DQ)));
-    if (by_rows && shared % (16 * k->waves))
+    const int shares = shares_keys(k) && 16 * k->waves % shared == 0;
+    if (by_rows && !shares && shared % (16 * k->waves))
         fail(&at, "%s=%d does not give each of waves=%d a multiple of 16 rows",
              keys ? "tile_k" : "tile_q", shared, k->waves);
     if (teams && (k->tile_q % TEAM_ROWS || TEAM_ROWS * k->waves % k->tile_q))
@@ -156,11 +173,13 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (strlen(k->symbol) == sizeof(k->symbol) - 1)
         fail(&at, "the symbol '%s...' has more than %zu characters", k->symbol,
              sizeof(k->symbol) - 2);
-    int same_gpu = 0;
+    int same_gpu = 0, chosen = 0;
+    for (int i = 0; i < m->kernel_count; i++)
+        chosen |= is_choice(&m->kernels[i], k);
     for (int i = 0; i < m->kernel_count; i++) {
         const struct matrix_kernel *other = &m->kernels[i];
         same_gpu += other->gpu == k->gpu;
-        if (!serves_all(other, k))
+        if (!serves_all(other, k) || (chosen && strcmp(other->symbol, k->symbol)))
             continue;
         if (!strcmp(other->symbol, k->symbol))
             fail(&at, "%s for %s is already in line %d", k->symbol, gpu->name, other->line);

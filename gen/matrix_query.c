@@ -35,7 +35,8 @@ uint32_t matrix_features(const struct matrix_kernel *k)
 {
     return (k->unaligned ? FORMAT_FEATURE_UNALIGNED : 0u) |
            (k->unaligned == MATRIX_UNALIGNED_YES ? FORMAT_FEATURE_STRIDED : 0u) |
-           score_features[k->score] | (k->paged ? FORMAT_FEATURE_PAGED : 0u);
+           score_features[k->score] | (k->paged ? FORMAT_FEATURE_PAGED : 0u) |
+           (k->op->cache ? FORMAT_FEATURE_FP8_CACHE : 0u);
 }
 
 void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, FILE *out)

@@ -59,6 +59,7 @@ struct matrix_op {
     const char *source; /* file below gen/kernel */
     int format_op;      /* enum format_op */
     int tiled; /* whether a workgroup holds tile_q x dim and tile_q x tile_k in registers */
+    int cache; /* whether k and v are FP8: FORMAT_FEATURE_FP8_CACHE */
     size_t kernarg_size;
 };
 

@@ -1,6 +1,6 @@
 # The kernel images. ninja knows what depends on what, so make always asks it; with nothing to do
 # that takes some milliseconds.
-EXTRA_DIST += images/matrix.def images/FORMAT.md images/counts
+EXTRA_DIST += images/matrix.def images/FORMAT.md images/counts images/tune
 
 images_store = aotriton.images
 images_verbose = $(if $(filter 1,$(V)),-v)
@@ -19,6 +19,14 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	exec $(NINJA) -C images $(images_verbose) -j $${jobs:-`getconf _NPROCESSORS_ONLN`}
 	@cd images/$(images_store) && for d in amd-*; do \
 	    case ' $(GPU_ARCHS) ' in *" $${d#amd-} "*) ;; *) rm -rf "$$d" ;; esac; done
+	@for gpu in $(GPU_ARCHS); do \
+	    of=`awk -v gpu=$$gpu '$$1 == "sibling" && $$2 == gpu { sub(/^of=/, "", $$3); of = $$3 } \
+	        END { print of ? of : gpu }' '$(srcdir)/images/matrix.def'`; \
+	    from='$(srcdir)'/images/tune/$$of.txt to=images/$(images_store)/amd-$$gpu/flash/tune.txt; \
+	    if test -e "$$from"; then \
+	        sed "s/^gpu .*/gpu $$gpu/" "$$from" >images/tune.tmp && \
+	        { cmp -s images/tune.tmp $$to || cp images/tune.tmp $$to; } || exit 1; \
+	    else rm -f $$to; fi; done; rm -f images/tune.tmp
 	@$(MKDIR_P) lib/.libs && test -e lib/.libs/$(images_store) || \
 	    $(LN_S) ../../images/$(images_store) lib/.libs/$(images_store)
 
@@ -32,6 +40,8 @@ images-install: images-all
 	    from=images/$(images_store)/amd-$$gpu to='$(DESTDIR)$(libdir)'/$(images_store)/amd-$$gpu; \
 	    echo "installing $$to"; $(MKDIR_P) "$$to/flash" && \
 	    $(INSTALL_DATA) $$from/flash/*.zst "$$to/flash" && \
+	    { test ! -e $$from/flash/tune.txt || \
+	      $(INSTALL_DATA) $$from/flash/tune.txt "$$to/flash"; } && \
 	    $(INSTALL_DATA) $$from/__signature__ "$$to" || exit 1; \
 	done
 
@@ -61,7 +71,8 @@ update-counts: images-all tools/aothip-inspect$(EXEEXT)
 	    xargs tools/aothip-inspect$(EXEEXT); } >images/counts.tmp
 	mv images/counts.tmp $(counts_table)
 
-# The same for what launches of fixed problems take, of tests/gen/launches/launches.sh.
+# The same for what launches of fixed problems take, of tests/gen/launches/launches.sh: by order of
+# preference, as all tests but those of the choice between tiles.
 launches_clang = $(firstword $(subst ., ,$(DEVICE_CLANG_VERSION)))
 update-launches: all tests/gen/launches/attn_fwd_launches$(EXEEXT) \
 		tests/gen/launches/attn_bwd_launches$(EXEEXT)
@@ -70,7 +81,7 @@ update-launches: all tests/gen/launches/attn_fwd_launches$(EXEEXT) \
 	    { echo "# Instructions of launches on the emulator: GPU, problem ($$program.c), kernel, number."; \
 	      echo '# tests/gen/launches/launches.sh fails when a problem takes more; `make update-launches` writes this file.'; \
 	      echo '# clang $(DEVICE_CLANG_VERSION)'; \
-	      tests/gen/launches/$$program$(EXEEXT); } >images/launches.tmp && \
+	      AOTHIP_TUNE=none tests/gen/launches/$$program$(EXEEXT); } >images/launches.tmp && \
 	    mv images/launches.tmp $(srcdir)/images/counts/$$pass-launches-$(launches_clang).txt || exit 1; \
 	done
 
@@ -80,11 +91,22 @@ update-clock: all tests/tools/emu/time/attn_clock$(EXEEXT)
 	@{ echo '# Clocks that the emulator predicts for calls: GPU, problem (attn_clock.c), kernel, launches, clocks.'; \
 	  echo '# tests/tools/emu/time/clock.sh fails when one takes 2 % more; `make update-clock` writes this file.'; \
 	  echo '# clang $(DEVICE_CLANG_VERSION)'; \
-	  tests/tools/emu/time/attn_clock$(EXEEXT); } >images/clock.tmp
+	  AOTHIP_TUNE=none tests/tools/emu/time/attn_clock$(EXEEXT); } >images/clock.tmp
 	mv images/clock.tmp $(clock_table)
+
+# The tables by which tiles are chosen, under the emulator's clock; tests/tools/programs/tune.sh holds
+# kernels against them. A table goes into the store with the next make.
+TUNE_GPUS = gfx90a gfx942 gfx950 gfx1100 gfx1151
+update-tune: all
+	@$(MKDIR_P) '$(srcdir)/images/tune'
+	@for gpu in $(TUNE_GPUS); do echo "tuning $$gpu"; \
+	    tools/aothip-bench$(EXEEXT) --emulate $$gpu --tune images/tune.new && \
+	    mv images/tune.new '$(srcdir)'/images/tune/$$gpu.txt || exit 1; done
+	@$(MAKE) $(AM_MAKEFLAGS) images-all
 
 ALL_LOCAL += images-all
 CLEAN_LOCAL += images-clean
 INSTALL_DATA_LOCAL += images-install
 UNINSTALL_LOCAL += images-uninstall
-.PHONY: images-all compare-images update-counts update-launches update-clock
+.PHONY: images-all compare-images update-counts update-launches update-clock \
+	update-tune

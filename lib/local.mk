@@ -43,17 +43,19 @@ lib_libaothip_hot_la_CFLAGS = $(AM_CFLAGS) -fno-tree-slp-vectorize
 
 # The whole library as objects: libaothip.so is made of it, and tests look inside through it.
 noinst_LTLIBRARIES += lib/libaothip_core.la
-lib_libaothip_core_la_SOURCES = lib/api.c lib/api_attn.c gen/kernel/kernarg.h gen/kernel/kernarg_part.h gen/kernel/kernarg_share.h $(lib_status) \
+lib_libaothip_core_la_SOURCES = lib/api.c lib/api_attn.c gen/kernel/kernarg.h gen/kernel/kernarg_fp8.h gen/kernel/kernarg_part.h gen/kernel/kernarg_share.h $(lib_status) \
 	$(lib_problem) $(lib_store) $(lib_select) $(lib_runtime) $(lib_launch)
 lib_status = lib/status/status.def lib/status/status_text.c lib/status/version.c
 lib_problem = lib/problem/shape.h lib/problem/validate_bwd.c lib/problem/validate_fwd.c lib/problem/validate_merge.c \
 	lib/problem/validate_options.c lib/problem/validate_view.c lib/problem/validate_view.h
 lib_store = lib/store/bundle.c lib/store/bundle.h lib/store/file.h $(door_file) \
 	lib/store/file_join.c lib/store/format.h lib/store/store.c \
-	lib/store/store.h lib/store/target.c lib/store/target.def lib/store/target.h
+	lib/store/store.h lib/store/target.c lib/store/target.def lib/store/target.h \
+	lib/store/tune.c lib/store/tune.h
 lib_select = lib/select/args_bwd.c lib/select/args_decode.c lib/select/select.c \
 	lib/select/select.h
 lib_runtime = lib/runtime/lock.h $(door_lock) lib/runtime/module.c lib/runtime/module.h lib/runtime/module_device.h \
+	lib/runtime/module_image.c lib/runtime/module_image.h \
 	lib/runtime/module_limit.c lib/runtime/module_limit.h lib/runtime/module_pin.c
 lib_launch = lib/launch/capture.c lib/launch/capture.h lib/launch/capture_disk.h $(door_disk) lib/launch/capture_describe.c \
 	lib/launch/capture_describe.h lib/launch/plan.c lib/launch/plan.h lib/launch/plan_bwd.c lib/launch/plan_merge.c lib/launch/plan_parts.c

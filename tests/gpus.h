@@ -1,9 +1,9 @@
 /*
  * The GPUs that tests run kernels on: each that images/matrix.def has code of its own for. Four are
  * the reference and go through all tests. What make check asks of every GPU is: each pair of
- * features, forward and backward, strictly too; what kernels need and, but for gfx1201, of which the
- * emulator's clock has no figures, how long they take. The rest is gone through on gfx950 or gfx1201,
- * too, by `make check-gpu GPU=gfx950`, which sets AOTHIP_TEST_GPUS.
+ * features, forward and backward, strictly too; what kernels need and how long they take. The rest
+ * is gone through on gfx950 or gfx1201, too, by `make check-gpu GPU=gfx950`, which sets
+ * AOTHIP_TEST_GPUS.
  */
 #ifndef AOTHIP_TEST_GPUS_H
 #define AOTHIP_TEST_GPUS_H
@@ -14,7 +14,6 @@
 
 #define GPUS_REFERENCE "gfx90a,gfx942,gfx1100,gfx1151"
 /* Sanitizers do not reach the kernels, and the host's code is the same for all. */
-#define GPUS_TIMED (TAP_SANITIZED ? GPUS_REFERENCE : GPUS_REFERENCE ",gfx950")
 #define GPUS_EVERY (TAP_SANITIZED ? GPUS_REFERENCE : GPUS_REFERENCE ",gfx950,gfx1201")
 
 /* What the caller of the tests asked for, else `usual`. */

@@ -35,7 +35,7 @@ absent 'only the loader looks for libraries' '\<(dlopen|dlsym|LoadLibrary[A-Za-z
 absent 'the shim asks no environment' 'getenv\(' lib/shim/*.cc
 absent 'only the store has files read, and capture.c writes some' \
     '\<(open|fopen|read|pread|mmap|stat|fstat|opendir)\(|<(fcntl|dirent|sys/mman|sys/stat)\.h>|"(file|capture_disk)\.h"' \
-    `but lib/store/store.c lib/store/file_*.c lib/launch/capture.c lib/launch/capture_disk_*.c`
+    `but lib/store/store.c lib/store/tune.c lib/store/file_*.c lib/launch/capture.c lib/launch/capture_disk_*.c`
 absent 'captures are read by nobody' '\<(open|read|pread|fread|mmap|opendir)\(' lib/launch/capture*.c
 absent 'only store.c knows zstd' 'zstd\.h|ZSTD_' `but lib/store/store.c` $headers
 absent 'only module.c locks' '"lock\.h"|\<lock_[a-z]*\(' \

@@ -1,7 +1,7 @@
 # The reference, for the tools and for every test that needs an arbiter.
 noinst_LTLIBRARIES += tools/libref.la
 tools_libref_la_SOURCES = tools/ref/ref_fwd.c tools/ref/ref.h tools/ref/ref_bwd.c tools/ref/ref_dtype.c tools/ref/ref_head.c \
-	tools/ref/ref_judge.c tools/ref/ref_merge.c tools/ref/ref_problem.c tools/ref/ref_problem.h tools/ref/half.h
+	tools/ref/ref_judge.c tools/ref/ref_merge.c tools/ref/ref_problem.c tools/ref/ref_problem.h tools/ref/ref_fp8.h tools/ref/half.h
 tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libref_la_LIBADD = -lm
 
@@ -87,6 +87,7 @@ bin_PROGRAMS += tools/aothip-bench
 dist_man_MANS += tools/bench/aothip-bench.1
 
 tools_aothip_bench_SOURCES = tools/bench/bench.c tools/bench/session.c tools/bench/session.h \
+	tools/bench/bench_tune.c tools/bench/bench_tune.h \
 	tools/bench/shapes/workload.c tools/bench/shapes/workload.h tools/bench/shapes/variants.c tools/bench/shapes/variants.h \
 	tools/bench/shapes/shape_list.c tools/bench/shapes/shape_list.h tools/bench/shapes/bench_tensors.c \
 	tools/bench/shapes/bench_tensors.h \
@@ -112,7 +113,7 @@ measure_source = $(srcdir)/tools/bench/measure/measure_kernels.s
 tools/bench/measure/measure_code.c: $(measure_source) $(srcdir)/tools/bench/measure/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) tools/bench/measure && $(SHELL) $(srcdir)/tools/bench/measure/embed.sh \
 	    '$(DEVICE_CLANG)' $(measure_source) gfx90a gfx942 gfx950 gfx1100 gfx1101 gfx1102 gfx1103 \
-	    gfx1150 gfx1151 gfx1152 gfx1153 >$@.tmp && mv $@.tmp $@
+	    gfx1150 gfx1151 gfx1152 gfx1153 gfx1200 gfx1201 >$@.tmp && mv $@.tmp $@
 CLEANFILES += tools/bench/measure/measure_code.c
 EXTRA_DIST += tools/bench/measure/measure_kernels.s tools/bench/measure/embed.sh
 

@@ -69,7 +69,16 @@ enum aothip_dtype {
     AOTHIP_F32 = 1,  /* IEEE 754 binary32 */
     AOTHIP_F16 = 2,  /* IEEE 754 binary16 */
     AOTHIP_BF16 = 3, /* upper half of a binary32 */
-    AOTHIP_BOOL = 4  /* one byte, 0 is false: boolean masks only */
+    AOTHIP_BOOL = 4, /* one byte, 0 is false: boolean masks only */
+    /*
+     * FP8, one byte: sign, exponent, fraction. The first two are those of OCP (OFP8): E4M3 has no
+     * infinity, and NaN is S.1111.111 alone; E5M2 is the upper half of a binary16. FNUZ have an
+     * exponent bias greater by one, neither -0 nor infinity, and one NaN, 0x80. q, k, v alone.
+     */
+    AOTHIP_FP8_E4M3 = 5, /* bias 7, up to 448 */
+    AOTHIP_FP8_E5M2 = 6, /* bias 15, up to 57344 */
+    AOTHIP_FP8_E4M3_FNUZ = 7, /* bias 8, up to 240 */
+    AOTHIP_FP8_E5M2_FNUZ = 8  /* bias 16, up to 57344 */
 };
 
 /*
@@ -108,10 +117,11 @@ enum aothip_lse_layout {
  * and broadcast tensors all fit. The stride of a dimension of size 1 is ignored. An output must not
  * overlap itself or any input; overlaps that need no search to be seen are refused. data needs the
  * natural alignment of dtype only; where all of q, k, v and o have 16-byte-aligned data, strides of
- * multiples of 8 elements and head dims of multiples of 8, faster kernels run. Other rows of 16-bit
- * elements cost the forward pass little where they have 8 to 128 channels and neither score terms
- * (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere it loads single
- * elements of them, which takes several times the instructions.
+ * multiples of 8 elements and head dims of multiples of 8 (of FP8: 16), faster kernels run. Other
+ * rows of 16-bit elements cost the forward pass little where they have 8 to 128 channels and
+ * neither score terms (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere
+ * it loads single elements of them, which takes several times the instructions. So it does of a
+ * cache of FP8 where keys are not shared out to workgroups.
  */
 struct aothip_tensor {
     void *data;
@@ -155,17 +165,38 @@ struct aothip_seqs {
 };
 
 /*
+ * What elements of FP8 stand for: their value times data[b * stride[0] + g * stride[1]], where b is
+ * the sequence and g the key head, also for q: all query heads of a group have the same. The scales
+ * are in device memory; strides count floats, from 0 to 2^48, where 0 is the same scale for all.
+ * Zero and negative scales work. One of NaN or infinity makes rows of o that use it NaN or
+ * undefined, no others.
+ */
+struct aothip_scale {
+    const float *data; /* NULL: 1 */
+    int64_t stride[2];
+};
+
+/*
  * Arguments of aothip_attn_fwd(). Zero the struct, set struct_size = sizeof(struct ...), fill in
  * what applies; whatever is zero is absent. Fields are only ever appended, and a field beyond the
  * caller's struct_size counts as zero, so a program built with an older header keeps its meaning;
  * one built with a newer header works as long as the fields that this library does not know are
  * zero.
  *
- *   q    (batch, heads_q, seq_q, dim_qk)   F16, BF16 or F32
- *   k    (batch, heads_k, seq_k, dim_qk)   type of q
- *   v    (batch, heads_k, seq_k, dim_v)    type of q
- *   o    (batch, heads_q, seq_q, dim_v)    type of q; written
+ *   q    (batch, heads_q, seq_q, dim_qk)   F16, BF16, F32 or FP8
+ *   k    (batch, heads_k, seq_k, dim_qk)   type of q, or FP8 where q is F16 or BF16
+ *   v    (batch, heads_k, seq_k, dim_v)    type of k
+ *   o    (batch, heads_q, seq_q, dim_v)    type of q; F16 or BF16 where q is FP8; written
  *   lse  F32, layout by lse_layout, contiguous; written; may be NULL
+ *
+ * FP8 comes in two ways. Where k and v alone are FP8, a cache that takes half the memory, they are
+ * converted, without rounding, to q's type: this goes on all GPUs, with any of the four types, but
+ * on RDNA 3 beyond head dims of 256 where keys are not shared out (see splits).
+ * Where q is FP8, too, so is P when it is multiplied by v, rounded to the e4m3 of their kind. For
+ * this the GPU must multiply that type, which is FNUZ on gfx942, the others on gfx950, gfx1200 and
+ * gfx1201; head dims must be multiples of 16 up to 128, rows of q, k and v begin at multiples of 16
+ * bytes, and bias, keep, alibi_slopes, softcap and dropout be absent. Else it is UNSUPPORTED.
+ * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).
@@ -211,7 +242,7 @@ struct aothip_attn_fwd_params {
 
     /* What goes into the scores. */
     /*
-     * bias is (batch, heads_q, max_seq_q, max_seq_k), type of q or F32. keep has the same shape
+     * bias is (batch, heads_q, max_seq_q, max_seq_k), type of o or F32. keep has the same shape
      * and is AOTHIP_BOOL; 0 masks the key. Each of the sizes may also be 1, which stands for all;
      * all strides are free from 0 to 2^48, also stride[3]. No data: none.
      */
@@ -270,7 +301,10 @@ struct aothip_attn_fwd_params {
      * A cache that grows: before attention, the rows of k_new and v_new, (sequences, heads_k,
      * seq_new, dim), are written behind the rows that sequence b has by k_seqs.lengths (or
      * cumulative; one of them must be given, and packed must not), into k and v, and count as keys.
-     * Rows that do not fit the cache are dropped. No data: none.
+     * Rows that do not fit the cache are dropped. They have the type of q; where k and v are FP8,
+     * what is written is, after rotation, divided by the scale, rounded to nearest even and not
+     * beyond the largest number of their type, while NaN stays NaN. Not where q is FP8. No data:
+     * none.
      */
     struct aothip_tensor k_new, v_new;
     /*
@@ -294,6 +328,8 @@ struct aothip_attn_fwd_params {
     int32_t reserved;      /* 0 */
     void *workspace;       /* device, 16-byte aligned; contents irrelevant before and after */
     size_t workspace_size; /* aothip_attn_fwd_workspace() says how much is of use */
+
+    struct aothip_scale q_scale, k_scale, v_scale; /* each only with its tensor of FP8 */
 };
 
 /*
@@ -377,8 +413,9 @@ struct aothip_context;
 /*
  * Opens the images in `directory`, or, if that is NULL, in the directory named by the environment
  * variable AOTHIP_IMAGES, or, if that is unset or empty, in "aotriton.images" beside this library.
- * Only the directory is looked at; image files are opened on the first use of a GPU, and
- * no HIP function is called. *context is NULL after a failure; else the caller owns it.
+ * Only the directory is looked at; image files, and the table that the environment variable
+ * AOTHIP_TUNE names (see aothip(3)), are opened on the first use of a GPU, and no HIP function is
+ * called. *context is NULL after a failure; else the caller owns it.
  * Errors: ARGUMENT (context NULL, directory "", or AOTHIP_CODE_LIMIT is no number of bytes),
  * NO_IMAGES, MEMORY.
  */

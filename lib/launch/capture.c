@@ -110,9 +110,16 @@ static enum aothip_status write_file(const struct capture *capture, const char *
 
 static void write_tensors(const struct capture *capture, FILE *file)
 {
-    static const char *const dtypes[] = {
-        [AOTHIP_F32] = "f32",   [AOTHIP_F16] = "f16",  [AOTHIP_BF16] = "bf16",
-        [AOTHIP_BOOL] = "bool", [CAPTURE_I32] = "i32", [CAPTURE_I64] = "i64"};
+    static const char *const dtypes[] = {[AOTHIP_F32] = "f32",
+                                         [AOTHIP_F16] = "f16",
+                                         [AOTHIP_BF16] = "bf16",
+                                         [AOTHIP_BOOL] = "bool",
+                                         [AOTHIP_FP8_E4M3] = "e4m3",
+                                         [AOTHIP_FP8_E5M2] = "e5m2",
+                                         [AOTHIP_FP8_E4M3_FNUZ] = "e4m3fnuz",
+                                         [AOTHIP_FP8_E5M2_FNUZ] = "e5m2fnuz",
+                                         [CAPTURE_I32] = "i32",
+                                         [CAPTURE_I64] = "i64"};
     for (unsigned i = 0; i < capture->launch.tensor_count; i++) {
         const struct capture_tensor *tensor = &capture->launch.tensors[i];
         const int64_t *size = tensor->view.size, *stride = tensor->view.stride;

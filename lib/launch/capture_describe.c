@@ -24,6 +24,10 @@ uint64_t capture_dtype_bytes(int32_t dtype)
     case CAPTURE_I64:
         return 8;
     case AOTHIP_BOOL:
+    case AOTHIP_FP8_E4M3:
+    case AOTHIP_FP8_E5M2:
+    case AOTHIP_FP8_E4M3_FNUZ:
+    case AOTHIP_FP8_E5M2_FNUZ:
         return 1;
     default:
         return 2;
@@ -105,6 +109,27 @@ static void add_problem(const struct description *d, int cache_written)
               offsetof(struct attn_problem, dropout_offset_pointer), IN);
 }
 
+/* The scale of a tensor, which may be the same for all sequences or heads. */
+static void add_scale(const struct description *d, const char *name,
+                      const struct aothip_scale *scale, size_t offset)
+{
+    const int64_t *stride = scale->stride;
+    const int64_t sequences = stride[0] ? shape_sequences(d->fwd) : 1;
+    const int64_t heads = stride[1] ? d->fwd->k.size[1] : 1;
+    const struct aothip_tensor view = {
+        NULL, {1, 1, sequences, heads}, {0, 0, stride[0], stride[1]}, AOTHIP_F32};
+    add_tensor(d, name, &view, offset, IN);
+}
+
+/* Of a kernel that reads or writes FP8; `offset` is that of struct kernarg_fp8. */
+static void add_scales(const struct description *d, size_t offset)
+{
+    const struct aothip_attn_fwd_params *p = d->fwd;
+    add_scale(d, "q_scale", &p->q_scale, offset + offsetof(struct kernarg_fp8, q));
+    add_scale(d, "k_scale", &p->k_scale, offset + offsetof(struct kernarg_fp8, k));
+    add_scale(d, "v_scale", &p->v_scale, offset + offsetof(struct kernarg_fp8, v));
+}
+
 static void add_fwd(const struct description *d)
 {
     add_tensor(d, "o", &d->fwd->o, offsetof(struct attn_fwd_args, o), OUT);
@@ -123,6 +148,8 @@ static void add_split(const struct description *d, int merge)
     const int64_t splits = d->args->split.splits;
     if (merge)
         add_fwd(d);
+    else if (shape_is_fp8(p->k.dtype))
+        add_scales(d, offsetof(struct attn_split_fp8_args, fp8));
     add_array(d, "partial_o", AOTHIP_F32, rows * splits, p->v.size[3], p->v.size[3],
               offsetof(struct attn_split_args, partial_o), merge ? IN : OUT);
     add_array(d, "partial_sums", AOTHIP_F32, rows, splits * 2, splits * 2,
@@ -142,6 +169,8 @@ static void add_append(const struct description *d)
               offsetof(struct attn_append_args, rotary_cos), IN);
     add_array(d, "rotary_sin", p->q.dtype, p->rotary_rows, p->rotary_stride, pairs,
               offsetof(struct attn_append_args, rotary_sin), IN);
+    if (shape_is_fp8(p->k.dtype) && p->k_new.data)
+        add_scales(d, offsetof(struct attn_append_fp8_args, fp8));
 }
 
 /* The f32 sums that workgroups leave in the workspace, which attn_bwd_sum reads. */
@@ -191,6 +220,8 @@ void capture_describe(struct capture_launch *launch, enum format_op op, const un
     switch (op) {
     case FORMAT_OP_ATTN_FWD:
         add_fwd(&d);
+        if (shape_is_fp8(fwd->k.dtype))
+            add_scales(&d, offsetof(struct attn_fwd_fp8_args, fp8));
         break;
     case FORMAT_OP_ATTN_SPLIT:
     case FORMAT_OP_ATTN_MERGE:

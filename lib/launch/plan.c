@@ -17,26 +17,62 @@ static const struct format_entry *entry_of(const struct plan *plan, int entry)
 
 void plan_refuse(const struct plan *plan, const struct select_need *need, struct status *why)
 {
-    static const char *const names[] = {
-        [AOTHIP_F32] = "F32", [AOTHIP_F16] = "F16", [AOTHIP_BF16] = "BF16"};
+    static const char *const names[] = {[AOTHIP_F32] = "F32",
+                                        [AOTHIP_F16] = "F16",
+                                        [AOTHIP_BF16] = "BF16",
+                                        [AOTHIP_FP8_E4M3] = "FP8_E4M3",
+                                        [AOTHIP_FP8_E5M2] = "FP8_E5M2",
+                                        [AOTHIP_FP8_E4M3_FNUZ] = "FP8_E4M3_FNUZ",
+                                        [AOTHIP_FP8_E5M2_FNUZ] = "FP8_E5M2_FNUZ"};
     status_set(why, AOTHIP_E_UNSUPPORTED,
-               "q, v: no kernel %s for %s, head dim %lld%s%s%s%s of %s in %s",
-               select_op_name(need->op), names[need->dtype], (long long)need->dim,
-               need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
+               "q, v: no kernel %s for %s%s, head dim %lld%s%s%s%s of %s in %s",
+               select_op_name(need->op), names[need->dtype],
+               need->features & FORMAT_FEATURE_FP8_CACHE ? " with k and v of FP8" : "",
+               (long long)need->dim, need->features & FORMAT_FEATURE_SCORE ? ", score" : "",
                need->features & FORMAT_FEATURE_PAGED ? ", paged" : "",
                need->features & FORMAT_FEATURE_UNALIGNED ? ", unaligned" : "",
                need->features & FORMAT_FEATURE_STRIDED ? ", strided" : "", plan->device->target.gpu,
                plan->device->images->path);
 }
 
+/* Adds a launch whose arguments have `behind`, of FP8, behind their `size` bytes. */
+static enum aothip_status add_fp8(struct plan *plan, const struct aothip_attn_fwd_params *p,
+                                  size_t size, struct kernarg_fp8 *behind, struct status *why)
+{
+    args_fp8(p, behind);
+    return plan_add(plan, size + sizeof(*behind), why);
+}
+
+/* The entry for a problem where several have kernels for it. */
+static int choose_tile(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                       const struct select_row *first)
+{
+    const struct select_size size = {
+        .heads = (uint64_t)p->q.size[1] * (uint64_t)shape_sequences(p),
+        .rows = (uint32_t)shape_grid_q(p),
+        .keys = (uint32_t)(shape_grid_k(p) + shape_new_rows(p)),
+        .window = args_window(p),
+        .units = (uint32_t)plan->device->compute_units,
+    };
+    return select_tile(first, &size);
+}
+
 static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
                                          int plain, struct status *why)
 {
     const struct select_need need = select_need_attn_fwd(p, plain);
-    struct plan_launch *launch = plan_next(plan, &need, why);
-    if (!launch || args_attn_fwd(p, plain, entry_of(plan, (int)launch->entry), &launch->args.fwd,
-                                 &launch->grid, why))
+    const struct select_row *row = select_row(plan->device->index, &need);
+    struct plan_launch *launch = &plan->launches[plan->count];
+    if (!row) {
+        plan_refuse(plan, &need, why);
         return why->code;
+    }
+    launch->entry = row->other ? (uint32_t)choose_tile(plan, p, row) : row->entry;
+    if (args_attn_fwd(p, plain, entry_of(plan, (int)launch->entry), &launch->args.fwd,
+                      &launch->grid, why))
+        return why->code;
+    if (shape_is_fp8(p->k.dtype))
+        return add_fp8(plan, p, sizeof(launch->args.fwd), &launch->args.fwd_fp8.fp8, why);
     return plan_add(plan, sizeof(launch->args.fwd), why);
 }
 
@@ -90,8 +126,11 @@ static enum aothip_status add_split(struct plan *plan, const struct aothip_attn_
         struct plan_launch *launch = &plan->launches[plan->count];
         launch->entry = (uint32_t)entry[merge];
         if (args_attn_split(p, workspace, splits, merge, entry_of(plan, entry[merge]),
-                            &launch->args.split, &launch->grid, why) ||
-            plan_add(plan, sizeof(launch->args.split), why))
+                            &launch->args.split, &launch->grid, why))
+            return why->code;
+        if (shape_is_fp8(p->k.dtype) && !merge
+                ? add_fp8(plan, p, sizeof(launch->args.split), &launch->args.split_fp8.fp8, why)
+                : plan_add(plan, sizeof(launch->args.split), why))
             return why->code;
     }
     return AOTHIP_OK;
@@ -106,6 +145,8 @@ static enum aothip_status add_append(struct plan *plan, const struct aothip_attn
     if (!launch || args_attn_append(p, workspace, entry_of(plan, (int)launch->entry),
                                     &launch->args.append, &launch->grid, why))
         return why->code;
+    if (need.features & FORMAT_FEATURE_FP8_CACHE)
+        return add_fp8(plan, p, sizeof(launch->args.append), &launch->args.append_fp8.fp8, why);
     return plan_add(plan, sizeof(launch->args.append), why);
 }
 

@@ -39,11 +39,8 @@ static int64_t count_parts(const struct plan *plan, const struct format_entry *e
 /* Rows of the other side that a tile of `tile` rows sees, at most. */
 static int64_t visible(const struct aothip_attn_fwd_params *p, int64_t rows, int64_t tile)
 {
-    const struct args_keys keys = args_visible_keys(p);
-    const int64_t span = (int64_t)keys.last - keys.first + tile;
-    const int from_one_end =
-        !(keys.flags & KERNARG_FIRST_FROM_END) == !(keys.flags & KERNARG_LAST_FROM_END);
-    return from_one_end && span < rows ? span : rows;
+    const int64_t span = args_window(p) + tile;
+    return span < rows ? span : rows;
 }
 
 static const struct format_entry *entry_of(const struct plan *plan, const struct select_need *need)

@@ -4,6 +4,17 @@
 
 #include "aothip/aothip.h"
 
+static inline int shape_is_fp8(int32_t dtype)
+{
+    return dtype >= AOTHIP_FP8_E4M3 && dtype <= AOTHIP_FP8_E5M2_FNUZ;
+}
+
+/* Whether k and v alone are FP8, to be converted as they are loaded. */
+static inline int shape_is_fp8_cache(const struct aothip_attn_fwd_params *p)
+{
+    return shape_is_fp8(p->k.dtype) && !shape_is_fp8(p->q.dtype);
+}
+
 /* How many sequences there are. */
 static inline int64_t shape_sequences(const struct aothip_attn_fwd_params *p)
 {

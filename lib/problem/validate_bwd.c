@@ -8,6 +8,10 @@
 /* The fields of the forward problem that the backward pass has no use for. */
 static enum aothip_status check_fwd(const struct aothip_attn_fwd_params *p, struct status *why)
 {
+    if (shape_is_fp8(p->k.dtype))
+        return status_set(why, AOTHIP_E_UNSUPPORTED,
+                          "fwd: k and v are FP8 (dtype %d), which has no backward pass",
+                          p->k.dtype);
     if (p->probs.data)
         return VALIDATE_FAIL("fwd: probs is set, which the backward pass does not compute");
     if (p->dropout_p > 0 && (p->dropout_seed_output || p->dropout_offset_output))

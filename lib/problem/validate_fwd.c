@@ -30,6 +30,43 @@ static enum aothip_status check_shapes(const struct aothip_attn_fwd_params *p, s
                          (long long)heads_k);
 }
 
+/* The types of k, v or o, given that of q. */
+static enum aothip_status check_type(const struct validate_view *view,
+                                     const struct aothip_attn_fwd_params *p, struct status *why)
+{
+    const int32_t dtype = view->tensor->dtype, q = p->q.dtype;
+    const int is_output = view->tensor == &p->o, is_v = view->tensor == &p->v;
+    if (is_output && shape_is_fp8(q)) {
+        if (dtype == AOTHIP_F16 || dtype == AOTHIP_BF16)
+            return AOTHIP_OK;
+        return VALIDATE_FAIL("o: dtype is %d, not F16 or BF16, which FP8 of q needs", dtype);
+    }
+    if (is_v && shape_is_fp8_cache(p) && q != AOTHIP_F32) {
+        if (dtype == p->k.dtype)
+            return AOTHIP_OK;
+        return VALIDATE_FAIL("v: dtype is %d, but k's is %d", dtype, p->k.dtype);
+    }
+    if (view->tensor == &p->k && shape_is_fp8_cache(p) && q != AOTHIP_F32)
+        return AOTHIP_OK;
+    if (!shape_is_fp8(dtype) && validate_is_float(view, why))
+        return why->code;
+    if (dtype != q)
+        return VALIDATE_FAIL("%s: dtype is %d, but q's is %d", view->name, dtype, q);
+    return AOTHIP_OK;
+}
+
+static enum aothip_status check_types(struct validate_view *views,
+                                      const struct aothip_attn_fwd_params *p, struct status *why)
+{
+    if (!shape_is_fp8(p->q.dtype) && p->q.dtype != AOTHIP_F32 && p->q.dtype != AOTHIP_F16 &&
+        p->q.dtype != AOTHIP_BF16)
+        return VALIDATE_FAIL("q: dtype is %d, not F32, F16, BF16 or FP8", p->q.dtype);
+    for (int i = 0; i < VALIDATE_REQUIRED; i++)
+        if ((i != VALIDATE_Q && check_type(&views[i], p, why)) || validate_rows(&views[i], why))
+            return why->code;
+    return AOTHIP_OK;
+}
+
 enum aothip_status validate_examine(const struct validate_fwd *checked, struct status *why)
 {
     const struct aothip_attn_fwd_params *p = checked->params;
@@ -37,9 +74,8 @@ enum aothip_status validate_examine(const struct validate_fwd *checked, struct s
                                                      {.name = "k", .tensor = &p->k},
                                                      {.name = "v", .tensor = &p->v},
                                                      {.name = "o", .tensor = &p->o}};
-    for (int i = 0; i < VALIDATE_REQUIRED; i++)
-        if (validate_like_q(&views[i], p->q.dtype, why))
-            return why->code;
+    if (check_types(views, p, why))
+        return why->code;
     if ((checked->plain && validate_equal(&p->k, "k", &p->q, "q", 0, why)) || check_shapes(p, why))
         return why->code;
     if (p->mask < AOTHIP_MASK_NONE || p->mask > AOTHIP_MASK_WINDOW_MIXED)

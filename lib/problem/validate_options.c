@@ -117,9 +117,9 @@ static enum aothip_status check_scores(struct validate_view *view, const fwd_par
         return AOTHIP_OK;
     if (tensor == &p->keep && tensor->dtype != AOTHIP_BOOL)
         return VALIDATE_FAIL("keep: dtype is %d, not BOOL", tensor->dtype);
-    if (tensor == &p->bias && tensor->dtype != AOTHIP_F32 && tensor->dtype != p->q.dtype)
-        return VALIDATE_FAIL("bias: dtype is %d, neither F32 nor q's %d", tensor->dtype,
-                             p->q.dtype);
+    if (tensor == &p->bias && tensor->dtype != AOTHIP_F32 && tensor->dtype != p->o.dtype)
+        return VALIDATE_FAIL("bias: dtype is %d, neither F32 nor o's %d", tensor->dtype,
+                             p->o.dtype);
     for (int i = 0; i < 4; i++) {
         const int64_t size = tensor->size[i];
         if (size != 1 && (i < 2 ? size != wanted[i] : size < wanted[i]))
@@ -183,6 +183,8 @@ static enum aothip_status check_append(const fwd_params *p, struct validate_view
                              p->k_new.data ? "v_new" : "k_new");
     if (!p->k_new.data)
         return AOTHIP_OK;
+    if (shape_is_fp8(p->q.dtype))
+        return VALIDATE_FAIL("k_new does not go with FP8 of q");
     for (int i = 0; i < 2; i++) {
         const struct aothip_tensor *cache = i ? &p->v : &p->k;
         if (validate_like_q(views[i], p->q.dtype, why))
@@ -204,6 +206,30 @@ static enum aothip_status check_append(const fwd_params *p, struct validate_view
     return AOTHIP_OK;
 }
 
+/* The scale of a tensor, if it is there. */
+static enum aothip_status check_scale(const char *name, const struct aothip_scale *scale,
+                                      const char *tensor, int32_t dtype, struct status *why)
+{
+    if (!scale->data)
+        return AOTHIP_OK;
+    if (!shape_is_fp8(dtype))
+        return VALIDATE_FAIL("%s is set, but %s is not FP8: its dtype is %d", name, tensor, dtype);
+    for (int i = 0; i < 2; i++)
+        if ((uint64_t)scale->stride[i] > VALIDATE_MAX_STRIDE)
+            return VALIDATE_FAIL("%s: stride[%d] (%s) is %lld, not 0 to 2^48", name, i,
+                                 validate_axis[i], (long long)scale->stride[i]);
+    return validate_pointer(name, scale->data, 4, why);
+}
+
+static enum aothip_status check_scales(const fwd_params *p, struct status *why)
+{
+    if (check_scale("q_scale", &p->q_scale, "q", p->q.dtype, why) ||
+        check_scale("k_scale", &p->k_scale, "k", p->k.dtype, why) ||
+        check_scale("v_scale", &p->v_scale, "v", p->v.dtype, why))
+        return why->code;
+    return AOTHIP_OK;
+}
+
 static enum aothip_status check_rotary(const fwd_params *p, struct status *why)
 {
     const int64_t bytes = validate_dtype_bytes(p->q.dtype);
@@ -212,6 +238,8 @@ static enum aothip_status check_rotary(const fwd_params *p, struct status *why)
                              p->rotary_cos ? "rotary_sin" : "rotary_cos");
     if (check_flag("rotary_interleaved", p->rotary_interleaved, why) || !p->rotary_cos)
         return why->code;
+    if (shape_is_fp8(p->q.dtype))
+        return VALIDATE_FAIL("rotary_cos does not go with FP8 of q");
     if (p->rotary_dim < 2 || p->rotary_dim % 2 || p->rotary_dim > p->q.size[3])
         return VALIDATE_FAIL("rotary_dim is %d, not even from 2 to q's head dim, %lld",
                              p->rotary_dim, (long long)p->q.size[3]);
@@ -269,7 +297,7 @@ enum aothip_status validate_options(const fwd_params *p,
         check_probs(p, add_view(all, &count, "probs", &p->probs, 1), why) ||
         check_append(p, add_view(all, &count, "k_new", &p->k_new, 0),
                      add_view(all, &count, "v_new", &p->v_new, 0), why) ||
-        check_rotary(p, why) || check_workspace(p, why))
+        check_rotary(p, why) || check_scales(p, why) || check_workspace(p, why))
         return why->code;
     return validate_apart(all, count, why);
 }

@@ -164,7 +164,9 @@ static inline struct fields fields_of(const fwd_params *p)
     const uintptr_t rest = (uintptr_t)p->probs.data | (uintptr_t)p->block_table |
                            (uintptr_t)p->batch_index | (uintptr_t)p->k_new.data |
                            (uintptr_t)p->v_new.data | (uintptr_t)p->rotary_cos |
-                           (uintptr_t)p->rotary_sin | (uintptr_t)p->workspace;
+                           (uintptr_t)p->rotary_sin | (uintptr_t)p->workspace |
+                           (uintptr_t)p->q_scale.data | (uintptr_t)p->k_scale.data |
+                           (uintptr_t)p->v_scale.data;
     return (struct fields){
         .arrays = arrays,
         .sequences = arrays | (uint32_t)(p->lse_layout | p->sequences | p->index64 | q->packed |
@@ -319,6 +321,7 @@ static uint32_t look_at_rest(const fwd_params *p, struct span *spans)
     doubt.broken |= (uint32_t)p->splits > VALIDATE_MAX_SPLITS;
     doubt.broken |= (uint32_t)p->reserved | (uint32_t)p->rotary_interleaved >> 1;
     doubt.broken |= (uintptr_t)p->workspace & 15;
+    doubt.broken |= p->q_scale.data || p->k_scale.data || p->v_scale.data; /* of FP8 alone */
     return remains(&doubt, shift_of(p->q.dtype));
 }
 

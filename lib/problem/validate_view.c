@@ -17,6 +17,10 @@ int64_t validate_dtype_bytes(int32_t dtype)
     case AOTHIP_BF16:
         return 2;
     case AOTHIP_BOOL:
+    case AOTHIP_FP8_E4M3:
+    case AOTHIP_FP8_E5M2:
+    case AOTHIP_FP8_E4M3_FNUZ:
+    case AOTHIP_FP8_E5M2_FNUZ:
         return 1;
     default:
         return 0;
@@ -89,13 +93,27 @@ enum aothip_status validate_span(struct validate_view *view, struct status *why)
     return set_span(view, tensor->data, last_index(tensor) + 1, bytes, why);
 }
 
+enum aothip_status validate_is_float(const struct validate_view *view, struct status *why)
+{
+    const int32_t dtype = view->tensor->dtype;
+    if (dtype == AOTHIP_F32 || dtype == AOTHIP_F16 || dtype == AOTHIP_BF16)
+        return AOTHIP_OK;
+    return VALIDATE_FAIL("%s: dtype is %d, not F32, F16 or BF16", view->name, dtype);
+}
+
 enum aothip_status validate_like_q(struct validate_view *view, int32_t dtype, struct status *why)
 {
+    if (validate_is_float(view, why))
+        return why->code;
+    if (view->tensor->dtype != dtype)
+        return VALIDATE_FAIL("%s: dtype is %d, but q's is %d", view->name, view->tensor->dtype,
+                             dtype);
+    return validate_rows(view, why);
+}
+
+enum aothip_status validate_rows(struct validate_view *view, struct status *why)
+{
     const struct aothip_tensor *tensor = view->tensor;
-    if (!validate_dtype_bytes(tensor->dtype) || tensor->dtype == AOTHIP_BOOL)
-        return VALIDATE_FAIL("%s: dtype is %d, not F32, F16 or BF16", view->name, tensor->dtype);
-    if (tensor->dtype != dtype)
-        return VALIDATE_FAIL("%s: dtype is %d, but q's is %d", view->name, tensor->dtype, dtype);
     if ((uint64_t)tensor->size[3] - 1 >= VALIDATE_MAX_SIZE)
         return VALIDATE_FAIL("%s: size[3] (dim) is %lld, not 1 to 2^30", view->name,
                              (long long)tensor->size[3]);

@@ -30,7 +30,13 @@ int64_t validate_dtype_bytes(int32_t dtype);
  */
 enum aothip_status validate_span(struct validate_view *view, struct status *why);
 
-/* The same for a tensor that must have the type of q and stride[3] = 1. */
+/* The same for a tensor that must have stride[3] = 1. */
+enum aothip_status validate_rows(struct validate_view *view, struct status *why);
+
+/* That the type is none of FP8, let alone BOOL or no type. */
+enum aothip_status validate_is_float(const struct validate_view *view, struct status *why);
+
+/* The rows of a tensor that must have the type of q, which is not FP8. */
 enum aothip_status validate_like_q(struct validate_view *view, int32_t dtype, struct status *why);
 
 /* An array of `elements` without gaps; `data` may be NULL. */

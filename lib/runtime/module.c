@@ -7,26 +7,17 @@
 #include <string.h>
 
 #include "bundle.h"
+#include "module_image.h"
 #include "variable.h"
 #include "lock.h"
 
 enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
 
-/* One image file; devices of the same GPU share it. */
-struct image {
-    struct image *next;
-    struct store store;
-    struct select_index *index;
-};
-
 struct aothip_context {
-    char *directory;
-    char *capture;     /* AOTHIP_CAPTURE, or NULL */
-    size_t code_limit; /* AOTHIP_CODE_LIMIT, or 0 */
-    enum status_log log;
+    struct module_options options;
     int watched;      /* whether launches are logged or captured */
     struct lock lock; /* guards every write to what follows */
-    struct image *images;
+    struct module_image *images;
     struct hip hip;
     _Atomic int hip_found;
     _Atomic(struct module_device *) devices[MAX_DEVICES];
@@ -58,47 +49,53 @@ static enum aothip_status read_limit(size_t *limit, struct status *why)
     return AOTHIP_OK;
 }
 
+/* The value of a variable, which the caller frees; NULL where it is unset or empty. */
+static enum aothip_status copy_variable(const char *name, char **copy, struct status *why)
+{
+    const char *value = variable_get(name);
+    *copy = value && *value ? strdup(value) : NULL;
+    if (value && *value && !*copy)
+        return status_set(why, AOTHIP_E_MEMORY, "no memory for %s", name);
+    return AOTHIP_OK;
+}
+
 enum aothip_status module_open(const char *directory, struct aothip_context **context,
                                struct status *why)
 {
-    const char *capture = variable_get("AOTHIP_CAPTURE");
     struct aothip_context *made = calloc(1, sizeof(*made));
     *context = NULL;
     if (!made)
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a context");
-    made->log = status_log_level();
+    made->options.log = status_log_level();
     if (lock_make(&made->lock)) {
         free(made);
         return status_set(why, AOTHIP_E_MEMORY, "no memory for a lock");
     }
-    if (capture && *capture) {
-        made->capture = strdup(capture);
-        if (!made->capture)
-            status_set(why, AOTHIP_E_MEMORY, "no memory for AOTHIP_CAPTURE");
-    }
-    if (why->code || read_limit(&made->code_limit, why) ||
-        store_find_directory(directory, &made->directory, why)) {
+    if (copy_variable("AOTHIP_CAPTURE", &made->options.capture, why) ||
+        copy_variable("AOTHIP_TUNE", &made->options.tune, why) ||
+        read_limit(&made->options.code_limit, why) ||
+        store_find_directory(directory, &made->options.directory, why)) {
         module_close(made);
         return why->code;
     }
-    made->watched = made->capture || made->log >= STATUS_LOG_ALL;
+    made->watched = made->options.capture || made->options.log >= STATUS_LOG_ALL;
     *context = made;
     return AOTHIP_OK;
 }
 
 const char *module_capture(const struct aothip_context *context)
 {
-    return context->capture;
+    return context->options.capture;
 }
 
 const char *module_directory(const struct aothip_context *context)
 {
-    return context->directory;
+    return context->options.directory;
 }
 
 enum status_log module_log(const struct aothip_context *context)
 {
-    return context->log;
+    return context->options.log;
 }
 
 enum aothip_status module_hip(struct aothip_context *context, const struct hip **hip,
@@ -110,7 +107,7 @@ enum aothip_status module_hip(struct aothip_context *context, const struct hip *
     lock_take(&context->lock);
     if (!atomic_load_explicit(&context->hip_found, memory_order_relaxed) &&
         !hip_open(&context->hip, why)) {
-        if (context->log >= STATUS_LOG_ALL)
+        if (context->options.log >= STATUS_LOG_ALL)
             status_print("HIP runtime: %s", context->hip.origin);
         atomic_store_explicit(&context->hip_found, 1, memory_order_release);
     }
@@ -164,50 +161,19 @@ enum aothip_status module_describe(const struct hip *hip, int number, struct mod
     return AOTHIP_OK;
 }
 
-static void free_image(struct image *image)
-{
-    store_close(&image->store);
-    free(image->index);
-    free(image);
-}
-
-/* Reads the images of `gpu` and sorts their entries; NULL after a failure. */
-static struct image *make_image(struct aothip_context *context, const char *gpu, struct status *why)
-{
-    struct image *made = calloc(1, sizeof(*made));
-    uint32_t count;
-    if (!made) {
-        status_set(why, AOTHIP_E_MEMORY, "no memory for the images of %s", gpu);
-        return NULL;
-    }
-    if (store_open(&made->store, context->directory, gpu, why)) {
-        free_image(made);
-        return NULL;
-    }
-    count = made->store.header->entry_count;
-    made->index = malloc(select_index_size(count));
-    if (!made->index) {
-        status_set(why, AOTHIP_E_MEMORY, "%s: no memory for %u entries", made->store.path, count);
-        free_image(made);
-        return NULL;
-    }
-    select_index_fill(made->index, made->store.entries, count);
-    return made;
-}
-
 /* The images of `gpu`, read on first use; NULL after a failure. Under the lock. */
-static const struct image *find_images(struct aothip_context *context, const char *gpu,
-                                       struct status *why)
+static const struct module_image *find_images(struct aothip_context *context, const char *gpu,
+                                              struct status *why)
 {
-    struct image *image = context->images;
+    struct module_image *image = context->images;
     while (image && strcmp(image->store.header->gpu, gpu) != 0)
         image = image->next;
     if (image)
         return image;
-    image = make_image(context, gpu, why);
+    image = module_make_image(&context->options, gpu, why);
     if (!image)
         return NULL;
-    if (context->log >= STATUS_LOG_ALL)
+    if (context->options.log >= STATUS_LOG_ALL)
         status_print("%s: %u entries", image->store.path, image->store.header->entry_count);
     image->next = context->images;
     context->images = image;
@@ -219,7 +185,7 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
                                       int number, struct module_device **device, struct status *why)
 {
     struct module_info info = {0};
-    const struct image *image;
+    const struct module_image *image;
     struct module_device *made;
     uint32_t count;
     if (module_describe(hip, number, &info, why))
@@ -234,8 +200,8 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
                           number);
     made->number = number;
     made->target = info.target;
-    made->limit = context->code_limit;
-    made->compute_units = info.properties.compute_units;
+    made->limit = context->options.code_limit;
+    made->compute_units = info.properties.compute_units > 0 ? info.properties.compute_units : 1;
     made->images = &image->store;
     made->index = image->index;
     atomic_store_explicit(&context->devices[number], made, memory_order_release);
@@ -374,13 +340,13 @@ static enum aothip_status load_kernel(struct aothip_context *context, const stru
     if (!hip_enter_device(hip, device->number, &before, why)) {
         const int unloaded =
             device->limit && !captured ? module_make_room(hip, device, code.size) : 0;
-        if (unloaded && context->log >= STATUS_LOG_ALL)
+        if (unloaded && context->options.log >= STATUS_LOG_ALL)
             status_print("device %d: unloaded %d kernels, %zu bytes stay", device->number, unloaded,
                          device->loaded);
         if (!load_code(hip, &code, symbol, kernel, function, why)) {
             device->loaded += code.size;
             atomic_store_explicit(&kernel->function, *function, memory_order_release);
-            if (context->log >= STATUS_LOG_ALL)
+            if (context->options.log >= STATUS_LOG_ALL)
                 status_print("device %d: loaded %s, %zu bytes", device->number, symbol, code.size);
         }
         hip_leave_device(hip, device->number, before, why);
@@ -454,7 +420,7 @@ static void unload_device(struct aothip_context *context, struct module_device *
         (void)hip->event_destroy(device->streams[i].event);
     if (entered)
         hip_leave_device(hip, device->number, before, &why);
-    if (why.code && context->log >= STATUS_LOG_FAILURES)
+    if (why.code && context->options.log >= STATUS_LOG_FAILURES)
         status_print("closing device %d: %s", device->number, why.text);
     free(device);
 }
@@ -470,12 +436,13 @@ void module_close(struct aothip_context *context)
             unload_device(context, device);
     }
     while (context->images) {
-        struct image *image = context->images;
+        struct module_image *image = context->images;
         context->images = image->next;
-        free_image(image);
+        module_free_image(image);
     }
     lock_destroy(&context->lock);
-    free(context->capture);
-    free(context->directory);
+    free(context->options.capture);
+    free(context->options.tune);
+    free(context->options.directory);
     free(context);
 }

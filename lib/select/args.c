@@ -72,6 +72,14 @@ struct args_keys args_visible_keys(const struct aothip_attn_fwd_params *p)
     return keys;
 }
 
+int64_t args_window(const struct aothip_attn_fwd_params *p)
+{
+    const struct args_keys keys = args_visible_keys(p);
+    const int from_one_end =
+        !(keys.flags & KERNARG_FIRST_FROM_END) == !(keys.flags & KERNARG_LAST_FROM_END);
+    return from_one_end ? (int64_t)keys.last - keys.first : INT32_MAX;
+}
+
 enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
                                   const struct format_entry *entry, struct args_grid *grid,
                                   struct status *why)

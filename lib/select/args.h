@@ -3,6 +3,7 @@
 #define AOTHIP_ARGS_H
 
 #include "format.h"
+#include "kernarg_fp8.h"
 #include "kernarg_part.h"
 #include "kernarg_share.h"
 #include "status.h"
@@ -11,8 +12,11 @@
 union args_any {
     struct attn_problem problem;
     struct attn_fwd_args fwd;
+    struct attn_fwd_fp8_args fwd_fp8;
     struct attn_split_args split;
+    struct attn_split_fp8_args split_fp8;
     struct attn_append_args append;
+    struct attn_append_fp8_args append_fp8;
     struct attn_probs_args probs;
     struct attn_bwd_args bwd;
     struct attn_bwd_share_args share;
@@ -30,6 +34,9 @@ struct args_keys {
 
 /* The interval of `params`. */
 struct args_keys args_visible_keys(const struct aothip_attn_fwd_params *params);
+
+/* A tile of R rows sees, of the other side, at most this and R rows more. */
+int64_t args_window(const struct aothip_attn_fwd_params *params);
 
 /* Workgroups along each axis and threads of a workgroup. */
 struct args_grid {
@@ -75,6 +82,9 @@ static inline struct kernarg_tensor args_tensor(const struct aothip_tensor *tens
                    size[2] == 1 ? 0 : stride[2], size[3] == 1 ? 0 : stride[3]},
     };
 }
+
+/* What stands behind the arguments of a kernel that reads or writes FP8. */
+void args_fp8(const struct aothip_attn_fwd_params *params, struct kernarg_fp8 *fp8);
 
 /* Fills *problem for any valid problem, but for grid_y. */
 void args_problem(const struct aothip_attn_fwd_params *params, struct attn_problem *problem);

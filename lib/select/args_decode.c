@@ -1,12 +1,25 @@
 /*
  * Fills the arguments of what runs beside attn_fwd: split keys, a growing cache, probs, partial
- * results. Pure.
+ * results; and what FP8 adds to them. Pure.
  */
 #include "args.h"
 
 #include <string.h>
 
 #include "shape.h"
+
+static struct kernarg_scale scale_of(const struct aothip_scale *scale)
+{
+    if (!scale->data)
+        return (struct kernarg_scale){0, 0, 0};
+    return (struct kernarg_scale){(uintptr_t)scale->data, scale->stride[0], scale->stride[1]};
+}
+
+void args_fp8(const struct aothip_attn_fwd_params *p, struct kernarg_fp8 *fp8)
+{
+    *fp8 = (struct kernarg_fp8){scale_of(&p->q_scale), scale_of(&p->k_scale), scale_of(&p->v_scale),
+                                p->k.dtype, p->o.dtype};
+}
 
 enum { PART_ALIGNMENT = 256 }; /* bytes: no two parts of the workspace share a cache line */
 

@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "args.h"
 #include "kernarg.h"
+#include "shape.h"
+
+enum { GROUPS = FORMAT_OP_END * SELECT_DTYPES };
 
 const char *select_op_name(unsigned op)
 {
@@ -37,9 +41,9 @@ static int has_rows(const struct aothip_tensor *tensor)
 }
 
 /*
- * Whether the kernels for aligned tensors can take this one: 16-byte loads of 8 elements at every
- * row and chunk, and rows within reach of 32-bit offsets. Strides of dimensions of size 1 are never
- * multiplied by anything but 0.
+ * Whether the kernels for aligned tensors can take this one: 16-byte loads of 8 elements, or 16 of
+ * FP8, at every row and chunk, and rows within reach of 32-bit offsets. Strides of dimensions of
+ * size 1 are never multiplied by anything but 0.
  */
 static int is_aligned(const struct aothip_tensor *tensor)
 {
@@ -48,7 +52,8 @@ static int is_aligned(const struct aothip_tensor *tensor)
         (uint64_t)(size[3] | (size[0] > 1 ? stride[0] : 0) | (size[1] > 1 ? stride[1] : 0) |
                    (size[2] > 1 ? stride[2] : 0));
     return within_reach(tensor) && stride[3] == 1 &&
-           ((elements & 7) | ((uintptr_t)tensor->data & 15)) == 0;
+           ((elements & (shape_is_fp8(tensor->dtype) ? 15 : 7)) | ((uintptr_t)tensor->data & 15)) ==
+               0;
 }
 
 /* The same of q, k, v and o together, but for dimensions of size 1. */
@@ -59,9 +64,9 @@ static int are_aligned(const struct aothip_attn_fwd_params *p)
                                          k[1] | k[2] | v[0] | v[1] | v[2] | o[0] | o[1] | o[2]);
     const uintptr_t addresses =
         (uintptr_t)p->q.data | (uintptr_t)p->k.data | (uintptr_t)p->v.data | (uintptr_t)p->o.data;
-    if (!((elements & 7) | (addresses & 15)) && q[2] <= KERNARG_ALIGNED_STRIDE_MAX &&
-        k[2] <= KERNARG_ALIGNED_STRIDE_MAX && v[2] <= KERNARG_ALIGNED_STRIDE_MAX &&
-        o[2] <= KERNARG_ALIGNED_STRIDE_MAX)
+    if (!((elements & 7) | (addresses & 15)) && !shape_is_fp8(p->k.dtype) &&
+        q[2] <= KERNARG_ALIGNED_STRIDE_MAX && k[2] <= KERNARG_ALIGNED_STRIDE_MAX &&
+        v[2] <= KERNARG_ALIGNED_STRIDE_MAX && o[2] <= KERNARG_ALIGNED_STRIDE_MAX)
         return 1;
     return is_aligned(&p->q) && is_aligned(&p->k) && is_aligned(&p->v) && is_aligned(&p->o);
 }
@@ -79,7 +84,7 @@ static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
     uint32_t features = 0;
     if (p->bias.data)
-        features |= p->bias.dtype == p->q.dtype ? FORMAT_FEATURE_BIAS : FORMAT_FEATURE_SCORE;
+        features |= p->bias.dtype == p->o.dtype ? FORMAT_FEATURE_BIAS : FORMAT_FEATURE_SCORE;
     if (p->keep.data)
         features |= FORMAT_FEATURE_KEEP;
     if (p->alibi_slopes)
@@ -103,6 +108,8 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
     if (!plain)
         need.features = option_features(p);
+    if (shape_is_fp8_cache(p))
+        need.features |= FORMAT_FEATURE_FP8_CACHE;
     if (are_aligned(p) && (plain || (has_runs(&p->bias) && has_runs(&p->keep))))
         return need;
     need.features |= FORMAT_FEATURE_UNALIGNED;
@@ -130,9 +137,14 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
     const int scores = op != FORMAT_OP_ATTN_MERGE && op != FORMAT_OP_ATTN_APPEND &&
                        op != FORMAT_OP_ATTN_BWD_DELTA &&
                        (op != FORMAT_OP_ATTN_PROBS || p->probs_dropped);
+    const int append = op == FORMAT_OP_ATTN_APPEND;
+    if (!scores && !append) /* which does not see q, k and v */
+        need.dtype = p->o.dtype;
+    if (shape_is_fp8_cache(p) && (scores || (append && shape_new_rows(p))))
+        need.features |= FORMAT_FEATURE_FP8_CACHE;
     if (!scores)
         need.features &= ~(uint32_t)FORMAT_FEATURE_SCORE;
-    if (!scores && op != FORMAT_OP_ATTN_APPEND)
+    if (!scores && !append)
         need.features &= ~(uint32_t)FORMAT_FEATURE_PAGED;
     if (scores && (!is_near(&p->bias) || !is_near(&p->keep)))
         need.features |= FORMAT_FEATURE_UNALIGNED;
@@ -150,23 +162,78 @@ struct select_need select_need_merge(const struct aothip_attn_merge_params *p)
     return need;
 }
 
-void select_index_fill(struct select_index *index, const struct format_entry *entries,
-                       uint32_t count)
+static void sort_rows(struct select_index *index, const struct format_entry *entries,
+                      const struct format_cost *costs, uint32_t count)
 {
-    enum { GROUPS = FORMAT_OP_END * (AOTHIP_BF16 + 1) };
     uint16_t filled[GROUPS] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct format_entry *entry = &entries[i];
+        const unsigned group = select_group(entry->op, entry->dtype);
+        struct select_row *rows = &index->rows[index->begin[group]];
+        unsigned at = filled[group]++;
+        for (; at > 0 && entries[rows[at - 1].entry].rank > entry->rank; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = (struct select_row){.dim_max = entry->dim_max,
+                                       .entry = (uint16_t)i,
+                                       .features = entry->features,
+                                       .sole = format_sole_features(entry->features),
+                                       .tile_q = entry->tile_q,
+                                       .tile_k = entry->tile_k};
+        if (costs)
+            rows[at].cost = costs[i];
+    }
+}
+
+/* Chains the rows with costs that are for the same problems. */
+static void chain_rows(struct select_row *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = i + 1; j < count && rows[i].cost.start && !rows[i].other; j++)
+            if (rows[j].cost.start && rows[j].dim_max == rows[i].dim_max &&
+                rows[j].features == rows[i].features)
+                rows[i].other = (uint16_t)(j - i);
+}
+
+void select_index_fill(struct select_index *index, const struct format_entry *entries,
+                       const struct format_cost *costs, uint32_t count)
+{
     memset(index->begin, 0, sizeof(index->begin));
     for (uint32_t i = 0; i < count; i++)
         index->begin[select_group(entries[i].op, entries[i].dtype) + 1]++;
-    for (int group = 0; group < GROUPS; group++)
+    for (unsigned group = 0; group < GROUPS; group++)
         index->begin[group + 1] = (uint16_t)(index->begin[group + 1] + index->begin[group]);
-    for (uint32_t i = 0; i < count; i++) {
-        const unsigned group = select_group(entries[i].op, entries[i].dtype);
-        struct select_row *rows = &index->rows[index->begin[group]];
-        unsigned at = filled[group]++;
-        for (; at > 0 && entries[rows[at - 1].entry].rank > entries[i].rank; at--)
-            rows[at] = rows[at - 1];
-        rows[at] = (struct select_row){entries[i].dim_max, (uint16_t)i, entries[i].features,
-                                       format_sole_features(entries[i].features)};
+    sort_rows(index, entries, costs, count);
+    for (unsigned group = select_group(FORMAT_OP_ATTN_FWD, 0);
+         group < select_group(FORMAT_OP_ATTN_FWD + 1, 0); group++)
+        chain_rows(&index->rows[index->begin[group]],
+                   index->begin[group + 1] - index->begin[group]);
+}
+
+double select_time(const struct select_row *row, const struct select_size *size)
+{
+    const uint32_t tiles = args_count_tiles(size->rows, row->tile_q);
+    const uint64_t filled = size->heads * tiles + size->units - 1;
+    /* Dividing 32 bits takes a fraction of the time. */
+    const uint64_t rounds = filled >> 32 ? filled / size->units : (uint32_t)filled / size->units;
+    const int64_t seen = size->window + row->tile_q;
+    const uint32_t keys = seen < size->keys ? (uint32_t)(seen > 0 ? seen : 0) : size->keys;
+    const uint32_t steps = args_count_tiles(keys, row->tile_k);
+    const double shared = (double)rounds * row->cost.shared, alone = row->cost.alone;
+    return row->cost.start + steps * (shared > alone ? shared : alone);
+}
+
+int select_tile(const struct select_row *first, const struct select_size *size)
+{
+    const struct select_row *best = first;
+    double least = select_time(first, size);
+    for (const struct select_row *row = first; row->other;) {
+        double time;
+        row += row->other;
+        time = select_time(row, size);
+        if (time < least) {
+            least = time;
+            best = row;
+        }
     }
+    return best->entry;
 }

@@ -36,11 +36,16 @@ struct select_need select_need_merge(const struct aothip_attn_merge_params *para
 struct select_row {
     uint16_t dim_max, entry;
     uint32_t features, sole; /* sole: those that the problem must need */
+    uint16_t tile_q, tile_k;
+    uint16_t other; /* how many rows further on there is one for the same problems; 0: none */
+    struct format_cost cost;
 };
+
+enum { SELECT_DTYPES = AOTHIP_FP8_E5M2_FNUZ + 1 };
 
 /* The entries of an image by operation and type, and in each by rank. */
 struct select_index {
-    uint16_t begin[FORMAT_OP_END * (AOTHIP_BF16 + 1) + 1];
+    uint16_t begin[FORMAT_OP_END * SELECT_DTYPES + 1];
     struct select_row rows[];
 };
 
@@ -50,24 +55,50 @@ static inline size_t select_index_size(uint32_t count)
     return sizeof(struct select_index) + count * sizeof(struct select_row);
 }
 
-/* Fills an index for entries that have passed store_check(). */
+/*
+ * Fills an index for entries that have passed store_check(). `costs` are theirs, or NULL. Among
+ * entries for the same problems select_tile() chooses those that have costs, if the first one has.
+ */
 void select_index_fill(struct select_index *index, const struct format_entry *entries,
-                       uint32_t count);
+                       const struct format_cost *costs, uint32_t count);
 
 static inline unsigned select_group(unsigned op, unsigned dtype)
 {
-    return op * (AOTHIP_BF16 + 1) + dtype;
+    return op * SELECT_DTYPES + dtype;
 }
 
-/* The number of the entry of lowest rank that covers the need, or -1. */
-static inline int select_entry(const struct select_index *index, const struct select_need *need)
+/* The row of lowest rank that covers the need, or NULL. */
+static inline const struct select_row *select_row(const struct select_index *index,
+                                                  const struct select_need *need)
 {
     const unsigned group = select_group(need->op, (unsigned)need->dtype);
     for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
         if (index->rows[i].dim_max >= need->dim && ((need->features & ~index->rows[i].features) |
                                                     (~need->features & index->rows[i].sole)) == 0)
-            return index->rows[i].entry;
-    return -1;
+            return &index->rows[i];
+    return NULL;
 }
+
+/* The number of its entry, or -1. */
+static inline int select_entry(const struct select_index *index, const struct select_need *need)
+{
+    const struct select_row *row = select_row(index, need);
+    return row ? row->entry : -1;
+}
+
+/* How large a launch of attn_fwd is. */
+struct select_size {
+    uint64_t heads; /* of all sequences */
+    uint32_t rows;  /* of queries in each */
+    uint32_t keys;  /* of each */
+    int64_t window; /* a tile of R rows sees at most window + R of them */
+    uint32_t units; /* compute units of the device */
+};
+
+/* Picoseconds that the launch takes, by its row's cost. */
+double select_time(const struct select_row *row, const struct select_size *size);
+
+/* Of the rows for the same problems as `first`, the entry of the one that takes least time. */
+int select_tile(const struct select_row *first, const struct select_size *size);
 
 #endif

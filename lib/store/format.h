@@ -1,7 +1,7 @@
 /*
  * The image file as it lies on disk: the one description, shared by the packer (gen/pack.c) and the
- * reader (lib/store/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian; every
- * struct has explicit padding, which is zero.
+ * reader (lib/store/store.c). images/FORMAT.md tells it in prose. All numbers are little-endian;
+ * every struct has explicit padding, which is zero.
  *
  * An image file is a legal zstd file, so stock tools can open it. Its parts, without gaps:
  *
@@ -64,14 +64,15 @@ enum format_feature {
     FORMAT_FEATURE_SOFTCAP = 1u << 6,
     FORMAT_FEATURE_DROPOUT = 1u << 7,
     FORMAT_FEATURE_SCORE = 0x1fu << 3, /* all of the latter, and bias of any type */
-    FORMAT_FEATURE_ALL = 0xffu,
+    FORMAT_FEATURE_FP8_CACHE = 1u << 8, /* k and v are FP8, of any of the four types; q is not */
+    FORMAT_FEATURE_ALL = 0x1ffu,
 };
 
-/* The features that a problem must not lack for an entry: see above. */
+/* The features that a problem must not lack for an entry: see above; so with an FP8 cache. */
 static inline uint32_t format_sole_features(uint32_t features)
 {
     const uint32_t score = features & FORMAT_FEATURE_SCORE;
-    return score == FORMAT_FEATURE_SCORE ? 0 : score;
+    return (score == FORMAT_FEATURE_SCORE ? 0 : score) | (features & FORMAT_FEATURE_FP8_CACHE);
 }
 
 enum format_op {
@@ -110,5 +111,17 @@ struct format_entry {
     uint64_t reserved[2];                    /* 0 */
 };
 _Static_assert(sizeof(struct format_entry) == 136, "image entry layout");
+
+/*
+ * Beside it may lie a text of what launches take (tune.h), by which tiles are chosen. A launch of W
+ * workgroups of S steps each takes start + S * max(alone, ceil(W / units) * shared), in
+ * picoseconds. All 0: the text has no row for the kernel.
+ */
+#define FORMAT_COSTS "flash/tune.txt"
+#define FORMAT_COSTS_VERSION 1
+
+struct format_cost {
+    uint32_t start, alone, shared;
+};
 
 #endif

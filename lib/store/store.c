@@ -13,6 +13,7 @@
 #include "variable.h"
 #include "file.h"
 #include "kernarg_part.h"
+#include "kernarg_fp8.h"
 #include "kernarg_share.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -176,6 +177,13 @@ static const size_t kernarg_sizes[FORMAT_OP_END] = {
     [FORMAT_OP_ATTN_BWD_SUM] = sizeof(struct attn_bwd_share_args),
 };
 
+/* Bytes of the arguments that the library passes to it. */
+static size_t least_kernarg(const struct format_entry *entry)
+{
+    const int fp8 = entry->features & FORMAT_FEATURE_FP8_CACHE || entry->dtype > AOTHIP_BOOL;
+    return kernarg_sizes[entry->op] + (fp8 ? sizeof(struct kernarg_fp8) : 0);
+}
+
 /* What an entry says of its kernel. */
 static enum aothip_status check_entry_kernel(const char *path, const struct format_entry *entry,
                                              struct status *why)
@@ -183,7 +191,7 @@ static enum aothip_status check_entry_kernel(const char *path, const struct form
     const uint32_t features = FORMAT_FEATURE_ALL;
     if (!entry->op || entry->op >= FORMAT_OP_END)
         return FORMAT_FAIL("%s: entry %s: op is %u", path, entry->symbol, entry->op);
-    if (entry->dtype != AOTHIP_F32 && entry->dtype != AOTHIP_F16 && entry->dtype != AOTHIP_BF16)
+    if (!entry->dtype || entry->dtype == AOTHIP_BOOL || entry->dtype > AOTHIP_FP8_E5M2_FNUZ)
         return FORMAT_FAIL("%s: entry %s: dtype is %u", path, entry->symbol, entry->dtype);
     if (entry->features & ~features)
         return FORMAT_FAIL("%s: entry %s: features are 0x%x, known are 0x%x", path, entry->symbol,
@@ -194,9 +202,9 @@ static enum aothip_status check_entry_kernel(const char *path, const struct form
         return FORMAT_FAIL("%s: entry %s: wave_size is %u", path, entry->symbol, entry->wave_size);
     if (!entry->threads || entry->threads > 1024 || entry->threads % entry->wave_size)
         return FORMAT_FAIL("%s: entry %s: threads is %u", path, entry->symbol, entry->threads);
-    if (entry->kernarg_size < kernarg_sizes[entry->op])
+    if (entry->kernarg_size < least_kernarg(entry))
         return FORMAT_FAIL("%s: entry %s: kernarg_size is %u, less than %zu", path, entry->symbol,
-                           entry->kernarg_size, kernarg_sizes[entry->op]);
+                           entry->kernarg_size, least_kernarg(entry));
     if (entry->lds_size > 160 * 1024)
         return FORMAT_FAIL("%s: entry %s: lds_size is %u", path, entry->symbol, entry->lds_size);
     if (!is_zero(entry->reserved, sizeof(entry->reserved)))
@@ -238,7 +246,7 @@ static enum aothip_status check_index(const struct store *store, const char *pat
                                       struct status *why)
 {
     const struct format_header *header = store->header;
-    uint8_t seen[AOTHIP_BF16 + 1][(UINT16_MAX + 1) / 8];
+    uint8_t seen[AOTHIP_FP8_E5M2_FNUZ + 1][(UINT16_MAX + 1) / 8];
     uint64_t end = (uint64_t)header->skippable_size + 8;
     if (XXH3_64bits(store->bytes + sizeof(*header), end - sizeof(*header)) != header->index_hash)
         return status_set(why, AOTHIP_E_CHECKSUM,

@@ -31,6 +31,14 @@ dist_check_SCRIPTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 SLOW_TESTS += tests/attn/attn_known_fwd.sh tests/attn/attn_known_bwd.sh
 
+# K and V of FP8.
+check_PROGRAMS += tests/attn/test_attn_fp8
+tests_attn_test_attn_fp8_SOURCES = tests/attn/test_attn_fp8.c $(attn_test_sources)
+tests_attn_test_attn_fp8_CPPFLAGS = $(attn_test_cppflags)
+tests_attn_test_attn_fp8_LDADD = $(attn_test_libs)
+TESTS += tests/attn/test_attn_fp8
+SLOW_TESTS += tests/attn/test_attn_fp8
+
 # Offsets beyond 32 bits.
 check_PROGRAMS += tests/attn/test_attn_far
 tests_attn_test_attn_far_SOURCES = tests/attn/test_attn_far.c $(attn_test_sources)

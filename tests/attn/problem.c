@@ -64,16 +64,16 @@ static double scale_of(const struct test_case *c)
 }
 
 /* Memory for a view of the case's layout. Nothing is filled in. */
-static struct aothip_tensor make_tensor(struct problem *p, int64_t batch, int64_t heads,
-                                        int64_t seq, int64_t dim, bool input)
+static struct aothip_tensor make_typed(struct problem *p, int dtype, int64_t batch, int64_t heads,
+                                       int64_t seq, int64_t dim, bool input)
 {
     const struct test_case *c = p->c;
     int64_t pitch = c->layout == ODD_ROWS ? dim + 3 : dim, size[4] = {batch, heads, seq, pitch};
     enum attn_layout layout = c->layout == BSHD  ? ATTN_BSHD
                               : c->layout == QKV ? ATTN_QKV
                                                  : ATTN_BHSD;
-    struct aothip_tensor t = attn_view(layout, NULL, c->dtype, size);
-    size_t bytes = ref_dtype_size(c->dtype);
+    struct aothip_tensor t = attn_view(layout, NULL, dtype, size);
+    size_t bytes = ref_dtype_size(dtype);
 
     t.size[3] = dim;
     if (input && c->layout == ONE_HEAD)
@@ -82,6 +82,20 @@ static struct aothip_tensor make_tensor(struct problem *p, int64_t batch, int64_
         t.stride[0] = 0;
     t.data = (char *)own(p, (attn_span(&t) + 1) * bytes) + (c->layout == ODD_BASE ? bytes : 0);
     return t;
+}
+
+static struct aothip_tensor make_tensor(struct problem *p, int64_t batch, int64_t heads,
+                                        int64_t seq, int64_t dim, bool input)
+{
+    return make_typed(p, p->c->dtype, batch, heads, seq, dim, input);
+}
+
+/* Of k or v. */
+static struct aothip_tensor make_keys(struct problem *p, int64_t batch, int64_t seq, int64_t dim,
+                                      bool input)
+{
+    return make_typed(p, p->c->fp8 ? p->c->fp8 : p->c->dtype, batch, p->c->heads_k, seq, dim,
+                      input);
 }
 
 static void put(const struct aothip_tensor *t, const int64_t at[4], double value)
@@ -241,6 +255,20 @@ static void make_score_inputs(struct problem *p)
     }
 }
 
+/* One for all, or for each key head, or for each sequence, with gaps between. */
+static struct aothip_scale make_scale(struct problem *p)
+{
+    const struct test_case *c = p->c;
+    const int64_t head = c->scales != SCALES_ONE;
+    const int64_t batch = c->scales == SCALES_BATCH ? c->heads_k + 1 : 0;
+    const int64_t count = batch * (c->batch - 1) + head * (c->heads_k - 1) + 1;
+    float *values = own(p, (size_t)count * sizeof(float));
+
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)(0.5 + fabs(uniform(p)));
+    return (struct aothip_scale){values, {batch, head}};
+}
+
 static void make_dropout(struct problem *p)
 {
     struct aothip_attn_fwd_params *f = &p->fwd;
@@ -290,14 +318,14 @@ static void make_pages(struct problem *p)
     for (i = 0; i < c->batch * columns; i++)
         table[i / columns * (columns + 1) + i % columns] = (int32_t)(pages - 1 - i);
     for (i = 0; i < 2; i++) {
-        *t[i] = make_tensor(p, pages, c->heads_k, c->page, old[i].size[3], false);
+        *t[i] = make_keys(p, pages, c->page, old[i].size[3], false);
         for (b = 0; b < c->batch; b++)
             for (h = 0; h < c->heads_k; h++)
                 for (n = 0; n < p->lengths_k[b]; n++)
                     for (d = 0; d < old[i].size[3]; d++)
                         put(t[i],
                             (int64_t[]){table[b * (columns + 1) + n / c->page], h, n % c->page, d},
-                            ref_load(old[i].data, ref_offset(&old[i], b, h, n, d), c->dtype));
+                            ref_load(old[i].data, ref_offset(&old[i], b, h, n, d), old[i].dtype));
     }
     f->block_table = table;
     f->block_table_stride = columns + 1;
@@ -397,8 +425,8 @@ void problem_make(const struct test_case *c, struct problem *p)
                                          .splits = c->splits};
     f->sequences = packed(c) ? c->batch : 0;
     f->q = make_tensor(p, entries, heads, total_q, c->dim_qk, c->layout == ONE_BATCH);
-    f->k = make_tensor(p, entries, c->heads_k, total_k, c->dim_qk, true);
-    f->v = make_tensor(p, entries, c->heads_k, total_k, c->dim_v, true);
+    f->k = make_keys(p, entries, total_k, c->dim_qk, true);
+    f->v = make_keys(p, entries, total_k, c->dim_v, true);
     f->o = make_tensor(p, entries, heads, total_q, c->dim_v, false);
     fill_rows(p, &f->q, 'q');
     fill_rows(p, &f->k, 'k');
@@ -406,6 +434,10 @@ void problem_make(const struct test_case *c, struct problem *p)
     if (c->seqs != DENSE) {
         f->q_seqs = make_side(p, false);
         f->k_seqs = make_side(p, true);
+    }
+    if (c->scales != NO_SCALES) {
+        f->k_scale = make_scale(p);
+        f->v_scale = make_scale(p);
     }
     make_score_inputs(p);
     make_dropout(p);

@@ -44,6 +44,8 @@ enum probs { NO_PROBS, PROBS_MASK, PROBS_DROPPED };
 
 enum cache { NO_CACHE, PAGES, INDEX, APPEND, ROTARY, ROTARY_PAIRS };
 
+enum scales { NO_SCALES, SCALES_ONE, SCALES_HEAD, SCALES_BATCH };
+
 struct test_case {
     int dtype; /* enum aothip_dtype */
     int batch, heads_k, group, seq_q, seq_k, dim_qk, dim_v;
@@ -66,6 +68,8 @@ struct test_case {
     enum probs probs;
     enum cache cache;
     int page;
+    int fp8; /* the type of k and v, if it is one of FP8 */
+    enum scales scales;
     int splits;
     int d_o_exponent; /* dO is made so many powers of two larger */
     uint64_t seed;

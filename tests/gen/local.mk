@@ -75,9 +75,9 @@ tests_gen_kernel_test_attn_fwd_memory_SOURCES = tests/gen/kernel/test_attn_fwd_m
 tests_gen_kernel_test_attn_fwd_memory_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
 tests_gen_kernel_test_attn_fwd_memory_LDADD = tools/libprogram.la lib/libaothip.la
 TESTS += tests/gen/kernel/test_attn_fwd_memory
-dist_check_SCRIPTS += tests/gen/kernel/attn_fwd_strict.sh
-TESTS += tests/gen/kernel/test_attn_fwd tests/gen/kernel/attn_fwd_strict.sh
-SLOW_TESTS += tests/gen/kernel/test_attn_fwd tests/gen/kernel/attn_fwd_strict.sh
+dist_check_SCRIPTS += tests/gen/kernel/attn_fwd_strict.sh tests/gen/kernel/tiles.sh
+TESTS += tests/gen/kernel/test_attn_fwd tests/gen/kernel/attn_fwd_strict.sh tests/gen/kernel/tiles.sh
+SLOW_TESTS += tests/gen/kernel/test_attn_fwd tests/gen/kernel/attn_fwd_strict.sh tests/gen/kernel/tiles.sh
 
 kernel_test_cppflags = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
 kernel_test_ldadd = tools/libprogram.la lib/libaothip.la -lm
@@ -103,7 +103,13 @@ tests_gen_kernel_test_attn_f32_SOURCES = tests/gen/kernel/test_attn_f32.c tests/
 tests_gen_kernel_test_attn_f32_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_f32_LDADD = $(kernel_test_ldadd)
 
+check_PROGRAMS += tests/gen/kernel/test_attn_fwd_fp8
+tests_gen_kernel_test_attn_fwd_fp8_SOURCES = tests/gen/kernel/test_attn_fwd_fp8.c tests/gen/kernel/problem_maker.h
+tests_gen_kernel_test_attn_fwd_fp8_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_fwd_fp8_LDADD = $(kernel_test_ldadd)
+
 TESTS += tests/gen/kernel/test_attn_decode tests/gen/kernel/test_attn_append tests/gen/kernel/test_attn_f32
+TESTS += tests/gen/kernel/test_attn_fwd_fp8
 
 # What is hard for any kernel: NaN behind a mask, scores at the end of f32's range, arrays on the
 # device that lie.

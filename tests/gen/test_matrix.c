@@ -50,6 +50,24 @@ static void test_good(void)
     free(printed);
 }
 
+/* Kernels of attn_fwd may differ in their tiles alone, also behind one for more channels. */
+static void test_choice(void)
+{
+    struct matrix m;
+    int errors;
+    char *printed = parse(
+        &m,
+        GPUS "attn_fwd gpu=gfx942,gfx1100 dtype=f16 dim=64,128 unaligned=no score=no paged=no "
+             "tile_q=128 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n"
+             "attn_fwd gpu=gfx942,gfx1100 dtype=f16 dim=64,128 unaligned=no score=no paged=no "
+             "tile_q=64,32 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n",
+        &errors);
+    is_str(printed, "", "smaller tiles are no fault");
+    is_int(errors ? 0 : m.kernel_count, 12, "but kernels");
+    matrix_free(&m);
+    free(printed);
+}
+
 /* A sibling has the kernels of the GPU that it is one of, and a register file of its own. */
 static void test_sibling(void)
 {
@@ -151,7 +169,7 @@ static const struct {
      "m.def:3: unknown statement 'atn_fwd'; did you mean 'attn_fwd'?"},
     {"unknown statement", GPUS "convolution gpu=gfx942\n",
      "m.def:3: unknown statement 'convolution'; known are: gpu sibling attn_fwd attn_fwd_f32 "
-     "attn_split"},
+     "attn_fwd_fp8 attn_fwd_cache attn_split"},
     {"misspelt key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_g=64"),
      "m.def:3: unknown key 'tile_g'; did you mean 'tile_q'?"},
     {"missing key", A("gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no tile_q=64"),
@@ -179,6 +197,16 @@ static const struct {
      "m.def:3: dim=72 is not a multiple of 16"},
     {"tile not shared evenly", FULL("gfx942", "f16", "64", "no", "128", "64", "3", "2", "256"),
      "m.def:3: tile_q=128 does not give each of waves=3 a multiple of 16 rows"},
+    {"tile not shared evenly by waves that share keys",
+     FULL("gfx942", "f16", "64", "no", "48", "64", "4", "2", "256"),
+     "m.def:3: tile_q=48 does not give each of waves=4 a multiple of 16 rows"},
+    {"small tile with score terms", FULL("gfx942", "f16", "64", "yes", "32", "64", "4", "2", "256"),
+     "m.def:3: tile_q=32 does not give each of waves=4 a multiple of 16 rows"},
+    {"smaller tile for fewer channels",
+     GPUS ROW("gfx942") "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=no "
+                        "tile_q=64 tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n",
+     "m.def:4: attn_fwd_f16_d64_t64x64 for gfx942 would never be taken: "
+     "attn_fwd_f16_d128_t128x64 of line 3 comes first"},
     {"dim beyond the tile", FULL("gfx942", "f16", "128", "no", "512", "64", "4", "2", "256"),
      "m.def:3: dim=128 does not fit the tile: O (512x128) and S (512x64) need 384 registers of "
      "256"},
@@ -303,6 +331,7 @@ int main(void)
     char file[4096];
     snprintf(file, sizeof(file), "%s/images/matrix.def", srcdir ? srcdir : ".");
     test_good();
+    test_choice();
     test_sibling();
     test_axes();
     test_macros();

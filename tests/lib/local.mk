@@ -21,7 +21,9 @@ test_lib_programs = \
 	tests/lib/test_status \
 	tests/lib/store/test_store \
 	tests/lib/store/test_target \
+	tests/lib/store/test_tune \
 	tests/lib/problem/test_validate \
+	tests/lib/problem/test_validate_fp8 \
 	tests/lib/problem/test_validate_options
 check_PROGRAMS += $(test_lib_programs)
 TESTS += $(test_lib_programs)
@@ -40,8 +42,12 @@ tests_lib_store_test_store_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_store_test_store_LDADD = tests/lib/libtestlib.la
 tests_lib_store_test_target_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_store_test_target_LDADD = tests/lib/libtestlib.la
+tests_lib_store_test_tune_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_store_test_tune_LDADD = tests/lib/libtestlib.la
 tests_lib_problem_test_validate_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_problem_test_validate_LDADD = tests/lib/libtestlib.la
+tests_lib_problem_test_validate_fp8_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_problem_test_validate_fp8_LDADD = tests/lib/libtestlib.la
 tests_lib_problem_test_validate_options_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_problem_test_validate_options_LDADD = tests/lib/libtestlib.la
 

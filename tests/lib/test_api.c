@@ -299,6 +299,38 @@ static void test_log(void)
     contains(text, "scale is inf", "and failures");
 }
 
+/* Of a table that is wrong: where it is the images' own, and where AOTHIP_TUNE names it. */
+static void test_costs(void)
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    char text[4096], path[512];
+    FILE *f;
+    restart();
+    contains(logged("2", text), "/tune.txt does not exist: kernels by order of preference\n",
+             "no table is told at AOTHIP_LOG=2");
+    snprintf(path, sizeof(path), "%s/amd-gfx942/flash/tune.txt", directory);
+    f = fopen(path, "w");
+    if (!f || fputs("aothip-tune 1\ngpu\n", f) < 0 || fclose(f))
+        exit(99);
+    contains(logged("1", text), "/tune.txt:2: 1 words instead of \"gpu NAME\": kernels by order of",
+             "a wrong one at AOTHIP_LOG=1");
+    ok(!strstr(text, "launch"), "and nothing else fails");
+    aothip_close(context);
+    setenv("AOTHIP_TUNE", path, 1);
+    is_int(aothip_open(directory, &context), AOTHIP_OK, "AOTHIP_TUNE names it");
+    is_int(aothip_attn_fwd(context, &p, fake_hip_stream(4)), AOTHIP_E_FORMAT,
+           "then it fails calls");
+    contains(aothip_last_error(), "/tune.txt:2: ", "and is told");
+    aothip_close(context);
+    remove(path);
+    aothip_open(directory, &context);
+    is_int(aothip_attn_fwd(context, &p, fake_hip_stream(4)), AOTHIP_E_IO, "one that is not there");
+    contains(aothip_last_error(), "AOTHIP_TUNE: ", "likewise");
+    setenv("AOTHIP_TUNE", "none", 1);
+    ok(!strstr(logged("2", text), "preference"), "none asks for none");
+    unsetenv("AOTHIP_TUNE");
+}
+
 struct listing {
     int count, stop_at, bad;
     char last[64];
@@ -384,6 +416,7 @@ int main(void)
     test_damaged_image();
     test_no_fit();
     test_log();
+    test_costs();
     test_list();
     test_threads();
     aothip_close(context);

@@ -357,6 +357,17 @@ static void make_once(void)
     aothip_set_error(AOTHIP_E_ARGUMENT, "a failure");
 }
 
+/* Beside the images of one of the GPUs. */
+static void write_costs(void)
+{
+    char path[512];
+    FILE *f;
+    snprintf(path, sizeof(path), "%s/amd-gfx942/" FORMAT_COSTS, directory);
+    f = fopen(path, "w");
+    if (!f || fputs("aothip-tune 1\ngpu gfx942\nattn_fwd_f16_d64_fast 1 2 3\n", f) < 0 || fclose(f))
+        exit(99);
+}
+
 int main(void)
 {
     struct make_image image = make_image("gfx942", NULL);
@@ -367,6 +378,7 @@ int main(void)
     image = make_image("gfx90a", NULL);
     make_image_write(&image, directory, "gfx90a");
     free(image.bytes);
+    write_costs();
     make_once();
     for (size_t s = 0; s < sizeof(scenarios) / sizeof(scenarios[0]); s++)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)

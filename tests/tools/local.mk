@@ -10,6 +10,12 @@ tests_tools_ref_test_ref_features_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tes
 tests_tools_ref_test_ref_features_LDADD = tools/libref.la -lm
 TESTS += tests/tools/ref/test_ref_features
 
+check_PROGRAMS += tests/tools/ref/test_ref_fp8
+tests_tools_ref_test_ref_fp8_SOURCES = tests/tools/ref/test_ref_fp8.c
+tests_tools_ref_test_ref_fp8_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
+tests_tools_ref_test_ref_fp8_LDADD = tools/libref.la -lm
+TESTS += tests/tools/ref/test_ref_fp8
+
 check_PROGRAMS += tests/tools/ref/test_ref_bwd
 tests_tools_ref_test_ref_bwd_SOURCES = tests/tools/ref/test_ref_bwd.c
 tests_tools_ref_test_ref_bwd_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) $(tests_rooms)
@@ -36,13 +42,13 @@ tests_tools_libfake_runtime_old_la_SOURCES = tests/tools/programs/fake_runtime.c
 tests_tools_libfake_runtime_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_HIP_OLD
 tests_tools_libfake_runtime_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 
-dist_check_SCRIPTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
+dist_check_SCRIPTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/tune.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
 	tests/tools/programs/man.sh \
 	tests/tools/package/readme.sh tests/tools/programs/environment.sh
-TESTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
+TESTS += tests/tools/programs/bench.sh tests/tools/programs/predict.sh tests/tools/programs/measure.sh tests/tools/programs/tune.sh tests/tools/programs/picture.sh tests/tools/programs/check.sh tests/tools/programs/inspect.sh tests/tools/programs/run.sh tests/tools/programs/replay.sh \
 	tests/tools/programs/man.sh \
 	tests/tools/package/readme.sh tests/tools/programs/environment.sh
-SLOW_TESTS += tests/tools/programs/check.sh tests/tools/package/readme.sh
+SLOW_TESTS += tests/tools/programs/tune.sh tests/tools/programs/check.sh tests/tools/package/readme.sh
 EXTRA_DIST += tests/tools/tool_test_lib.sh tests/tools/programs/timeline_check.py
 
 # aothip-torch.

@@ -1,4 +1,5 @@
 /* aothip-bench: how fast attention is on the GPU of this machine, or would be on another. */
+#include "bench_tune.h"
 #include "beside.h"
 #include "cli.h"
 #include "page.h"
@@ -38,6 +39,8 @@ static const char help[] =
     "      --measure FILE     measures the GPU itself, and writes parameters of the\n"
     "                         clock that predicts to FILE; -: stdout\n"
     "      --clock FILE       predicts with the parameters of such a file\n"
+    "      --tune FILE        measures the tiles for the shapes, or all; writes a\n"
+    "                         table by which the library chooses (AOTHIP_TUNE)\n"
     "      --counts           emulated: counts of instructions and bytes, not times;\n"
     "                         shapes of presets are cut down\n"
     "      --images DIR       where the kernels are; default: beside libaothip\n"
@@ -49,7 +52,7 @@ static const char help[] =
 struct options {
     struct cli_common common;
     struct bench_wishes wishes;
-    const char *file, *preset, *report, *measure; /* or NULL */
+    const char *file, *preset, *report, *measure, *tune; /* or NULL */
     struct cli_list beside;
     int format; /* enum bench_format */
     int passes, features, alone;
@@ -75,6 +78,7 @@ static void parse_options(int argc, char **argv, struct options *o)
         {"beside", .list = &o->beside},
         {"measure", .text = &o->measure},
         {"clock", .text = &w->clock},
+        {"tune", .text = &o->tune},
         {"counts", .flag = &w->counts, .value = 1},
         {0},
     };
@@ -92,6 +96,11 @@ static void parse_options(int argc, char **argv, struct options *o)
                        o->file || o->preset || o->format != BENCH_TEXT))
         cli_usage_error("--measure measures the GPU, not shapes: it goes with --device, --emulate "
                         "and --clock alone");
+    if (o->tune && (w->counts || w->profile || w->timeline || o->features || o->report ||
+                    o->measure || o->passes || o->format != BENCH_TEXT))
+        cli_usage_error(
+            "--tune writes a table: it goes with shapes, --repeat, --warm-up, --device, "
+            "--emulate, --clock and --images alone");
     if (o->beside.count && !o->report)
         cli_usage_error("--beside needs --report: it adds to that page");
     if (w->profile && o->format != BENCH_TEXT)
@@ -99,7 +108,7 @@ static void parse_options(int argc, char **argv, struct options *o)
     w->emulate = o->common.emulate;
     w->images = o->common.images;
     w->device = o->common.device;
-    w->beside = !o->alone;
+    w->beside = !o->alone && !o->tune;
 }
 
 /* What is measured where nothing was asked for. */
@@ -252,7 +261,9 @@ int main(int argc, char **argv)
     failed = bench_session_open(&session, &o.wishes);
     if (!failed && o.report && !(page = open_page(o.report, &besides, &session, &why)))
         failed = -1;
-    if (!failed)
+    if (!failed && o.tune)
+        failed = bench_tune(&session, &shapes, o.tune);
+    else if (!failed)
         failed = run(&o, &shapes, &session, page);
     if (bench_page_close(page, &session.device, &why))
         failed = -1;

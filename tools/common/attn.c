@@ -79,6 +79,18 @@ static void send_seqs(struct upload *u, struct aothip_seqs *s, size_t sequences,
     send(u, "starts", &s->starts, (sequences + (one_more ? 1 : 0)) * element, READ);
 }
 
+static void send_scale(struct upload *u, const char *name, struct aothip_scale *scale,
+                       size_t sequences)
+{
+    size_t heads = (size_t)u->call->fwd.k.size[1];
+    if (sequences && heads)
+        send(u, name, &scale->data,
+             ((size_t)scale->stride[0] * (sequences - 1) + (size_t)scale->stride[1] * (heads - 1) +
+              1) *
+                 sizeof(float),
+             READ);
+}
+
 /* Everything that attention reads, whichever way it goes. */
 static void send_inputs(struct upload *u, struct aothip_attn_fwd_params *p, int grows)
 {
@@ -101,6 +113,9 @@ static void send_inputs(struct upload *u, struct aothip_attn_fwd_params *p, int 
         rows = (size_t)p->block_table_stride * (sequences - 1) + (size_t)p->block_table_columns;
         send(u, "block_table", &p->block_table, rows * sizeof(int32_t), READ);
     }
+    send_scale(u, "q_scale", &p->q_scale, sequences);
+    send_scale(u, "k_scale", &p->k_scale, sequences);
+    send_scale(u, "v_scale", &p->v_scale, sequences);
     send(u, "sinks", &p->sinks, heads * sizeof(float), READ);
     send(u, "batch_index", &p->batch_index, sequences * sizeof(int32_t), READ);
     send(u, "dropout_seed_pointer", &p->dropout_seed_pointer, sizeof(uint64_t), READ);

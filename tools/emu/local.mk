@@ -49,32 +49,34 @@ emu_strict = tools/emu/strict/bitop3_poison.c tools/emu/strict/describe.c tools/
 	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx12.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
 	tools/emu/strict/lds_log.c tools/emu/strict/lds_races.c tools/emu/strict/lds_visible.c \
 	tools/emu/strict/matrix_poison.c tools/emu/strict/pending.c tools/emu/strict/poison.c \
-	tools/emu/strict/rewrites.c tools/emu/strict/strict.h tools/emu/strict/strict_step.c \
-	tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
+	tools/emu/strict/rewrites.c tools/emu/strict/scalar_poison.c tools/emu/strict/strict.h \
+	tools/emu/strict/strict_step.c tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
 emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
-	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx90a.def tools/emu/time/clock_gfx942.def tools/emu/time/clock_gfx950.def \
+	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx1201.def tools/emu/time/clock_gfx90a.def \
+	tools/emu/time/clock_gfx942.def tools/emu/time/clock_gfx950.def \
 	tools/emu/time/clock_file.c tools/emu/time/clock_file.h \
 	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
-	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h \
-	tools/emu/time/unit.c tools/emu/time/unit.h tools/emu/time/unit_account.c \
-	tools/emu/time/unit_cache.c \
-	tools/emu/time/unit_issue.c tools/emu/time/unit_memory.c tools/emu/time/unit_parts.h \
-	tools/emu/time/unit_state.h
-emu_predict = tools/emu/predict/chip.c tools/emu/predict/chip.h tools/emu/predict/clock_result.c \
-	tools/emu/predict/clock_result.h tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
-	tools/emu/predict/detail.c tools/emu/predict/detail.h \
-	tools/emu/predict/doubt.c tools/emu/predict/doubt.h \
-	tools/emu/predict/everything.c tools/emu/predict/everything.h tools/emu/predict/predict.c \
-	tools/emu/predict/histories.c tools/emu/predict/histories.h tools/emu/predict/predict.h tools/emu/predict/resident.c tools/emu/predict/resident.h \
-	tools/emu/predict/share.c tools/emu/predict/share.h tools/emu/predict/stand_in.c \
-	tools/emu/predict/stand_in.h tools/emu/predict/orders.c tools/emu/predict/orders.h
+	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h
+emu_chip = tools/emu/chip/chip.c tools/emu/chip/chip.h tools/emu/chip/clock_result.c \
+	tools/emu/chip/clock_result.h tools/emu/chip/everything.c tools/emu/chip/everything.h \
+	tools/emu/chip/histories.c tools/emu/chip/histories.h tools/emu/chip/orders.c \
+	tools/emu/chip/orders.h tools/emu/chip/resident.c tools/emu/chip/resident.h \
+	tools/emu/chip/share.c tools/emu/chip/share.h tools/emu/chip/unit.c tools/emu/chip/unit.h \
+	tools/emu/chip/unit_account.c tools/emu/chip/unit_cache.c tools/emu/chip/unit_issue.c \
+	tools/emu/chip/unit_memory.c tools/emu/chip/unit_parts.h tools/emu/chip/unit_state.h
+emu_predict = tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
+	tools/emu/predict/detail.c tools/emu/predict/detail.h tools/emu/predict/doubt.c \
+	tools/emu/predict/doubt.h tools/emu/predict/predict.c tools/emu/predict/predict.h \
+	tools/emu/predict/shorten.c tools/emu/predict/shorten.h tools/emu/predict/stand_in.c \
+	tools/emu/predict/stand_in.h tools/emu/predict/turns.c tools/emu/predict/turns.h
 emu_run = tools/emu/run/arena.c tools/emu/run/arena.h tools/emu/run/kernel_registers.c \
-	tools/emu/run/kernel_registers.h tools/emu/run/run_launch.c tools/emu/run/wave_start.c
+	tools/emu/run/kernel_registers.h tools/emu/run/run_launch.c tools/emu/run/wave_start.c \
+	tools/emu/run/worker.c tools/emu/run/worker.h
 emu_session = tools/emu/session/counters_file.c tools/emu/session/gpu_models.c \
 	tools/emu/session/gpu_models.h tools/emu/session/settings.c tools/emu/session/settings.h \
 	tools/emu/session/timing.c tools/emu/session/timing.h tools/emu/session/watched_run.c \
 	tools/emu/session/watched_run.h
-emu_hip = tools/emu/hip/captures.c tools/emu/hip/devices.c \
+emu_hip = tools/emu/hip/captures.c tools/emu/hip/device_properties.c tools/emu/hip/devices.c \
 	tools/emu/hip/dispatch.c tools/emu/hip/error_names.c tools/emu/hip/fat_binary.c \
 	tools/emu/hip/functions.c tools/emu/hip/graph_nodes.c tools/emu/hip/graph_nodes.h \
 	tools/emu/hip/graphs.c tools/emu/hip/handles.c tools/emu/hip/handles.h \
@@ -83,7 +85,7 @@ emu_hip = tools/emu/hip/captures.c tools/emu/hip/devices.c \
 	tools/emu/hip/submit.c tools/emu/hip/transfers.c
 tools_emu_libemu_la_SOURCES = $(emu_isa) $(emu_disasm) $(emu_object) $(emu_memory) $(emu_wave) \
 	$(emu_arith) $(emu_exec) $(emu_vector) $(emu_matrix) $(emu_access) \
-	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_predict) $(emu_run) $(emu_session) $(emu_hip)
+	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_chip) $(emu_predict) $(emu_run) $(emu_session) $(emu_hip)
 
 lib_LTLIBRARIES += tools/emu/libhipemu.la
 tools_emu_libhipemu_la_SOURCES =

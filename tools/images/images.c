@@ -1,6 +1,7 @@
 /* aothip-images: lists, verifies, takes apart, joins and thins out image directories. */
 #include "cli.h"
 #include "tree.h"
+#include "tune.h"
 
 #include "code_object.h"
 #include "gen_file.h"
@@ -110,8 +111,13 @@ static bool wanted(const struct options *o, const struct format_entry *entry)
 
 static bool list_store(const struct options *o, const char *directory, struct store *store)
 {
-    static const char *const types[] = {
-        [AOTHIP_F32] = "f32", [AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
+    static const char *const types[] = {[AOTHIP_F32] = "f32",
+                                        [AOTHIP_F16] = "f16",
+                                        [AOTHIP_BF16] = "bf16",
+                                        [AOTHIP_FP8_E4M3] = "e4m3",
+                                        [AOTHIP_FP8_E5M2] = "e5m2",
+                                        [AOTHIP_FP8_E4M3_FNUZ] = "e4m3fnuz",
+                                        [AOTHIP_FP8_E5M2_FNUZ] = "e5m2fnuz"};
     (void)directory;
     for (uint32_t i = 0; i < store->header->entry_count; i++) {
         const struct format_entry *e = &store->entries[i];
@@ -149,11 +155,31 @@ static bool verify_signature(const char *directory, const struct format_header *
     return good;
 }
 
+/* A table of costs, if there is one, must be such that the library takes it. */
+static bool verify_costs(const char *directory, const struct store *store)
+{
+    struct format_cost *costs = NULL;
+    char *path = tune_path(store, directory);
+    struct status why;
+    status_clear(&why);
+    if (!path)
+        status_set(&why, AOTHIP_E_MEMORY, "no memory");
+    else
+        tune_read(store, path, &costs, &why);
+    if (why.code)
+        cli_say("%s", why.text);
+    free(costs);
+    free(path);
+    return !why.code;
+}
+
 static bool verify_store(const struct options *o, const char *directory, struct store *store)
 {
     const struct format_header *header = store->header;
     struct target target;
-    bool good = verify_signature(directory, header);
+    /* Both, so that each fault is told. */
+    const bool is_signed = verify_signature(directory, header);
+    bool good = verify_costs(directory, store) && is_signed;
     uint64_t bytes = 0;
     (void)o;
     target_parse(header->gpu, strlen(header->gpu), &target);

@@ -3,14 +3,14 @@
  * from it a correct implementation may be.
  *
  * Problems are what the library takes, struct aothip_attn_fwd_params and _bwd_params, with host
- * pointers everywhere, also where the library wants device memory. F32, F16 and BF16 are read
+ * pointers everywhere, also where the library wants device memory. F32, F16, BF16 and FP8 are read
  * exactly. Everything in aothip.h is computed; struct_size, splits and the workspace mean nothing
  * here.
  *
  * The tolerance comes from the data and not from taste. A second attention, the plain one, does
  * what any straightforward implementation of the same precision does: inputs in the I/O type,
- * scores in float, P (backward: dS too) rounded to the I/O type, sums in float, the output rounded
- * to the I/O type. An element of o may then be wrong by twice the largest error of the plain one
+ * scores in float, P (backward: dS too) rounded to the type of q, sums in float, the output rounded
+ * to that of o. An element of o may then be wrong by twice the largest error of the plain one
  * plus half a unit in the last place of the output, an element of a gradient by four times it plus
  * that. "Largest" is taken over the rows that see about as many keys (the same power of two), so
  * that the large outputs of a causal mask's first rows do not excuse errors in its last ones.
@@ -157,7 +157,7 @@ int64_t ref_strays_grad(const struct ref_grad *grad, const struct aothip_tensor 
 
 /* One element, exactly; NaN for an unknown dtype. index counts elements. */
 double ref_load(const void *data, int64_t index, int dtype);
-/* Stores with rounding to nearest even. */
+/* Stores with rounding to nearest even; FP8 ends at its largest number. */
 void ref_store(void *data, int64_t index, int dtype, double value);
 /* value as dtype would hold it. */
 double ref_round(double value, int dtype);

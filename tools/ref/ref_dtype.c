@@ -1,6 +1,7 @@
 /* Elements of tensors: where they lie, what they hold, how they round. */
 #include "ref.h"
 
+#include "ref_fp8.h"
 #include "half.h"
 
 size_t ref_dtype_size(int dtype)
@@ -14,7 +15,7 @@ size_t ref_dtype_size(int dtype)
     case AOTHIP_BOOL:
         return 1;
     }
-    return 0;
+    return fp8_is(dtype);
 }
 
 double ref_load(const void *data, int64_t index, int dtype)
@@ -29,7 +30,7 @@ double ref_load(const void *data, int64_t index, int dtype)
     case AOTHIP_BOOL:
         return ((const uint8_t *)data)[index] != 0;
     }
-    return NAN;
+    return fp8_is(dtype) ? fp8_widen(((const uint8_t *)data)[index], dtype) : (double)NAN;
 }
 
 void ref_store(void *data, int64_t index, int dtype, double value)
@@ -42,6 +43,8 @@ void ref_store(void *data, int64_t index, int dtype, double value)
         ((uint16_t *)data)[index] = half_to_bf16(value);
     else if (dtype == AOTHIP_BOOL)
         ((uint8_t *)data)[index] = value != 0;
+    else if (fp8_is(dtype))
+        ((uint8_t *)data)[index] = fp8_narrow(value, dtype);
 }
 
 double ref_round(double value, int dtype)
@@ -54,7 +57,7 @@ double ref_round(double value, int dtype)
     case AOTHIP_BF16:
         return half_from_bf16(half_to_bf16(value));
     }
-    return value;
+    return fp8_is(dtype) ? fp8_widen(fp8_narrow(value, dtype), dtype) : value;
 }
 
 double ref_half_ulp(double value, int dtype)
@@ -64,6 +67,10 @@ double ref_half_ulp(double value, int dtype)
     int smallest = dtype == AOTHIP_F16 ? -14 : -126;
     int exponent;
 
+    if (fp8_is(dtype)) {
+        bits = fp8_fraction_bits(dtype) + 1;
+        smallest = 1 - fp8_bias(dtype);
+    }
     if (value == 0 || !isfinite(value))
         return ldexp(1, smallest - bits);
     frexp(value, &exponent);

@@ -33,6 +33,12 @@ static int visit_rows(const struct ref_problem *p, visit_row *visit, void *user)
     return 0;
 }
 
+/* That of o; who does not say it means that of q. */
+static int o_type(const struct ref_problem *p)
+{
+    return p->params->o.dtype ? p->params->o.dtype : p->params->q.dtype;
+}
+
 /*
  * Rounding makes two kinds of independent errors in the weights: P is off by up to half a unit of
  * the I/O type, a uniform error with the standard deviation u / sqrt(3), u = 2^-bits, of which this
@@ -141,7 +147,7 @@ static void plain_row(const struct ref_problem *p, struct ref_head *h, int64_t m
 {
     const struct plain *plain = user;
     double factor = ref_dropout_scale(p);
-    int dtype = p->params->q.dtype;
+    int dtype = o_type(p);
     int64_t n, d;
 
     (void)m;
@@ -208,7 +214,7 @@ static void allow(const struct ref_problem *p, const struct making *making, cons
                         fmax(worst_o[group], fmax(a->o_allowed[d], fabs(plain_o[d] - a->o[d])));
                 else
                     a->o_allowed[d] =
-                        2 * worst_o[group] + ref_half_ulp(a->o[d], p->params->q.dtype);
+                        2 * worst_o[group] + ref_half_ulp(a->o[d], o_type(p));
             if (pass == 0)
                 worst_lse[group] = fmax(worst_lse[group], fabs(plain_lse[row] - a->lse[row]));
             else
@@ -229,7 +235,7 @@ static void allow_special(const struct ref_problem *p, const struct making *maki
         if (!making->special[row])
             continue;
         for (d = row * p->dim_v; d < (row + 1) * p->dim_v; d++)
-            a->o_allowed[d] = 4 * a->o_allowed[d] + 2 * ref_half_ulp(a->o[d], p->params->q.dtype);
+            a->o_allowed[d] = 4 * a->o_allowed[d] + 2 * ref_half_ulp(a->o[d], o_type(p));
         a->lse_allowed[row] *= 4 * ref_problem_score_units(p) * ref_half_ulp(1, AOTHIP_F32);
     }
 }

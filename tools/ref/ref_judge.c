@@ -232,6 +232,7 @@ struct cache {
     const struct aothip_tensor *before, *after;
     void (*read)(const struct ref_problem *p, const struct ref_seq *seq, int64_t h, int64_t n,
                  double *row);
+    const struct aothip_scale *scale;
     double *row;
 };
 
@@ -240,6 +241,7 @@ static int judge_cache(const struct ref_problem *p, const struct cache *c, struc
     int64_t span = ref_span(c->before), dims = c->before->size[3], b, h, n, d, i;
     double *value = ref_new_doubles(span, 1), *allowed = ref_new_doubles(span, 1), worst = -1;
     struct ref_seq seq;
+    double scale;
     int failed;
 
     for (i = 0; i < span && value && allowed; i++) {
@@ -254,10 +256,11 @@ static int judge_cache(const struct ref_problem *p, const struct cache *c, struc
                     continue;
                 i = ref_problem_key_offset(p, &seq, c->before, h, n);
                 c->read(p, &seq, h, n, c->row);
+                scale = ref_problem_scale(c->scale, b, h);
                 for (d = 0; d < dims; d++) {
-                    value[i + d] = c->row[d];
-                    allowed[i + d] = ref_half_ulp(c->row[d], c->before->dtype) * 1.01 +
-                                     4 * ref_half_ulp(4, AOTHIP_F32);
+                    value[i + d] = c->row[d] / scale;
+                    allowed[i + d] = ref_half_ulp(value[i + d], c->before->dtype) * 1.01 +
+                                     4 * ref_half_ulp(4, AOTHIP_F32) / fabs(scale);
                 }
             }
     }
@@ -277,14 +280,18 @@ struct ref_verdict ref_judge_append(const struct aothip_attn_fwd_params *before,
     struct ref_verdict of_k = {0}, of_v = {0}, *worse = &of_k;
     int64_t most = before->k.size[3] > before->v.size[3] ? before->k.size[3] : before->v.size[3];
     double *row = ref_new_doubles(most, 1);
-    struct cache ck = {&before->k, k, ref_problem_read_k, row};
-    struct cache cv = {&before->v, v, ref_problem_read_v, row};
+    struct cache ck = {&before->k, k, ref_problem_read_k, &before->k_scale, row};
+    struct cache cv = {&before->v, v, ref_problem_read_v, &before->v_scale, row};
     struct ref_problem p;
 
     if (!row || memcmp(before->k.size, k->size, sizeof(k->size)) ||
         memcmp(before->v.size, v->size, sizeof(v->size)) ||
-        ref_problem_open(before, REF_EXACT, REF_SUBNORMALS_KEPT, &p) ||
-        judge_cache(&p, &ck, &of_k) || judge_cache(&p, &cv, &of_v)) {
+        ref_problem_open(before, REF_EXACT, REF_SUBNORMALS_KEPT, &p)) {
+        free(row);
+        return (struct ref_verdict){.wrong = -1};
+    }
+    p.appended_exactly = 1;
+    if (judge_cache(&p, &ck, &of_k) || judge_cache(&p, &cv, &of_v)) {
         free(row);
         return (struct ref_verdict){.wrong = -1};
     }

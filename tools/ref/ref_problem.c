@@ -1,6 +1,8 @@
 /* The reference's view of a problem: shapes, sequences, rows of q, k and v wherever they lie. */
 #include "ref_problem.h"
 
+#include "ref_fp8.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,7 +72,9 @@ static int check(const struct aothip_attn_fwd_params *f, const struct ref_proble
         return -1;
     if (k[0] != v[0] || k[2] != v[2])
         return -1;
-    if (f->q.dtype != f->k.dtype || f->q.dtype != f->v.dtype || !ref_dtype_size(f->q.dtype))
+    if (f->k.dtype != f->v.dtype || !ref_dtype_size(f->q.dtype))
+        return -1;
+    if (f->q.dtype != f->k.dtype && (!fp8_is(f->k.dtype) || fp8_is(f->q.dtype)))
         return -1;
     if (!f->q_seqs.packed && p->batch != q[0])
         return -1;
@@ -273,11 +277,32 @@ static void read_row(const struct aothip_tensor *t, int64_t offset, double *row)
         row[d] = ref_load(t->data, offset + (dims > 1 ? d * t->stride[3] : 0), t->dtype);
 }
 
-static void make_operands(const struct ref_problem *p, double *row, int64_t dims)
+double ref_problem_scale(const struct aothip_scale *scale, int64_t b, int64_t g)
+{
+    return scale->data ? (double)scale->data[b * scale->stride[0] + g * scale->stride[1]] : 1;
+}
+
+/* A matrix product gets the elements as they are, and its result the scale. */
+static void make_operands(const struct ref_problem *p, double scale, double *row, int64_t dims)
 {
     int64_t d;
     for (d = 0; d < dims; d++)
-        row[d] = ref_problem_operand(p, row[d]);
+        row[d] = ref_narrow(p, ref_problem_operand(p, row[d]) * scale);
+}
+
+/* A new row as it is written into a cache of FP8. */
+static void shrink(const struct ref_problem *p, double scale, double *row, int64_t dims)
+{
+    const int dtype = p->params->k.dtype;
+    const double most = fp8_is(dtype) ? fp8_widen((uint8_t)fp8_largest(dtype), dtype) : 0;
+    int64_t d;
+    for (d = 0; d < dims && fp8_is(dtype); d++) {
+        row[d] = ref_narrow(p, row[d] / scale);
+        if (fabs(row[d]) > most)
+            row[d] = copysign(most, row[d]);
+        if (!p->appended_exactly)
+            row[d] = ref_round(row[d], dtype);
+    }
 }
 
 void ref_problem_read_q(const struct ref_problem *p, const struct ref_seq *seq, int64_t h,
@@ -287,33 +312,38 @@ void ref_problem_read_q(const struct ref_problem *p, const struct ref_seq *seq, 
 
     read_row(&f->q, ref_offset(&f->q, seq->q_entry, h, seq->q_start + m, 0), row);
     rotate(p, origin(p, seq) + seq->old + (f->mask == AOTHIP_MASK_NONE ? 0 : m), row);
-    make_operands(p, row, p->dim_qk);
+    make_operands(p, ref_problem_scale(&f->q_scale, seq->b, h / p->group), row, p->dim_qk);
 }
 
 void ref_problem_read_k(const struct ref_problem *p, const struct ref_seq *seq, int64_t h,
                         int64_t n, double *row)
 {
     const struct aothip_attn_fwd_params *f = p->params;
+    const double scale = ref_problem_scale(&f->k_scale, seq->b, h);
 
     if (n >= seq->old) {
         read_row(&f->k_new, ref_offset(&f->k_new, seq->b, h, n - seq->old, 0), row);
         rotate(p, origin(p, seq) + n, row);
+        shrink(p, scale, row, p->dim_qk);
     } else {
         read_row(&f->k, ref_problem_key_offset(p, seq, &f->k, h, n), row);
     }
-    make_operands(p, row, p->dim_qk);
+    make_operands(p, scale, row, p->dim_qk);
 }
 
 void ref_problem_read_v(const struct ref_problem *p, const struct ref_seq *seq, int64_t h,
                         int64_t n, double *row)
 {
     const struct aothip_attn_fwd_params *f = p->params;
+    const double scale = ref_problem_scale(&f->v_scale, seq->b, h);
 
-    if (n >= seq->old)
+    if (n >= seq->old) {
         read_row(&f->v_new, ref_offset(&f->v_new, seq->b, h, n - seq->old, 0), row);
-    else
+        shrink(p, scale, row, p->dim_v);
+    } else {
         read_row(&f->v, ref_problem_key_offset(p, seq, &f->v, h, n), row);
-    make_operands(p, row, p->dim_v);
+    }
+    make_operands(p, scale, row, p->dim_v);
 }
 
 double *ref_new_doubles(int64_t a, int64_t b)

@@ -18,6 +18,7 @@ struct ref_problem {
     int64_t words;         /* counters of a row of the dropout mask: W of aothip.h */
     int64_t seq_new;       /* rows of k_new */
     int64_t most_k;        /* keys of the longest sequence */
+    int appended_exactly;  /* rows of k_new are read as they are before they become FP8 */
     uint64_t seed, offset; /* of dropout, the pointers followed */
 };
 
@@ -46,6 +47,9 @@ int64_t ref_problem_lse_at(const struct ref_problem *p, const struct ref_seq *se
 /* Element of k or v where row n < seq_k of the sequence begins in tensor t. */
 int64_t ref_problem_key_offset(const struct ref_problem *p, const struct ref_seq *seq,
                                const struct aothip_tensor *t, int64_t h, int64_t n);
+
+/* What elements of sequence b and key head g are multiplied by. */
+double ref_problem_scale(const struct aothip_scale *scale, int64_t b, int64_t g);
 
 /* Row m of q, and row n of k, as they enter the scores: rotated if asked. */
 void ref_problem_read_q(const struct ref_problem *p, const struct ref_seq *seq, int64_t h,

@@ -159,8 +159,16 @@ static const struct {
     const char *name;
     int dtype;
     size_t bytes;
-} dtypes[] = {{"f32", AOTHIP_F32, 4},   {"f16", AOTHIP_F16, 2}, {"bf16", AOTHIP_BF16, 2},
-              {"bool", AOTHIP_BOOL, 1}, {"i32", REPLAY_I32, 4}, {"i64", REPLAY_I64, 8}};
+} dtypes[] = {{"f32", AOTHIP_F32, 4},
+              {"f16", AOTHIP_F16, 2},
+              {"bf16", AOTHIP_BF16, 2},
+              {"bool", AOTHIP_BOOL, 1},
+              {"e4m3", AOTHIP_FP8_E4M3, 1},
+              {"e5m2", AOTHIP_FP8_E5M2, 1},
+              {"e4m3fnuz", AOTHIP_FP8_E4M3_FNUZ, 1},
+              {"e5m2fnuz", AOTHIP_FP8_E5M2_FNUZ, 1},
+              {"i32", REPLAY_I32, 4},
+              {"i64", REPLAY_I64, 8}};
 
 enum { DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
 
@@ -204,7 +212,7 @@ static void get_tensor(const struct reader *reader, const json_t *object, struct
              sizeof(tensor->name));
     tensor->dtype = parse_dtype(json_string_value(json_object_get(object, "dtype")));
     if (!tensor->dtype)
-        malformed(reader, "tensors: dtype", "is not f32, f16, bf16, bool, i32 or i64");
+        malformed(reader, "tensors: dtype", "is none that a capture has");
     if (!role || (strcmp(role, "in") != 0 && strcmp(role, "out") != 0))
         malformed(reader, "tensors: role", "is not in or out");
     else

@@ -1,6 +1,7 @@
 /* aothip-replay: runs captured launches again, on the emulator or a GPU, and compares. */
 #include "cli.h"
 #include "device.h"
+#include "ref_fp8.h"
 #include "half.h"
 #include "profile.h"
 #include "recording.h"
@@ -137,6 +138,8 @@ static double element(const uint8_t *bytes, int dtype)
         memcpy(&wide, bytes, sizeof(wide));
         return wide;
     }
+    if (fp8_is(dtype))
+        return fp8_widen(*bytes, dtype);
     memcpy(&bits, bytes, sizeof(bits));
     return dtype == AOTHIP_F16 ? half_from_f16(bits) : half_from_bf16(bits);
 }

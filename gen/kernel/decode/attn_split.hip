@@ -12,6 +12,12 @@
 #define TEAMS_OF_ROWS 1
 #include "team_f32.h"
 
+#if KERNEL_CACHE
+typedef with_fp8<struct attn_split_args> split_args;
+#else
+typedef struct attn_split_args split_args;
+#endif
+
 static_assert(KERNEL_TILE_Q == SIDE && KERNEL_TILE_K == TEAMS * SIDE, "16 rows, 16 keys a team");
 
 /* Tiles of keys. Uniform. */
@@ -88,20 +94,23 @@ DEVICE void join_teams(struct column_state &x, const struct wave_job &job)
 
 DEVICE void finish(const struct column_state &x, const struct wave_job &job, int split)
 {
-    const struct attn_split_args &args = late_arguments<struct attn_split_args>();
+    const split_args &args = late_arguments<split_args>();
     const struct attn_problem &a = args.fwd.problem;
     kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + job.head) * a.seq_q + job.row;
     row = row * args.splits + split;
     if (job.slice == 0 && lane_group() == 0)
         ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift, x.sum};
+    float factor = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+#if KERNEL_CACHE
+    factor *= fp8_scale(args.fp8.v, job.sequence.number, job.kv_head);
+#endif
     if (x.sum != 0)
-        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job,
-                     (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1) / x.sum);
+        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_split_args args)
+KERNEL_SYMBOL(split_args args)
 {
     const struct attn_problem &a = args.fwd.problem;
     u32 number = sequence_number(a), x = __builtin_amdgcn_workgroup_id_x();
@@ -119,6 +128,11 @@ KERNEL_SYMBOL(struct attn_split_args args)
 
     struct wave_job job;
     begin_job(job, a, sequence, kv_head);
+#if KERNEL_CACHE
+    job.scale *= fp8_scale(args.fp8.k, sequence.number, kv_head);
+    job.type = args.fp8.dtype;
+    job.kv_head = kv_head;
+#endif
     int row = first + (int)lane_column();
     int part = row <= last ? split : -1; /* which this lane's column writes */
     asm("" : "+v"(part));
@@ -137,7 +151,7 @@ KERNEL_SYMBOL(struct attn_split_args args)
     state.shift = SHIFT_UNSET;
     u32 team = (u32)job.team; /* as in attend() */
     asm volatile("" : "+v"(team));
-    attend<struct attn_split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K,
+    attend<split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K,
                                    run.count);
     job.team = (int)uniform(team);
     join_teams(state, job);

@@ -15,7 +15,16 @@
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
 
+/*
+ * Where the waves are more than the blocks of queries, those that have the same block share the
+ * keys of each tile, and add up what they found at the end (key_shares.h).
+ */
+#define KEY_SHARES (KERNEL_WAVES * BLOCK > KERNEL_TILE_Q ? KERNEL_WAVES * BLOCK / KERNEL_TILE_Q : 1)
+#define TEAMS (KERNEL_WAVES / KEY_SHARES)
+#define TEAM_ID (wave_id() / KEY_SHARES)
+
 #include "key_tiles.h"
+#include "key_shares.h"
 #include "score_runs.h"
 
 /* Loading V only after the last use of P saves the registers of one of them. */
@@ -173,7 +182,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (kind != STEP_FAST) {
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
-        mask_scores(s, visible, key);
+        mask_scores(s, visible, key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
         hide_pages(s, missing);
     }
     bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
@@ -182,7 +191,11 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         x.found |= asks && !wide ? FOUND_WIDE : 0;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
+#if KERNEL_FP8
+        largest = __builtin_fmaxf(largest, column_max(s[column]));
+#else
         largest = __builtin_fmaxf(largest, total(sum[column]));
+#endif
     if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
         return false;
 #pragma unroll
@@ -311,22 +324,31 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
                    float factor, bool wide, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
+#if KERNEL_FP8
+    const struct slice slice = output_slice(args, sequence, job.head);
+#else
     const struct slice slice =
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
+#endif
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
+#if KERNEL_FP8
+    const float kept = output_scale(sequence.number, job.kv_head);
+#else
     const float kept = has(x.terms, TERM_DROPOUT) ? a.dropout_scale : 1;
+#endif
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const struct softmax_state &state = x.softmax[column];
         u32 thread = thread_id();
         if (KERNEL_SCORE) /* computed here, and not kept in a register */
             asm volatile("" : "+v"(thread));
-        u32 row = uniform(thread / KERNEL_WAVE) * COLUMNS + column * BLOCK + thread % BLOCK;
+        u32 row =
+            uniform(thread / KERNEL_WAVE) / KEY_SHARES * COLUMNS + column * BLOCK + thread % BLOCK;
         float sum = total(state.sum);
         sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
         float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
         if (wide)
-            top = sum == 0 ? -__builtin_inff() : state.shift * score_unit(a);
+            top = sum == 0 ? -__builtin_inff() : state.shift * SCORE_UNIT(a, sequence, job);
         struct column_end end = end_column(top, sum, a, job.head);
         store_o(x.o[column], end.inverse * SOFTMAX_UNBIAS * kept, end.blind, view, slice, row, 0);
         store_lse(args, sequence, job, row, end.lse);
@@ -359,7 +381,7 @@ DEVICE void begin_at_diagonal(struct turned_walk &walk, const struct sequence &s
 DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 {
     const struct sequence &sequence = x.sequence;
-    x.factor = softmax_factor(score_unit(a));
+    x.factor = softmax_factor(SCORE_UNIT(a, sequence, x.job));
     if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
         x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
     const struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
@@ -416,8 +438,11 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_fwd_args args)
+KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
+#if KERNEL_FP8
+    const struct attn_fwd_args &args = all.fwd;
+#endif
     const struct attn_problem &a = args.problem;
     struct errand e;
     struct courier courier;
@@ -469,6 +494,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
 #endif
     if (p.found & FOUND_NONFINITE)
         mark_all(p, courier, place, e.walk, e.keys);
+    if (KEY_SHARES > 1 && !add_shares(p.softmax, p.o, e.factor, wide))
+        return;
     finish(p, computed_here(e.job), computed_here(e.sequence), e.factor, wide,
            late_arguments<struct attn_fwd_args>());
 }

@@ -40,6 +40,12 @@ struct progress {
     bool isolated; /* whether this wave carried V that was not finite where not all see it */
 };
 
+#if KERNEL_CACHE
+typedef with_fp8<struct attn_fwd_args> fwd_args;
+#else
+typedef struct attn_fwd_args fwd_args;
+#endif
+
 #if KERNEL_UNALIGNED
 
 struct keys {
@@ -49,8 +55,14 @@ struct keys {
 DEVICE struct keys keys_of(const struct attn_problem &a, const struct sequence &sequence,
                            const struct job &job)
 {
+#if KERNEL_CACHE
+    const struct fp8_reader reader = fp8_reader_of(late_arguments<fwd_args>().fp8.dtype);
+    return {{a, a.k_stride, sequence, a.k, job.kv_head, a.dim_qk, reader},
+            {a, a.v_stride, sequence, a.v, job.kv_head, a.dim_v, reader}};
+#else
     return {{a, a.k_stride, sequence, a.k, job.kv_head, a.dim_qk},
             {a, a.v_stride, sequence, a.v, job.kv_head, a.dim_v}};
+#endif
 }
 
 DEVICE void bring_k(const struct keys &keys, int tile, int stage)
@@ -62,6 +74,19 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 {
     return stage_v(vt_tile, keys.v, tile * KERNEL_TILE_K, part * STAGE_DIM, isolate);
 }
+
+#if KERNEL_CACHE
+/* Products of K's codes to those of what they stand for. */
+DEVICE void scale_products(score_blocks &s, const struct sequence &sequence, const struct job &job)
+{
+    const float scale = fp8_scale(late_arguments<fwd_args>().fp8.k, sequence.number, job.kv_head);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            s[column][block] *= scale;
+}
+#endif
 
 #else
 
@@ -155,6 +180,9 @@ DEVICE void step(struct progress &x, const struct job &job, const struct sequenc
         lds_barrier();
         multiply_kq(s, x.q, stage);
     }
+#if KERNEL_CACHE
+    scale_products(s, computed_here(sequence), job);
+#endif
     if (KERNEL_SCORE)
         score_tile(s, late_problem(), computed_here(sequence), job, key);
     if (!full)
@@ -199,13 +227,16 @@ DEVICE void mark_all(struct progress &x, const struct job &job, const struct seq
 
 /* Divides part `part` of O by the sum, rounds and stores it; the first part writes lse too. */
 DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
-                   const struct attn_fwd_args &args, int part)
+                   const fwd_args &args, int part)
 {
     const struct attn_problem &a = args.problem;
     const struct slice slice =
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
     float keep = KERNEL_SCORE && a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+#if KERNEL_CACHE
+    keep *= fp8_scale(args.fp8.v, sequence.number, job.kv_head);
+#endif
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         u32 row = wave_id() * COLUMNS + column * BLOCK + lane_column();
@@ -224,7 +255,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_fwd_args args)
+KERNEL_SYMBOL(fwd_args args)
 {
     const struct attn_problem &a = args.problem;
     struct sequence sequence;
@@ -258,7 +289,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
         lds_barrier();
         if (any_wave(p.isolated))
             mark_all(p, computed_here(job), computed_here(sequence), visible, walk, part);
-        finish(p, computed_here(job), computed_here(sequence), late_arguments<struct attn_fwd_args>(), part);
+        finish(p, computed_here(job), computed_here(sequence), late_arguments<fwd_args>(), part);
     }
 }
 

@@ -74,8 +74,8 @@ DEVICE void find_tiles(struct key_tiles &x, const struct attn_problem &a, const 
                        const struct job &job)
 {
     /* A pitch has 32 bits, as the compiler cannot know. */
-    x.k = {nullptr, (u32)a.k_stride.seq * 2, a.dim_qk};
-    x.v = {nullptr, (u32)a.v_stride.seq * 2, a.dim_v};
+    x.k = {nullptr, (u32)a.k_stride.seq * CHANNEL_BYTES, a.dim_qk};
+    x.v = {nullptr, (u32)a.v_stride.seq * CHANNEL_BYTES, a.dim_v};
     x.kv_head = job.kv_head;
     x.first = -KERNEL_WAVE;
 }
@@ -99,9 +99,9 @@ DEVICE u32 entry_of(const struct attn_problem &a, const struct sequence &sequenc
 DEVICE u32x2 address_of(kernarg_u64 data, const struct kernarg_strides &stride, int head, u32 page,
                         u32 row)
 {
-    kernarg_u64 first = data + (kernarg_u64)(head * stride.head) * 2;
-    return __builtin_bit_cast(u32x2, first + page * (kernarg_u64)stride.batch * 2 +
-                                         row * (kernarg_u64)stride.seq * 2);
+    kernarg_u64 first = data + (kernarg_u64)(head * stride.head) * CHANNEL_BYTES;
+    return __builtin_bit_cast(u32x2, first + page * (kernarg_u64)stride.batch * CHANNEL_BYTES +
+                                         row * (kernarg_u64)stride.seq * CHANNEL_BYTES);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "contain.h"
 #include "deal.h"
 #include "element.h"
+#include "fp8_scales.h"
 
 /* Waves that have the same rows are a team (team_form.h); elsewhere each wave has its own. */
 #ifndef TEAMS
@@ -18,9 +19,15 @@
 enum {
     COLUMNS = KERNEL_TILE_Q / TEAMS, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
-    QK_STEPS = USED_DIM / 16,       /* of sixteen channels */
-    PV_GROUPS = KERNEL_TILE_K / 16, /* of sixteen keys */
+    QK_STEPS = USED_DIM / DEPTH,                    /* of DEPTH channels */
+    PV_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES, /* of as many keys */
 };
+
+/* Which of the keys of a tile a wave has. */
+DEVICE int key_share()
+{
+    return KEY_SHARES > 1 ? (int)(wave_id() % KEY_SHARES) : 0;
+}
 
 /*
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
@@ -29,8 +36,7 @@ enum {
 #define Q_IN_LDS (KERNEL_WAVE == 32)
 
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
-static_assert(Q_BLOCKS * BLOCK * TEAMS == KERNEL_TILE_Q,
-              "waves own whole blocks of queries");
+static_assert(Q_BLOCKS * BLOCK * TEAMS == KERNEL_TILE_Q, "waves own whole blocks of queries");
 static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole blocks");
 
 typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
@@ -140,7 +146,7 @@ struct queries {
 DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
                    const struct attn_problem &a)
 {
-    const u32 sign = a.scale < 0 ? 0x80008000u : 0;
+    const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
     const struct slice slice =
         slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
@@ -152,13 +158,14 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
         u32 stage = i / (KERNEL_TILE_Q / rows_per_load), chunk = thread_id() % CHUNKS;
         u32 row = thread_id() / CHUNKS + i % (KERNEL_TILE_Q / rows_per_load) * rows_per_load;
         u32x4 x = load_chunk(view, slice, row, stage * STAGE_DIM + chunk * CHUNK);
-        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + k_tile_at(row, chunk)) = x ^ sign;
+        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + k_tile_at(row, chunk)) = TIMES_SIGN(x, sign);
     }
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
 #pragma unroll
     for (int step = 0; step < STAGES * QK_STEPS; step++)
-        q.frag[step] = load_chunk(view, slice, row, 16 * step + CHUNK * lane_half()) ^ sign;
+        q.frag[step] = TIMES_SIGN(
+            load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half()), sign);
 #endif
 }
 
@@ -197,7 +204,7 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
             b[column] = q_frag(q, stage, step, column);
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++) {
-            block_frag a = k_tile_frag(k_tile, block, step);
+            block_frag a = k_tile_frag(k_tile, key_share() * KEY_BLOCKS + block, step);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
                 mma(s[column][block], a, b[column]);
@@ -215,17 +222,24 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
         if (KERNEL_WAVE == 32)
             __builtin_amdgcn_sched_barrier(0);
 
+#if KERNEL_FP8
+        block_frag b[Q_BLOCKS];
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[column] = pack_group(p[column], group, half);
+#else
         const int per_block = BLOCK / 16;
         block_frag b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
             b[column] = pack_keys(p[column][group / per_block], group % per_block, half);
+#endif
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++) {
-            block_frag a = vt_tile_frag(vt_tile, block, group);
+            block_frag a = vt_tile_frag(vt_tile, block, key_share() * PV_GROUPS + group);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
-                mma(o[column][block], a, b[column]);
+                mma_vp(o[column][block], a, b[column]);
         }
     }
 }
@@ -287,21 +301,21 @@ DEVICE u32 half_here()
 }
 
 /* Stores one column of O, times `factor`, from channel `first_channel` on. */
-DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind,
-                    struct tile_view view, const struct slice &slice, u32 row, u32 first_channel)
+DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, struct tile_view view,
+                    const struct slice &slice, u32 row, u32 first_channel)
 {
     const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
 #pragma unroll
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
-        for (int i = 0; i < ACC; i += CHUNK) {
+        for (int i = 0; i < ACC; i += O_CHUNK) {
             u32 channel = first_channel + block * BLOCK + ACC * half + i;
             u32x4 chunk;
 #pragma unroll
             for (int j = 0; j < 4; j++)
                 chunk[j] = keep & round_pair_even(o[block][i + 2 * j] * factor,
                                                   o[block][i + 2 * j + 1] * factor);
-            store_chunk(view, slice, row, channel, chunk);
+            store_chunk(view, slice, row, O_CHANNEL(channel), chunk);
         }
 }
 

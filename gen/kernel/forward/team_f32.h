@@ -195,7 +195,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
 {
     const int last = job.sequence.seq_k - 1, last_block = last & -SIDE;
     bool isolated = false;
-    struct k_block k;
+    k_load k;
     if (steps > 0)
         load_k<args>(k, job, first < last_block ? first : last_block, last);
 #pragma unroll 1
@@ -203,16 +203,16 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
         const int key = first + step * stride, next = key + stride;
         const int block = key < last_block ? key : last_block;
         const int next_block = next < last_block ? next : last_block;
-        struct v_block v;
-        load_v<args>(v, job, 0, block, last);
-        block_acc s = multiply_kq(k, q);
+        v_load v_loaded;
+        load_v<args>(v_loaded, job, 0, block, last);
+        block_acc s = multiply_kq(elements_of(job, k), q);
         if (LATE_K)
             __builtin_amdgcn_sched_barrier(0);
         if (!LATE_K && step + 1 < steps)
             load_k<args>(k, job, next_block, last);
 #pragma unroll
         for (int group = 1; group < V_GROUPS; group++)
-            load_v<args>(v, job, group, block, last);
+            load_v<args>(v_loaded, job, group, block, last);
 
         s = add_parts(s, job, step);
         make_scores<args>(s, job, key);
@@ -223,6 +223,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
         if (needs(job, NEED_DROPOUT))
             drop_weights<args>(s, job, key);
 
+        v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
         if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
             isolated |= isolate_v(v, missing);
         const struct b_column p = spread(s);
@@ -266,8 +267,9 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
             if (key > last || page_is_missing<args>(job, key) ||
                 (is_full(job, key) && !needs(job, NEED_HIDING)))
                 continue;
-            struct v_block v;
-            load_v<args>(v, job, group, key, last);
+            v_load v_loaded;
+            load_v<args>(v_loaded, job, group, key, last);
+            v_elements v = elements_of(job, v_loaded, group, group + 1);
 #pragma unroll
             for (int t = 0; t < B_OF_C; t++)
 #pragma unroll

@@ -17,6 +17,9 @@
 #define PRODUCTS_OF_PAIRS (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1)
 
 #include "element.h"
+#if KERNEL_CACHE
+#include "fp8.h"
+#endif
 #include "finite.h"
 #include "mask.h"
 #if PRODUCTS_OF_PAIRS
@@ -30,7 +33,12 @@ enum {
     SLICES = KERNEL_DIM / SLICE,
     TEAMS = KERNEL_WAVES / SLICES,
 
-    CHUNK_ELEMENTS = 16 / ELEMENT_BYTES, /* of K: a load of 16 bytes */
+#if KERNEL_CACHE
+    KEY_BYTES = 1, /* of an element of K and V */
+#else
+    KEY_BYTES = ELEMENT_BYTES,
+#endif
+    CHUNK_ELEMENTS = 16 / ELEMENT_BYTES, /* of K: a load of 16 bytes; of FP8, 8 */
     K_STEPS = SLICE / (A_PARTS * CHUNK_ELEMENTS),
 
     V_CHUNK = SLICE / SIDE < CHUNK_ELEMENTS ? SLICE / SIDE : CHUNK_ELEMENTS,
@@ -47,7 +55,6 @@ typedef u32 v_words __attribute__((ext_vector_type(V_WORDS)));
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 typedef GLOBAL f32x4 f32x4_anywhere __attribute__((aligned(4)));
 typedef const GLOBAL u32x4 k_chunk_anywhere __attribute__((aligned(ELEMENT_BYTES)));
-typedef const GLOBAL v_words v_chunk_anywhere __attribute__((aligned(ELEMENT_BYTES)));
 
 struct k_block {
     u32x4 chunk[K_STEPS];
@@ -56,6 +63,34 @@ struct k_block {
 struct v_block {
     v_words chunk[V_GROUPS][B_OF_C];
 };
+
+/* The same as they are loaded. */
+#if KERNEL_CACHE
+
+enum { V_CODE_WORDS = V_CHUNK / 4 };
+typedef u32x2 k_codes;
+typedef u32 v_codes __attribute__((ext_vector_type(V_CODE_WORDS)));
+
+struct k_load {
+    k_codes chunk[K_STEPS];
+};
+
+struct v_load {
+    v_codes chunk[V_GROUPS][B_OF_C];
+};
+
+typedef struct v_block v_elements;
+
+#else
+typedef u32x4 k_codes;
+typedef v_words v_codes;
+typedef struct k_block k_load;
+typedef struct v_block v_load;
+typedef struct v_block &v_elements;
+#endif
+
+typedef const GLOBAL k_codes k_codes_anywhere __attribute__((aligned(KEY_BYTES)));
+typedef const GLOBAL v_codes v_codes_anywhere __attribute__((aligned(KEY_BYTES)));
 
 /* The rows of K or V of one key head. Uniform. */
 struct key_rows {
@@ -86,6 +121,10 @@ struct wave_job {
     int full_first, full_end; /* keys that all the team's rows see */
     float scale;
     u32 needs; /* enum job_need */
+#if KERNEL_CACHE
+    int type; /* enum fp8_type */
+    int kv_head;
+#endif
 };
 
 /* Tested where it matters, for the result kept in the meantime would take two registers. */
@@ -102,8 +141,8 @@ DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 dat
                                    const struct kernarg_strides &stride,
                                    const struct sequence &sequence, int head, int dim)
 {
-    kernarg_i64 page = stride.batch * ELEMENT_BYTES, pitch = stride.seq * ELEMENT_BYTES;
-    const GLOBAL char *base = head_of(data, stride, 0, head);
+    kernarg_i64 page = stride.batch * KEY_BYTES, pitch = stride.seq * KEY_BYTES;
+    const GLOBAL char *base = (const GLOBAL char *)data + head * stride.head * KEY_BYTES;
     if (!a.block_table)
         base += (a.batch_index ? batch_entry(a, sequence.number) : sequence.batch_k) * page +
                 sequence.start_k * pitch;
@@ -136,7 +175,7 @@ DEVICE const GLOBAL char *block_row(const struct wave_job &job, const struct key
     const struct attn_problem &a = late_problem<args>();
     int entry = page_of(a, job.sequence, key);
     entry = (u32)entry < (u32)a.pages ? entry : 0; /* see key_row() */
-    return x.base + entry * (a.*stride).batch * ELEMENT_BYTES +
+    return x.base + entry * (a.*stride).batch * KEY_BYTES +
            (key & ((1 << a.page_shift) - 1)) * x.pitch;
 }
 
@@ -163,9 +202,12 @@ template <int words> DEVICE void load_short(u32 (&to)[words], const GLOBAL char 
     if (KERNEL_WAVE == 64) /* which has no registers to hold its offsets throughout the walk */
         asm volatile("" : "+s"(dim));
 #pragma unroll
-    for (int i = 0; i < words * PER_WORD; i++) {
+    for (int i = 0; i < words * 4 / KEY_BYTES; i++) {
         int c = i < dim ? i : dim - 1;
-#if KERNEL_DTYPE == ELEMENT_F32
+#if KERNEL_CACHE
+        u32 x = ((const GLOBAL unsigned char *)row)[c];
+        to[i / 4] = i % 4 ? to[i / 4] | x << 8 * (i % 4) : x;
+#elif KERNEL_DTYPE == ELEMENT_F32
         to[i] = ((const GLOBAL u32 *)row)[c];
 #else
         u32 x = ((const GLOBAL u16 *)row)[c];
@@ -186,7 +228,7 @@ DEVICE void end_rare_loads()
 
 /* Keys first .. first + 15, of which those up to `last` exist; for the others, the last one. */
 template <class args>
-DEVICE void load_k(struct k_block &to, const struct wave_job &job, int first, int last)
+DEVICE void load_k(k_load &to, const struct wave_job &job, int first, int last)
 {
     const struct key_rows &k = job.k;
     int row = (int)a_row(), most = last - first;
@@ -195,33 +237,36 @@ DEVICE void load_k(struct k_block &to, const struct wave_job &job, int first, in
     int channel = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
     asm volatile("" : "+v"(channel)); /* keeps the offsets out of registers across the walk */
     if (PRODUCTS_OF_PAIRS && !needs(job, NEED_PART_K)) {
-        const u32 from = (u32)row * (u32)k.pitch + (u32)channel * ELEMENT_BYTES;
+        const u32 from = (u32)row * (u32)k.pitch + (u32)channel * KEY_BYTES;
 #pragma unroll
         for (int step = 0; step < K_STEPS; step++)
-            to.chunk[step] = *(k_chunk_anywhere *)(base + from + step * (A_PARTS * CHUNK_BYTES));
+            to.chunk[step] = *(k_codes_anywhere *)(base + from +
+                                                   step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
         return;
     }
     const GLOBAL char *at = base + row * k.pitch;
     if (needs(job, NEED_SHORT_K)) {
-        u32 chunk[4];
-        load_short(chunk, at, k.dim);
+        u32 words[sizeof(k_codes) / 4];
+        load_short(words, at, k.dim);
 #pragma unroll
         for (int step = 0; step < K_STEPS; step++)
-            to.chunk[step] = u32x4{chunk[0], chunk[1], chunk[2], chunk[3]};
+#pragma unroll
+            for (u32 i = 0; i < sizeof(words) / 4; i++)
+                to.chunk[step][i] = words[i];
         end_rare_loads();
         return;
     }
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++) {
         int c = chunk_begin(channel + step * (A_PARTS * CHUNK_ELEMENTS), CHUNK_ELEMENTS, k.dim);
-        to.chunk[step] = *(k_chunk_anywhere *)(at + c * ELEMENT_BYTES);
+        to.chunk[step] = *(k_codes_anywhere *)(at + c * KEY_BYTES);
     }
     end_rare_loads();
 }
 
 /* The same keys' values: one group of the wave's channels. */
 template <class args>
-DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, int first, int last)
+DEVICE void load_v(v_load &to, const struct wave_job &job, int group, int first, int last)
 {
     const struct key_rows &v = job.v;
     const GLOBAL char *base = block_row<args>(job, v, &attn_problem::v_stride, first);
@@ -231,10 +276,10 @@ DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, in
     /* One branch: see end_rare_loads(). */
     const u32 rare = PRODUCTS_OF_PAIRS ? uniform(needs(job, NEED_PART_V) | (most < SIDE - 1)) : 1;
     if (rare == 0) {
-        u32 from = c_row(0) * (u32)v.pitch + (u32)begin * ELEMENT_BYTES;
+        u32 from = c_row(0) * (u32)v.pitch + (u32)begin * KEY_BYTES;
 #pragma unroll
         for (int t = 0; t < B_OF_C; t++) {
-            to.chunk[group][t] = *(v_chunk_anywhere *)(base + from);
+            to.chunk[group][t] = *(v_codes_anywhere *)(base + from);
             from += (u32)v.pitch;
         }
         return;
@@ -244,17 +289,66 @@ DEVICE void load_v(struct v_block &to, const struct wave_job &job, int group, in
         int key = (int)c_row(t);
         const GLOBAL char *at = base + (key < most ? key : most) * v.pitch;
         if (needs(job, NEED_SHORT_V)) {
-            u32 chunk[V_WORDS];
-            load_short(chunk, at, v.dim);
+            u32 words[sizeof(v_codes) / 4];
+            load_short(words, at, v.dim);
 #pragma unroll
-            for (int i = 0; i < V_WORDS; i++)
-                to.chunk[group][t][i] = chunk[i];
+            for (u32 i = 0; i < sizeof(words) / 4; i++)
+                to.chunk[group][t][i] = words[i];
         } else {
-            to.chunk[group][t] = *(v_chunk_anywhere *)(at + begin * ELEMENT_BYTES);
+            to.chunk[group][t] = *(v_codes_anywhere *)(at + begin * KEY_BYTES);
         }
     }
     end_rare_loads();
 }
+
+/* What was loaded, as elements. */
+#if KERNEL_CACHE
+
+DEVICE struct k_block elements_of(const struct wave_job &job, const k_load &x)
+{
+    struct k_block k;
+    with_fp8_type(job.type, [&](auto chosen) {
+#pragma unroll
+        for (int step = 0; step < K_STEPS; step++) {
+            const u32x2 low = fp8_elements<chosen.type>(x.chunk[step].x);
+            const u32x2 high = fp8_elements<chosen.type>(x.chunk[step].y);
+            k.chunk[step] = u32x4{low.x, low.y, high.x, high.y};
+        }
+    });
+    return k;
+}
+
+DEVICE v_elements elements_of(const struct wave_job &job, const v_load &x, int first, int end)
+{
+    struct v_block v;
+    with_fp8_type(job.type, [&](auto chosen) {
+#pragma unroll
+        for (int group = first; group < end; group++)
+#pragma unroll
+            for (int t = 0; t < B_OF_C; t++)
+#pragma unroll
+                for (int i = 0; i < V_CODE_WORDS; i++) {
+                    const u32x2 pairs = fp8_elements<chosen.type>(x.chunk[group][t][i]);
+                    v.chunk[group][t][2 * i] = pairs.x;
+                    v.chunk[group][t][2 * i + 1] = pairs.y;
+                }
+    });
+    return v;
+}
+
+#else
+
+DEVICE const struct k_block &elements_of(const struct wave_job &, const k_load &x)
+{
+    return x;
+}
+
+DEVICE v_elements elements_of(const struct wave_job &, v_load &x, int, int)
+{
+    return x;
+}
+
+#endif
 
 /* Whether the keys from `first`, a multiple of 16, on lie in a page that does not exist. */
 template <class args> DEVICE bool page_is_missing(const struct wave_job &job, int first)

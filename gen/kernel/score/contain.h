@@ -55,7 +55,9 @@ DEVICE struct sight sight_of(const struct key_interval &visible, u32 key)
 /* Of V^T in LDS. `notes` has NOTE_WORDS and is free to be written when all waves have arrived. */
 DEVICE void note_nonfinite(const char *vt_tile, char *notes)
 {
+#if !KERNEL_FP8
     const int pair = KEY_PAIR_STEP, next = 3 - pair;
+#endif
     u32 thread = thread_id();
     asm volatile("" : "+v"(thread)); /* keeps what follows from it out of registers until here */
     lds_barrier();
@@ -64,10 +66,16 @@ DEVICE void note_nonfinite(const char *vt_tile, char *notes)
         u32 item = (thread + i) % NOTE_WORDS, channel = item / SIGHT_WORDS, word = 0;
 #pragma unroll 1
         for (u32 quad = 0; quad < 8; quad++) {
+#if KERNEL_FP8
+            const u32 four = select_nonfinite(
+                *(u32 *)(vt_tile + vt_tile_at(channel, item % SIGHT_WORDS * 8 + quad)));
+            const u32 bits = (four & 1) | (four >> 7 & 2) | (four >> 14 & 4) | (four >> 21 & 8);
+#else
             u32x2 x = *(u32x2 *)(vt_tile + vt_tile_at(channel, item % SIGHT_WORDS * 8 + quad));
             u32 first = select_nonfinite(x.x), second = select_nonfinite(x.y);
             u32 bits = (first & 1) | (first >> 16 & 1) << pair | (second & 1) << next |
                        (second >> 16 & 1) << 3;
+#endif
             word |= bits << 4 * quad;
         }
         ((u32 *)notes)[item] = word;

@@ -16,6 +16,10 @@
  *            which gfx90a takes for 0, is below 2^-22 of it
  *     bf16   P below 2^7: exponents near 0 are the most exact, and only values of V within 2^7 of
  * the end of the range could overflow O
+ *     FP8    P of e4m3, see mma_fp8.h: from the largest P there are 18 binary places down to half
+ *            of the smallest one. None may exceed the range, so the limit is held against each P,
+ *            and not against their sum. The sum that O is divided by is of P before rounding:
+ *            rounded ones would have to be converted back, and errors cancel over the keys.
  *
  * The scale's sign has been moved into Q (see attn_fwd.hip), so factor >= 0 and the largest S has
  * the largest exponent. NaN is seen neither by the maximum nor by the limit, and passes through P
@@ -35,6 +39,10 @@
 #define SOFTMAX_BIAS 8.0f
 #define SOFTMAX_UNBIAS 0x1p-8f
 #define SOFTMAX_LIMIT 0x1p15f
+#elif KERNEL_FP8 /* e4m3 has 448, FNUZ 240 */
+#define SOFTMAX_BIAS (FP8_FNUZ ? 7.0f : 8.0f)
+#define SOFTMAX_UNBIAS (FP8_FNUZ ? 0x1p-7f : 0x1p-8f)
+#define SOFTMAX_LIMIT (FP8_FNUZ ? 240.0f : 448.0f)
 #else
 #define SOFTMAX_BIAS 0.0f
 #define SOFTMAX_UNBIAS 1.0f
@@ -42,7 +50,11 @@
 #endif
 
 /* The next tile may be like this one. */
+#if KERNEL_FP8
+static_assert(1 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores are in the limit");
+#else
 static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores are in the limit");
+#endif
 
 /*
  * The shift's unit. In units of S, P = exp2((S - shift) * factor): the matrix instructions begin
@@ -73,7 +85,12 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK, DIM_BLOCKS = USED_DIM / BLOCK };
+/* Waves that share the keys of a tile (fast_form.h); elsewhere each has all of them. */
+#ifndef KEY_SHARES
+#define KEY_SHARES 1
+#endif
+
+enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK / KEY_SHARES, DIM_BLOCKS = USED_DIM / BLOCK };
 
 /* |scale| * log2(e) */
 DEVICE float softmax_factor(float scale)

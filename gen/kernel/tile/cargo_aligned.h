@@ -1,6 +1,6 @@
 /*
  * Rows on their way between global memory and LDS, where every row begins at a multiple of 16 bytes
- * and dims are multiples of eight: a chunk of eight channels either exists whole or not at all.
+ * and dims are multiples of eight, of FP8 sixteen: a chunk either exists whole or not at all.
  *
  * All memory is reached through buffer descriptors that span exactly the bytes from the view's
  * first row to the last channel of its last existing row. A lane whose channels lie beyond dim asks
@@ -9,7 +9,8 @@
  * long as sequence strides do not exceed KERNARG_ALIGNED_STRIDE_MAX.
  *
  * Each thread carries, per tile, K_LOADS chunks of K from rows KEYS_PER_LOAD apart, and of V one
- * chunk from each of four consecutive rows, which it transposes in registers.
+ * chunk from each of four consecutive rows, or V_GROUP channels of FP8, which it transposes in
+ * registers.
  *
  * Where rows lie in pages, the views are the wave's own, one for each run of its keys.
  *
@@ -37,7 +38,9 @@ enum {
 };
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
+#if !KERNEL_FP8
 static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad of V chunks");
+#endif
 
 #if KERNEL_WAVE == 64
 #define DESCRIPTOR_WORD3 0x00027000 /* raw buffer, 32-bit data format (CDNA) */
@@ -52,7 +55,7 @@ static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad o
 DEVICE __amdgpu_buffer_rsrc_t describe(struct tile_view view, const struct slice &x, int below)
 {
     int rows = view.rows - below;
-    u32 bytes = (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * 2;
+    u32 bytes = (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * CHANNEL_BYTES;
     return __builtin_amdgcn_make_buffer_rsrc(view.first + below * x.pitch, 0,
                                              rows > 0 ? (int)bytes : 0, DESCRIPTOR_WORD3);
 }
@@ -60,7 +63,7 @@ DEVICE __amdgpu_buffer_rsrc_t describe(struct tile_view view, const struct slice
 /* Where a chunk lies in any view of the slice. */
 DEVICE u32 chunk_offset(const struct slice &x, u32 row, u32 channel)
 {
-    return (int)channel < x.dim ? row * (u32)x.pitch + channel * 2 : NOWHERE;
+    return (int)channel < x.dim ? row * (u32)x.pitch + channel * CHANNEL_BYTES : NOWHERE;
 }
 
 /* One chunk; for what is done once. */
@@ -114,9 +117,25 @@ struct courier {
     u32 k_at, vt_at[VT_COLUMNS];
 };
 
+#if KERNEL_FP8
+
+/* Channels of four rows of V that a thread carries: what there are for each. */
+enum { V_WORDS = V_GROUP / 4 };
+
+typedef u32 v_words __attribute__((ext_vector_type(V_WORDS)));
+
+struct cargo {
+    u32x4 k[K_LOADS];
+    v_words v[4];
+};
+
+#else
+
 struct cargo {
     u32x4 k[K_LOADS], v[4];
 };
+
+#endif
 
 /* Of the tile's keys, the first one that views begin with: 0, or this wave's in pages. */
 DEVICE u32 first_own_key()
@@ -152,6 +171,8 @@ DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice
                                       KEYS_PER_LOAD);
 }
 
+#if !KERNEL_FP8 /* cargo_groups.h */
+
 template <enum rows_exist exist>
 DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice &v,
                    const struct tile_views &from)
@@ -162,6 +183,8 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
     else
         load_chunks<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
 }
+
+#endif
 
 #include "cargo_store.h"
 

@@ -7,17 +7,26 @@
  * does is loaded in its place; it becomes 0 in K, and in V it only reaches channels of O that do
  * not exist either. Rows that do not exist are replaced by the last one that does; in K their
  * scores are masked, in V they become 0. So it is with pages that do not exist.
+ * Codes of FP8 become elements behind the loads.
  */
 #ifndef AOTHIP_CARGO_ANY_H
 #define AOTHIP_CARGO_ANY_H
 
 #include "element.h"
 #include "key_order.h"
+#if KERNEL_CACHE
+#include "fp8.h"
+#endif
 
 enum {
     CHANNELS = STAGE_DIM / KERNEL_WAVE,               /* of one row per lane */
     ROWS = 8,                                         /* at a time: two quads of four */
     ROW_GROUPS = KERNEL_TILE_K / ROWS / KERNEL_WAVES, /* of a wave */
+#if KERNEL_CACHE
+    KEY_BYTES = 1, /* of an element of K and V */
+#else
+    KEY_BYTES = 2,
+#endif
 };
 
 static_assert(ROW_GROUPS * KERNEL_WAVES * ROWS == KERNEL_TILE_K, "the waves have as many rows");
@@ -77,6 +86,9 @@ struct key_rows {
     const struct sequence &sequence;
     kernarg_u64 data;
     int head, dim;
+#if KERNEL_CACHE
+    struct fp8_reader reader;
+#endif
 };
 
 /* The rows of a quad that begins with `first`. */
@@ -89,18 +101,25 @@ struct quad_rows {
  * `first` on; of those in a page that does not exist, none.
  */
 DEVICE int load_quad(struct quad_rows &to, const struct key_rows &k, const u32 (&from)[CHANNELS],
-                      int first)
+                     int first)
 {
     int last = k.sequence.seq_k - 1, row = first < last ? first : last;
     const struct key_place place =
         place_of_key(k.problem, k.data, k.stride, k.sequence, k.head, row);
     const GLOBAL char *at = place.row;
+#if KERNEL_CACHE /* place_of_key() counts elements of q's type; of bytes there are as many */
+    at = (const GLOBAL char *)(k.data + ((kernarg_i64)at - (kernarg_i64)k.data) / 2);
+#endif
 #pragma unroll
     for (int i = 0; i < 4; i++) {
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
+#if KERNEL_CACHE
+            to.x[i][c] = fp8_element(k.reader, *(const GLOBAL unsigned char *)(at + from[c]));
+#else
             to.x[i][c] = *(const GLOBAL u16 *)(at + from[c]);
-        at += row + i < last ? k.stride.seq * 2 : 0;
+#endif
+        at += row + i < last ? k.stride.seq * KEY_BYTES : 0;
     }
     return KERNEL_PAGED && !place.exists ? 0 : last + 1 - first;
 }
@@ -126,8 +145,8 @@ DEVICE void stage_k(char *tile, const struct key_rows &k, int key, int first_cha
 #pragma unroll
     for (int c = 0; c < CHANNELS; c += 2) {
         u32 channel = (u32)first_channel + 2 * lane + c * KERNEL_WAVE;
-        from[c] = channel_or_last(channel, k.dim) * 2;
-        from[c + 1] = channel_or_last(channel + 1, k.dim) * 2;
+        from[c] = channel_or_last(channel, k.dim) * KEY_BYTES;
+        from[c + 1] = channel_or_last(channel + 1, k.dim) * KEY_BYTES;
         keep[c / 2] =
             ((int)channel < k.dim ? 0xffffu : 0) | ((int)channel + 1 < k.dim ? 0xffff0000u : 0);
     }
@@ -172,7 +191,7 @@ DEVICE bool stage_v(char *tile, const struct key_rows &v, int key, int first_cha
     u32 from[CHANNELS], any = 0;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        from[c] = channel_or_last((u32)first_channel + lane + c * KERNEL_WAVE, v.dim) * 2;
+        from[c] = channel_or_last((u32)first_channel + lane + c * KERNEL_WAVE, v.dim) * KEY_BYTES;
 #pragma unroll 1
     for (int group = 0; group < ROW_GROUPS; group++) {
         u32 quad = vt_pair_quad(wave_id() * ROW_GROUPS + group), other = quad + VT_QUAD_STEP;

@@ -12,6 +12,10 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
         *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
 }
 
+#if KERNEL_FP8
+#include "cargo_groups.h"
+#else
+
 /* The larger magnitudes of two pairs; what is not finite is larger than what is. */
 DEVICE u32 larger_pair(u32 magnitudes, u32 pair)
 {
@@ -54,5 +58,7 @@ DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &
         *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
     }
 }
+
+#endif
 
 #endif

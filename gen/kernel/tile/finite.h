@@ -1,6 +1,6 @@
 /*
- * Elements that are NaN or infinite, in the 32 bits that a register holds of a row: one of f32 or a
- * pair of 16-bit ones.
+ * Elements that are NaN or infinite, in the 32 bits that a register holds of a row: one of f32, a
+ * pair of 16-bit ones or four of FP8.
  */
 #ifndef AOTHIP_FINITE_H
 #define AOTHIP_FINITE_H
@@ -15,6 +15,22 @@
 DEVICE u32 select_nonfinite(u32 word)
 {
     return (u32)((int)((word & 0x7fffffffu) + 0x00800000u) >> 31);
+}
+
+#elif KERNEL_FP8
+
+/* Ones in all bits of those bytes. */
+DEVICE u32 select_nonfinite(u32 four)
+{
+    const u32 magnitudes = four & 0x7f7f7f7fu;
+#if KERNEL_DTYPE == 5 /* NaN is 7f */
+    const u32 top = magnitudes + 0x01010101u;
+#elif KERNEL_DTYPE == 6 /* infinity is 7c, NaN beyond */
+    const u32 top = magnitudes + 0x04040404u;
+#else /* NaN is 80 */
+    const u32 top = four & ~(magnitudes + 0x7f7f7f7fu);
+#endif
+    return (top >> 7 & 0x01010101u) * 0xffu;
 }
 
 #else

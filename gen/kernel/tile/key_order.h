@@ -29,10 +29,12 @@ DEVICE constexpr u32 key_line(u32 key)
     return key;
 }
 
+#if !KERNEL_FP8
 DEVICE block_frag pack_keys(const block_acc &p, int group, u32 half)
 {
     return pack_p(p, group, half);
 }
+#endif
 
 #else
 

@@ -2,6 +2,8 @@
 #ifndef AOTHIP_MFMA_DEEP_H
 #define AOTHIP_MFMA_DEEP_H
 
+#if !KERNEL_FP8
+
 typedef _Float16 f16x8 __attribute__((ext_vector_type(8)));
 typedef __bf16 bf16x8 __attribute__((ext_vector_type(8)));
 
@@ -15,6 +17,8 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
                                                 __builtin_bit_cast(bf16x8, b), c, 0, 0, 0);
 #endif
 }
+
+#endif
 
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)

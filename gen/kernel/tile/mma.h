@@ -44,4 +44,12 @@
 #error "KERNEL_WAVE must be 64 (MFMA) or 32 (WMMA)"
 #endif
 
+#if KERNEL_FP8
+#include "mma_fp8.h"
+#else
+#define mma_vp mma /* V^T P^T: of operands of the same type */
+#define SIGN_BITS 0x80008000u
+#define TIMES_SIGN(x, sign) x ^ sign
+#endif
+
 #endif

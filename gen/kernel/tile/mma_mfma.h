@@ -21,7 +21,8 @@
  * each, must hit all of the eight 16-byte columns of a 128-byte line.
  *
  *     K      row of DIM channels; chunk c of key n lies at column c ^ n % 8. Loads: eight lanes,
- *            eight keys, one c. Stores: eight lanes, one key, eight c.
+ *            eight keys, one c. Stores: eight lanes, one key, eight c. Of rows of 64 bytes, two to
+ *            a line, at column c ^ n / 2 % 4 of its half.
  *     V^T    row of TILE_K keys, chunk c = 2 * (group of 16) + h; chunk c of channel d lies at
  *            column c ^ f(d), where the bits of f are (d4, d1 ^ d5, d0 ^ d3). Loads: eight lanes
  *            hold channels with all values of (d4, d1, d0). Stores: sixteen lanes hold all of
@@ -62,7 +63,7 @@ DEVICE u32 row_channel(u32 row)
 
 #if defined(__gfx950__)
 #include "mfma_deep.h"
-#else
+#elif !KERNEL_FP8
 DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 {
     u32x2 a0 = a.lo, a1 = a.hi, b0 = b.lo, b1 = b.hi;
@@ -94,27 +95,40 @@ DEVICE float other_half(float x)
 
 /* K in LDS. */
 
-enum { K_ROW_BYTES = STAGE_DIM * 2, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+enum { K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+
+/* How chunks of a row change places: the eight of a line, or the four of half a line. */
+#if KERNEL_FP8 && KERNEL_DIM <= 64
+#define K_TURN(key) key / 2 % 4
+#else
+#define K_TURN(key) key % 8
+#endif
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
-    return key * (STAGE_DIM * 2) + (chunk / 8 * 8 + (chunk % 8 ^ key % 8)) * CHUNK_BYTES;
+    return key * (STAGE_DIM * CHANNEL_BYTES) +
+           (chunk / 8 * 8 + (chunk % 8 ^ K_TURN(key))) * CHUNK_BYTES;
 }
 
 /* What is `keys` rows below `at`: a multiple of eight, or four below a row whose bit 2 is 0. */
 DEVICE u32 k_tile_below(u32 at, u32 keys)
 {
-    return (at ^ keys % 8 * CHUNK_BYTES) + keys * K_ROW_BYTES;
+    return (at ^ K_TURN(keys) * CHUNK_BYTES) + keys * K_ROW_BYTES;
 }
 
 DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 {
     /* chunk = 2 * step + half, split so that only its low three bits meet the lane */
-    u32 lane_row = lane_column() * (STAGE_DIM * 2);
-    u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
+    u32 lane_row = lane_column() * (STAGE_DIM * CHANNEL_BYTES);
+    u32 column = (2 * (step % 4) + lane_half()) ^ K_TURN(lane_column());
     return *(const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
-                            (block * BLOCK * STAGE_DIM * 2 + step / 4 * 8 * CHUNK_BYTES));
+                            (block * BLOCK * STAGE_DIM * CHANNEL_BYTES +
+                             step / 4 * 8 * CHUNK_BYTES));
 }
+
+#if KERNEL_FP8
+#include "vt_mfma_8.h"
+#else
 
 /* V^T in LDS. */
 
@@ -179,5 +193,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
     return *(const u32x4 *)(tile + (channel * (KERNEL_TILE_K * 2) + column * CHUNK_BYTES) +
                             (block * BLOCK * KERNEL_TILE_K * 2 + group / 4 * 8 * CHUNK_BYTES));
 }
+
+#endif
 
 #endif

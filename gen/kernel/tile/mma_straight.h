@@ -18,6 +18,8 @@ DEVICE u32 pack_half()
     return 0;
 }
 
+#if !KERNEL_FP8
+
 /* Keys 16 * group .. + 15 of a block of P^T as a B fragment. */
 DEVICE block_frag pack_p(const block_acc &p, int group, u32)
 {
@@ -27,6 +29,8 @@ DEVICE block_frag pack_p(const block_acc &p, int group, u32)
         b[i] = end_round_pair(p[8 * group + 2 * i], p[8 * group + 2 * i + 1]);
     return b;
 }
+
+#endif
 
 /* Pairs of keys within a quad, in the order in which pack_p() leaves them. */
 enum { VT_PAIR_STEP = 1 }; /* (0, 1), (2, 3) */

@@ -40,7 +40,9 @@ DEVICE block_frag load_frag(const char *line, int first, int second);
 
 /* K in LDS, and Q in the same layout. */
 
-enum { K_ROW_BYTES = STAGE_DIM * 2 + CHUNK_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+enum {
+    K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES + CHUNK_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES
+};
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
@@ -62,6 +64,8 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 /* V^T in LDS. */
 
 static_assert(KERNEL_TILE_K == 32 || KERNEL_TILE_K == 64, "layouts of V^T exist for these");
+
+#if !KERNEL_FP8
 
 /* Which quad and group of eight channels a thread carries from memory to LDS. */
 struct vt_duty {
@@ -85,6 +89,8 @@ DEVICE u32 vt_pair_quad(u32 pair)
 {
     return 2 * pair;
 }
+
+#endif
 
 #if defined(__GFX12__)
 #include "mma_wmma12.h"

@@ -37,6 +37,10 @@ DEVICE block_frag load_frag(const char *line, int first, int second)
                             first * CHUNK_BYTES);
 }
 
+#if KERNEL_FP8
+#include "vt_wmma12_8.h"
+#else
+
 /* V^T in LDS. */
 
 enum {
@@ -75,5 +79,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
     return load_frag(tile + vt_row_at(lane_column()) + block * (BLOCK / CHUNK * VT_GROUP_BYTES),
                      2 * group ^ f, (2 * group + 1) ^ f);
 }
+
+#endif
 
 #endif

@@ -24,7 +24,9 @@ DEVICE u32 end_round_pair(float low, float high);
 /* Two f32 to 16 bits each, to nearest even. */
 DEVICE u32 round_pair_even(float low, float high);
 
-#if defined(__gfx950__)
+#if KERNEL_FP8
+#include "round_8.h"
+#elif defined(__gfx950__)
 #include "round_packed.h"
 #elif KERNEL_DTYPE == MMA_F16
 
@@ -88,7 +90,7 @@ DEVICE u32 round_pair_even(float low, float high)
 }
 
 #else
-#error "KERNEL_DTYPE must be 2 (f16) or 3 (bf16)"
+#error "KERNEL_DTYPE must be 2 (f16), 3 (bf16) or of 8 bits"
 #endif
 
 #endif

@@ -23,8 +23,21 @@ typedef float f32x2 __attribute__((ext_vector_type(2)));
 /* Read only throughout the launch and the same in all lanes: scalar loads. */
 typedef const __attribute__((address_space(4))) float *const_float;
 
-/* Eight 16-bit channels: the unit of loads from memory and of swizzling in LDS. */
-enum { CHUNK = 8, CHUNK_BYTES = 16 };
+/* Whether q, k and v are of 8 bits: enum aothip_dtype from 5 on. */
+#define KERNEL_FP8 (KERNEL_DTYPE >= 5)
+
+#if KERNEL_FP8
+#define CHANNEL_BYTES 1
+#define CHUNK_CHANNELS 16
+#define DEPTH 32 /* of the products of one mma() */
+#else
+#define CHANNEL_BYTES 2
+#define CHUNK_CHANNELS 8
+#define DEPTH 16
+#endif
+
+/* The unit of loads from memory and of swizzling in LDS. */
+enum { CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16 };
 
 /*
  * Channels of K and V that are in LDS at once: all, or parts of 128. LDS has room for 64 or 128; of
@@ -96,7 +109,7 @@ DEVICE struct slice slice_of(kernarg_u64 data, const struct kernarg_strides &str
                              int start, int head, int dim)
 {
     kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
-    return {(char *)data + first * 2, stride.seq * 2, dim};
+    return {(char *)data + first * CHANNEL_BYTES, stride.seq * CHANNEL_BYTES, dim};
 }
 
 DEVICE char *row_at(const struct slice &x, kernarg_i64 row)

@@ -21,6 +21,8 @@ typedef u32 block_frag __attribute__((ext_vector_type(FRAG_K / 2)));
 typedef _Float16 f16_frag __attribute__((ext_vector_type(FRAG_K)));
 typedef short bf16_frag __attribute__((ext_vector_type(FRAG_K)));
 
+#if !KERNEL_FP8 /* mma_fp8.h */
+
 DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 {
 #if KERNEL_DTYPE == MMA_F16
@@ -29,6 +31,8 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
     c = WMMA(bf16)(__builtin_bit_cast(bf16_frag, a), __builtin_bit_cast(bf16_frag, b), c);
 #endif
 }
+
+#endif
 
 /*
  * This value in lane l ^ 16. `dying` is any value of no further use: the instruction overwrites its

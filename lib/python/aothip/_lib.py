@@ -26,6 +26,10 @@ class Seqs(ctypes.Structure):
                 ("packed", c_int32), ("max", c_int32)]
 
 
+class Scale(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("stride", c_int64 * 2)]
+
+
 class FwdParams(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -48,6 +52,7 @@ class FwdParams(ctypes.Structure):
         ("rotary_stride", c_int64), ("rotary_dim", c_int32), ("rotary_rows", c_int32),
         ("splits", c_int32), ("reserved", c_int32),
         ("workspace", c_void_p), ("workspace_size", c_size_t),
+        ("q_scale", Scale), ("k_scale", Scale), ("v_scale", Scale),
     ]
 
 

@@ -25,6 +25,13 @@ pub struct Seqs {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct Scale {
+    pub data: *const f32,
+    pub stride: [i64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct AttnFwdParams {
     pub struct_size: usize,
     pub q: Tensor,
@@ -74,6 +81,9 @@ pub struct AttnFwdParams {
     pub reserved: i32,
     pub workspace: *mut c_void,
     pub workspace_size: usize,
+    pub q_scale: Scale,
+    pub k_scale: Scale,
+    pub v_scale: Scale,
 }
 
 #[repr(C)]

@@ -28,13 +28,15 @@ fn structs_lie_as_in_c() {
     let structs = [
         layout!(ffi::Tensor, "aothip_tensor", data size stride dtype),
         layout!(ffi::Seqs, "aothip_seqs", cumulative lengths starts packed max),
+        layout!(ffi::Scale, "aothip_scale", data stride),
         layout!(ffi::AttnFwdParams, "aothip_attn_fwd_params", struct_size q k v o lse scale mask
             window_left window_right lse_layout lse_base2 lse_size sequences index64 q_seqs k_seqs
             bias keep alibi_slopes alibi_stride softcap dropout_p probs_dropped dropout_seed
             dropout_offset dropout_seed_pointer dropout_offset_pointer dropout_seed_output
             dropout_offset_output probs sinks block_table block_table_stride block_table_columns
             rotary_interleaved batch_index k_new v_new rotary_cos rotary_sin rotary_stride
-            rotary_dim rotary_rows splits reserved workspace workspace_size),
+            rotary_dim rotary_rows splits reserved workspace workspace_size q_scale k_scale
+            v_scale),
         layout!(ffi::AttnBwdParams, "aothip_attn_bwd_params", struct_size fwd d_o dq dk dv dbias
             dsinks dalibi delta workspace workspace_size),
         layout!(ffi::AttnMergeParams, "aothip_attn_merge_params", struct_size o lse part_o part_lse

@@ -52,7 +52,7 @@ static inline void maker_free(struct maker *m)
 
 static inline size_t maker_size(int dtype)
 {
-    return dtype == AOTHIP_F32 ? 4 : dtype == AOTHIP_BOOL ? 1 : 2;
+    return ref_dtype_size(dtype);
 }
 
 /* (a, b, c, d), poisoned. */

@@ -421,6 +421,60 @@ static void test_plan_first(void)
     free(image.bytes);
 }
 
+/* The image with entry `index` for FP8: as a cache, or of that type. */
+static void write_fp8(int index, uint32_t feature, int dtype)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    struct format_entry *entry = make_image_entry(&image, index);
+    entry->features |= feature;
+    entry->dtype = (uint8_t)dtype;
+    make_image_rehash_index(&image);
+    make_image_rehash_header(&image);
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+}
+
+static void test_fp8(void)
+{
+    enum { GENERAL_F16 = 3, SPLIT = MAKE_IMAGE_FWD };
+    params p = decode();
+    p.k.dtype = p.v.dtype = AOTHIP_FP8_E5M2;
+    p.v_scale = (struct aothip_scale){at(0x65000000), {2, 1}};
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "no kernel for the cache");
+    contains(aothip_last_error(), "no kernel attn_fwd for F16 with k and v of FP8, head dim 64",
+             "and named");
+    p.q.dtype = AOTHIP_FP8_E5M2;
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "no kernel of the type");
+    contains(aothip_last_error(), "no kernel attn_fwd for FP8_E5M2, head dim 64 of gfx942",
+             "and named");
+    p.q.dtype = AOTHIP_F16;
+    write_fp8(GENERAL_F16, FORMAT_FEATURE_FP8_CACHE, AOTHIP_F16);
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "a kernel for the cache");
+    LAUNCHED("is launched", "attn_fwd_f16_d128_general");
+    is_int((intmax_t)fake_hip.log[0].args.fwd_fp8.fp8.v.data, 0x65000000, "with the scale");
+    is_int(fake_hip.log[0].args.fwd_fp8.fp8.v.batch, 2, "its stride");
+    is_int(fake_hip.log[0].args.fwd_fp8.fp8.dtype, AOTHIP_FP8_E5M2, "and the type");
+    write_fp8(SPLIT, FORMAT_FEATURE_FP8_CACHE, AOTHIP_F16);
+    restart();
+    p.splits = 4;
+    p.workspace = at(0xa0000000);
+    p.workspace_size = workspace_of(&p);
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "split keys");
+    LAUNCHED("two launches", "attn_split_f16_d128_general", "attn_merge_f16_d128_general");
+    is_int((intmax_t)fake_hip.log[0].args.split_fp8.fp8.v.data, 0x65000000, "with the scale");
+    write_fp8(0, FORMAT_FEATURE_FP8_CACHE, AOTHIP_FP8_E5M2);
+    p.q.dtype = AOTHIP_FP8_E5M2;
+    p.splits = 1;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "FP8 with a cache is nothing");
+    write_fp8(0, 0, AOTHIP_FP8_E5M2);
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "a kernel of the type");
+    is_int(fake_hip.log[0].args.fwd_fp8.fp8.o_dtype, AOTHIP_F16, "writes o's");
+}
+
 int main(void)
 {
     struct make_image image = make_image("gfx942", NULL);
@@ -435,6 +489,7 @@ int main(void)
     test_bwd_edges();
     test_merge();
     test_plan_first();
+    test_fp8();
     aothip_close(context);
     remove_directory(directory);
     return tap_done();

@@ -178,7 +178,7 @@ static const struct rule rules[] = {
     {"lse in o, with an option", lse_in_o, "lse: overlaps o"},
     {"bias", bias, NULL},
     {"bias in F32", bias_f32, NULL},
-    {"bias in BF16 for q in F16", bias_other, "bias: dtype is 3, neither F32 nor q's 2"},
+    {"bias in BF16 for q in F16", bias_other, "bias: dtype is 3, neither F32 nor o's 2"},
     {"bias with sizes of 1", bias_ones, NULL},
     {"bias transposed", bias_transposed, NULL},
     {"bias expanded", bias_expanded, NULL},

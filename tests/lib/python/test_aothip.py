@@ -60,6 +60,7 @@ def test_structs():
     """Every field of the ctypes structs lies where the C compiler puts it."""
     lines = []
     structs = {"aothip_tensor": _lib.Tensor, "aothip_seqs": _lib.Seqs,
+               "aothip_scale": _lib.Scale,
                "aothip_attn_fwd_params": _lib.FwdParams, "aothip_attn_bwd_params": _lib.BwdParams,
                "aothip_attn_merge_params": _lib.MergeParams, "aothip_device_info": _lib.DeviceInfo}
     for name, struct in structs.items():

@@ -66,12 +66,97 @@ static const struct {
 static void test_entry(void)
 {
     struct select_index *index = malloc(select_index_size(ENTRIES));
-    select_index_fill(index, entries, ENTRIES);
+    select_index_fill(index, entries, NULL, ENTRIES);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct select_need need = {FORMAT_OP_ATTN_FWD, cases[i].dtype, cases[i].features,
                                          cases[i].dim};
         is_int(select_entry(index, &need), cases[i].entry, cases[i].what);
     }
+    free(index);
+}
+
+/* Entries for the same problems, but for the last two; the second has no cost. */
+static const struct format_entry tiles[] = {
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 0, .dim_max = 64, .tile_q = 128, .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 1, .dim_max = 64, .tile_q = 256, .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 2, .dim_max = 64, .tile_q = 64, .tile_k = 32},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 3, .dim_max = 64, .tile_q = 48, .tile_k = 80},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 4, .dim_max = 128, .tile_q = 16, .tile_k = 16},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 3, .rank = 0, .dim_max = 64, .tile_q = 16, .tile_k = 16},
+};
+enum { TILES = sizeof(tiles) / sizeof(tiles[0]) };
+
+static uint64_t state = 20261123;
+
+static uint64_t draw(uint64_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 20) % below;
+}
+
+/* What format.h says, workgroup by workgroup and step by step. */
+static double time_of(const struct format_entry *entry, const struct format_cost *cost,
+                      const struct select_size *size)
+{
+    uint64_t workgroups = 0, busiest = 0;
+    int64_t seen = size->window + entry->tile_q;
+    double step;
+    uint32_t steps = 0;
+    for (uint64_t row = 0; row < size->rows; row += entry->tile_q)
+        workgroups += size->heads;
+    for (uint64_t given = 0; given < workgroups; given += size->units)
+        busiest++;
+    for (int64_t key = 0; key < size->keys && key < seen; key += entry->tile_k)
+        steps++;
+    step = (double)busiest * cost->shared;
+    return cost->start + steps * (step > cost->alone ? step : cost->alone);
+}
+
+static void test_tiles(void)
+{
+    struct select_index *index = malloc(select_index_size(TILES));
+    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64};
+    int wrong = 0, taken[TILES] = {0};
+    for (int round = 0; round < 3000; round++) {
+        struct format_cost costs[TILES] = {{0}};
+        struct select_size size = {.heads = 1 + draw(40),
+                                   .rows = (uint32_t)draw(1200),
+                                   .keys = (uint32_t)draw(1200),
+                                   .window = (int64_t)draw(3000) - 400,
+                                   .units = 1 + (uint32_t)draw(100)};
+        const struct select_row *row;
+        int best = -1;
+        for (int i = 0; i < TILES; i++)
+            if (i != 1)
+                costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
+                                                1 + (uint32_t)draw(2000)};
+        for (int i = 0; i < 4; i++)
+            if (i != 1 && (best < 0 || time_of(&tiles[i], &costs[i], &size) <
+                                           time_of(&tiles[best], &costs[best], &size)))
+                best = i;
+        select_index_fill(index, tiles, costs, TILES);
+        row = select_row(index, &need);
+        wrong += select_tile(row, &size) != best || select_entry(index, &need) != 0;
+        wrong += select_time(row, &size) != time_of(&tiles[0], &costs[0], &size);
+        taken[best]++;
+    }
+    ok(!wrong && taken[0] > 100 && taken[2] > 100 && taken[3] > 100,
+       "the fastest of all tiles, as found one by one: %d, %d, %d times", taken[0], taken[2],
+       taken[3]);
+    select_index_fill(index, tiles, NULL, TILES);
+    ok(!select_row(index, &need)->other, "without costs there is no choice");
+    free(index);
+}
+
+/* A first entry without a cost is taken, whatever the others have. */
+static void test_no_cost(void)
+{
+    struct select_index *index = malloc(select_index_size(TILES));
+    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64};
+    const struct format_cost costs[TILES] = {{0}, {9, 9, 9}, {1, 1, 1}};
+    const struct select_size size = {1, 1, 1, 0, 1};
+    select_index_fill(index, tiles, costs, TILES);
+    is_int(select_tile(select_row(index, &need), &size), 0, "the order of preference");
     free(index);
 }
 
@@ -255,6 +340,8 @@ int main(void)
     test_other_need();
     test_merge_need();
     test_entry();
+    test_tiles();
+    test_no_cost();
     test_alignment_need();
     test_dim_need();
     return tap_done();

@@ -110,6 +110,7 @@ static const struct damage {
      CODE(FORMAT), "entry 1: symbol is no"},
     {"op", E(op), 13, INDEX, CODE(FORMAT), "op is 13"},
     {"dtype", E(dtype), 4, INDEX, CODE(FORMAT), "dtype is 4"},
+    {"dtype", E(dtype), 9, INDEX, CODE(FORMAT), "dtype is 9"},
     {"rank twice", E(rank), 0, INDEX, CODE(FORMAT), "rank 0 occurs twice"},
     {"features", E(features), 0x8001, INDEX, CODE(FORMAT), "features are 0x8001"},
     {"dim_max", E(dim_max), 0, INDEX, CODE(FORMAT), "dim_max, tile_q or tile_k is 0"},

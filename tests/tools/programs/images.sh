@@ -68,6 +68,10 @@ ok "and removes nothing"
 ok "a directory that another program is changing"
 contains err "another program" "is left alone"
 
+printf 'aothip-tune 1\ngpu %s\nkernel 1 2\n' $first >"new/store/amd-$first/flash/tune.txt"
+exits 1 "a table of costs that is wrong" "$tool" verify new/store
+contains err "amd-$first/flash/tune.txt:3: kernel has 2 numbers" "is told with its line"
+rm "new/store/amd-$first/flash/tune.txt"
 sed 's/"format": [0-9]*/"format": 99/' "new/store/amd-$first/__signature__" >s &&
     cp s "new/store/amd-$first/__signature__"
 exits 1 "a signature of another format" "$tool" verify new/store

@@ -26,8 +26,16 @@ plant gfx1100 '
     lds_read_4 41 lds_read_8 45 lds_read_16 50 lds_write_4 44 lds_write_8 47 lds_write_16 55
     lds_port 64 scalar_hit 70 l1_latency 150 l2_latency 400 mall_latency 560 dram_latency 310
     l2_rate 1000 mall_rate 1.9 dram_rate 0.5 clock 2.1 clock_full 1.7 launch_us 11' >gfx1100.planted
+plant gfx1201 '
+    valu_latency 7 trans 8 trans_latency 14 multiply 8 f64 16 salu 2 salu_latency 4
+    branch_taken 12 branch_not 5 barrier 24 matrix_port 24 matrix_pass 3 matrix_wait 21
+    lds_rate_read_4 2 lds_rate_read_8 4 lds_rate_read_16 9
+    lds_rate_write_4 3 lds_rate_write_8 5 lds_rate_write_16 9
+    lds_read_4 41 lds_read_8 45 lds_read_16 50 lds_write_4 44 lds_write_8 47 lds_write_16 55
+    lds_port 64 scalar_hit 70 l1_latency 150 l2_latency 400 mall_latency 560 dram_latency 310
+    l2_rate 1000 mall_rate 1.9 dram_rate 0.5 clock 2.1 clock_full 1.7 launch_us 11' >gfx1201.planted
 # The sanitizers make the emulator slow: with them, one measurement has to do.
-gpus='gfx942 gfx1100'
+gpus='gfx942 gfx1100 gfx1201'
 sanitized && gpus=gfx1100
 for gpu in $gpus; do
     exits 0 "$gpu: --measure" "$bench" --emulate $gpu --clock $gpu.planted --measure $gpu.found
@@ -79,6 +87,10 @@ END
 wrong 'no number' 2 "the value is no number: '1.2.3'" <<'END'
 GPU("gfx942")
 P(clock, 1.2.3, 0, 'M', "x")
+END
+wrong 'a word' 2 "the uncertainty is no number: 'nan'" <<'END'
+GPU("gfx942")
+P(clock, 1.2, nan, 'M', "x")
 END
 wrong 'the same again' 3 'clock is there twice' <<'END'
 GPU("gfx942")

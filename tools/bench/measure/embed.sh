@@ -17,7 +17,8 @@ for gpu; do
     case $gpu in
     gfx9[45]*) define=CDNA3 wave=64 ;;
     gfx9*) define=CDNA2 wave=64 ;;
-    *) define=GFX11 wave=32 ;;
+    gfx11*) define=GFX11 wave=32 ;;
+    *) define=GFX12 wave=32 ;;
     esac
     # all kernels have the same metadata but for their names
     cp "$source" "$work/k.s" || exit 1

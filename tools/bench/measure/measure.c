@@ -14,8 +14,9 @@ static const struct {
     unsigned dies;
     double cached_mb;
 } chips[] = {
-    {"gfx90a", 1, 0},   {"gfx942", 8, 256}, {"gfx950", 8, 256}, {"gfx1100", 1, 96},
-    {"gfx1101", 1, 64}, {"gfx1102", 1, 32}, {"gfx1151", 1, 32},
+    {"gfx90a", 1, 0},   {"gfx942", 8, 256}, {"gfx950", 8, 256},
+    {"gfx1100", 1, 96}, {"gfx1101", 1, 64}, {"gfx1102", 1, 32},
+    {"gfx1151", 1, 32}, {"gfx1200", 1, 32}, {"gfx1201", 1, 64},
 };
 
 static void describe(struct measuring *m, const struct device *device)

@@ -1,9 +1,32 @@
 ; The kernels of aothip-bench --measure: each is a loop over many copies of an operation, and notes
-; how many clocks the loop took. Assembled for each GPU with GFX11 defined, or CDNA3 on gfx940 and
-; later, or neither on gfx90a.
+; how many clocks the loop took. Assembled for each GPU with GFX11 or GFX12 defined, or CDNA3 on
+; gfx940 and later, or none of them on gfx90a.
 ;
 ; Arguments: data, out (32 bits a workgroup), how often, bytes from one access to the next, mask of
 ; their offsets, bytes from a workgroup's data to the next one's.
+
+.ifdef GFX12
+.set GFX11, 1 ; what follows for GFX11 is for both
+.macro wait_lgkm
+  s_wait_dscnt 0
+.endm
+.macro wait_scalar
+  s_wait_kmcnt 0
+.endm
+.macro wait_vm
+  s_wait_loadcnt 0
+.endm
+.else
+.macro wait_lgkm
+  s_waitcnt lgkmcnt(0)
+.endm
+.macro wait_scalar
+  s_waitcnt lgkmcnt(0)
+.endm
+.macro wait_vm
+  s_waitcnt vmcnt(0)
+.endm
+.endif
 
 .macro kernel name, copies, setup, op
 .text
@@ -13,8 +36,12 @@
 \name:
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   s_load_dwordx4 s[8:11], s[0:1], 0x10
-  s_waitcnt lgkmcnt(0)
+  wait_scalar
+.ifdef GFX12
+  s_mov_b32 s3, ttmp9
+.else
   s_mov_b32 s3, s2
+.endif
   v_and_b32 v0, 0x3ff, v0
   s_mul_i32 s12, s3, s11
   s_add_u32 s4, s4, s12
@@ -31,7 +58,8 @@
   s_sub_u32 s8, s8, 1
   s_cmp_lg_u32 s8, 0
   s_cbranch_scc1 \name\()_loop
-  s_waitcnt vmcnt(0) lgkmcnt(0)
+  wait_vm
+  wait_lgkm
   ticks s18
   s_sub_u32 s16, s18, s16
 .ifdef GFX11
@@ -147,12 +175,31 @@
   s_cbranch_execz 1
 .endm
 .macro op_barrier
+.ifdef GFX12
+  s_barrier_signal -1
+  s_barrier_wait -1
+.else
   s_barrier
+.endif
 .endm
 .macro op_scalar
   s_load_dword s20, s[0:1], 0x0
-  s_waitcnt lgkmcnt(0)
+  wait_scalar
 .endm
+.ifdef GFX12
+.macro op_matrix
+  v_wmma_f32_16x16x16_f16 v[16:23], v[80:83], v[84:87], v[16:23]
+  v_wmma_f32_16x16x16_f16 v[24:31], v[80:83], v[84:87], v[24:31]
+  v_wmma_f32_16x16x16_f16 v[32:39], v[80:83], v[84:87], v[32:39]
+  v_wmma_f32_16x16x16_f16 v[40:47], v[80:83], v[84:87], v[40:47]
+.endm
+.macro op_matrix_chain
+  v_wmma_f32_16x16x16_f16 v[16:23], v[24:27], v[84:87], v[16:23]
+  v_nop
+  v_wmma_f32_16x16x16_f16 v[24:31], v[16:19], v[84:87], v[24:31]
+  v_nop
+.endm
+.else
 .ifdef GFX11
 .macro op_matrix
   v_wmma_f32_16x16x16_f16 v[16:23], v[80:87], v[88:95], v[16:23]
@@ -183,6 +230,7 @@
   mfma v[64:79]
 .endm
 .endif
+.endif
 ; A lane's number is as good as any to multiply: what power takes depends on the bits.
 .macro some_numbers
   v_cvt_f32_u32 v80, v0
@@ -211,33 +259,33 @@
 .endm
 .macro op_read_4_wait
   op_read_4
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 .macro op_read_8_wait
   op_read_8
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 .macro op_read_16_wait
   op_read_16
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 .macro op_write_4_wait
   op_write_4
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 .macro op_write_8_wait
   op_write_8
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 .macro op_write_16_wait
   op_write_16
-  s_waitcnt lgkmcnt(0)
+  wait_lgkm
 .endm
 
 ; The next address depends on what was loaded, whatever that was.
 .macro op_chase
   global_load_dword v1, v4, s[4:5]
-  s_waitcnt vmcnt(0)
+  wait_vm
   v_and_b32 v1, 0, v1
   v_add3_u32 v4, v4, v1, v5
   v_and_b32 v4, v6, v4

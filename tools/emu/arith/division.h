@@ -101,15 +101,19 @@ EMU_INLINE uint64_t div_fixup_f64(uint64_t s0, uint64_t s1, uint64_t s2)
 /* ---- 8-bit floats of gfx942: no infinities, no -0; 0x80 is NaN; bias 8 (e4m3) and 16 (e5m2) ----
  */
 
-EMU_INLINE float small_f32(uint32_t b, unsigned mantissa, int32_t bias)
+EMU_INLINE float magnitude_f32(uint32_t b, unsigned mantissa, int32_t bias)
 {
     uint32_t m = b & ((1u << mantissa) - 1), e = (b & 0x7f) >> mantissa;
     float x = (float)(int32_t)(e ? m | 1u << mantissa : m);
     int32_t scale = (int32_t)(e ? e : 1) - bias - (int32_t)mantissa;
 
     x *= as_f32((uint32_t)(scale + 127) << 23);
-    x = b & 0x80 ? -x : x;
-    return b == 0x80 ? as_f32(0x7fc00000) : x;
+    return b & 0x80 ? -x : x;
+}
+
+EMU_INLINE float small_f32(uint32_t b, unsigned mantissa, int32_t bias)
+{
+    return b == 0x80 ? as_f32(0x7fc00000) : magnitude_f32(b, mantissa, bias);
 }
 
 EMU_INLINE float fp8_f32(uint32_t b)
@@ -122,12 +126,12 @@ EMU_INLINE float bf8_f32(uint32_t b)
     return small_f32(b, 2, 16);
 }
 
-/* dither: what is added below the last place before truncation, in units of 2^-32 of it; ties to
- * even without. */
-EMU_INLINE uint32_t f32_small(float x, unsigned mantissa, int32_t bias, bool stochastic,
-                              uint32_t dither)
+/* Rounded, as if there were no largest number. dither: what is added below the last place before
+ * truncation, in units of 2^-32 of it; ties to even without. */
+EMU_INLINE uint32_t f32_magnitude(float x, unsigned mantissa, int32_t bias, bool stochastic,
+                                  uint32_t dither)
 {
-    uint32_t u = f32_bits(x), sign = u >> 24 & 0x80;
+    uint32_t u = f32_bits(x);
     int32_t e = (int32_t)(u >> 23 & 0xff) - 127, least = 1 - bias,
             last = (e > least ? e : least) - (int32_t)mantissa;
     double units = fabs((double)x) * as_f64((uint64_t)(uint32_t)(1023 - last) << 52);
@@ -135,7 +139,15 @@ EMU_INLINE uint32_t f32_small(float x, unsigned mantissa, int32_t bias, bool sto
     double whole = stochastic ? floor(units + added) : rint(units);
     uint32_t n = (uint32_t)(int32_t)(whole < 1024 ? whole : 1024), half = 1u << mantissa;
     uint32_t base = (uint32_t)((e > least ? e : least) + bias);
-    uint32_t r = n < half ? n : ((base - 1) << mantissa) + n;
+
+    return n < half ? n : ((base - 1) << mantissa) + n;
+}
+
+EMU_INLINE uint32_t f32_small(float x, unsigned mantissa, int32_t bias, bool stochastic,
+                              uint32_t dither)
+{
+    uint32_t u = f32_bits(x), sign = u >> 24 & 0x80;
+    uint32_t r = f32_magnitude(x, mantissa, bias, stochastic, dither);
 
     if ((u & 0x7fffffff) >= 0x7f800000 || r > 0x7f)
         return 0x80;
@@ -160,6 +172,54 @@ EMU_INLINE uint32_t f32_fp8_sr(float x, uint32_t dither)
 EMU_INLINE uint32_t f32_bf8_sr(float x, uint32_t dither)
 {
     return f32_small(x, 2, 16, true, dither);
+}
+
+/*
+ * ---- OCP's 8-bit floats, of gfx950 and gfx12: bias 7 (e4m3) and 15 (e5m2). e4m3 has no infinity,
+ * and NaN is 0x7f; what is too large becomes that, of e5m2 infinity. ----
+ */
+
+EMU_INLINE float fp8_f32_ocp(uint32_t b)
+{
+    return (b & 0x7f) == 0x7f ? as_f32(0x7fc00000) : magnitude_f32(b, 3, 7);
+}
+
+EMU_INLINE float bf8_f32_ocp(uint32_t b)
+{
+    if ((b & 0x7f) > 0x7c)
+        return as_f32(0x7fc00000);
+    return (b & 0x7f) == 0x7c ? as_f32((b & 0x80) << 24 | 0x7f800000) : magnitude_f32(b, 2, 15);
+}
+
+EMU_INLINE uint32_t f32_ocp(float x, unsigned mantissa, int32_t bias, bool stochastic,
+                            uint32_t dither)
+{
+    uint32_t u = f32_bits(x), sign = u >> 24 & 0x80, beyond = mantissa == 3 ? 0x7f : 0x7c;
+    uint32_t r = f32_magnitude(x, mantissa, bias, stochastic, dither);
+
+    if ((u & 0x7fffffff) > 0x7f800000)
+        return sign | 0x7f;
+    return sign | ((u & 0x7fffffff) == 0x7f800000 || r > beyond ? beyond : r);
+}
+
+EMU_INLINE uint32_t f32_fp8_ocp(float x)
+{
+    return f32_ocp(x, 3, 7, false, 0);
+}
+
+EMU_INLINE uint32_t f32_bf8_ocp(float x)
+{
+    return f32_ocp(x, 2, 15, false, 0);
+}
+
+EMU_INLINE uint32_t f32_fp8_sr_ocp(float x, uint32_t dither)
+{
+    return f32_ocp(x, 3, 7, true, dither);
+}
+
+EMU_INLINE uint32_t f32_bf8_sr_ocp(float x, uint32_t dither)
+{
+    return f32_ocp(x, 2, 15, true, dither);
 }
 
 /* ---- cube maps ---- */

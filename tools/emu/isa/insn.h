@@ -264,10 +264,10 @@ static inline bool emu_is_gfx94(unsigned family)
     return family == EMU_GFX942 || family == EMU_GFX950;
 }
 
-/* gfx950's 8-bit floats are OCP's where gfx942's have no infinities: known by name only. */
-static inline bool emu_is_unknown_float(unsigned family, const struct emu_row *row)
+/* The 8-bit floats of gfx950 and gfx12 are OCP's; those of gfx942 have no infinities and no -0. */
+static inline bool emu_has_ocp_floats(unsigned family)
 {
-    return family == EMU_GFX950 && (strstr(row->name, "fp8") || strstr(row->name, "bf8"));
+    return family == EMU_GFX950 || family >= EMU_GFX12;
 }
 
 extern const struct emu_row emu_rows[];

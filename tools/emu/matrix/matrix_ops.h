@@ -17,8 +17,10 @@ enum emu_elem {
     EMU_EL_F32,
     EMU_EL_XF32, /* f32 of which 10 mantissa bits take part */
     EMU_EL_F64,
-    EMU_EL_FP8, /* e4m3fnuz */
-    EMU_EL_BF8, /* e5m2fnuz */
+    EMU_EL_FP8,     /* e4m3fnuz */
+    EMU_EL_BF8,     /* e5m2fnuz */
+    EMU_EL_FP8_OCP, /* e4m3, e5m2: gfx950 */
+    EMU_EL_BF8_OCP,
     EMU_EL_I8
 };
 
@@ -74,8 +76,10 @@ struct emu_matrix_level {
 extern const struct emu_matrix_level emu_matrix_base, emu_matrix_v3, emu_matrix_v4;
 const struct emu_matrix_level *emu_matrix_best(void);
 
-float emu_fp8_to_f32(uint8_t x); /* e4m3, bias 8: no infinity, 0x80 is NaN */
-float emu_bf8_to_f32(uint8_t x); /* e5m2, bias 16: no infinity, 0x80 is NaN */
+float emu_fp8_to_f32(uint8_t x);     /* e4m3, bias 8: no infinity, 0x80 is NaN */
+float emu_bf8_to_f32(uint8_t x);     /* e5m2, bias 16: no infinity, 0x80 is NaN */
+float emu_fp8_ocp_to_f32(uint8_t x); /* e4m3, bias 7: no infinity, 0x7f is NaN */
+float emu_bf8_ocp_to_f32(uint8_t x); /* e5m2, bias 15, as IEEE 754 has it */
 uint16_t emu_f32_to_bf16(float f);
 
 /* Other paths of MFMA: f64 and i8 (mfma.c). */
@@ -83,6 +87,7 @@ void emu_mfma_f64(struct emu_wave *w, const struct emu_op *op, const struct emu_
 void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
 
 /* WMMA handlers (wmma.c). */
+emu_fn emu_wmma_f32_fp8_fp8, emu_wmma_f32_fp8_bf8, emu_wmma_f32_bf8_fp8, emu_wmma_f32_bf8_bf8;
 emu_fn emu_wmma_f32_f16, emu_wmma_f32_bf16, emu_wmma_f16, emu_wmma_bf16, emu_wmma_iu8, emu_wmma_iu4;
 
 /* c[16, 16] += a[16, 16] b[16, 16], B by columns, as the launch wants matrix units to round. */

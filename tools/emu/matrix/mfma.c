@@ -105,9 +105,18 @@ void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_s
     }
 }
 
-static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+static enum emu_elem ocp_element(enum emu_elem e)
+{
+    return e == EMU_EL_FP8 ? EMU_EL_FP8_OCP : e == EMU_EL_BF8 ? EMU_EL_BF8_OCP : e;
+}
+
+static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *shape,
                 unsigned passes90a, unsigned passes942)
 {
+    struct emu_shape ocp = *shape;
+    const struct emu_shape *s = emu_has_ocp_floats(op->insn->family) ? &ocp : shape;
+    ocp.a = ocp_element(ocp.a);
+    ocp.b = ocp_element(ocp.b);
     if (w->strict && emu_exec(w) != ~UINT64_C(0))
         emu_fault(w, ~emu_exec(w), "matrix instruction with inactive lanes");
     if (w->group->counters)
@@ -184,6 +193,10 @@ const struct emu_sem emu_sem_matrix[] = {
     ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16) ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)
         ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16) ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16)
             ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8)
-                ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4) /* */
+                ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4)
+                    ROW(v_wmma_f32_16x16x16_fp8_fp8, emu_wmma_f32_fp8_fp8)
+                        ROW(v_wmma_f32_16x16x16_fp8_bf8, emu_wmma_f32_fp8_bf8)
+                            ROW(v_wmma_f32_16x16x16_bf8_fp8, emu_wmma_f32_bf8_fp8)
+                                ROW(v_wmma_f32_16x16x16_bf8_bf8, emu_wmma_f32_bf8_bf8) /* */
     {NULL, {NULL, NULL}, 0, 0},
 };

@@ -41,7 +41,11 @@ FORCE unsigned elem_bits(enum emu_elem e)
 /* Of normal numbers. */
 FORCE int lowest_exponent(enum emu_elem e)
 {
-    return e == EMU_EL_F16 ? -14 : e == EMU_EL_FP8 ? -7 : e == EMU_EL_BF8 ? -15 : -126;
+    return e == EMU_EL_F16 || e == EMU_EL_BF8_OCP ? -14
+           : e == EMU_EL_FP8                      ? -7
+           : e == EMU_EL_BF8                      ? -15
+           : e == EMU_EL_FP8_OCP                  ? -6
+                                                  : -126;
 }
 
 FORCE float element(uint32_t x, enum emu_elem type)
@@ -57,6 +61,10 @@ FORCE float element(uint32_t x, enum emu_elem type)
         return emu_fp8_to_f32((uint8_t)x);
     case EMU_EL_BF8:
         return emu_bf8_to_f32((uint8_t)x);
+    case EMU_EL_FP8_OCP:
+        return emu_fp8_ocp_to_f32((uint8_t)x);
+    case EMU_EL_BF8_OCP:
+        return emu_bf8_ocp_to_f32((uint8_t)x);
     default:
         return from_bits(x);
     }

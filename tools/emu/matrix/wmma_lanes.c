@@ -63,6 +63,20 @@ static void gather(const struct emu_wave *w, const struct emu_op *op, unsigned s
     }
 }
 
+/* 8-bit floats, of which nothing is negated. */
+static void gather_8(const struct emu_wave *w, const struct emu_op *op, unsigned s, bool bf8,
+                     float out[N * N])
+{
+    const unsigned n = N * N / w->lanes;
+
+    for (unsigned k = 0; k < N; k++)
+        for (unsigned i = 0; i < N; i++) {
+            uint8_t x = (uint8_t)element(w, op, s, i + N * (k / n), k % n, 8);
+
+            out[k * N + i] = bf8 ? emu_bf8_ocp_to_f32(x) : emu_fp8_ocp_to_f32(x);
+        }
+}
+
 static void product(struct emu_wave *w, const struct emu_op *op, bool bf16, float *c)
 {
     float a[N * N], b[N * N];
@@ -84,21 +98,64 @@ static uint32_t addend(const struct emu_wave *w, const struct emu_op *op, unsign
     return x ^ (op->insn->neg_lo & 4 ? sign : 0);
 }
 
-void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
+static void gather_c(const struct emu_wave *w, const struct emu_op *op, float c[N * N])
 {
-    const unsigned n = N * N / w->lanes;
-    float c[N * N];
-
-    check(w);
     for (unsigned i = 0; i < N; i++)
         for (unsigned j = 0; j < N; j++) {
             uint32_t x = addend(w, op, i, j, 32);
 
             memcpy(&c[i * N + j], &x, sizeof x);
         }
-    product(w, op, bf16, c);
+}
+
+static void scatter_d(struct emu_wave *w, const struct emu_op *op, const float c[N * N])
+{
+    const unsigned n = N * N / w->lanes;
+
     for (unsigned i = 0; i < N; i++)
         memcpy(emu_row(w, op->d[0] + i % n) + N * (i / n), &c[i * N], N * sizeof *c);
+}
+
+void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16)
+{
+    float c[N * N];
+
+    check(w);
+    gather_c(w, op, c);
+    product(w, op, bf16, c);
+    scatter_d(w, op, c);
+}
+
+static void wmma_8(struct emu_wave *w, const struct emu_op *op, bool a_bf8, bool b_bf8)
+{
+    float a[N * N], b[N * N], c[N * N];
+
+    check(w);
+    gather_8(w, op, 0, a_bf8, a);
+    gather_8(w, op, 1, b_bf8, b);
+    gather_c(w, op, c);
+    emu_wmma_dot(w, a, b, c);
+    scatter_d(w, op, c);
+}
+
+void emu_wmma_f32_fp8_fp8(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_8(w, op, false, false);
+}
+
+void emu_wmma_f32_fp8_bf8(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_8(w, op, false, true);
+}
+
+void emu_wmma_f32_bf8_fp8(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_8(w, op, true, false);
+}
+
+void emu_wmma_f32_bf8_bf8(struct emu_wave *w, const struct emu_op *op)
+{
+    wmma_8(w, op, true, true);
 }
 
 void emu_wmma_lanes_16(struct emu_wave *w, const struct emu_op *op, bool bf16)

@@ -18,7 +18,7 @@
 #include "orders.h"
 #include "resident.h"
 #include "share.h"
-#include "stand_in.h"
+#include "turns.h"
 #include "unit.h"
 
 /* Orders of waves, and clocks between the launches of a unit's workgroups: nobody knows either. */
@@ -34,16 +34,12 @@ static const struct variant {
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* Instructions that are simulated, of which a core does 2e6 a second: of a unit that is full once,
- * full three times, and of several units with all that they get. */
-#define AFFORDABLE 5e5
-#define CHEAP 3e5
+/* Instructions that are simulated, of which a core does 2e6 a second and more, of several units. */
 #define SMALL 4e5
 /* The same of a unit with all that it gets, where others do the same. */
 #define REPEATED 2e6
-enum { SEVERAL = 5 }; /* units */
-/* Of a workgroup, for how busy it keeps the matrix pipe. */
-enum { GLANCE = 200000 };
+enum { SEVERAL = 5 };     /* units */
+enum { GLANCE = 200000 }; /* of a workgroup, for how busy it keeps the matrix pipe */
 
 struct job {
     const struct emu_launch *launch;
@@ -74,8 +70,7 @@ static struct emu_unit_kind kind_of(const struct job *j, unsigned v)
                                   .share = &j->share};
 }
 
-/* A unit with `copies` workgroups of a cluster, run to its end; NULL when out of memory. *clocks:
- * until the last has ended. */
+/* A unit with `copies` workgroups of a cluster, run to its end: *clocks. NULL: out of memory. */
 static struct unit *simulate(const struct job *j, unsigned cluster, unsigned copies, double *clocks)
 {
     const unsigned members = j->clusters.members[cluster];
@@ -219,12 +214,12 @@ static void repeat_first(struct job *j)
         j->time[v] = j->time[0];
 }
 
-/* What workgroup i does on the unit, by what was recorded. */
-static struct emu_turn turn_of(const struct job *j, uint64_t i)
+static struct emu_turn_source source_of(const struct job *j)
 {
-    const struct emu_stand_in s = emu_stand_in(j->launch->clock, &j->clusters, j->share.period, i);
-
-    return (struct emu_turn){.group = s.group, .tag = s.tag, .alone = (float)j->alone[s.cluster]};
+    return (struct emu_turn_source){.recorder = j->launch->clock,
+                                    .clusters = &j->clusters,
+                                    .period = j->share.period,
+                                    .alone = j->alone};
 }
 
 /* How many units are simulated: several, where they are done soon, for each of them is a little
@@ -237,38 +232,6 @@ static unsigned units_of(const struct job *j)
     return n < j->chip.units ? n : j->chip.units;
 }
 
-/* The workgroups of some units, as many as are to be simulated. */
-static struct emu_turn *turns_of(const struct job *j, struct emu_detail *d)
-{
-    enum { MOST = 512 };
-    const struct emu_clock_recorder *r = j->launch->clock;
-    struct emu_turn *turn = calloc(MOST, sizeof *turn);
-    bool *chosen = calloc(j->chip.units, sizeof *chosen);
-    double work = 0;
-
-    d->units = units_of(j);
-    if (!turn || !chosen || !emu_detail_choose(&j->chip, j->time[0].last, chosen, d->units)) {
-        free(turn);
-        free(chosen);
-        return NULL;
-    }
-    for (uint64_t i = 0; i < r->workgroups; i++) {
-        const unsigned room = work > AFFORDABLE               ? j->chip.resident
-                              : work > CHEAP && d->units == 1 ? 3 * j->chip.resident
-                                                              : MOST;
-
-        if (!chosen[j->chip.unit_of[i]])
-            continue;
-        d->all++;
-        if (d->n >= room)
-            continue;
-        turn[d->n] = turn_of(j, i);
-        work += turn[d->n++].group->cost;
-    }
-    free(chosen);
-    return turn;
-}
-
 /* Room for what happens on a unit, where that was asked for. */
 static size_t events_of(const struct job *j)
 {
@@ -279,28 +242,38 @@ static size_t events_of(const struct job *j)
 
 /* Looks closely at some units under a variant: corrects the rounds, and says where the clocks
  * went. */
-static bool look_closer(struct job *j, unsigned v)
+static bool look_closer(struct job *j, const struct emu_turns *turns, unsigned v)
 {
     const struct emu_unit_kind kind = kind_of(j, v);
     struct emu_detail d = {.chip = &j->chip,
                            .kind = &kind,
                            .offset = variants[v].offset,
+                           .turn = turns->turn,
+                           .n = turns->n,
+                           .units = turns->units,
+                           .all = turns->all,
                            .sum = &j->sum,
+                           .weight = j->work / turns->work * stands_for(j, v) / VARIANTS,
                            .events = v ? 0 : events_of(j)};
-    struct emu_turn *turn = turns_of(j, &d);
-    double part = 0;
-    bool good;
+    const bool good = emu_detail_run(&d);
 
-    for (unsigned i = 0; turn && i < d.n; i++)
-        part += turn[i].group->cost;
-    d.turn = turn;
-    d.weight = j->work / part * stands_for(j, v) / VARIANTS;
-    good = turn && emu_detail_run(&d);
-    free(turn);
     j->time[v].cycles *= d.ratio;
     j->time[v].unit_busy *= d.ratio;
     j->time[v].group_mean *= d.group_ratio;
     return good;
+}
+
+static bool look_closely(struct job *j)
+{
+    const struct emu_turn_source source = source_of(j);
+    const struct emu_unit_kind kind = kind_of(j, 0);
+    struct emu_turns turns = {.units = units_of(j)};
+    bool ok = emu_turns_choose(&turns, &source, &j->chip, j->time[0].last, &kind, !events_of(j));
+
+    for (unsigned v = 0; ok && v < distinct(j); v++)
+        ok = look_closer(j, &turns, v);
+    emu_turns_free(&turns);
+    return ok;
 }
 
 /* Is every unit simulated, with all that it gets? */
@@ -333,20 +306,10 @@ static bool run_units(struct job *j, const struct emu_turn *turn, emu_units_run 
     return emu_orders_run(what, distinct(j), run, j->time);
 }
 
-/* What each workgroup of the launch does; malloc'ed. */
-static struct emu_turn *all_turns(const struct job *j)
-{
-    const uint64_t n = j->launch->clock->workgroups;
-    struct emu_turn *turn = calloc(n, sizeof *turn);
-
-    for (uint64_t i = 0; turn && i < n; i++)
-        turn[i] = turn_of(j, i);
-    return turn;
-}
-
 static bool run_whole(struct job *j)
 {
-    struct emu_turn *turn = all_turns(j);
+    const struct emu_turn_source source = source_of(j);
+    struct emu_turn *turn = emu_turns_all(&source);
     const bool ok = turn && run_units(j, turn, emu_everything_run);
 
     repeat_first(j);
@@ -357,11 +320,13 @@ static bool run_whole(struct job *j)
 /* All units after all, where many do the same; else what the rounds said stays. */
 static void run_histories(struct job *j)
 {
+    const struct emu_turn_source source = source_of(j);
     const struct emu_unit_sum rough = j->sum;
     struct emu_chip_time time[VARIANTS];
     struct emu_turn *turn;
 
-    if (j->options->sample_limit || j->work / j->chip.units > REPEATED || !(turn = all_turns(j)))
+    if (j->options->sample_limit || j->work / j->chip.units > REPEATED ||
+        !(turn = emu_turns_all(&source)))
         return;
     memcpy(time, j->time, sizeof time);
     j->sum = (struct emu_unit_sum){.event = rough.event, .events = rough.events};
@@ -394,8 +359,7 @@ static bool run_chip(struct job *j)
     ok = ok && emu_chip_run(&j->chip, &j->time[0]);
     for (unsigned v = 1; ok && v < VARIANTS; v++)
         j->time[v] = j->time[0];
-    for (unsigned v = 0; ok && v < distinct(j); v++)
-        ok = look_closer(j, v);
+    ok = ok && look_closely(j);
     repeat_first(j);
     free(alone);
     free(unit_of);
@@ -478,7 +442,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
     j->launch = l;
     j->gpu = emu_clock_gpu(l->kernel->family);
     j->options = options;
-    j->ops = j->gpu->simds > 0 ? emu_clock_describe(l->kernel, j->gpu) : NULL;
+    j->ops = emu_clock_describe(l->kernel, j->gpu);
     parts = (struct emu_result_parts){.launch = l,
                                       .target = target,
                                       .chip = &j->chip,
@@ -486,9 +450,7 @@ struct emu_time_result *emu_clock_predict(const struct emu_launch *l, const char
                                       .variants = VARIANTS,
                                       .sum = &j->sum,
                                       .flags = options->flags};
-    parts.why = j->ops              ? predict(j, units, registers)
-                : j->gpu->simds > 0 ? "out of memory"
-                                    : "the clock has no figures of this GPU";
+    parts.why = j->ops ? predict(j, units, registers) : "out of memory";
     parts.doubt = j->doubt;
     r = emu_clock_result_make(&parts);
     emu_unit_sum_free(&j->sum);

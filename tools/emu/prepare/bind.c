@@ -163,6 +163,9 @@ static const struct emu_vrow *vector_row(const struct emu_insn *insn, const char
                  : insn->neg_lo & 1      ? "_s0"
                  : insn->neg_lo & 2      ? "_s1"
                                          : "";
+    if (emu_has_ocp_floats(insn->family) && strncmp(sem, "v_cvt_", 6) == 0 &&
+        (strstr(sem, "_fp8") || strstr(sem, "_bf8")))
+        suffix = "_ocp";
     if (insn->clamp && insn->ndst && insn->dst[0].type != EMU_T_MASK &&
         !is_float(insn->dst[0].type)) {
         const struct emu_vrow *r;
@@ -447,7 +450,7 @@ void emu_bind_op(struct emu_builder *b, struct emu_op *op, const struct emu_insn
     op->target = -1;
     op->imm = insn->enc <= EMU_SOPP ? insn->simm16 : insn->offset;
     op->cls = insn->enc < EMU_SMEM ? EMU_C_SALU : EMU_C_VALU;
-    if (insn->flags & EMU_F_TRAPPED || emu_is_unknown_float(insn->family, row)) {
+    if (insn->flags & EMU_F_TRAPPED) {
         op->fn = fault_trapped;
     } else if (insn->enc == EMU_DS && insn->mem & EMU_M_GDS) {
         op->fn = fault_gds;

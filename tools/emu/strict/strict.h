@@ -370,6 +370,12 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
                               const struct emu_op *op);
 /* The caller keeps the dirty bit of the row that it writes. */
 void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op);
+/* Poison of word i of the result; any: some source has poison. */
+uint32_t emu_strict_scalar_poison(const struct emu_wave *w, const struct emu_strict_op *so,
+                                  const struct emu_op *op, unsigned i, bool any);
+/* Lanes whose poison in S0 an instruction like saveexec would take into EXEC. */
+uint64_t emu_strict_saveexec_poison(const struct emu_wave *w, const struct emu_strict_op *so,
+                                    const struct emu_op *op);
 /*
  * waves: of the whole launch. NULL when out of memory. Any thread may use one, but for one that is
  * `alone`.

@@ -19,7 +19,8 @@ static const struct {
     {"gfx90a", EMU_GFX90A},   {"gfx942", EMU_GFX942},   {"gfx950", EMU_GFX950},
     {"gfx1100", EMU_GFX11},   {"gfx1101", EMU_GFX11},   {"gfx1102", EMU_GFX11},
     {"gfx1103", EMU_GFX11},   {"gfx1150", EMU_GFX11_5}, {"gfx1151", EMU_GFX11_5},
-    {"gfx1152", EMU_GFX11_5}, {"gfx1153", EMU_GFX11_5},
+    {"gfx1152", EMU_GFX11_5}, {"gfx1153", EMU_GFX11_5}, {"gfx1200", EMU_GFX12},
+    {"gfx1201", EMU_GFX12},
 };
 
 struct change {
@@ -128,11 +129,11 @@ static bool read_number(struct reader *r, const char *what, double *x)
 
     if (!skip(r))
         return false;
-    while (r->at < r->end && n < sizeof word - 1 && *r->at && strchr("0123456789.eE+-", *r->at))
+    while (r->at < r->end && n < sizeof word - 1 && *r->at > ' ' && !strchr(",)", *r->at))
         word[n++] = *r->at++;
     word[n] = 0;
     *x = strtod(word, &end);
-    if (!n || *end || !isfinite(*x))
+    if (!n || word[strspn(word, "0123456789.eE+-")] || *end || !isfinite(*x))
         return wrong(r, "the %s is no number: '%s'", what, word);
     return true;
 }

@@ -16,7 +16,7 @@ static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so
     unsigned vm = 63, lgkm = 63;
 
     c->kind = EMU_CK_WAIT;
-    c->vm = c->lgkm = c->vs = -1;
+    c->vm = c->lgkm = c->vs = c->km = -1;
     switch (so->waits) {
     case EMU_W_GFX9:
         vm = (x & 15) | (x >> 10 & 0x30);
@@ -25,6 +25,7 @@ static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so
     case EMU_W_GFX11:
         vm = x >> 10 & 63;
         lgkm = x >> 4 & 63;
+        c->km = lgkm ? -1 : 0;
         break;
     case EMU_W_VS:
         c->vs = (int16_t)(x & 63);
@@ -35,9 +36,23 @@ static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so
     case EMU_W_LGKM:
         lgkm = x & 63;
         break;
+    case EMU_W_DS:
+        lgkm = x & 63;
+        break;
+    case EMU_W_KM:
+        c->km = (int16_t)(x & 31);
+        break;
+    case EMU_W_LOAD_DS:
+        vm = x >> 8 & 63;
+        lgkm = x & 63;
+        break;
+    case EMU_W_STORE_DS:
+        c->vs = (int16_t)(x >> 8 & 63);
+        lgkm = x & 63;
+        break;
     case EMU_W_ALL:
         vm = lgkm = 0;
-        c->vs = 0;
+        c->vs = c->km = 0;
         break;
     default:
         break;
@@ -55,8 +70,12 @@ static void describe_message(struct emu_clock_op *c, const struct emu_strict_op 
     c->argument = (uint16_t)insn->simm16;
     if (so->waits)
         describe_wait(c, so, insn);
-    else if (starts(sem, "s_barrier"))
+    else if (strcmp(sem, "s_barrier") == 0)
         c->kind = EMU_CK_BARRIER;
+    else if (strcmp(sem, "s_barrier_signal") == 0)
+        c->kind = EMU_CK_SIGNAL;
+    else if (strcmp(sem, "s_barrier_wait") == 0)
+        c->kind = EMU_CK_BARRIER_WAIT;
     else if (strcmp(sem, "s_nop") == 0)
         c->kind = EMU_CK_NOP;
     else if (starts(sem, "s_setprio"))
@@ -97,11 +116,20 @@ static uint32_t matrix_flops(const char *sem)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strcmp(shapes[i].name, sem) == 0)
             return shapes[i].flops;
-    return starts(sem, "v_wmma") ? 2 * 16 * 16 * 16 : 0;
+    if (!starts(sem, "v_wmma"))
+        return 0;
+    return 2 * 16 * 16 * (strstr(sem, "16x16x32") ? 32 : 16);
+}
+
+/* WMMA of twice the rate: on gfx12 of 8 bits, too. */
+static bool is_narrow(const char *sem, enum emu_family family)
+{
+    return strstr(sem, "iu4") || (family >= EMU_GFX12 &&
+                                  (strstr(sem, "iu8") || strstr(sem, "fp8") || strstr(sem, "bf8")));
 }
 
 static void describe_matrix(struct emu_clock_op *c, const struct emu_strict_op *so,
-                            const struct emu_clock_gpu *g, const char *sem)
+                            const struct emu_clock_gpu *g, const char *sem, enum emu_family family)
 {
     const unsigned passes = so->passes ? so->passes : 8;
     const unsigned slot = (unsigned)g->slot;
@@ -109,7 +137,7 @@ static void describe_matrix(struct emu_clock_op *c, const struct emu_strict_op *
     c->kind = EMU_CK_MATRIX;
     c->port = (uint16_t)g->matrix_port;
     c->pipe = (uint16_t)(passes * g->matrix_pass);
-    if (starts(sem, "v_wmma") && strstr(sem, "iu4"))
+    if (starts(sem, "v_wmma") && is_narrow(sem, family))
         c->pipe = c->port = (uint16_t)(c->pipe / 2);
     c->latency = (uint16_t)(c->pipe + slot * g->matrix_wait);
     c->chain = passes == 2 ? (uint16_t)(3 * slot) : c->pipe;
@@ -155,6 +183,8 @@ static void describe_registers(struct emu_clock_op *c, const struct emu_strict_o
     memcpy(c->write, so->write, sizeof so->write);
     memcpy(c->sread, so->sread, sizeof so->sread);
     memcpy(c->swrite, so->swrite, sizeof so->swrite);
+    for (unsigned i = 0; i < so->nswrite; i++)
+        c->exec = c->exec || so->swrite[i].first == EMU_S_EXEC;
     if (op->effects & EMU_E_READ_SCC)
         c->sread[c->nsread++] = scc;
     if (op->effects & EMU_E_WRITE_SCC)
@@ -177,6 +207,7 @@ static void describe(struct emu_clock_op *c, const struct emu_op *op, const stru
     case EMU_C_BRANCH:
         c->kind = starts(sem, "s_endpgm") ? EMU_CK_END : EMU_CK_BRANCH;
         c->conditional = strstr(sem, "cbranch") != NULL;
+        c->exec = strstr(sem, "cbranch_exec") != NULL;
         break;
     case EMU_C_MESSAGE:
         describe_message(c, &so, op->insn, sem);
@@ -196,7 +227,7 @@ static void describe(struct emu_clock_op *c, const struct emu_op *op, const stru
         c->latency = (uint16_t)g->trans_latency;
         break;
     case EMU_C_MATRIX:
-        describe_matrix(c, &so, g, sem);
+        describe_matrix(c, &so, g, sem, op->insn->family);
         break;
     case EMU_C_LDS:
         c->kind = EMU_CK_LDS;

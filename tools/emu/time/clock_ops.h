@@ -11,6 +11,8 @@ enum emu_clock_kind {
     EMU_CK_BRANCH,
     EMU_CK_END,
     EMU_CK_BARRIER,
+    EMU_CK_SIGNAL, /* gfx12: arrives; EMU_CK_BARRIER_WAIT waits for all others */
+    EMU_CK_BARRIER_WAIT,
     EMU_CK_WAIT,
     EMU_CK_NOP,
     EMU_CK_PRIORITY,
@@ -33,13 +35,14 @@ struct emu_clock_op {
     uint8_t counters; /* enum emu_counter */
     uint8_t dwords;   /* memory: of a lane */
     bool store, dma, exchange, packed, conditional;
+    bool exec; /* vector: writes EXEC; branch: on it */
     uint8_t nread, nwrite, nsread, nswrite;
-    uint16_t port;        /* clocks that it takes the vector port */
-    uint16_t pipe;        /* matrix: clocks of the pipe; transcendental: of its unit */
-    uint16_t latency;     /* from issue to that of a dependent one; 0: the next slot will do */
-    uint16_t chain;       /* matrix: to one that adds to the result */
-    uint16_t argument;    /* s_nop, s_sleep, s_setprio */
-    int16_t vm, lgkm, vs; /* s_waitcnt: so many may be left; -1: any */
+    uint16_t port;            /* clocks that it takes the vector port */
+    uint16_t pipe;            /* matrix: clocks of the pipe; transcendental: of its unit */
+    uint16_t latency;         /* from issue to that of a dependent one; 0: the next slot will do */
+    uint16_t chain;           /* matrix: to one that adds to the result */
+    uint16_t argument;        /* s_nop, s_sleep, s_setprio */
+    int16_t vm, lgkm, vs, km; /* s_waitcnt: so many may be left; -1: any */
     uint32_t flops;
     struct emu_range read[6], write[2], sread[8], swrite[4];
 };

@@ -27,6 +27,10 @@ static struct emu_clock_gpu gpus[EMU_FAMILIES] = {
         {
 #include "clock_gfx1151.def"
         },
+    [EMU_GFX12] =
+        {
+#include "clock_gfx1201.def"
+        },
 #undef P
 };
 
@@ -67,6 +71,10 @@ static struct emu_clock_origin origins[EMU_FAMILIES][FIELDS] = {
     [EMU_GFX11_5] =
         {
 #include "clock_gfx1151.def"
+        },
+    [EMU_GFX12] =
+        {
+#include "clock_gfx1201.def"
         },
 };
 #undef P

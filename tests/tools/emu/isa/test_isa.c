@@ -166,7 +166,7 @@ static enum state state_of(const struct emu_row *row, unsigned f)
 
     if (row->op[f] < 0)
         return ABSENT;
-    if (row->flags & EMU_F_TRAPPED || emu_is_unknown_float(f, row))
+    if (row->flags & EMU_F_TRAPPED)
         return TRAPPED;
     b = emu_bind(operation_of(row, name, sizeof name), f < EMU_GFX11 ? 64 : 32);
     return b.row || (b.sem && b.sem->fn[f < EMU_GFX11]) ? DONE : MISSING;
@@ -200,10 +200,10 @@ static void print_coverage(FILE *f)
         "  raise in a kernel, and the launch stops with it\n"
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
         "  images with their ray tracing, export, interpolation, what works on global wave sync\n"
-        "  (GWS) and the ordered counters of the global data share alone; and of gfx950 the 8-bit\n"
-        "  floats, which differ from gfx942's, all narrower ones, sparse products of its own, and\n"
-        "  some of its conversions and transposing loads; and of gfx1200 the 8-bit floats, sparse\n"
-        "  products, transposing loads, named barriers and dynamic registers\n"
+        "  (GWS) and the ordered counters of the global data share alone; and of gfx950 what scales\n"
+        "  8-bit floats, all narrower ones, sparse products of its own, and some of its conversions\n"
+        "  and transposing loads; and of gfx1200 conversions from 8-bit floats, sparse products,\n"
+        "  transposing loads, named barriers and dynamic registers\n"
         "- missing: as trapped, but nobody meant it so\n"
         "- empty: the GPU has no such instruction\n\n",
         f);

@@ -27,15 +27,15 @@
 
 unsigned oracle_element_bits(enum oracle_element e)
 {
-    static const unsigned bits[] = {16, 16, 32, 64, 8, 4, 8, 8, 32};
+    static const unsigned bits[] = {16, 16, 32, 64, 8, 4, 8, 8, 32, 8, 8};
 
     return bits[e];
 }
 
 static const struct sf_format *format(enum oracle_element e)
 {
-    static const struct sf_format *const f[] = {&sf_f16, &sf_bf16, &sf_f32, &sf_f64, 0,
-                                                0,       &sf_fp8,  &sf_bf8, 0};
+    static const struct sf_format *const f[] = {
+        &sf_f16, &sf_bf16, &sf_f32, &sf_f64, 0, 0, &sf_fp8, &sf_bf8, 0, &sf_fp8_ocp, &sf_bf8_ocp};
 
     return f[e];
 }

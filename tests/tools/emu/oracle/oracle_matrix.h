@@ -6,7 +6,19 @@
 
 #include "oracle.h"
 
-enum oracle_element { M_F16, M_BF16, M_F32, M_F64, M_I8, M_I4, M_FP8, M_BF8, M_I32 };
+enum oracle_element {
+    M_F16,
+    M_BF16,
+    M_F32,
+    M_F64,
+    M_I8,
+    M_I4,
+    M_FP8,
+    M_BF8,
+    M_I32,
+    M_FP8_OCP,
+    M_BF8_OCP
+};
 
 struct oracle_product {
     unsigned m, n, k, blocks;
@@ -14,7 +26,7 @@ struct oracle_product {
     unsigned cbsz, abid, blgp;
     bool a_signed, b_signed; /* integers */
     bool xf32;
-    bool chain;              /* f32 mode: every product is added by itself on every target */
+    bool chain; /* f32 mode: every product is added by itself on every target */
 };
 
 unsigned oracle_element_bits(enum oracle_element e);

@@ -148,7 +148,7 @@ static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t 
 {
     struct sf v = load(x, &sf_f32, a);
     const unsigned width = 23 - f->frac_bits;
-    int bias = f == &sf_fp8 ? 8 : 16;
+    int bias = (1 << (f->exp_bits - 1)) - !f->fnuz;
 
     if (v.cls != SF_IS_FINITE)
         return sf_pack8(f, v, x->mode & MODE_FP16_OVFL);

@@ -88,6 +88,10 @@ static const struct row wmmas[] = {
     {{NULL, "bf16_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_BF16},
     {{NULL, "i32_16x16x16_iu8"}, 16, 16, 16, 1, M_I8, M_I8, M_I32},
     {{NULL, "i32_16x16x16_iu4"}, 16, 16, 16, 1, M_I4, M_I4, M_I32},
+    {{NULL, "f32_16x16x16_fp8_fp8"}, 16, 16, 16, 1, M_FP8_OCP, M_FP8_OCP, M_F32},
+    {{NULL, "f32_16x16x16_fp8_bf8"}, 16, 16, 16, 1, M_FP8_OCP, M_BF8_OCP, M_F32},
+    {{NULL, "f32_16x16x16_bf8_fp8"}, 16, 16, 16, 1, M_BF8_OCP, M_FP8_OCP, M_F32},
+    {{NULL, "f32_16x16x16_bf8_bf8"}, 16, 16, 16, 1, M_BF8_OCP, M_BF8_OCP, M_F32},
 };
 
 static const struct row smfmacs[] = {
@@ -117,10 +121,15 @@ struct plan {
     unsigned a_regs, b_regs, d_regs;
 };
 
-/* Of these the emulator knows gfx942's only. */
 static bool is_float8(enum oracle_element e)
 {
-    return e == M_FP8 || e == M_BF8;
+    return e == M_FP8 || e == M_BF8 || e == M_FP8_OCP || e == M_BF8_OCP;
+}
+
+/* What gfx950 takes where gfx942 takes this. */
+static enum oracle_element of_gfx950(enum oracle_element e)
+{
+    return e == M_FP8 ? M_FP8_OCP : e == M_BF8 ? M_BF8_OCP : e;
 }
 
 static bool f32_mode(void)
@@ -150,18 +159,19 @@ static uint64_t wide(const struct sf_format *f, bool is_c)
 
 static uint64_t element(enum oracle_element e, enum numbers numbers, bool is_c)
 {
-    static const struct sf_format *const formats[] = {&sf_f16, &sf_bf16, &sf_f32, &sf_f64, NULL,
-                                                      NULL,    &sf_fp8,  &sf_bf8, NULL};
+    static const struct sf_format *const formats[] = {&sf_f16, &sf_bf16,    &sf_f32,    &sf_f64,
+                                                      NULL,    NULL,        &sf_fp8,    &sf_bf8,
+                                                      NULL,    &sf_fp8_ocp, &sf_bf8_ocp};
     const struct sf_env env = {SF_NEAREST, true, true};
     int64_t n = (int64_t)(sem_random() % 5) - 2;
 
     if (!formats[e])
         return sem_random();
-    if (numbers == WIDE || (numbers == FRACTIONS && formats[e]->fnuz))
+    if (numbers == WIDE || (numbers == FRACTIONS && is_float8(e)))
         return wide(formats[e], is_c);
     if (numbers == FRACTIONS)
         return sem_value(e == M_F16 ? 'H' : e == M_BF16 ? 'G' : 'n', true);
-    if (formats[e]->fnuz)
+    if (is_float8(e))
         return sf_pack8(formats[e], sf_from_int(n), false);
     return sf_pack(formats[e], sf_from_int(n), &env);
 }
@@ -339,11 +349,12 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
 static void add_mfma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned g942 = m->mask != G90A, bits = oracle_element_bits(r->a);
-    struct plan p = {
-        .p = {r->m, r->n, r->k, r->blocks, r->a, r->b, r->d, 0, 0, 0, true, true, false, false}};
+    const bool ocp = m->mask == G950;
+    struct plan p = {.p = {r->m, r->n, r->k, r->blocks, ocp ? of_gfx950(r->a) : r->a,
+                           ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false, false}};
     char name[64], tail[64];
 
-    if (!r->name[g942] || (m->mask == G950 && (is_float8(r->a) || strstr(r->name[1], "xf32"))))
+    if (!r->name[g942] || (ocp && strstr(r->name[1], "xf32")))
         return;
     p.p.chain = f32_mode();
     p.p.xf32 = strstr(r->name[g942], "xf32") != NULL;
@@ -383,14 +394,15 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
 }
 
 /* Every index set, and CBSZ, which makes ABID count for nothing. */
-static void add_smfmac(struct sem_list *l, const struct row *r)
+static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 {
-    struct plan p = {
-        .p = {r->m, r->n, r->k, 1, r->a, r->b, r->d, 0, 0, 0, true, true, false, f32_mode()},
-        .sparse = true,
-        .a_regs = 2,
-        .b_regs = 4,
-        .d_regs = r->m * r->n / 64};
+    struct plan p = {.p = {r->m, r->n, r->k, 1, ocp ? of_gfx950(r->a) : r->a,
+                           ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false,
+                           f32_mode()},
+                     .sparse = true,
+                     .a_regs = 2,
+                     .b_regs = 4,
+                     .d_regs = r->m * r->n / 64};
     unsigned sets = oracle_element_bits(r->a) == 16 ? 4 : 2;
     char name[64], tail[64];
 
@@ -419,8 +431,9 @@ static void add_wmma(struct sem_list *l, const struct row *r, const struct oracl
     p.repeats = m->mask != G12;
     p.p.chain = f32_mode() && r->d == M_F32;
     p.numbers = p.p.chain ? FRACTIONS : WHOLE;
-    for (unsigned n = 0; n < (bits < 16 ? 4u : r->d == M_F32 || !p.repeats ? 1u : 2u); n++) {
-        if (bits < 16) {
+    const bool integers = bits < 16 && !is_float8(r->a);
+    for (unsigned n = 0; n < (integers ? 4u : r->d == M_F32 || !p.repeats ? 1u : 2u); n++) {
+        if (integers) {
             p.p.a_signed = n & 1;
             p.p.b_signed = n >> 1;
             snprintf(tail, sizeof tail, " neg_lo:[%u,%u,0]", n & 1, n >> 1);
@@ -444,10 +457,10 @@ int main(void)
 
         if (!sem_knows((enum oracle_target)t))
             continue;
-        if (m->gfx11)
-            for (size_t i = 0; i < sizeof wmmas / sizeof *wmmas; i++)
+        for (size_t i = 0; m->gfx11 && i < sizeof wmmas / sizeof *wmmas; i++)
+            if (m->mask == G12 || !is_float8(wmmas[i].a))
                 add_wmma(&l, &wmmas[i], m);
-        else
+        if (!m->gfx11)
             for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
                 add_mfma(&l, &mfmas[i], m);
         made = m->mask == G12 ? 0 : l.count;
@@ -455,10 +468,13 @@ int main(void)
             add_mfma(&l, &mfmas_gfx950[i], m);
         for (; made < l.count; made++)
             l.c[made].fresh = true;
+        for (size_t i = 0; m->mask == G950 && i < l.count; i++) {
+            const struct plan *p = l.c[i].row;
+            l.c[i].fresh = l.c[i].fresh || is_float8(p->p.a);
+        }
         for (size_t i = 0;
              (m->mask == G942 || m->mask == G950) && i < sizeof smfmacs / sizeof *smfmacs; i++)
-            if (m->mask == G942 || !is_float8(smfmacs[i].a))
-                add_smfmac(&l, &smfmacs[i]);
+            add_smfmac(&l, &smfmacs[i], m->mask == G950);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

@@ -3,12 +3,14 @@
  */
 #include "softfloat.h"
 
-const struct sf_format sf_f16 = {5, 10, false};
-const struct sf_format sf_bf16 = {8, 7, false};
-const struct sf_format sf_f32 = {8, 23, false};
-const struct sf_format sf_f64 = {11, 52, false};
-const struct sf_format sf_fp8 = {4, 3, true};
-const struct sf_format sf_bf8 = {5, 2, true};
+const struct sf_format sf_f16 = {5, 10, false, false};
+const struct sf_format sf_bf16 = {8, 7, false, false};
+const struct sf_format sf_f32 = {8, 23, false, false};
+const struct sf_format sf_f64 = {11, 52, false, false};
+const struct sf_format sf_fp8 = {4, 3, true, false};
+const struct sf_format sf_bf8 = {5, 2, true, false};
+const struct sf_format sf_fp8_ocp = {4, 3, false, true};
+const struct sf_format sf_bf8_ocp = {5, 2, false, false};
 
 /* Finite significands are normalised to this many bits before an alignment. */
 #define SF_TOP 126
@@ -53,7 +55,9 @@ struct sf sf_unpack(const struct sf_format *f, uint64_t bits)
 
     if (f->fnuz && bits == UINT64_C(1) << (width - 1))
         return sf_nan();
-    if (!f->fnuz && e == (1u << f->exp_bits) - 1) {
+    if (f->fn && (bits & 0x7f) == 0x7f)
+        return sf_nan();
+    if (!f->fnuz && !f->fn && e == (1u << f->exp_bits) - 1) {
         a.cls = frac ? SF_IS_NAN : SF_IS_INF;
         a.payload = frac << (52 - f->frac_bits);
         a.signalling = frac && !(frac >> (f->frac_bits - 1) & 1);
@@ -170,7 +174,9 @@ uint64_t sf_pack(const struct sf_format *f, struct sf a, const struct sf_env *en
 
 uint64_t sf_pack8(const struct sf_format *f, struct sf a, bool saturate)
 {
-    const uint64_t nan = 0x80, largest = 0x7f;
+    const uint64_t sign = (uint64_t)a.sign << 7, largest = f->fnuz ? 0x7f : f->fn ? 0x7e : 0x7b;
+    const uint64_t nan = f->fnuz ? 0x80 : sign | 0x7f, zero = f->fnuz ? 0 : sign;
+    const uint64_t beyond = saturate ? sign | largest : f->fnuz || f->fn ? nan : sign | 0x7c;
     int emin = 1 - bias_of(f), top, lsb;
     sf_u128 kept;
     uint64_t e;
@@ -178,9 +184,9 @@ uint64_t sf_pack8(const struct sf_format *f, struct sf a, bool saturate)
     if (a.cls == SF_IS_NAN)
         return nan;
     if (a.cls == SF_IS_INF)
-        return saturate ? largest | (uint64_t)a.sign << 7 : nan;
+        return beyond;
     if (a.cls == SF_IS_ZERO)
-        return 0;
+        return zero;
     top = a.exp + bit_length(a.sig) - 1;
     lsb = (top < emin ? emin : top) - (int)f->frac_bits;
     kept = round_at(a, lsb, SF_NEAREST);
@@ -189,14 +195,12 @@ uint64_t sf_pack8(const struct sf_format *f, struct sf a, bool saturate)
         lsb++;
     }
     if (!kept)
-        return 0;
+        return zero;
     if (!(kept >> f->frac_bits))
-        return (uint64_t)kept | (uint64_t)a.sign << 7;
+        return (uint64_t)kept | sign;
     e = (uint64_t)(lsb + (int)f->frac_bits + bias_of(f));
-    if (e >> f->exp_bits)
-        return saturate ? largest | (uint64_t)a.sign << 7 : nan;
-    return (uint64_t)a.sign << 7 | e << f->frac_bits |
-           ((uint64_t)kept & ((1u << f->frac_bits) - 1));
+    e = e << f->frac_bits | ((uint64_t)kept & ((1u << f->frac_bits) - 1));
+    return e > largest ? beyond : sign | e;
 }
 
 struct sf sf_neg(struct sf a)

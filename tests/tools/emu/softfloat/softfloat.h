@@ -19,13 +19,16 @@ enum sf_round { SF_NEAREST, SF_UP, SF_DOWN, SF_ZERO };
 
 enum sf_class { SF_IS_ZERO, SF_IS_FINITE, SF_IS_INF, SF_IS_NAN };
 
-/* fnuz: the 8-bit formats of gfx942, which have neither infinity nor -0; NaN is 0x80. */
+/*
+ * fnuz: the 8-bit formats of gfx942, which have neither infinity nor -0; NaN is 0x80.
+ * fn: OCP's e4m3, which has no infinity; NaN is 0x7f, of either sign.
+ */
 struct sf_format {
     unsigned exp_bits, frac_bits;
-    bool fnuz;
+    bool fnuz, fn;
 };
 
-extern const struct sf_format sf_f16, sf_bf16, sf_f32, sf_f64, sf_fp8, sf_bf8;
+extern const struct sf_format sf_f16, sf_bf16, sf_f32, sf_f64, sf_fp8, sf_bf8, sf_fp8_ocp, sf_bf8_ocp;
 
 struct sf {
     enum sf_class cls;
@@ -46,7 +49,8 @@ struct sf_env {
 struct sf sf_unpack(const struct sf_format *f, uint64_t bits);
 /* Rounds; NaN becomes quiet and keeps what fits of its payload. */
 uint64_t sf_pack(const struct sf_format *f, struct sf a, const struct sf_env *env);
-/* As sf_pack for fp8/bf8: beyond the largest number, NaN or (saturate) the largest number. */
+/* As sf_pack for 8 bits: beyond the largest number, NaN, of sf_bf8_ocp infinity, or (saturate) the
+ * largest number. */
 uint64_t sf_pack8(const struct sf_format *f, struct sf a, bool saturate);
 
 /* sf_unpack with input denormals flushed as the environment says. */

@@ -239,9 +239,15 @@ static void conversions(void)
 
 static void small_formats(void)
 {
-    int bad = 0;
+    int bad = 0, bad_ocp = 0;
 
     for (unsigned b = 0; b < 256; b++) {
+        const struct sf fp8 = sf_unpack(&sf_fp8_ocp, b), bf8 = sf_unpack(&sf_bf8_ocp, b);
+
+        bad_ocp +=
+            fp8.cls == SF_IS_NAN ? (b & 0x7f) != 0x7f : sf_pack8(&sf_fp8_ocp, fp8, false) != b;
+        bad_ocp +=
+            bf8.cls == SF_IS_NAN ? (b & 0x7f) <= 0x7c : sf_pack8(&sf_bf8_ocp, bf8, false) != b;
         bad += sf_pack8(&sf_fp8, sf_unpack(&sf_fp8, b), false) != b;
         bad += sf_pack8(&sf_bf8, sf_unpack(&sf_bf8, b), false) != b;
     }
@@ -251,6 +257,13 @@ static void small_formats(void)
     is_int((long long)sf_pack8(&sf_fp8, sf_from_int(249), false), 0x80, "beyond the largest: NaN");
     is_int((long long)sf_pack8(&sf_fp8, sf_from_int(-1000), true), 0xff, "... or saturated");
     is_int((long long)sf_pack8(&sf_fp8, sf_from_int(247), false), 0x7f, "rounds down to it");
+    ok(!bad_ocp, "every OCP e4m3 and e5m2 packs to itself");
+    is_int(sf_to_int(sf_unpack(&sf_fp8_ocp, 0x7e), -1000, 1000), 448, "largest OCP e4m3");
+    is_int((long long)sf_pack8(&sf_fp8_ocp, sf_from_int(-464), false), 0xfe,
+           "464 is a tie, to 448");
+    is_int((long long)sf_pack8(&sf_fp8_ocp, sf_from_int(-465), false), 0xff, "beyond it: NaN");
+    is_int((long long)sf_pack8(&sf_bf8_ocp, sf_from_int(61440), false), 0x7c, "of e5m2: infinity");
+    is_int((long long)sf_pack8(&sf_bf8_ocp, sf_from_int(61440), true), 0x7b, "... or saturated");
 }
 
 static void transcendentals(void)

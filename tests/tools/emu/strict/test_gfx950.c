@@ -63,9 +63,6 @@ static const struct plant {
     {"never", "v_bitop3_b32 v1, v9, v0, 2 bitop3:0x36\n" STORE_V1},
     {"never", "v_bitop3_b32 v1, v0, v9, 7 bitop3:0x78\n" STORE_V1},
     /* refused by name */
-    {"v_cvt_f32_fp8", "v_cvt_f32_fp8 v1, v0\n" STORE_V1},
-    {"v_mfma_f32_16x16x32_fp8_fp8",
-     FOUR "v_mfma_f32_16x16x32_fp8_fp8 v[16:19], v[10:11], v[10:11], 0\n"},
     {"v_mfma_f32_16x16x128_f8f6f4",
      FOUR "v_mfma_f32_16x16x128_f8f6f4 v[16:19], v[8:15], v[8:15], 0\n"},
     {"v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0\n"},

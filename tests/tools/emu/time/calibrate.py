@@ -178,7 +178,7 @@ def main():
     bad = 0
     print("What the emulator's clock predicts beside what was measured and published.\n"
           "Printed by make -s calibrate PEERS=DIR; the last column says whether the target is met.")
-    for gpu in ("gfx942", "gfx1100"):
+    for gpu in ("gfx942", "gfx1100", "gfx1201"):
         sys.stdout.flush()
         environment = dict(os.environ, CALIBRATE=gpu)
         bad += os.spawnve(os.P_WAIT, sys.executable, [sys.executable] + sys.argv, environment) != 0

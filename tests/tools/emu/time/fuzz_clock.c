@@ -29,7 +29,7 @@ static unsigned draw(unsigned n)
 
 static int possible(void)
 {
-    for (int family = 0; family < EMU_GFX12; family++) /* of gfx12 there is no table */
+    for (int family = 0; family < EMU_FAMILIES; family++)
         for (size_t i = 0; i < emu_clock_origins(); i++) {
             const struct emu_clock_origin o = emu_clock_origin((enum emu_family)family, i);
 

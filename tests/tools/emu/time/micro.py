@@ -184,6 +184,19 @@ def rates(bench):
         yield ("MFMA 16x16x16 f16", matrix, 16,
                per_instruction(bench, "v_mfma_f32_16x16x16_f16 a[0:3], v[32:33], v[34:35], a[0:3]"))
         yield ("v_exp_f32", "gcnasm, MI50", 16, per_instruction(bench, "v_exp_f32_e32 v1, v2"))
+    elif bench.gpu == "gfx1201":
+        source = "gcnasm ubench, gfx1201"
+        # 200 TFLOP/s with 64 compute units are 16 clocks each at 3.05 GHz
+        yield "WMMA 16x16x16 f16, four accumulators", source, 16, wmma(bench, 4)
+        yield "the same with a v_exp_f32 each: 164 of 200 TFLOP/s", source, 19.5, wmma(
+            bench, 4, "v_exp_f32_e32 v40, v41")
+        yield ("branch taken", "tinygrad SQTT trace of gfx1200", 9,
+               per_instruction(bench, "s_branch 1\ns_mov_b32 s5, 1"))
+        yield ("barrier of four waves", "gfx1100's, none measured", 14,
+               4 * per_instruction(bench, "s_barrier_signal -1\ns_barrier_wait -1", 4))
+        load, here = "s_load_b32 s4, s[2:3], 0x0\n", Setup(bench, "s_getpc_b64 s[2:3]")
+        yield ("the first scalar load from a place", "gfx1100's, none measured", 1345,
+               per_instruction(here, load + "s_wait_kmcnt 0"))
     else:
         source = "tinygrad SQTT traces of gfx1100"
         setup = Setup(bench, "v_lshlrev_b32_e32 v0, 2, v0")
@@ -193,7 +206,7 @@ def rates(bench):
                latency(wide, "ds_load_b128 v[64:67], v0"))
         yield "LDS store of 4 bytes, latency", source, 33, latency(setup, "ds_store_b32 v0, v64")
         yield ("WMMA 16x16x16 f16, four accumulators", "ROCm amd_matrix_instruction_calculator", 32,
-               wmma(bench))
+               wmma(bench, 8))
         yield "transcendental", source, 4, per_instruction(bench, "v_exp_f32_e32 v1, v2")
         yield "transcendental, dependent", source, 9.5, per_instruction(bench, "v_exp_f32_e32 v1, v1")
         yield "scalar, dependent", source, 2, per_instruction(bench, "s_add_u32 s4, s4, s4")
@@ -201,12 +214,22 @@ def rates(bench):
         yield ("branch taken", "tinygrad SQTT trace of gfx1200", 9,
                per_instruction(bench, "s_branch 1\ns_mov_b32 s5, 1"))
         yield "barrier of four waves", source, 14, 4 * per_instruction(bench, "s_barrier", 4)
+        yield "v_cmpx until the branch on EXEC issues", source, 16, exec_branch(bench)
 
 
-def wmma(bench):
-    """Clocks of each of many that do not depend on each other."""
-    ops = [f"v_wmma_f32_16x16x16_f16 v[{d}:{d + 7}], v[64:71], v[72:79], v[{d}:{d + 7}]"
-           for d in (0, 8, 16, 24)]
+def exec_branch(bench):
+    """Clocks from v_cmpx to s_cbranch_execz, which is not taken."""
+    compare, branch = "v_cmpx_le_u32_e32 0, v0", "s_cbranch_execz 0"
+    few, many = (bench.cycles([compare, branch] * n) for n in (16, 48))
+    return (many - few) / 32 - per_instruction(bench, branch)
+
+
+def wmma(bench, rows, beside=None):
+    """Clocks of each of many that do not depend on each other; rows: of A."""
+    ops = []
+    for d in (0, 8, 16, 24):
+        ops += [f"v_wmma_f32_16x16x16_f16 v[{d}:{d + 7}], v[64:{63 + rows}], "
+                f"v[72:{71 + rows}], v[{d}:{d + 7}]"] + ([beside] if beside else [])
     few, many = (bench.cycles(ops * n) for n in (16, 48))
     return (many - few) / 128
 

@@ -17,9 +17,10 @@ static void tables(void)
 #include "clock_fields.def"
 #undef FIELD
     };
-    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151"};
+    static const char *const gpus[] = {"gfx90a",  "gfx942",  "gfx950",
+                                       "gfx1100", "gfx1151", "gfx1201"};
 
-    for (int family = 0; family < EMU_GFX12; family++) { /* of gfx12 there is no table */
+    for (int family = 0; family < EMU_FAMILIES; family++) {
         size_t wrong = 0, bare = 0;
 
         for (size_t i = 0; i < emu_clock_origins(); i++) {
@@ -36,6 +37,7 @@ static void tables(void)
     ok(!emu_clock_extrapolates("gfx942:sramecc+:xnack-"), "nor with its features");
     ok(!emu_clock_extrapolates("gfx1100"), "gfx1100 is not");
     ok(emu_clock_extrapolates("gfx1102"), "gfx1102, which has the table of another, is");
+    ok(emu_clock_extrapolates("gfx1201"), "gfx1201 is");
 }
 
 static void frequency(void)

@@ -118,7 +118,8 @@ static bool issue_scalar(struct unit *u, struct unit_wave *w, const struct emu_c
         const bool missed = !u->scalar_seen[this];
 
         u->scalar_seen[this] = true;
-        emu_unit_fly(&w->lgkm, u->now + (uint64_t)(missed ? g->scalar_miss : g->scalar_hit),
+        emu_unit_fly(op->counters & EMU_CNT_KM ? &w->km : &w->lgkm,
+                     u->now + (uint64_t)(missed ? g->scalar_miss : g->scalar_hit),
                      EMU_TIME_LATENCY_LDS);
     }
     write_scalars(w, op, u->now + (uint64_t)g->salu_latency);
@@ -133,6 +134,8 @@ static bool issue_branch(struct unit *u, struct unit_wave *w, const struct emu_c
 
     if (!take(u, w, taken, TAKEN_BRANCH) || !registers_ready(u, w, op))
         return false;
+    if (op->exec && w->exec > u->now)
+        return wait_until(w, w->exec, EMU_TIME_DEPENDENCE);
     *taken |= TAKEN_BRANCH;
     jumps = w->at + 1 < w->trace->n && x[1].op != x->op + op->size / 4u;
     return issued(u, w, EMU_TIME_PIPE_SALU, jumps ? u->gpu->branch_taken : u->gpu->branch_not, 0);
@@ -152,7 +155,7 @@ static bool flight_done(struct unit *u, struct unit_wave *w, const struct unit_f
 static bool issue_wait(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op)
 {
     if (!flight_done(u, w, &w->vm, op->vm) || !flight_done(u, w, &w->lgkm, op->lgkm) ||
-        !flight_done(u, w, &w->vs, op->vs))
+        !flight_done(u, w, &w->vs, op->vs) || !flight_done(u, w, &w->km, op->km))
         return false;
     if (w->cause != EMU_TIME_SCALAR && u->now > w->free)
         emu_unit_event(u, w, EMU_TIME_PIPE_WAIT, w->free, u->now);
@@ -165,6 +168,8 @@ static void release(struct unit *u, unsigned group)
     struct unit_group *g = &u->group[group];
 
     g->arrived = 0;
+    g->passed++;
+    g->opens = u->now + (uint64_t)u->gpu->barrier;
     for (unsigned i = 0; i < g->trace->waves; i++) {
         struct unit_wave *w = &u->wave[group][i];
         uint64_t at;
@@ -172,7 +177,7 @@ static void release(struct unit *u, unsigned group)
         if (!w->at_barrier)
             continue;
         w->at_barrier = false;
-        w->wake = w->free = u->now + (uint64_t)u->gpu->barrier;
+        w->wake = w->free = g->opens;
         emu_unit_event(u, w, EMU_TIME_PIPE_BARRIER, w->since, w->free);
         at = emu_unit_slot(u, w->simd, w->wake);
         if (at < u->simd[w->simd].next)
@@ -188,6 +193,30 @@ static bool issue_barrier(struct unit *u, struct unit_wave *w)
     w->at_barrier = true;
     if (++g->arrived == g->alive)
         release(u, w->group);
+    return true;
+}
+
+/* gfx12's barrier in two steps: the wave arrives, and goes on. */
+static bool issue_signal(struct unit *u, struct unit_wave *w)
+{
+    struct unit_group *g = &u->group[w->group];
+
+    issued(u, w, EMU_TIME_PIPE_SALU, u->gpu->internal, 0);
+    w->signals++;
+    if (++g->arrived == g->alive)
+        release(u, w->group);
+    return true;
+}
+
+static bool issue_barrier_wait(struct unit *u, struct unit_wave *w)
+{
+    const struct unit_group *g = &u->group[w->group];
+    const bool open = g->passed >= w->signals;
+
+    if (open && g->opens > u->now)
+        return wait_until(w, g->opens, EMU_TIME_BARRIER);
+    issued(u, w, EMU_TIME_PIPE_SALU, u->gpu->internal, 0);
+    w->at_barrier = !open;
     return true;
 }
 
@@ -241,6 +270,10 @@ static bool issue_message(struct unit *u, struct unit_wave *w, const struct emu_
         return issue_wait(u, w, op);
     case EMU_CK_BARRIER:
         return issue_barrier(u, w);
+    case EMU_CK_SIGNAL:
+        return issue_signal(u, w);
+    case EMU_CK_BARRIER_WAIT:
+        return issue_barrier_wait(u, w);
     case EMU_CK_END:
         return issue_end(u, w);
     case EMU_CK_NOP:
@@ -260,7 +293,7 @@ static bool issue_message(struct unit *u, struct unit_wave *w, const struct emu_
 }
 
 /* gfx11: a WMMA has the port as long as the pipe; transcendental instructions get in towards its
- * end. */
+ * end. gfx12: it also waits for their end. */
 static bool port_free(struct unit *u, struct unit_wave *w, const struct emu_clock_op *op)
 {
     const struct unit_simd *s = &u->simd[w->simd];
@@ -271,6 +304,8 @@ static bool port_free(struct unit *u, struct unit_wave *w, const struct emu_cloc
             at -= (uint64_t)(u->gpu->trans_beside * u->gpu->matrix_port);
         at = s->trans > at ? s->trans : at;
     }
+    if (op->kind == EMU_CK_MATRIX && u->gfx12 && s->trans > at)
+        at = s->trans;
     if (at > u->now)
         return wait_until(w, at, s->port_trans ? EMU_TIME_TRANS : EMU_TIME_ISSUE);
     if (op->kind == EMU_CK_MATRIX && s->pipe > u->now)
@@ -309,6 +344,8 @@ static bool issue_queued(struct unit *u, struct unit_wave *w, const struct emu_c
     write_rows(w, op, at, at);
     if (op->nswrite)
         write_scalars(w, op, at - (uint64_t)g->valu_latency + (uint64_t)g->valu_scalar);
+    if (op->exec)
+        w->exec = u->now + (uint64_t)g->valu_exec;
     at -= (uint64_t)(number ? g->valu_latency : g->valu_latency + 1);
     emu_unit_event(u, w, EMU_TIME_PIPE_VALU, at, at + 1);
     w->free = u->now + 1;
@@ -349,6 +386,8 @@ static bool issue_vector(struct unit *u, struct unit_wave *w, const struct emu_c
         write_rows(w, op, u->now + latency, u->now + latency);
     if (op->nswrite)
         write_scalars(w, op, u->now + port - (uint64_t)g->valu + (uint64_t)g->valu_scalar);
+    if (op->exec)
+        w->exec = u->now + (uint64_t)g->valu_exec;
     return issued(u, w, op->kind == EMU_CK_TRANS ? EMU_TIME_PIPE_TRANS : EMU_TIME_PIPE_VALU,
                   g->slot, u->now + port);
 }

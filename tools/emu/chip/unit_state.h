@@ -29,14 +29,16 @@ struct unit_wave {
     size_t at, line_at;
     unsigned group, index, simd, priority;
     bool ended, at_barrier;
-    uint64_t free;  /* the wave's last instruction is out of the way */
-    uint64_t wake;  /* nothing can happen before */
-    uint64_t since; /* waiting with `cause` since then */
+    unsigned signals; /* that it gave (gfx12) */
+    uint64_t free;    /* the wave's last instruction is out of the way */
+    uint64_t wake;    /* nothing can happen before */
+    uint64_t since;   /* waiting with `cause` since then */
     uint64_t age, last;
     uint8_t cause; /* enum emu_time_cause */
     uint32_t row[512], chain[512], scalar[EMU_S_REGS];
     uint64_t rows_until; /* all of row[] have passed */
-    struct unit_flight vm, lgkm, vs;
+    uint64_t exec;       /* a branch can see the EXEC that a vector instruction wrote */
+    struct unit_flight vm, lgkm, vs, km;
     /* gfx11: its vector instructions, by number modulo the size: when they execute, their events */
     uint32_t executes[UNIT_QUEUE_EVENTS];
     size_t event[UNIT_QUEUE_EVENTS];
@@ -69,8 +71,8 @@ struct unit_half {
 
 struct unit_group {
     const struct emu_clock_group *trace;
-    unsigned alive, arrived;
-    uint64_t start, end;
+    unsigned alive, arrived, passed; /* passed: how often all have arrived (gfx12) */
+    uint64_t start, end, opens;      /* opens: those who come then may go on */
     uint64_t tag; /* keeps apart the lines of workgroups that are copies of a recorded one */
 };
 
@@ -85,7 +87,8 @@ struct unit {
     unsigned nops;
     uint32_t slot;       /* a power of two */
     uint32_t code_shift; /* of an op's number to that of its line of code */
-    bool gfx11, whole;   /* whole: a workgroup has both halves (WGP mode) */
+    bool gfx11, gfx12;   /* or later */
+    bool whole;          /* a workgroup has both halves (WGP mode) */
     enum emu_unit_policy policy;
     struct unit_simd simd[EMU_UNIT_SIMDS];
     struct unit_half half[2];

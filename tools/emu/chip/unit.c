@@ -25,6 +25,7 @@ struct unit *emu_unit_new(const struct emu_unit_kind *kind)
     u->nops = kind->kernel->program->nops;
     u->slot = at_least_1(gpu->slot);
     u->gfx11 = kind->kernel->family >= EMU_GFX11;
+    u->gfx12 = kind->kernel->family >= EMU_GFX12;
     u->whole = kind->kernel->rsrc1 & WGP_MODE;
     u->policy = kind->policy;
     u->l2_rate = kind->share->l2_rate;

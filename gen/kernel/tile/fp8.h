@@ -1,0 +1,152 @@
+/*
+ * K and V of FP8, by kernels that have KERNEL_CACHE defined: codes to elements of q's type, which
+ * holds each of their values, and the scales. By arithmetic that every GPU has: the code's exponent
+ * and fraction, moved to where f32 has them, make a number that is off by the difference of the
+ * exponents' biases, subnormal ones included, and a product puts that right. NaN is seen by its
+ * code, and so is infinity, which becomes NaN, too.
+ */
+#ifndef AOTHIP_TILE_FP8_H
+#define AOTHIP_TILE_FP8_H
+
+#include "element.h"
+#include "kernarg_fp8.h"
+
+#define FP8_NAN 0x7fc00000u /* its upper half is NaN in f16 and bf16 */
+
+enum fp8_type { FP8_E4M3 = 5, FP8_E5M2, FP8_E4M3_FNUZ, FP8_E5M2_FNUZ }; /* enum aothip_dtype */
+
+template <int type> struct fp8 {
+    enum {
+        FNUZ = type >= FP8_E4M3_FNUZ,
+        FRACTION = type == FP8_E4M3 || type == FP8_E4M3_FNUZ ? 3 : 2,
+        BIAS = (1 << (6 - FRACTION)) - 1 + FNUZ,
+    };
+};
+
+/* The highest bit of each byte of a word: whether its code is NaN or infinity. */
+template <int type> DEVICE u32 fp8_special(u32 word)
+{
+    const u32 magnitudes = word & 0x7f7f7f7fu;
+    if (fp8<type>::FNUZ) /* -0 */
+        return word & ~(magnitudes + 0x7f7f7f7fu) & 0x80808080u;
+    return (magnitudes + (type == FP8_E4M3 ? 0x01010101u : 0x04040404u)) & 0x80808080u;
+}
+
+/* Code i of a word, in f32. */
+template <int type> DEVICE float fp8_value(u32 word, u32 special, int i)
+{
+    const int down = 1 + fp8<type>::FRACTION, up = 24 - 8 * i;
+    const u32 bits = (u32)((int)(word << up) >> down) & (0x80000000u | 0x7fu << (24 - down));
+    const u32 factor = (u32)(127 + 127 - fp8<type>::BIAS) << 23;
+    const float number = __builtin_bit_cast(float, bits) * __builtin_bit_cast(float, factor);
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, number) |
+                                         ((u32)((int)(special << up) >> 31) & FP8_NAN));
+}
+
+/*
+ * The same of single codes, whatever their type: what distinguishes them, the same in all lanes.
+ * In vector registers, for kernels whose scalar ones are all taken.
+ */
+struct fp8_reader {
+    u32 down, mask, addend, magnitudes, special;
+    float factor;
+};
+
+DEVICE struct fp8_reader fp8_reader_of(int type)
+{
+    const bool fnuz = type >= FP8_E4M3_FNUZ, e4m3 = type == FP8_E4M3 || type == FP8_E4M3_FNUZ;
+    const u32 bias = (e4m3 ? 7 : 15) + fnuz;
+    struct fp8_reader x = {e4m3 ? 4u : 3u,
+                           e4m3 ? 0x87f00000u : 0x8fe00000u,
+                           fnuz ? 0x7fu : 0,
+                           fnuz ? 0xffu : 0x7fu,
+                           fnuz ? 0xffu : e4m3 ? 0x7fu : 0x7cu,
+                           __builtin_bit_cast(float, (127 + 127 - bias) << 23)};
+    asm volatile("" : "+v"(x.down), "+v"(x.mask), "+v"(x.addend));
+    asm volatile("" : "+v"(x.magnitudes), "+v"(x.special), "+v"(x.factor));
+    return x;
+}
+
+/* One code as an element. */
+DEVICE u32 fp8_element(const struct fp8_reader &x, u32 code)
+{
+    const u32 bits = (u32)((int)(code << 24) >> x.down) & x.mask;
+    const float number = __builtin_bit_cast(float, bits) * x.factor;
+    const bool special = ((code + x.addend) & x.magnitudes) >= x.special;
+#if KERNEL_DTYPE == ELEMENT_F16
+    return special ? FP8_NAN >> 16 : element_to_f16(number);
+#else
+    return special ? FP8_NAN >> 16 : __builtin_bit_cast(u32, number) >> 16;
+#endif
+}
+
+/* A pair of numbers that q's type holds as they are. */
+DEVICE u32 fp8_pair(float low, float high)
+{
+#if KERNEL_DTYPE == ELEMENT_F16
+    return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(low, high));
+#else
+    return __builtin_amdgcn_perm(__builtin_bit_cast(u32, high), __builtin_bit_cast(u32, low),
+                                 0x07060302u);
+#endif
+}
+
+/* Four codes as two pairs of elements. */
+template <int type> DEVICE u32x2 fp8_elements(u32 word)
+{
+    const u32 special = fp8_special<type>(word);
+    return {fp8_pair(fp8_value<type>(word, special, 0), fp8_value<type>(word, special, 1)),
+            fp8_pair(fp8_value<type>(word, special, 2), fp8_value<type>(word, special, 3))};
+}
+
+template <int number> struct fp8_type_of {
+    static constexpr int type = number;
+};
+
+/* Calls `f` with the type that a uniform number stands for. */
+template <class F> DEVICE void with_fp8_type(int type, F f)
+{
+    if (type == FP8_E4M3)
+        f(fp8_type_of<FP8_E4M3>());
+    else if (type == FP8_E5M2)
+        f(fp8_type_of<FP8_E5M2>());
+    else if (type == FP8_E4M3_FNUZ)
+        f(fp8_type_of<FP8_E4M3_FNUZ>());
+    else
+        f(fp8_type_of<FP8_E5M2_FNUZ>());
+}
+
+/* The arguments of such kernels: those of others, and what kernarg_fp8.h puts behind them. */
+template <class args> struct with_fp8 : args {
+    struct kernarg_fp8 fp8;
+};
+
+/*
+ * The code of a number, rounded to nearest even, and of the largest one beyond it. A code without
+ * its sign counts units of its exponent's last place, from the smallest exponent's on.
+ */
+DEVICE u32 fp8_code(float x, int type)
+{
+    const bool fnuz = type >= FP8_E4M3_FNUZ, e4m3 = type == FP8_E4M3 || type == FP8_E4M3_FNUZ;
+    const int fraction = e4m3 ? 3 : 2, smallest = 1 - (e4m3 ? 7 : 15) - fnuz;
+    const float most = !e4m3 ? 57344 : fnuz ? 240 : 448;
+    const float magnitude = __builtin_fminf(__builtin_fabsf(x), most);
+    int exponent = (int)(__builtin_bit_cast(u32, magnitude) >> 23) - 127;
+    exponent = exponent < smallest ? smallest : exponent;
+    const float units = __builtin_rintf(__builtin_amdgcn_ldexpf(magnitude, fraction - exponent));
+    const u32 code = (u32)((exponent - smallest) << fraction) + (u32)units;
+    if (x != x)
+        return fnuz ? 0x80 : 0x7f;
+    return code | (x < 0 && (code || !fnuz) ? 0x80 : 0);
+}
+
+static_assert(sizeof(with_fp8<struct attn_fwd_args>) == sizeof(struct attn_fwd_fp8_args) &&
+                  sizeof(with_fp8<struct attn_split_args>) == sizeof(struct attn_split_fp8_args),
+              "the same layout");
+
+DEVICE float fp8_scale(const struct kernarg_scale &x, int sequence, int head)
+{
+    return x.data ? ((const_float)x.data)[sequence * x.batch + head * x.head] : 1;
+}
+
+#endif
