@@ -220,8 +220,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     lds_barrier();
     multiply_vp(x.o, s);
     /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for
-     * it.) */
-    if (KERNEL_WAVE == 64)
+     * it, but where a wave multiplies with few keys.) */
+    if (KERNEL_WAVE == 64 || KEY_SHARES > 1)
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
