@@ -17,7 +17,11 @@ try:
 except ImportError:  # torch does without it
     numpy = None
 
-_DTYPES = {"float32": _lib.F32, "float16": _lib.F16, "bfloat16": _lib.BF16, "bool": _lib.BOOL}
+# The types of FP8, as torch and the package ml_dtypes call them.
+FP8 = {"float8_e4m3fn": _lib.FP8_E4M3, "float8_e5m2": _lib.FP8_E5M2,
+       "float8_e4m3fnuz": _lib.FP8_E4M3_FNUZ, "float8_e5m2fnuz": _lib.FP8_E5M2_FNUZ}
+_DTYPES = {"float32": _lib.F32, "float16": _lib.F16, "bfloat16": _lib.BF16, "bool": _lib.BOOL,
+           **FP8}
 
 
 def library_of(*arrays):
@@ -55,15 +59,24 @@ def float32_of(x):
     return x.float() if hasattr(x, "data_ptr") else numpy.asarray(x, numpy.float32)
 
 
-def _dtype(name, what):
+def type_name(x):
+    """"float16" """
+    return str(getattr(x, "dtype", "")).replace("torch.", "")
+
+
+def _dtype(name, what, fp8=None):
+    """The code of a type; bytes are of type `fp8`, if that is given."""
+    if fp8 and name == "uint8":
+        name = fp8
     if name not in _DTYPES:
-        raise TypeError(f"aothip: {what} has type {name}; float16, bfloat16 and float32 are known")
+        raise TypeError(f"aothip: {what} has type {name}; float16, bfloat16 and float32 are known, "
+                        "and of q, k and v those of FP8")
     return _DTYPES[name]
 
 
 def _check_whole(x, dtype, what):
     """Raises TypeError of fractions where whole numbers are wanted: they would be cut off."""
-    kind = str(getattr(x, "dtype", "")).replace("torch.", "")
+    kind = type_name(x)
     if dtype.startswith("int") and "float" in kind:
         raise TypeError(f"aothip: {what} has type {kind}, not {dtype}")
 
@@ -180,10 +193,10 @@ class _HostSide:
             self.results.append((address, packed, to))
         return address
 
-    def tensor(self, x, axes, what="an argument", written=False):
+    def tensor(self, x, axes, what="an argument", written=False, fp8=None):
         """x with its axes in the order (batch, head, sequence, channel); None in `axes` is a new
-        axis of size 1. written: the device's changes come back into x."""
-        dtype = _dtype(self._name(x, what), what)
+        axis of size 1. written: the device's changes come back into x. fp8: what bytes are."""
+        dtype = _dtype(self._name(x, what), what, fp8)
         packed = self._pack(x)
         shape = tuple(packed.shape)
         address = self._upload(packed, x, what, written)
@@ -195,6 +208,11 @@ class _HostSide:
             return None
         _check_whole(x, dtype, what)
         return self._upload(self._pack(self.like(x, dtype)), x, what, written)
+
+    def floats(self, x, what):
+        """x as float32: address, and strides in elements."""
+        packed = self._pack(self.like(x, "float32"))
+        return self._upload(packed, x, what, False), _dense_strides(tuple(packed.shape))
 
 
 class NumpySide(_HostSide):
@@ -307,8 +325,8 @@ class TorchSide(_Torch):
         return self._address(self.torch.empty(max(size, 16), dtype=self.torch.uint8,
                                               device=self.device))
 
-    def tensor(self, x, axes, what="an argument", written=False):
-        dtype = _dtype(self._name(x, what), what)
+    def tensor(self, x, axes, what="an argument", written=False, fp8=None):
+        dtype = _dtype(self._name(x, what), what, fp8)
         if x.stride(-1) != 1 and x.shape[-1] > 1:
             if written:
                 raise ValueError(f"aothip: {what} must have a contiguous last dimension")
@@ -324,3 +342,7 @@ class TorchSide(_Torch):
             raise ValueError(f"aothip: {what} must be contiguous and of type {dtype}")
         # An empty tensor has no address, but is not absent.
         return self._address(self.like(x, dtype).contiguous()) or self.scratch(0)
+
+    def floats(self, x, what):
+        x = self.like(x, "float32")  # scales that were expanded stay so
+        return self._address(x), x.stride()

@@ -10,6 +10,7 @@ import sys
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 F32, F16, BF16, BOOL = 1, 2, 3, 4
+FP8_E4M3, FP8_E5M2, FP8_E4M3_FNUZ, FP8_E5M2_FNUZ = 5, 6, 7, 8
 MASK_NONE, MASK_CAUSAL_TOP_LEFT, MASK_CAUSAL_BOTTOM_RIGHT = 0, 1, 2
 MASK_WINDOW_TOP_LEFT, MASK_WINDOW_BOTTOM_RIGHT = 3, 4
 WINDOW_UNBOUNDED = 2**31 - 1

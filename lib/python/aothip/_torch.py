@@ -15,10 +15,12 @@ from ._autograd import (DIFFERENTIABLE, gradients, refuse_twice, run_quickly,
 AVAILABLE = hasattr(torch.library, "register_vmap")
 
 _TENSORS = ("q", "k", "v", "bias", "keep", "alibi_slopes", "sinks", "cu_seqlens_q", "cu_seqlens_k",
-            "seqused_k", "leftpad_k", "lengths", "starts", "block_table", "batch_index", "seed")
+            "seqused_k", "leftpad_k", "lengths", "starts", "block_table", "batch_index", "seed",
+            "q_scale", "k_scale", "v_scale")
 _OTHERS = {"order": "str", "scale": "float?", "causal": "bool", "window_left": "SymInt",
            "window_right": "SymInt", "top_left": "bool", "softcap": "float", "dropout_p": "float",
-           "max_seqlen_q": "SymInt", "max_seqlen_k": "SymInt", "splits": "int"}
+           "max_seqlen_q": "SymInt", "max_seqlen_k": "SymInt", "splits": "int", "fp8": "str?",
+           "out_dtype": "str?"}
 _NAMES = _TENSORS + tuple(_OTHERS)
 _ARRAYS = ("bias", "keep")  # as big as the scores: never moved from one device to another
 
@@ -98,8 +100,10 @@ def _fake_fwd(*arguments):
         if f["block_table"] is not None:
             keys = keys * f["block_table"].shape[1]
         probs = (q.shape[0], heads, rows, keys)
-    return (q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(lse, dtype=torch.float32),
-            q.new_empty(probs))
+    fp8 = q.element_size() == 1
+    of_o = getattr(torch, f["out_dtype"] or "bfloat16") if fp8 else q.dtype
+    return (q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=of_o),
+            q.new_empty(lse, dtype=torch.float32), q.new_empty(probs, dtype=of_o))
 
 
 def _fake_cache(k_new, v_new, cos, sin, interleaved, *values):
@@ -154,6 +158,9 @@ def _folded(n, axes, values, split):
         f["seed"] = f["seed"].select(at["seed"], 0)  # entries of a batch differ in any case
     elif f["seed"] is not None and f["dropout_p"] > 0:
         raise NotImplementedError("aothip: dropout under vmap needs randomness='different'")
+    if any(at[name] is not None or getattr(f[name], "ndim", 0) == 2
+           for name in ("q_scale", "k_scale", "v_scale")):
+        raise NotImplementedError("aothip: vmap knows scales of FP8 for all sequences alone")
     q = _front(f["q"], at["q"], n)
     batch = q.shape[1]
     f["q"] = q.flatten(0, 1)

@@ -11,8 +11,9 @@ import dataclasses
 import math
 
 from . import _lib
-from ._arrays import side_of
+from ._arrays import FP8, side_of, type_name
 
+_SCALES = ("q_scale", "k_scale", "v_scale")
 _AXES = {"bshd": (0, 2, 1, 3), "bhsd": (0, 1, 2, 3), "shd": (None, 1, 0, 2)}
 
 
@@ -64,7 +65,14 @@ def check_number(name, x, kind):
 @dataclasses.dataclass(eq=False)
 class Problem:
     """
-    q, k, v         arrays in axis order `order`; k and v may have fewer heads (GQA)
+    q, k, v         arrays in axis order `order`; k and v may have fewer heads (GQA), and be of FP8
+                    where q has 16 bits, and where the GPU multiplies that type, so may q
+    fp8             "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz" or "float8_e5m2fnuz": what
+                    those of q, k and v are that have the type uint8
+    q_scale, k_scale, v_scale   float32 (), (heads of k) or (batch, heads of k): what elements of
+                    FP8 are multiplied by; None: 1
+    out_dtype       "float16" or "bfloat16", the type of o where q is of FP8; None: that of `out`,
+                    else bfloat16 for torch and float16 for NumPy
     scale           None: 1 / sqrt(head dim)
     causal, window  as in flash-attention; aligned at the bottom right, or top left if top_left;
                     -1 or None: unbounded
@@ -120,6 +128,11 @@ class Problem:
     v_new: object = None
     rotary: tuple = None
     splits: int = 0
+    fp8: str = None
+    q_scale: object = None
+    k_scale: object = None
+    v_scale: object = None
+    out_dtype: str = None
 
     def __post_init__(self):
         if self.order not in _AXES:
@@ -139,6 +152,12 @@ class Problem:
             self._check_rotary()
         if self.dropout_p > 0:
             self._check_seed(side)
+        if self.fp8 is not None and self.fp8 not in FP8:
+            raise ValueError(f"aothip: fp8 is {self.fp8!r}, not one of " + ", ".join(FP8))
+        if self.out_dtype not in (None, "float16", "bfloat16"):
+            raise ValueError(f"aothip: out_dtype is {self.out_dtype!r}, not float16 or bfloat16")
+        if self.out_dtype is not None and not self._is_fp8(self.q):
+            raise ValueError("aothip: out_dtype goes with q of FP8 alone: else out has q's type")
 
     def _keys_padded(self):
         """Packed queries, and keys of each sequence in a batch entry of their own."""
@@ -180,6 +199,10 @@ class Problem:
             _check_shape("leftpad_k", self.leftpad_k, (batch,))
         _check_shape("alibi_slopes", self.alibi_slopes, (heads,), (batch, heads))
         _check_shape("sinks (s_aux)", self.sinks, (heads,))
+        heads_k = self.k.shape[self._key_axes()[1]]
+        for name in _SCALES:
+            _check_shape(f"{name} ({name.replace('scale', 'descale')})", getattr(self, name),
+                         (), (1,), (heads_k,), (batch, heads_k))
         _check_shape("seqused_k", self.seqused_k, (batch,))
         _check_shape("lengths (cache_seqlens)", self.lengths, (batch,))
         _check_shape("starts (cache_leftpad)", self.starts, (batch,))
@@ -230,6 +253,19 @@ class Problem:
         else:
             keys = self.k.shape[seq]
         return (self.q.shape[0], heads, self.q.shape[seq], keys)
+
+    def _is_fp8(self, x):
+        name = type_name(x)
+        return name in FP8 or (self.fp8 is not None and name == "uint8")
+
+    def _out_dtype(self, out):
+        """The type of o where it is not that of q."""
+        if not self._is_fp8(self.q):
+            return None
+        if self.out_dtype is not None or out is None:
+            return self.out_dtype or ("bfloat16" if hasattr(self.q, "data_ptr") else "float16")
+        name = type_name(out)
+        return name if name in ("float16", "bfloat16") else "float16 or bfloat16"
 
     def _result(self, side, given, name, shape, like, dtype=None, other=()):
         """The caller's array for a result, of this shape or of an `other`, or a new one: of zeros
@@ -313,6 +349,17 @@ class Problem:
             p.rotary_dim, p.rotary_interleaved = 2 * cos.shape[1], int(bool(interleaved))
         p.splits = self.splits
 
+    def _scales(self, side, p):
+        for name in _SCALES:
+            x = getattr(self, name)
+            if x is None:
+                continue
+            scale = getattr(p, name)
+            scale.data, strides = side.floats(x, name)
+            # Of an axis of size 1 the stride means nothing.
+            strides = [n if m > 1 else 0 for n, m in zip(strides, shape_of(x))]
+            scale.stride[:] = ([0, 0] + strides)[-2:]
+
     def _key_axes(self):
         padded = self.block_table is not None or self._keys_padded()
         return _AXES["bshd" if padded else self.order]
@@ -322,9 +369,9 @@ class Problem:
         p = _lib.FwdParams(struct_size=ctypes.sizeof(_lib.FwdParams), scale=self.scale)
         axes, cache = _AXES[self.order], self._key_axes()
         changed = self.k_new is not None
-        p.q = side.tensor(self.q, axes, "q")
-        p.k = side.tensor(self.k, cache, "k", written=changed)
-        p.v = side.tensor(self.v, cache, "v", written=changed)
+        p.q = side.tensor(self.q, axes, "q", fp8=self.fp8)
+        p.k = side.tensor(self.k, cache, "k", written=changed, fp8=self.fp8)
+        p.v = side.tensor(self.v, cache, "v", written=changed, fp8=self.fp8)
         p.o = side.tensor(o, axes, "out", written=written)
         p.lse = side.vector(lse, "float32", "lse", written=written)
         _window(p, self.causal, self.window, self.top_left)
@@ -333,6 +380,7 @@ class Problem:
             p.lse_layout, p.lse_size = _lib.LSE_ROWS, math.prod(lse.shape)
         self._scores(side, p)
         self._cache(side, p)
+        self._scales(side, p)
         return p
 
     # What can be computed.
@@ -349,7 +397,7 @@ class Problem:
         In order "shd", a given lse may also be (sequences, heads, max_seqlen_q). Records no
         gradients."""
         with side_of(self.q, self.k, self.v) as side:
-            o = self._result(side, out, "out", self.out_shape(), self.q)
+            o = self._result(side, out, "out", self.out_shape(), self.q, self._out_dtype(out))
             lse = self._result(side, lse, "lse", self.lse_shape(), self.q, "float32",
                                self.lse_shapes()[1:])
             p = self.params(side, o, lse, written=True)
@@ -384,7 +432,7 @@ class Problem:
             b.fwd = ctypes.pointer(p)
             b.d_o = side.tensor(d_o, axes, "dout")
             for name, at in (("dq", axes), ("dk", self._key_axes()), ("dv", self._key_axes())):
-                setattr(b, name, side.tensor(result[name], at, name, written=True))
+                setattr(b, name, side.tensor(result[name], at, name, written=True, fp8=self.fp8))
             if delta is not None:
                 _check_shape("delta", delta, tuple(lse.shape))
                 b.delta = side.vector(delta, "float32", "delta", written=True)

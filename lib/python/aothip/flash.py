@@ -11,7 +11,10 @@ dropout, an empty array, and nothing of that size is made (Problem(...)(True) al
 flash-attention 3's further keywords are taken where they mean something here: return_softmax_lse,
 s_aux (a sink a head, of any float type), out (written and returned, without gradients),
 num_splits, page_table for block_table, and of cu_seqlens_k either that or seqused_k, for keys
-(batch, rows, heads, dim) or in pages. q_descale and its like are refused: there is no f8.
+(batch, rows, heads, dim) or in pages; and for arrays of FP8 q_descale, k_descale and v_descale,
+float32, what their elements are multiplied by: one number, or (batch, heads of k), or (heads of k).
+k and v alone may be of FP8, or q, too, where the GPU multiplies that type: then out is bfloat16,
+and float16 for NumPy. FP8 carries no gradients.
 """
 
 import numbers
@@ -20,11 +23,11 @@ from ._arrays import float32_of, int32_like, library_of
 from .attention import attend
 
 
-_NO_F8 = "aothip: q_descale, k_descale and v_descale scale f8, which is not computed"
-
-
-def _results(probs, lse, q, k, v, order, fields, s_aux=None, out=None):
+def _results(probs, lse, q, k, v, order, fields, s_aux=None, out=None, descale=(None,) * 3):
     """out, and what else is asked for: probs is return_attn_probs, lse return_softmax_lse."""
+    for name, scale in zip("qkv", descale):
+        if scale is not None:
+            fields[name + "_scale"] = scale
     dropped = bool(probs) and fields["dropout_p"] != 0
     if s_aux is not None:
         fields["sinks"] = float32_of(s_aux)
@@ -40,11 +43,10 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
                     q_descale=None, k_descale=None, v_descale=None):
     """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs, or (out,
     softmax_lse) with return_softmax_lse."""
-    if q_descale is not None or k_descale is not None or v_descale is not None:
-        raise NotImplementedError(_NO_F8)
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
               "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits}
-    return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", fields, s_aux, out)
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", fields, s_aux, out,
+                    (q_descale, k_descale, v_descale))
 
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
@@ -54,15 +56,14 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            *, return_softmax_lse=False, s_aux=None, out=None, num_splits=0,
                            page_table=None, q_descale=None, k_descale=None, v_descale=None):
     """out (total_q, heads, dim), or with softmax_lse (heads, total_q) and S_dmask."""
-    if q_descale is not None or k_descale is not None or v_descale is not None:
-        raise NotImplementedError(_NO_F8)
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
               "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits,
               "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
               "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
               "block_table": block_table if page_table is None else
               _one_table(block_table, page_table), "seqused_k": seqused_k}
-    return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", fields, s_aux, out)
+    return _results(return_attn_probs, return_softmax_lse, q, k, v, "shd", fields, s_aux, out,
+                    (q_descale, k_descale, v_descale))
 
 
 def _one_table(block_table, page_table):
@@ -115,13 +116,15 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
                             window_size=(-1, -1), softcap=0.0, rotary_interleaved=True,
                             alibi_slopes=None, num_splits=0, return_softmax_lse=False, *,
                             s_aux=None, out=None, page_table=None, q_descale=None, k_descale=None,
-                            v_descale=None):
+                            v_descale=None, fp8=None):
     """
     Decoding: q (batch, seq_q, heads, dim) against a cache (batch, rows, heads_k, dim), or (pages,
     page rows, heads_k, dim) with block_table. k and v (batch, seq_new, heads_k, dim) are first
     written into k_cache and v_cache, in place, at row cache_seqlens of each sequence. rotary_cos
     and rotary_sin (rows, rotary_dim / 2), of q's type, rotate k, and q if causal or with a window,
-    at positions cache_seqlens and on; else q at position cache_seqlens alone. Has no backward.
+    at positions cache_seqlens and on; else q at position cache_seqlens alone. A cache of FP8 may be
+    of type uint8, too, where fp8 names its type, as "float8_e4m3fn"; what is written into it is
+    divided by k_descale and v_descale. Has no backward.
     """
     if (k is None) != (v is None):
         raise ValueError("aothip: k and v must both be given, or none of them")
@@ -145,12 +148,13 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
                              f"cache_seqlens {tuple(lengths.shape)}")
         lengths = lengths - cache_leftpad
     rotary = None if rotary_cos is None else (rotary_cos, rotary_sin, rotary_interleaved)
-    if q_descale is not None or k_descale is not None or v_descale is not None:
-        raise NotImplementedError(_NO_F8)
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
               "alibi_slopes": alibi_slopes, "dropout_p": 0.0, "splits": num_splits,
               "lengths": lengths, "starts": cache_leftpad,
               "block_table": block_table if page_table is None else
               _one_table(block_table, page_table), "batch_index": cache_batch_idx,
               "k_new": k, "v_new": v, "rotary": rotary}
-    return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", fields, s_aux, out)
+    if fp8 is not None:
+        fields["fp8"] = fp8
+    return _results(False, return_softmax_lse, q, k_cache, v_cache, "bshd", fields, s_aux, out,
+                    (q_descale, k_descale, v_descale))

@@ -239,22 +239,71 @@ static int take_cache(struct quick_problem *c)
            take_rotary(c);
 }
 
+/* One scale, one a key head, or one a sequence and key head. */
+static int take_scale(const struct quick_problem *c, enum quick_field which,
+                      struct aothip_scale *to)
+{
+    const int64_t heads = c->k.size[c->key_axes[1]];
+    PyObject *x = c->field[which];
+    struct quick_tensor t;
+    if (!x)
+        return 1;
+    if (!quick_tensor_read(&t, x, c->device) || t.dtype != quick_torch.f32 || t.dims > 2 ||
+        (t.dims == 2 && t.size[0] != c->batch) ||
+        (t.size[t.dims - 1] != heads && (t.dims == 2 || t.size[0] != 1)))
+        return 0;
+    to->data = t.data;
+    for (int i = 0; i < t.dims; i++) /* of an axis of size 1 the stride means nothing */
+        to->stride[i + 2 - t.dims] = t.size[i] == 1 ? 0 : t.stride[i];
+    return 1;
+}
+
+static int take_scales(struct quick_problem *c)
+{
+    return take_scale(c, QUICK_q_scale, &c->p.q_scale) &&
+           take_scale(c, QUICK_k_scale, &c->p.k_scale) &&
+           take_scale(c, QUICK_v_scale, &c->p.v_scale);
+}
+
+/* enum aothip_dtype that the field fp8 names, which bytes have; 0 without it. 0 returned: that is
+ * no type. */
+static int take_fp8(const struct quick_problem *c, int32_t *dtype)
+{
+    static const char *const types[] = {"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+                                        "float8_e5m2fnuz"};
+    PyObject *x = c->field[QUICK_fp8];
+    *dtype = 0;
+    for (int i = 0; x && PyUnicode_Check(x) && i < 4; i++)
+        if (!PyUnicode_CompareWithASCIIString(x, types[i]))
+            *dtype = AOTHIP_FP8_E4M3 + i;
+    return !x || *dtype;
+}
+
 static int take_qkv(struct quick_problem *c, PyObject *const tensors[3])
 {
     struct quick_tensor *const to[] = {&c->q, &c->k, &c->v};
+    int32_t fp8, dtype[3];
     const int padded = c->field[QUICK_block_table] || (c->packed && !c->field[QUICK_cu_seqlens_k]);
     c->key_axes = c->packed && padded ? BSHD : c->axes;
     c->device = PyObject_GetAttr(tensors[0], quick_torch.device);
-    if (!c->device)
+    if (!c->device || !take_fp8(c, &fp8))
         return 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         if (!quick_tensor_read(to[i], tensors[i], i ? c->device : NULL) ||
             to[i]->dims != (c->packed && (i == 0 || !padded) ? 3 : 4) || !rows_contiguous(to[i]) ||
-            !quick_tensor_dtype(to[i]) || to[i]->dtype == quick_torch.boolean)
+            to[i]->dtype == quick_torch.boolean)
             return 0;
+        dtype[i] = to[i]->dtype == quick_torch.u8 ? fp8 : quick_tensor_dtype(to[i]);
+        if (!dtype[i])
+            return 0;
+    }
+    if (dtype[0] > AOTHIP_BOOL || c->field[QUICK_out_dtype]) /* o has another type than q */
+        return 0;
     c->p.q = quick_tensor_view(&c->q, c->axes);
     c->p.k = quick_tensor_view(&c->k, c->key_axes);
     c->p.v = quick_tensor_view(&c->v, c->key_axes);
+    c->p.k.dtype = dtype[1];
+    c->p.v.dtype = dtype[2];
     return 1;
 }
 
@@ -273,7 +322,7 @@ int quick_problem_describe(struct quick_problem *c, PyObject *const tensors[3], 
               : !PyUnicode_CompareWithASCIIString(order, "bhsd") ? BHSD
                                                                  : NULL;
     good = c->axes && take_qkv(c, tensors) && take_numbers(c) && take_sequences(c) &&
-           take_scores(c) && take_cache(c);
+           take_scores(c) && take_scales(c) && take_cache(c);
     if (!good)
         PyErr_Clear();
     return good;

@@ -29,7 +29,12 @@
     FIELD(k_new)                                                                                   \
     FIELD(v_new)                                                                                   \
     FIELD(rotary)                                                                                  \
-    FIELD(splits)
+    FIELD(splits)                                                                                  \
+    FIELD(fp8)                                                                                     \
+    FIELD(q_scale)                                                                                 \
+    FIELD(k_scale)                                                                                 \
+    FIELD(v_scale)                                                                                 \
+    FIELD(out_dtype)
 
 enum quick_field {
 #define FIELD(name) QUICK_##name,

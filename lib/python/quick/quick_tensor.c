@@ -30,6 +30,11 @@ int quick_tensor_setup(PyObject *torch)
         {&t->boolean, torch, "bool"},
         {&t->empty_like, torch, "empty_like"},
         {&t->i32, torch, "int32"},
+        {&t->u8, torch, "uint8"},
+        {&t->e4m3, torch, "float8_e4m3fn"},
+        {&t->e5m2, torch, "float8_e5m2"},
+        {&t->e4m3_fnuz, torch, "float8_e4m3fnuz"},
+        {&t->e5m2_fnuz, torch, "float8_e5m2fnuz"},
         {&t->data_ptr, NULL, "data_ptr"},
         {&t->shape, NULL, "shape"},
         {&t->stride, NULL, "stride"},
@@ -128,11 +133,15 @@ int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device)
 
 int32_t quick_tensor_dtype(const struct quick_tensor *t)
 {
-    return t->dtype == quick_torch.f16       ? AOTHIP_F16
-           : t->dtype == quick_torch.bf16    ? AOTHIP_BF16
-           : t->dtype == quick_torch.f32     ? AOTHIP_F32
-           : t->dtype == quick_torch.boolean ? AOTHIP_BOOL
-                                             : 0;
+    return t->dtype == quick_torch.f16         ? AOTHIP_F16
+           : t->dtype == quick_torch.bf16      ? AOTHIP_BF16
+           : t->dtype == quick_torch.f32       ? AOTHIP_F32
+           : t->dtype == quick_torch.boolean   ? AOTHIP_BOOL
+           : t->dtype == quick_torch.e4m3      ? AOTHIP_FP8_E4M3
+           : t->dtype == quick_torch.e5m2      ? AOTHIP_FP8_E5M2
+           : t->dtype == quick_torch.e4m3_fnuz ? AOTHIP_FP8_E4M3_FNUZ
+           : t->dtype == quick_torch.e5m2_fnuz ? AOTHIP_FP8_E5M2_FNUZ
+                                               : 0;
 }
 
 struct aothip_tensor quick_tensor_view(const struct quick_tensor *t, const int axis[4])

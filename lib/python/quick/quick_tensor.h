@@ -13,7 +13,8 @@
 /* What is asked of torch; made once by quick_tensor_setup(), never freed. */
 struct quick_torch {
     PyObject *tensor, *parameter;               /* types */
-    PyObject *f32, *f16, *bf16, *boolean, *i32; /* of torch.dtype */
+    PyObject *f32, *f16, *bf16, *boolean, *i32, *u8; /* of torch.dtype */
+    PyObject *e4m3, *e5m2, *e4m3_fnuz, *e5m2_fnuz;
     PyObject *data_ptr, *shape, *stride, *dtype, *device, *new_zeros,
         *new_empty_strided; /* names */
     PyObject *empty_like;   /* the function */
@@ -40,7 +41,7 @@ int quick_tensor_read(struct quick_tensor *t, PyObject *x, PyObject *device);
 /* Whether x, a tensor of the type, shape and device of t, lies where t does. Nothing raises. */
 int quick_tensor_unmoved(const struct quick_tensor *t, PyObject *x);
 
-/* enum aothip_dtype of a floating type or of bool; 0 of any other. */
+/* enum aothip_dtype of a floating type, FP8 included, or of bool; 0 of any other. */
 int32_t quick_tensor_dtype(const struct quick_tensor *t);
 
 /* As the C API wants it; axis[i] is the axis that becomes number i, -1 a new one of size 1. */

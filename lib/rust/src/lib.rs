@@ -102,6 +102,14 @@ pub enum Dtype {
     Bf16 = 3,
     /// One byte, 0 is false: masks alone.
     Bool = 4,
+    /// One byte, OCP's FP8, to 448: q, k and v alone, as the three that follow.
+    Fp8E4m3 = 5,
+    /// OCP's, to 57344.
+    Fp8E5m2 = 6,
+    /// To 240, without -0 and infinity.
+    Fp8E4m3Fnuz = 7,
+    /// To 57344, without -0 and infinity.
+    Fp8E5m2Fnuz = 8,
 }
 
 /// Which keys a query sees: `enum aothip_mask`.
@@ -169,6 +177,25 @@ impl<'memory> Tensor<'memory> {
     }
 }
 
+/// What elements of FP8 are multiplied by: `struct aothip_scale`. A view of device memory.
+#[derive(Clone, Copy)]
+pub struct Scale<'memory> {
+    raw: ffi::Scale,
+    memory: PhantomData<&'memory ()>,
+}
+
+impl<'memory> Scale<'memory> {
+    /// That of sequence b and key head g, whose query heads have the same, is `data[b * stride[0] +
+    /// g * stride[1]]`; a stride of 0 is the same for all.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Tensor::new`], for these elements.
+    pub unsafe fn new(data: *const f32, stride: [i64; 2]) -> Self {
+        Scale { raw: ffi::Scale { data, stride }, memory: PhantomData }
+    }
+}
+
 /// Forward attention; `struct aothip_attn_fwd_params`.
 #[derive(Clone, Copy)]
 pub struct Forward<'memory> {
@@ -232,6 +259,27 @@ impl<'memory> Forward<'memory> {
     #[must_use]
     pub fn keep(mut self, keep: Tensor<'memory>) -> Self {
         self.raw.keep = keep.raw;
+        self
+    }
+
+    /// What the elements of q are multiplied by, where they are of FP8.
+    #[must_use]
+    pub fn q_scale(mut self, scale: Scale<'memory>) -> Self {
+        self.raw.q_scale = scale.raw;
+        self
+    }
+
+    /// What the elements of k are multiplied by, where they are of FP8.
+    #[must_use]
+    pub fn k_scale(mut self, scale: Scale<'memory>) -> Self {
+        self.raw.k_scale = scale.raw;
+        self
+    }
+
+    /// What the elements of v are multiplied by, where they are of FP8.
+    #[must_use]
+    pub fn v_scale(mut self, scale: Scale<'memory>) -> Self {
+        self.raw.v_scale = scale.raw;
         self
     }
 

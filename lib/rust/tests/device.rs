@@ -6,7 +6,7 @@ use std::os::raw::c_int;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use aothip::{Backward, Context, Dtype, Forward, Mask, Merge, Status, Stream, Tensor};
+use aothip::{Backward, Context, Dtype, Forward, Mask, Merge, Scale, Status, Stream, Tensor};
 
 const ROWS: usize = 21;
 const DIM: usize = 32;
@@ -160,6 +160,45 @@ fn windows_scale_and_raw_options() {
     context.forward(&all, Stream::NULL).unwrap();
     let mean: f32 = (0..ROWS).map(|n| v[n * DIM]).sum::<f32>() / ROWS as f32;
     assert!((gpu.read(out, ELEMENTS)[(ROWS - 1) * DIM] - mean).abs() < 1e-5);
+}
+
+#[test]
+fn fp8() {
+    let context = Context::open().unwrap();
+    let gpu = Gpu::new(&context);
+    // A row of 256 channels that are the numbers 0.5, 1, 2 and -1 of each type; one row of k, so o
+    // is v. The FNUZ types have half of what the same code is in the others.
+    for (dtype, codes, of_e) in [
+        (Dtype::Fp8E4m3, [0x30u8, 0x38, 0x40, 0xb8], 1.0f32),
+        (Dtype::Fp8E5m2, [0x38, 0x3c, 0x40, 0xbc], 1.0),
+        (Dtype::Fp8E4m3Fnuz, [0x30, 0x38, 0x40, 0xb8], 0.5),
+        (Dtype::Fp8E5m2Fnuz, [0x38, 0x3c, 0x40, 0xbc], 0.5),
+    ] {
+        let size = [1, 2, 1, 64];
+        let words: Vec<f32> = vec![f32::from_le_bytes(codes); 32];
+        let (cache, scales) = (gpu.tensor(&words), gpu.tensor(&[3.0, -0.25]));
+        let out = gpu.memory(256);
+        // SAFETY: so many elements, never freed.
+        let (q, v, o, scale) = unsafe {
+            (
+                Tensor::bhsd(gpu.tensor(&vec![0.0; 64]), Dtype::Bf16, size),
+                Tensor::bhsd(cache, dtype, size),
+                Tensor::bhsd(out, Dtype::Bf16, size),
+                Scale::new(scales.cast(), [0, 1]),
+            )
+        };
+        let problem = Forward::new(q, v, v, o).k_scale(scale).v_scale(scale);
+        context.forward(&problem, Stream::NULL).unwrap();
+        for (i, bits) in gpu.read(out, 64).iter().map(|x| x.to_bits()).enumerate() {
+            let factor = if i < 32 { 3.0 } else { -0.25 } * of_e;
+            let pair = [[0.5, 1.0], [2.0, -1.0]][i % 2].map(|x| f32::to_bits(x * factor) >> 16);
+            assert_eq!(bits, pair[0] | pair[1] << 16, "{dtype:?}, elements from {}", 2 * i);
+        }
+        // No scale without a tensor of FP8: here q is none.
+        let why = context.forward(&problem.q_scale(scale), Stream::NULL).unwrap_err();
+        assert_eq!(why.status, Status::Argument);
+        assert!(why.text.contains("q_scale"), "{why}");
+    }
 }
 
 #[test]

@@ -35,6 +35,28 @@ def raises(kind, text, function, name):
         ok(False, name)
 
 
+FP8 = "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"
+
+
+def fp8_values(kind):
+    """What the 256 codes of a type of FP8 stand for."""
+    bits, fnuz, values = 3 if "e4m3" in kind else 2, kind.endswith("fnuz"), []
+    bias = (1 << (6 - bits)) - (0 if fnuz else 1)
+    for code in range(256):
+        exponent, fraction = (code & 127) >> bits, code & ((1 << bits) - 1)
+        value = (fraction / 2**bits + (exponent > 0)) * 2.0 ** (max(exponent, 1) - bias)
+        if code == 0x80 if fnuz else code & 127 == 127 if bits == 3 else exponent == 31:
+            value = float("nan") if fnuz or fraction else float("inf")
+        values.append(-value if code & 128 else value)
+    return values
+
+
+def fp8_multiplied(gpu):
+    """The type of FP8 whose q this GPU takes; None: it takes none."""
+    return ("float8_e4m3fnuz" if gpu == "gfx942" else
+            "float8_e4m3fn" if gpu[:5] in ("gfx95", "gfx12") else None)
+
+
 def close(got, want, tolerance):
     """Whether tensors agree, as far as the largest of `want` goes."""
     return float((got - want).abs().max()) <= tolerance * max(1e-2, float(want.abs().max()))

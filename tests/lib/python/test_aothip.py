@@ -226,6 +226,97 @@ def test_paged():
         near(lse[b], want, 1e-3, f"paged: lse, batch {b}")
 
 
+def codes(kind, *shape):
+    """Random bytes, and what they stand for as `kind`."""
+    values = numpy.array(checks.fp8_values(kind))
+    usable = numpy.flatnonzero((numpy.abs(values) <= 2) & (numpy.abs(values) >= 2**-6))
+    x = rng.choice(usable, shape).astype(numpy.uint8)
+    return x, values[x]
+
+
+def test_fp8_cache():
+    """Bytes whose type is named; NumPy itself has none of FP8."""
+    q, new = random(2, 1, 4, 64), random(2, 1, 2, 64)
+    lengths = numpy.array([37, 9], numpy.int32)
+    scales = rng.random((2, 2, 2)).astype(numpy.float32) + 0.5
+    for kind in checks.FP8:
+        (k, keys), (v, values) = codes(kind, 2, 40, 2, 64), codes(kind, 2, 40, 2, 64)
+        for name, of_k, of_v in (("none", None, None), ("a number", 0.5, numpy.float32(2)),
+                                 ("one a head", scales[0, 0], scales[1, 0]),
+                                 ("one a sequence and head", *scales)):
+            out, lse = aothip.flash_attn_with_kvcache(
+                q, k, v, cache_seqlens=lengths, return_softmax_lse=True, k_descale=of_k,
+                v_descale=of_v, fp8=kind)
+            of_k, of_v = (numpy.broadcast_to(1.0 if x is None else x, (2, 2)) for x in (of_k, of_v))
+            for b, n in enumerate(lengths):
+                o, want = reference(q[b], keys[b, :n] * of_k[b][:, None],
+                                    values[b, :n] * of_v[b][:, None])
+                near(out[b], o, 4e-3, f"{kind}, scales {name}: out, batch {b}")
+                near(lse[b], want, 2e-3, f"{kind}, scales {name}: lse, batch {b}")
+        before, (v_new, wrote) = k.copy(), codes(kind, 2, 1, 2, 64)
+        aothip.flash_attn_with_kvcache(q, k, v, new, (2 * wrote).astype(numpy.float16),
+                                       cache_seqlens=lengths, v_descale=2.0, fp8=kind)
+        ok(all((v[b, n] == v_new[b, 0]).all() and (k[b, :n] == before[b, :n]).all()
+               for b, n in enumerate(lengths)), f"{kind}: rows are divided and written")
+        written = numpy.array(checks.fp8_values(kind))[[k[b, n] for b, n in enumerate(lengths)]]
+        exact = new[:, 0].astype(float)
+        near((written - exact) / numpy.maximum(numpy.abs(exact), 2**-6), numpy.zeros_like(exact),
+             2**-4 if "e4m3" in kind else 2**-3, f"{kind}: and rounded")
+        try:
+            import ml_dtypes
+        except ImportError:
+            print("# FP8 in NumPy needs ml_dtypes, which is not here")
+            continue
+        typed = getattr(ml_dtypes, kind)
+        out = aothip.flash_attn_func(q, k.view(typed), v.view(typed), k_descale=0.5)
+        near(out, aothip.Problem(q, k, v, "bshd", fp8=kind, k_scale=0.5)()[0], 0,
+             f"{kind} of ml_dtypes")
+
+
+def test_fp8():
+    """q, k and v of one type, which the GPU multiplies, or which it refuses."""
+    kind = checks.fp8_multiplied(aothip.device()["gpu"])
+    (q, of_q), (k, of_k), (v, of_v) = (codes(kind or checks.FP8[0], 2, n, heads, 64)
+                                       for n, heads in ((19, 4), (33, 2), (33, 2)))
+
+    def problem(**more):
+        return aothip.Problem(q, k, v, "bshd", causal=True, fp8=kind or checks.FP8[0],
+                              q_scale=[0.5, 0.25], k_scale=0.5, v_scale=3.0, **more)
+
+    if not kind:
+        raises(aothip.UnsupportedError, "FP8", problem().forward, "q of FP8, refused here")
+        return
+    out, lse = problem().forward()
+    ok(out.dtype == numpy.float16, "q of FP8: out is float16")
+    for b in range(2):
+        factors = numpy.array([0.5, 0.5, 0.25, 0.25])[:, None]  # of the key heads
+        o, want = reference(of_q[b] * factors, of_k[b] * 0.5, of_v[b] * 3, band(19, 33, -1, 0))
+        near(out[b], o, 0.2, f"q of FP8: out, batch {b}")
+        near(lse[b], want, 1e-2, f"q of FP8: lse, batch {b}")
+    raises(TypeError, "out has type float32, not float16 or bfloat16", lambda: problem().forward(
+        out=numpy.empty(q.shape, numpy.float32)), "q of FP8: out of another type")
+
+
+def test_fp8_refused():
+    q, (k, _) = random(2, 3, 4, 64), codes(checks.FP8[0], 2, 9, 2, 64)
+    half = random(2, 9, 2, 64)
+    for kind, text, function in (
+            (TypeError, "k has type uint8", lambda: aothip.flash_attn_func(q, k, k)),
+            (ValueError, "fp8 is 'e4m3'", lambda: aothip.Problem(q, k, k, "bshd", fp8="e4m3")),
+            (ValueError, "k_scale (k_descale) has shape (3,)", lambda: aothip.flash_attn_func(
+                q, k, k, k_descale=[1.0, 1.0, 1.0])),
+            (ValueError, "q_scale is set, but q is not FP8", lambda: aothip.flash_attn_func(
+                q, half, half, q_descale=1.0)),
+            (ValueError, "out_dtype goes with", lambda: aothip.Problem(
+                q, k, k, "bshd", out_dtype="float16")),
+            (ValueError, "out_dtype is 'f16'", lambda: aothip.Problem(
+                k, k, k, "bshd", fp8=checks.FP8[0], out_dtype="f16")),
+            (aothip.UnsupportedError, "no backward pass", lambda: aothip.Problem(
+                q, k, k, "bshd", fp8=checks.FP8[0]).backward(q, q, numpy.zeros(
+                    (2, 4, 3), numpy.float32)))):
+        raises(kind, text, function, f"refused: {text}")
+
+
 def test_sdpa():
     q, k, v = random(2, 3, 6, 32), random(2, 3, 8, 32), random(2, 3, 8, 32)
     keep = rng.random((2, 1, 6, 8)) < 0.6

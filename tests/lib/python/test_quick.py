@@ -9,7 +9,7 @@ import torch
 
 import aothip
 from aothip import _arrays, _lib, _quick, _torch
-from checks import done, ok, raises
+from checks import FP8, done, ok, raises
 
 if not _torch.AVAILABLE or not os.path.exists(os.path.join(
         os.path.dirname(os.environ["AOTHIP_LIBRARY"]), "aothip_quick.abi3.so")):
@@ -168,6 +168,16 @@ def test_decoding():
     pages, table = random(6, 16, 2, 64), on_gpu(ints(5, 1, 0, 3, 2, 4).reshape(3, 2))
     same("decoding, pages", lambda: decode(q, pages, pages, cache_seqlens=ints(5, 32, 17),
                                            block_table=table))
+    scales = on_gpu(torch.rand(3, 2) + 0.5)
+    for name in FP8:
+        kind = getattr(torch, name)
+        fp8, plain = on_gpu(cache.to(kind)), on_gpu(cache.to(kind).view(torch.uint8))
+        same(f"decoding, {name}", lambda: decode(q, fp8, fp8, cache_seqlens=lengths))
+        same(f"decoding, {name}, scales", lambda: decode(
+            q, plain, plain, cache_seqlens=lengths, fp8=name, k_descale=scales,
+            v_descale=scales[:, :1].expand(3, 2)))
+    same("decoding, a scale a head", lambda: decode(q, fp8, fp8, cache_seqlens=lengths,
+                                                    k_descale=scales[0], v_descale=scales[0, :1]))
     angle = on_gpu(torch.rand(800, 16) * 3)
     cos, sin = on_gpu(angle.cos().to(HALF)), on_gpu(angle.sin().to(HALF))
 
@@ -295,6 +305,13 @@ def test_declined():
             "a mask of bytes": fields(keep=on_gpu(torch.ones(1, 1, 20, 20, dtype=torch.uint8))),
             "new keys alone": fields(k_new=k, lengths=ints(1, 2)),
             "left padding": fields(leftpad_k=ints(1, 2)),
+            "FP8 for q": lambda: (*(q.to(torch.float8_e5m2),) * 3, "bshd", {}),
+            "bytes": lambda: (q, *(k.to(torch.uint8),) * 2, "bshd", {}),
+            "no type of FP8": fields(fp8="e4m3"), "a type for o": fields(out_dtype="float16"),
+            "scales in half": fields(k_scale=random(2)), "a number for scale": fields(k_scale=0.5),
+            "scales of query heads": fields(k_scale=on_gpu(torch.rand(4))),
+            "scales of other sequences": fields(k_scale=on_gpu(torch.rand(3, 2))),
+            "scales of query heads, a sequence": fields(k_scale=on_gpu(torch.rand(2, 4))),
             "cos alone": fields(rotary=(random(9, 8), None, True)),
     }.items():
         ok(quick.module.forward(*arguments()) is None, f"declined: {name}")

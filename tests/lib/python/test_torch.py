@@ -235,6 +235,57 @@ def test_kvcache():
     near(o, torch.cat(want), 2e-3, "flash_attn_with_kvcache: batch index and left padding")
 
 
+def codes(kind, *shape):
+    """Random numbers of a type of FP8, and the same in double."""
+    x = (torch.rand(shape) + 0.25).mul(torch.randn(shape).sign()).to(kind)
+    return x, x.double()
+
+
+@torch.random.fork_rng(devices=[])
+def test_fp8():
+    if not hasattr(torch, "float8_e5m2fnuz"):
+        print("# this torch has no FP8")
+        return
+    q, new = random(2, 1, 4, 64, grad=False), random(2, 1, 2, 64, grad=False)
+    lengths = torch.tensor([37, 9], dtype=torch.int32)
+    of_k, of_v = torch.rand(2, 2) + 0.5, (torch.rand(2, 1) + 0.5).expand(2, 2)
+    for name in checks.FP8:
+        kind = getattr(torch, name)
+        (k, keys), (v, values) = codes(kind, 2, 40, 2, 64), codes(kind, 2, 40, 2, 64)
+        keys, values = keys * of_k[:, None, :, None], values * of_v[:, None, :, None]
+        want = torch.cat([reference(q[b:b + 1].double(), keys[b:b + 1, :n], values[b:b + 1, :n])[0]
+                          for b, n in enumerate(lengths.tolist())])
+        o = aothip.flash_attn_with_kvcache(q, k, v, cache_seqlens=lengths, k_descale=of_k,
+                                           v_descale=of_v)
+        near(o, want, 4e-3, f"a cache of {name}")
+        bytes_k, bytes_v = k.view(torch.uint8), v.view(torch.uint8)
+        same = aothip.flash_attn_with_kvcache(q, bytes_k, bytes_v, cache_seqlens=lengths,
+                                              k_descale=of_k, v_descale=of_v, fp8=name)
+        ok(torch.equal(o, same), f"bytes that are {name}")
+        before = k._version
+        aothip.flash_attn_with_kvcache(q, k, v, new, new, cache_seqlens=lengths)
+        ok(k._version > before and all(torch.equal(x[b, n].float(), new[b, 0].to(kind).float())
+                                       for x in (k, v) for b, n in enumerate(lengths.tolist())),
+           f"rows become {name} as torch rounds")
+    leaf = q.clone().requires_grad_()
+    raises(aothip.UnsupportedError, "no backward pass", lambda: aothip.flash_attn_func(
+        leaf, k, v).sum().backward(), "FP8 has no gradients")
+    name = checks.fp8_multiplied(aothip.device()["gpu"]) or checks.FP8[0]
+    (q, of_q), (k, keys), (v, values) = (codes(getattr(torch, name), 2, n, heads, 64)
+                                         for n, heads in ((19, 4), (33, 2), (33, 2)))
+    if not checks.fp8_multiplied(aothip.device()["gpu"]):
+        raises(aothip.UnsupportedError, "FP8", lambda: aothip.flash_attn_func(q, k, v),
+               "q of FP8, refused here")
+        return
+    o = aothip.flash_attn_func(q, k, v, causal=True, v_descale=of_v)
+    want = reference(of_q, keys, values * of_v[:, None, :, None], band(19, 33, right=0))[0]
+    ok(o.dtype is torch.bfloat16, "q of FP8: out is bfloat16")
+    near(o, want, 0.06, "q of FP8: out")
+    o = aothip.flash_attn_func(q, k, v, causal=True, v_descale=of_v, out=torch.empty(
+        o.shape, dtype=torch.float16))
+    near(o, want, 0.06, "q of FP8: out of float16")
+
+
 def sdpa(name, q, k, v, mask=None, torch_too=True, **options):
     """Against the reference, and against torch's own function where it has these arguments."""
     inputs = (q, k, v) + ((mask,) if mask is not None and mask.requires_grad else ())

@@ -84,6 +84,10 @@ def test_opcheck():
     opcheck("attn_cache", ops.attn_cache.default, (
         new, new, angles, angles, True, *arguments(q=new, k=cache, v=cache.clone(), order="bshd",
                                                    lengths=torch.tensor([7], dtype=torch.int32))))
+    fp8 = cache.to(torch.float8_e4m3fn).view(torch.uint8)  # opcheck itself cannot multiply FP8
+    opcheck("attn_fwd, a cache of FP8", ops.attn_fwd.default, (*arguments(
+        q=new, k=fp8, v=fp8.clone(), order="bshd", fp8="float8_e4m3fn", k_scale=torch.rand(1, 2),
+        v_scale=2.0), False))
 
 
 def compiled(name, function, inputs, backend, **options):
@@ -223,6 +227,25 @@ def test_vmap():
     raises(NotImplementedError, "packed", lambda: torch.vmap(
         lambda x: aothip.flash_attn_varlen_func(x, x, x, cu, cu, 5, 5))(torch.stack([packed] * 2)),
         "vmap of packed sequences")
+
+
+def test_fp8():
+    q3, cache = random(3, 2, 9, 2, 32, grad=False), k.detach().to(torch.float8_e5m2)
+    scale = torch.rand(2)
+
+    def attention(q, k_scale):
+        both = cache.expand(2, -1, -1, -1)
+        return aothip.flash_attn_func(q, both, both, k_descale=k_scale)
+
+    want = [attention(x, scale) for x in q3]
+    same([torch.vmap(attention, in_dims=(0, None))(q3, scale)], [torch.stack(want)],
+         "vmap with a cache of FP8")
+    raises(NotImplementedError, "scales of FP8", lambda: torch.vmap(attention)(
+        q3, torch.rand(3, 2)), "vmap of scales")
+    compiled("a cache of FP8", attention, (q3[0], scale), "aot_eager")
+    both = torch.empty(1, 9, 2, 32, dtype=torch.float8_e4m3fn, device="meta")
+    ok(aothip.flash_attn_func(both, both, both).dtype is torch.bfloat16,
+       "meta: q of FP8 has results of bfloat16")
 
 
 def test_jagged():
