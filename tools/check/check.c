@@ -89,9 +89,12 @@ static void name_gpus(const struct check_report *r, char *names, size_t size)
         used += (size_t)snprintf(names + used, size - used, "%s%s", i ? "," : "", r->image[i].gpu);
 }
 
-static const char *cure_of(enum aothip_status code, const struct options *o)
+static const char *cure_of(const struct status *why, const struct options *o)
 {
-    switch (code) {
+    const char *tune = getenv("AOTHIP_TUNE");
+    if (tune && strcmp(tune, "none") != 0 && *tune && why->code && strstr(why->text, tune))
+        return "AOTHIP_TUNE names that file: unset it, or have aothip-bench --tune write it anew.";
+    switch (why->code) {
     case AOTHIP_E_NO_HIP:
         return o->common.emulate ? NULL
                                  : "Install a HIP runtime (ROCm, or on Windows AMD's driver), name "
@@ -227,9 +230,9 @@ int main(int argc, char **argv)
     for (i = 0; !report.error.code && i < report.runtime.count; i++)
         if (o.common.device < 0 || o.common.device == i)
             check_device(&o, &report, i, context);
-    report.cure = cure_of(report.error.code ? report.error.code : report.list.code, &o);
+    report.cure = cure_of(report.error.code ? &report.error : &report.list, &o);
     for (i = 0; i < report.devices && !report.cure; i++)
-        report.cure = report.device[i].check.code ? cure_of(report.device[i].check.code, &o)
+        report.cure = report.device[i].check.code ? cure_of(&report.device[i].check, &o)
                                                   : cure_of_cases(&report.device[i]);
     if (o.json)
         check_print_json(&report);

@@ -89,6 +89,10 @@ FAKE_HIP_TARGET=$last exits 1 "a broken image of $first" "$check" --images bad -
 contains out "FAIL AOTHIP_E" 'is told'
 [ $# -eq 1 ] || grep -q '^check_gpu    OK' out
 ok "and does not keep $last from being checked"
+printf 'aothip-tune 1\ngpu\n' >wrong.txt
+AOTHIP_TUNE=wrong.txt exits 1 'a wrong table of tiles' "$check" --quick
+contains out 'wrong.txt:2: ' 'is named with its line'
+contains out 'AOTHIP_TUNE names that file' 'and the cure is another than new images'
 
 # JSON, also of failures.
 exits 1 'JSON of a failure' "$check" --quick --json
