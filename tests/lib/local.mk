@@ -1,8 +1,8 @@
 # Tests of lib/: each room through the library's objects, then the API over a fake HIP runtime.
 check_LTLIBRARIES += tests/lib/libtestlib.la
 tests_lib_libtestlib_la_SOURCES = tests/lib/store/make_image.c tests/lib/store/make_image.h \
-	tests/lib/problem/fake_problem.c tests/lib/problem/fake_problem.h tests/lib/fault.h tests/lib/fault_wrap.h \
-	tests/lib/runtime/fake_hip.h
+	tests/lib/problem/fake_problem.c tests/lib/problem/fake_problem.h \
+	tests/lib/problem/rules.h tests/lib/fault.h tests/lib/fault_wrap.h tests/lib/runtime/fake_hip.h
 EXTRA_DIST += tests/lib/fault_windows.c
 tests_lib_libtestlib_la_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_libtestlib_la_LIBADD = lib/libaothip_core.la

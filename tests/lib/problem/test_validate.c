@@ -1,26 +1,9 @@
 /* Every rule of aothip.h for the arguments of aothip_attn_fwd(), each with a message that names it.
  */
-#include "validate.h"
+#include "rules.h"
 
 #include <math.h>
 
-#include "fake_problem.h"
-#include "tap.h"
-
-typedef struct aothip_attn_fwd_params params;
-
-/* Spoils a sound problem; what the message must contain. */
-struct rule {
-    const char *what;
-    void (*spoil)(params *p);
-    const char *message;
-};
-
-#define RULE(name, ...)                                                                            \
-    static void name(params *p)                                                                    \
-    {                                                                                              \
-        __VA_ARGS__;                                                                               \
-    }
 RULE(zero_struct_size, p->struct_size = 0)
 RULE(small_struct_size, p->struct_size = offsetof(params, mask))
 RULE(absurd_struct_size, p->struct_size = (size_t)1 << 40)
@@ -178,29 +161,12 @@ static const struct rule legal[] = {
     {"any inner stride where the head dim is 1", inner_of_one, NULL},
 };
 
-static enum aothip_status validate(const params *given, struct status *why)
+static void test_null(void)
 {
     struct validate_fwd checked;
-    status_clear(why);
-    return validate_attn_fwd(given, &checked, why);
-}
-
-static void test_rules(void)
-{
     struct status why;
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        params p = problem_make();
-        rules[i].spoil(&p);
-        ok(validate(&p, &why) == AOTHIP_E_ARGUMENT, "%s is refused", rules[i].what);
-        contains(why.text, rules[i].message, "and named");
-    }
-    for (size_t i = 0; i < sizeof(legal) / sizeof(legal[0]); i++) {
-        params p = problem_make();
-        legal[i].spoil(&p);
-        if (!ok(validate(&p, &why) == AOTHIP_OK, "%s is accepted", legal[i].what))
-            tap_diag("%s", why.text);
-    }
-    is_int(validate(NULL, &why), AOTHIP_E_ARGUMENT, "params NULL");
+    status_clear(&why);
+    is_int(validate_attn_fwd(NULL, &checked, &why), AOTHIP_E_ARGUMENT, "params NULL");
     contains(why.text, "params is NULL", "and named");
 }
 
@@ -226,7 +192,9 @@ static void test_newer_struct(void)
 
 int main(void)
 {
-    test_rules();
+    check_rules(rules, sizeof(rules) / sizeof(rules[0]));
+    check_rules(legal, sizeof(legal) / sizeof(legal[0]));
+    test_null();
     test_newer_struct();
     return tap_done();
 }

@@ -1,20 +1,11 @@
 /* The rules of aothip.h for tensors of FP8, and what they ask of kernels. */
 #include "args.h"
-#include "fake_problem.h"
+#include "rules.h"
 #include "select.h"
-#include "tap.h"
-#include "validate.h"
-
-typedef struct aothip_attn_fwd_params params;
 
 static const int32_t types[] = {AOTHIP_FP8_E4M3, AOTHIP_FP8_E5M2, AOTHIP_FP8_E4M3_FNUZ,
                                 AOTHIP_FP8_E5M2_FNUZ};
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
-
-static void *at(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
 
 static void cache(params *p)
 {
@@ -27,18 +18,6 @@ static void all(params *p)
     p->q.dtype = AOTHIP_FP8_E4M3;
 }
 
-/* Changes a sound problem; what the message must contain, NULL if it stays sound. */
-struct rule {
-    const char *what;
-    void (*change)(params *p);
-    const char *message;
-};
-
-#define RULE(name, ...)                                                                            \
-    static void name(params *p)                                                                    \
-    {                                                                                              \
-        __VA_ARGS__;                                                                               \
-    }
 RULE(cache_bf16, cache(p); p->q.dtype = p->o.dtype = AOTHIP_BF16)
 RULE(cache_f32, cache(p); p->q.dtype = p->o.dtype = AOTHIP_F32)
 RULE(cache_k_alone, p->k.dtype = AOTHIP_FP8_E4M3)
@@ -106,24 +85,6 @@ static const struct rule rules[] = {
     {"probs of FP8", probs_fp8, "probs: dtype is 5"},
     {"keep of FP8", keep_fp8, "keep: dtype is 5"},
 };
-
-static void test_rules(void)
-{
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        params p = problem_make();
-        struct validate_fwd checked;
-        struct status why;
-        status_clear(&why);
-        rules[i].change(&p);
-        validate_attn_fwd(&p, &checked, &why);
-        if (!rules[i].message) {
-            ok(why.code == AOTHIP_OK, "%s: accepted %s", rules[i].what, why.code ? why.text : "");
-            continue;
-        }
-        ok(why.code == AOTHIP_E_ARGUMENT, "%s: refused", rules[i].what);
-        contains(why.text, rules[i].message, "and named");
-    }
-}
 
 static void test_types(void)
 {
@@ -235,7 +196,7 @@ static void test_args(void)
 
 int main(void)
 {
-    test_rules();
+    check_rules(rules, sizeof(rules) / sizeof(rules[0]));
     test_types();
     test_bwd();
     test_alignment();
