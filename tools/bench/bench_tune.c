@@ -68,7 +68,7 @@ static int serves(const struct tuning *t, const struct kernel *k, const struct b
 {
     const int dim = shape->dim_v > shape->dim ? shape->dim_v : shape->dim;
 
-    if (shape->dtype != k->dtype || dim > k->dim || shape->backward ||
+    if (shape->dtype != k->dtype || shape->kv || dim > k->dim || shape->backward ||
         shape->feature != BENCH_PLAIN)
         return 0;
     for (int i = 0; i < t->count; i++)

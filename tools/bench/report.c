@@ -8,7 +8,8 @@
 /* The shape takes 46 columns; times take 33 more, which is a terminal's width. */
 static const char text_head[] = "%-4s %-4s %-4s %3s %3s %3s %5s %5s %3s %3s";
 static const char text_row[] = "%-4s %-4s %-4s %3d %3d %3d %5d %5d %3d %3d";
-static const char *const dtype_names[] = {"?", "f32", "f16", "bf16"};
+static const char *const dtype_names[] = {"?",   "f32", "f16", "bf16", "?",
+                                          "fp8", "fp8", "fp8", "fp8"}; /* which is said behind */
 static const char *const mask_names[] = {"none", "tl", "br"};
 
 /* 100 columns in all, also for a table of features. */
@@ -119,6 +120,8 @@ static void print_text(const struct bench_style *style, const struct bench_resul
                p->extrapolated ? " *" : "");
     if (s->feature && !style->features)
         printf("  with %s", bench_feature_name(s->feature));
+    if (bench_is_fp8(s) && !style->features)
+        printf("  %s", bench_dtypes(s, text));
     printf(r->cut ? "  (cut)\n" : "\n");
 }
 

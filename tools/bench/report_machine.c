@@ -130,11 +130,11 @@ static void print_csv_values(const struct bench_style *style, const struct bench
 
 void bench_print_csv(const struct bench_style *style, const struct bench_result *r)
 {
-    static const char *const dtype_names[] = {"?", "f32", "f16", "bf16"};
     static const char *const mask_names[] = {"none", "tl", "br"};
     const struct bench_shape *s = &r->shape;
+    char types[BENCH_DTYPES_MAX];
 
-    printf("%s,%s,%s,%s,%d,%d,%d,%d,%d,%d,%d,", s->backward ? "bwd" : "fwd", dtype_names[s->dtype],
+    printf("%s,%s,%s,%s,%d,%d,%d,%d,%d,%d,%d,", s->backward ? "bwd" : "fwd", bench_dtypes(s, types),
            mask_names[s->mask], s->bshd ? "bshd" : "bhsd", s->batch, s->heads, s->heads_k, s->seq_q,
            s->seq_k, s->dim, s->dim_v);
     print_csv_values(style, r);

@@ -24,6 +24,9 @@ wrong 'a key twice' 'seq: given twice' seq=64,heads=2,seq=128
 wrong 'a number out of range' 'dim=513: no such value' dim=513
 wrong 'no number' 'seq=1k: no such value' seq=1k
 wrong 'an unknown type' 'dtype=fp8: no such value' dtype=fp8
+wrong 'FP8 backward' 'dtype: there is no such backward pass' pass=bwd,dtype=e4m3
+wrong 'a cache of FP8 backward' 'kv=e5m2: kv: there is no such backward pass' --both kv=e5m2
+wrong 'a cache of FP8 for f32' 'kv: a type of its own goes with dtype=f16 or bf16' dtype=f32,kv=e5m2
 wrong 'heads that do not divide' 'heads=6 is no multiple of heads_k=4' heads_k=4,heads=6
 printf '# shapes\n\nseq=64\n  seq=64,mask=up # no\n' >shapes
 wrong 'a wrong line of a file' 'shapes, line 4: mask=up: no such value' --file shapes
@@ -118,6 +121,18 @@ contains out "Fake GPU 0 ($first), device 0" 'tells the GPU'
 ok 'has median, fastest, rate and traffic'
 ! awk 'NR > 1 && length > 80' out | grep -q .
 ok 'in 80 columns'
+# Of q and o 1024000 bf16 elements each, of k and v as many bytes each: 6.176 MB.
+exits 0 'a cache of FP8' timed $seven --warm-up 2 --repeat 5 $shape,dtype=bf16,kv=e4m3fnuz
+[ "`sed -n 3p out | tr -s ' '`" = \
+    'fwd bf16 none 2 4 4 1000 1000 128 128 3.0000 1.0000 1.37 2.1 bf16/e4m3fnuz' ]
+ok 'has less traffic, and its type'
+if [ -d "$images/amd-gfx942" ]; then
+    was=$first first=gfx942
+    exits 0 'all of FP8' timed $seven --warm-up 2 --repeat 5 --csv $shape,dtype=e4m3fnuz
+    contains out 'fwd,e4m3fnuz,none,bhsd,2,4,4,1000,1000,128,128,3,1,1.36533,1.71733,' \
+        'has less still'
+    first=$was
+fi
 exits 0 'the same as CSV' timed $seven --warm-up 2 --repeat 5 --csv $shape
 contains out 'median_ms,fastest_ms,tflops,gbytes_per_s,error,with' 'has a head'
 contains out 'fwd,f16,none,bhsd,2,4,4,1000,1000,128,128,3,1,1.36533,2.74133,' 'and a row'

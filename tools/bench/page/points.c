@@ -5,16 +5,16 @@
 
 void page_series(const struct bench_result *r, char name[CHART_NAME_MAX])
 {
-    static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
     static const char *const masks[] = {"", " causal", " causal br"};
     const struct bench_shape *s = &r->shape;
+    char types[BENCH_DTYPES_MAX];
 
     if (r->shapeless) {
         snprintf(name, CHART_NAME_MAX, "%s", r->by);
         return;
     }
     snprintf(name, CHART_NAME_MAX, "%s%s%s %s%s d%d%s%s%s", r->by, *r->by ? ": " : "",
-             s->backward ? "backward" : "forward", dtypes[s->dtype], masks[s->mask], s->dim,
+             s->backward ? "backward" : "forward", bench_dtypes(s, types), masks[s->mask], s->dim,
              s->feature ? " " : "", s->feature ? bench_feature_name(s->feature) : "",
              s->heads != s->heads_k ? " GQA" : "");
 }

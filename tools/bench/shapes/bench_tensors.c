@@ -3,6 +3,7 @@
 
 #include "attn.h"
 #include "ref.h"
+#include "ref_fp8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,22 +41,29 @@ static void *make_block(struct bench_tensors *t, size_t bytes)
 }
 
 static struct aothip_tensor make_view(struct bench_tensors *t, const struct bench_shape *s,
-                                      const int64_t size[4])
+                                      int dtype, const int64_t size[4])
 {
-    struct aothip_tensor view = attn_view(s->bshd ? ATTN_BSHD : ATTN_BHSD, NULL, s->dtype, size);
+    struct aothip_tensor view = attn_view(s->bshd ? ATTN_BSHD : ATTN_BHSD, NULL, dtype, size);
     size_t count = attn_span(&view);
 
-    view.data = make_block(t, count * ref_dtype_size(s->dtype));
+    view.data = make_block(t, count * ref_dtype_size(dtype));
     if (view.data)
-        fill(view.data, s->dtype, count);
+        fill(view.data, dtype, count);
     return view;
 }
 
-static struct aothip_tensor make_tensor(struct bench_tensors *t, const struct bench_shape *s,
-                                        int heads, int seq, int dim)
+/* With the rows of q; likewise with those of k. */
+static struct aothip_tensor make_q(struct bench_tensors *t, const struct bench_shape *s, int dtype,
+                                   int dim)
 {
-    const int64_t size[4] = {s->batch, heads, seq, dim};
-    return make_view(t, s, size);
+    const int64_t size[4] = {s->batch, s->heads, s->seq_q, dim};
+    return make_view(t, s, dtype, size);
+}
+
+static struct aothip_tensor make_k(struct bench_tensors *t, const struct bench_shape *s, int dim)
+{
+    const int64_t size[4] = {s->batch, s->heads_k, s->seq_k, dim};
+    return make_view(t, s, bench_dtype_kv(s), size);
 }
 
 /* One that all sequences and heads share, of all pairs. */
@@ -105,8 +113,8 @@ static void make_pages(struct bench_tensors *t, const struct bench_shape *s)
                   v[4] = {pages, s->heads_k, PAGE, s->dim_v};
     int32_t *table = make_block(t, (size_t)pages * sizeof(*table));
 
-    f->k = make_view(t, s, k);
-    f->v = make_view(t, s, v);
+    f->k = make_view(t, s, bench_dtype_kv(s), k);
+    f->v = make_view(t, s, bench_dtype_kv(s), v);
     for (i = 0; table && i < pages; i++)
         table[i] = pages - 1 - i;
     f->block_table = table;
@@ -121,7 +129,7 @@ static void add_feature(struct bench_tensors *t, const struct bench_shape *s)
     struct aothip_attn_fwd_params *f = &t->fwd;
 
     if (s->feature == BENCH_BIAS)
-        f->bias = make_pairs(t, s, s->dtype);
+        f->bias = make_pairs(t, s, bench_dtype_o(s));
     else if (s->feature == BENCH_KEEP)
         f->keep = make_pairs(t, s, AOTHIP_BOOL);
     else if (s->feature == BENCH_ALIBI)
@@ -146,22 +154,28 @@ int bench_tensors_make(const struct bench_shape *s, struct bench_tensors *t)
     *f = (struct aothip_attn_fwd_params){.struct_size = sizeof(*f),
                                          .scale = (float)(1 / sqrt(s->dim))};
     bench_set_mask(s, f);
-    f->q = make_tensor(t, s, s->heads, s->seq_q, s->dim);
+    f->q = make_q(t, s, s->dtype, s->dim);
     if (s->feature == BENCH_PAGED) {
         make_pages(t, s);
     } else {
-        f->k = make_tensor(t, s, s->heads_k, s->seq_k, s->dim);
-        f->v = make_tensor(t, s, s->heads_k, s->seq_k, s->dim_v);
+        f->k = make_k(t, s, s->dim);
+        f->v = make_k(t, s, s->dim_v);
     }
-    f->o = make_tensor(t, s, s->heads, s->seq_q, s->dim_v);
+    if (fp8_is(f->q.dtype))
+        f->q_scale.data = make_floats(t, 1, 0.5F, 0);
+    if (fp8_is(f->k.dtype)) {
+        f->k_scale.data = make_floats(t, 1, 0.5F, 0);
+        f->v_scale.data = make_floats(t, 1, 2, 0);
+    }
+    f->o = make_q(t, s, bench_dtype_o(s), s->dim_v);
     f->lse = make_block(t, rows * sizeof(float));
     add_feature(t, s);
     if (s->backward) {
         t->bwd = (struct aothip_attn_bwd_params){.struct_size = sizeof(t->bwd), .fwd = f};
-        t->bwd.d_o = make_tensor(t, s, s->heads, s->seq_q, s->dim_v);
-        t->bwd.dq = make_tensor(t, s, s->heads, s->seq_q, s->dim);
-        t->bwd.dk = make_tensor(t, s, s->heads_k, s->seq_k, s->dim);
-        t->bwd.dv = make_tensor(t, s, s->heads_k, s->seq_k, s->dim_v);
+        t->bwd.d_o = make_q(t, s, s->dtype, s->dim_v);
+        t->bwd.dq = make_q(t, s, s->dtype, s->dim);
+        t->bwd.dk = make_k(t, s, s->dim);
+        t->bwd.dv = make_k(t, s, s->dim_v);
     }
     return t->failed ? -1 : 0;
 }

@@ -32,8 +32,8 @@ void bench_add_shape(struct bench_shapes *s, const char *where, const char *text
     }
     if (s->passes != BENCH_PASS_AS_GIVEN) {
         shape.backward = 1;
-        if (shape.feature == BENCH_PAGED)
-            cli_usage_error("%s: with=paged: there is no such backward pass", where);
+        if (bench_refuse(&shape, error))
+            cli_usage_error("%s: %s", where, error);
     }
     add_one(s, &shape);
 }

@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include "ref.h"
+#include "ref_fp8.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -46,6 +47,15 @@ static const struct word {
     {"dtype", "f16", offsetof(struct bench_shape, dtype), AOTHIP_F16},
     {"dtype", "bf16", offsetof(struct bench_shape, dtype), AOTHIP_BF16},
     {"dtype", "f32", offsetof(struct bench_shape, dtype), AOTHIP_F32},
+    {"dtype", "e4m3", offsetof(struct bench_shape, dtype), AOTHIP_FP8_E4M3},
+    {"dtype", "e5m2", offsetof(struct bench_shape, dtype), AOTHIP_FP8_E5M2},
+    {"dtype", "e4m3fnuz", offsetof(struct bench_shape, dtype), AOTHIP_FP8_E4M3_FNUZ},
+    {"dtype", "e5m2fnuz", offsetof(struct bench_shape, dtype), AOTHIP_FP8_E5M2_FNUZ},
+    {"kv", "as_q", offsetof(struct bench_shape, kv), 0},
+    {"kv", "e4m3", offsetof(struct bench_shape, kv), AOTHIP_FP8_E4M3},
+    {"kv", "e5m2", offsetof(struct bench_shape, kv), AOTHIP_FP8_E5M2},
+    {"kv", "e4m3fnuz", offsetof(struct bench_shape, kv), AOTHIP_FP8_E4M3_FNUZ},
+    {"kv", "e5m2fnuz", offsetof(struct bench_shape, kv), AOTHIP_FP8_E5M2_FNUZ},
     {"mask", "none", offsetof(struct bench_shape, mask), AOTHIP_MASK_NONE},
     {"mask", "tl", offsetof(struct bench_shape, mask), AOTHIP_MASK_CAUSAL_TOP_LEFT},
     {"mask", "br", offsetof(struct bench_shape, mask), AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT},
@@ -136,6 +146,25 @@ static int given_twice(const char *text, const char *key)
     return times > 1;
 }
 
+int bench_refuse(const struct bench_shape *s, char error[BENCH_ERROR_MAX])
+{
+    const int fp8 = s->kv || fp8_is(s->dtype);
+
+    if (s->feature == BENCH_PAGED && s->backward)
+        snprintf(error, BENCH_ERROR_MAX, "with=paged: there is no such backward pass");
+    else if (fp8 && s->backward)
+        snprintf(error, BENCH_ERROR_MAX, "%s: there is no such backward pass",
+                 s->kv ? "kv" : "dtype");
+    else if (s->kv && s->dtype != AOTHIP_F16 && s->dtype != AOTHIP_BF16)
+        snprintf(error, BENCH_ERROR_MAX, "kv: a type of its own goes with dtype=f16 or bf16");
+    else if (s->heads % s->heads_k)
+        snprintf(error, BENCH_ERROR_MAX, "heads=%d is no multiple of heads_k=%d", s->heads,
+                 s->heads_k);
+    else
+        return 0;
+    return -1;
+}
+
 int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ERROR_MAX])
 {
     char copy[BENCH_TEXT_MAX], *item, *rest = copy;
@@ -169,16 +198,7 @@ int bench_parse(const char *text, struct bench_shape *shape, char error[BENCH_ER
         return -1;
     }
     follow(shape, named);
-    if (shape->feature == BENCH_PAGED && shape->backward) {
-        snprintf(error, BENCH_ERROR_MAX, "with=paged: there is no such backward pass");
-        return -1;
-    }
-    if (shape->heads % shape->heads_k) {
-        snprintf(error, BENCH_ERROR_MAX, "heads=%d is no multiple of heads_k=%d", shape->heads,
-                 shape->heads_k);
-        return -1;
-    }
-    return 0;
+    return bench_refuse(shape, error);
 }
 
 static const char *spelling(const char *key, int value)
@@ -195,15 +215,38 @@ const char *bench_feature_name(int feature)
     return spelling("with", feature);
 }
 
+int bench_dtype_kv(const struct bench_shape *s)
+{
+    return s->kv ? s->kv : s->dtype;
+}
+
+int bench_dtype_o(const struct bench_shape *s)
+{
+    return fp8_is(s->dtype) ? AOTHIP_BF16 : s->dtype;
+}
+
+int bench_is_fp8(const struct bench_shape *s)
+{
+    return fp8_is(bench_dtype_kv(s));
+}
+
+const char *bench_dtypes(const struct bench_shape *s, char text[BENCH_DTYPES_MAX])
+{
+    snprintf(text, BENCH_DTYPES_MAX, "%s%s%s", spelling("dtype", s->dtype), s->kv ? "/" : "",
+             s->kv ? spelling("kv", s->kv) : "");
+    return text;
+}
+
 const char *bench_text(const struct bench_shape *s, char text[BENCH_TEXT_MAX])
 {
     snprintf(text, BENCH_TEXT_MAX,
              "batch=%d,heads=%d,heads_k=%d,seq_q=%d,seq_k=%d,dim=%d,dim_v=%d,dtype=%s,mask=%s,"
-             "layout=%s,pass=%s%s%s",
+             "layout=%s,pass=%s%s%s%s%s",
              s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim, s->dim_v,
              spelling("dtype", s->dtype), spelling("mask", s->mask), spelling("layout", s->bshd),
              spelling("pass", s->backward), s->feature ? ",with=" : "",
-             s->feature ? bench_feature_name(s->feature) : "");
+             s->feature ? bench_feature_name(s->feature) : "", s->kv ? ",kv=" : "",
+             s->kv ? spelling("kv", s->kv) : "");
     return text;
 }
 
@@ -219,6 +262,8 @@ static const char *const mi300x[] = {
     "batch=4,heads=32,seq=4096,dim=64,dtype=bf16,mask=tl",
     "batch=2,heads=64,heads_k=8,seq=4096,dim=128,dtype=bf16,mask=br,layout=bshd",
     "batch=64,heads=64,heads_k=8,seq_q=1,seq_k=8192,dim=128,dtype=bf16,mask=br,layout=bshd",
+    "batch=64,heads=64,heads_k=8,seq_q=1,seq_k=8192,dim=128,dtype=bf16,mask=br,layout=bshd,"
+    "kv=e4m3fnuz",
     "batch=2,heads=24,seq=4608,dim=128,dtype=bf16,layout=bshd",
     NULL,
 };
@@ -296,12 +341,16 @@ double bench_bytes(const struct bench_shape *s)
     double rows_q = (double)s->batch * s->heads * s->seq_q;
     double rows_k = (double)s->batch * s->heads_k * s->seq_k;
     double q = rows_q * s->dim, o = rows_q * s->dim_v, k = rows_k * s->dim, v = rows_k * s->dim_v;
-    double elements = s->backward ? 2 * (q + o + k + v) : q + o + k + v;
+    double bytes = q * (double)ref_dtype_size(s->dtype) +
+                   (k + v) * (double)ref_dtype_size(bench_dtype_kv(s)) +
+                   o * (double)ref_dtype_size(bench_dtype_o(s));
     double pairs = (double)s->seq_q * s->seq_k;
 
+    if (s->backward)
+        bytes *= 2;
     if (s->feature == BENCH_BIAS)
-        elements += pairs;
+        bytes += pairs * (double)ref_dtype_size(bench_dtype_o(s));
     else if (s->feature == BENCH_KEEP)
-        elements += pairs / (double)ref_dtype_size(s->dtype);
-    return elements * (double)ref_dtype_size(s->dtype) + rows_q * sizeof(float);
+        bytes += pairs;
+    return bytes + rows_q * sizeof(float);
 }
