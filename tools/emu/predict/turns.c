@@ -63,6 +63,7 @@ bool emu_turns_choose(struct emu_turns *t, const struct emu_turn_source *s,
     const bool ok = chosen && emu_detail_choose(chip, last, chosen, t->units);
     double work = 0;
 
+    t->n = 0;
     t->turn = calloc(TURNS, sizeof *t->turn);
     for (uint64_t i = 0; ok && t->turn && i < r->workgroups; i++) {
         if (!chosen[chip->unit_of[i]])

@@ -34,8 +34,6 @@ static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so
         vm = x & 63;
         break;
     case EMU_W_LGKM:
-        lgkm = x & 63;
-        break;
     case EMU_W_DS:
         lgkm = x & 63;
         break;
