@@ -1,6 +1,8 @@
 /* The table of attention problems, and one run of one of them against the reference. */
 #include "cases.h"
 
+#include "ref_fp8.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +17,38 @@
  */
 /* clang-format off */
 #define CASES(T) \
-    /*  batch  hq hk  seq_q seq_k  dim_qk dim_v  mask  layout       quick */ \
-    {T,     1,  1, 1,     1,    1,      1,    1,    0, CHECK_BHSD,   1, CHECK_FORWARD}, \
-    {T,     1,  2, 2,   128,  128,     64,   64,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     2,  4, 2,   129,  257,    128,  128,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
-    {T,     1,  3, 3,   127,   65,     64,   64,   TL, CHECK_QKV,    0, CHECK_FORWARD}, \
-    {T,     1,  4, 1,   100,  300,    128,  128,   BR, CHECK_BSHD,   1, CHECK_FORWARD}, \
-    {T,     1,  2, 2,   300,  100,     80,   80,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     2,  6, 2,    67,  131,     96,   40,   TL, CHECK_PADDED, 0, CHECK_FORWARD}, \
-    {T,     1,  2, 1,    31,   63,     33,   17,    0, CHECK_PADDED, 1, CHECK_FORWARD}, \
-    {T,     2,  8, 1,     1,  777,    128,  128,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     3,  1, 1,   191,  193,     72,    8,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
-    {T,     1,  1, 1,   512,  512,    128,  128,   TL, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     1,  2, 2,   256,  256,     64,   64,   TL, CHECK_BHSD,   1, CHECK_FORWARD}, \
-    {T,     1,  2, 1,    70,  150,    256,  256,   BR, CHECK_BSHD,   0, CHECK_FORWARD}, \
-    {T,     1,  1, 1,    33,   70,    512,  512,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     1,  2, 2,   150,  200,     64,   64,  WIN, CHECK_BHSD,   0, CHECK_FORWARD}, \
-    {T,     1,  4, 2,   100,  130,     64,   64,   TL, CHECK_BSHD,   1, CHECK_BACKWARD}, \
-    {T,     1,  2, 1,    65,  129,    128,  128,    0, CHECK_BHSD,   0, CHECK_BACKWARD}
+    /* kv batch hq hk  seq_q seq_k  dim_qk dim_v  mask  layout       quick */ \
+    {T, 0,  1,  1, 1,     1,    1,      1,    1,    0, CHECK_BHSD,   1, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 2,   128,  128,     64,   64,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  2,  4, 2,   129,  257,    128,  128,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  3, 3,   127,   65,     64,   64,   TL, CHECK_QKV,    0, CHECK_FORWARD}, \
+    {T, 0,  1,  4, 1,   100,  300,    128,  128,   BR, CHECK_BSHD,   1, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 2,   300,  100,     80,   80,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  2,  6, 2,    67,  131,     96,   40,   TL, CHECK_PADDED, 0, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 1,    31,   63,     33,   17,    0, CHECK_PADDED, 1, CHECK_FORWARD}, \
+    {T, 0,  2,  8, 1,     1,  777,    128,  128,   BR, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  3,  1, 1,   191,  193,     72,    8,    0, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  1, 1,   512,  512,    128,  128,   TL, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 2,   256,  256,     64,   64,   TL, CHECK_BHSD,   1, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 1,    70,  150,    256,  256,   BR, CHECK_BSHD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  1, 1,    33,   70,    512,  512,    0, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  2, 2,   150,  200,     64,   64,  WIN, CHECK_BHSD,   0, CHECK_FORWARD}, \
+    {T, 0,  1,  4, 2,   100,  130,     64,   64,   TL, CHECK_BSHD,   1, CHECK_BACKWARD}, \
+    {T, 0,  1,  2, 1,    65,  129,    128,  128,    0, CHECK_BHSD,   0, CHECK_BACKWARD}
 const struct check_case check_cases[] = {
     CASES(AOTHIP_F16),
     CASES(AOTHIP_BF16),
-    {AOTHIP_F32, 1, 2, 1, 65, 129, 64, 64, BR, CHECK_BSHD, 1, CHECK_FORWARD},
-    {AOTHIP_F32, 1, 2, 2, 40, 150, 128, 96, 0, CHECK_PADDED, 0, CHECK_FORWARD},
-    {AOTHIP_F32, 1, 2, 1, 40, 70, 64, 64, TL, CHECK_BHSD, 0, CHECK_BACKWARD},
+    {AOTHIP_F32, 0, 1, 2, 1, 65, 129, 64, 64, BR, CHECK_BSHD, 1, CHECK_FORWARD},
+    {AOTHIP_F32, 0, 1, 2, 2, 40, 150, 128, 96, 0, CHECK_PADDED, 0, CHECK_FORWARD},
+    {AOTHIP_F32, 0, 1, 2, 1, 40, 70, 64, 64, TL, CHECK_BHSD, 0, CHECK_BACKWARD},
+    /* k and v of FP8, which every GPU has; q, too, of those types that the GPU multiplies. */
+    {AOTHIP_BF16, AOTHIP_FP8_E4M3, 2, 8, 2, 3, 300, 128, 128, BR, CHECK_BSHD, 1, CHECK_FORWARD},
+    {AOTHIP_F16, AOTHIP_FP8_E5M2_FNUZ, 1, 2, 1, 70, 150, 64, 40, TL, CHECK_PADDED, 0,
+     CHECK_FORWARD},
+    {AOTHIP_FP8_E4M3, 0, 1, 4, 2, 150, 200, 128, 128, BR, CHECK_BSHD, 1, CHECK_FORWARD},
+    {AOTHIP_FP8_E5M2, 0, 2, 2, 2, 200, 100, 64, 64, 0, CHECK_BHSD, 0, CHECK_FORWARD},
+    {AOTHIP_FP8_E4M3_FNUZ, 0, 1, 4, 2, 150, 200, 128, 128, BR, CHECK_BSHD, 1, CHECK_FORWARD},
+    {AOTHIP_FP8_E5M2_FNUZ, 0, 2, 2, 2, 200, 100, 64, 64, 0, CHECK_BHSD, 0, CHECK_FORWARD},
 };
 /* clang-format on */
 
@@ -47,7 +57,21 @@ _Static_assert(sizeof(check_cases) / sizeof(check_cases[0]) <= CHECK_CASES_MAX, 
 
 const char *check_dtype_name(int dtype)
 {
-    return dtype == AOTHIP_F16 ? "f16" : dtype == AOTHIP_BF16 ? "bf16" : "f32";
+    static const char *const names[] = {
+        [AOTHIP_F32] = "f32",
+        [AOTHIP_F16] = "f16",
+        [AOTHIP_BF16] = "bf16",
+        [AOTHIP_FP8_E4M3] = "e4m3",
+        [AOTHIP_FP8_E5M2] = "e5m2",
+        [AOTHIP_FP8_E4M3_FNUZ] = "e4m3fnuz",
+        [AOTHIP_FP8_E5M2_FNUZ] = "e5m2fnuz",
+    };
+    return names[dtype];
+}
+
+const char *check_type_name(const struct check_case *c)
+{
+    return c->kv ? "kv8" : fp8_is(c->dtype) ? "f8" : check_dtype_name(c->dtype);
 }
 
 const char *check_mask_name(int mask)
@@ -80,15 +104,16 @@ static double noise(uint64_t *state)
 }
 
 /* A view of a case's layout without data. */
-static struct aothip_tensor shape_tensor(const struct check_case *c, int heads, int seq, int dim,
-                                         enum check_layout layout)
+static struct aothip_tensor shape_tensor(const struct check_case *c, int dtype, int heads, int seq,
+                                         int dim)
 {
+    const enum check_layout layout = c->layout;
     enum attn_layout as = layout == CHECK_BSHD  ? ATTN_BSHD
                           : layout == CHECK_QKV ? ATTN_QKV
                                                 : ATTN_BHSD;
     /* Rows with three elements between them: no row but the first is aligned. */
     int64_t size[4] = {c->batch, heads, seq, layout == CHECK_PADDED ? dim + 3 : dim};
-    struct aothip_tensor t = attn_view(as, NULL, c->dtype, size);
+    struct aothip_tensor t = attn_view(as, NULL, dtype, size);
     t.size[3] = dim;
     return t;
 }
@@ -166,16 +191,30 @@ static int make_bwd(const struct check_case *c, struct tensors *t, uint64_t *see
     struct aothip_attn_bwd_params *b = &t->bwd;
 
     *b = (struct aothip_attn_bwd_params){.struct_size = sizeof(*b), .fwd = &t->fwd};
-    b->d_o = shape_tensor(c, c->heads_q, c->seq_q, c->dim_v, c->layout);
-    b->dq = shape_tensor(c, c->heads_q, c->seq_q, c->dim_qk, c->layout);
-    b->dk = shape_tensor(c, c->heads_k, c->seq_k, c->dim_qk, c->layout);
-    b->dv = shape_tensor(c, c->heads_k, c->seq_k, c->dim_v, c->layout);
+    b->d_o = shape_tensor(c, c->dtype, c->heads_q, c->seq_q, c->dim_v);
+    b->dq = shape_tensor(c, c->dtype, c->heads_q, c->seq_q, c->dim_qk);
+    b->dk = shape_tensor(c, c->dtype, c->heads_k, c->seq_k, c->dim_qk);
+    b->dv = shape_tensor(c, c->dtype, c->heads_k, c->seq_k, c->dim_v);
     return fill_tensor(&b->d_o, NOISE, seed) || fill_tensor(&b->dq, POISON, seed) ||
            fill_tensor(&b->dk, POISON, seed) || fill_tensor(&b->dv, POISON, seed);
 }
 
+/* What those of FP8 are multiplied by: one scale each, so that forgetting one is seen. */
+static void set_scales(struct aothip_attn_fwd_params *f)
+{
+    static const float scales[] = {0.75F, 1.25F, 3};
+
+    if (fp8_is(f->q.dtype))
+        f->q_scale.data = &scales[0];
+    if (fp8_is(f->k.dtype)) {
+        f->k_scale.data = &scales[1];
+        f->v_scale.data = &scales[2];
+    }
+}
+
 static int make_tensors(const struct check_case *c, struct tensors *t)
 {
+    const int kv = c->kv ? c->kv : c->dtype, o = fp8_is(c->dtype) ? AOTHIP_BF16 : c->dtype;
     struct aothip_attn_fwd_params *f = &t->fwd;
     size_t rows = (size_t)c->batch * (size_t)c->heads_q * (size_t)c->seq_q;
     uint64_t seed = 20261;
@@ -183,10 +222,11 @@ static int make_tensors(const struct check_case *c, struct tensors *t)
     memset(t, 0, sizeof(*t));
     *f = (struct aothip_attn_fwd_params){
         .struct_size = sizeof(*f), .mask = c->mask, .window_left = 32, .window_right = 8};
-    f->q = shape_tensor(c, c->heads_q, c->seq_q, c->dim_qk, c->layout);
-    f->k = shape_tensor(c, c->heads_k, c->seq_k, c->dim_qk, c->layout);
-    f->v = shape_tensor(c, c->heads_k, c->seq_k, c->dim_v, c->layout);
-    f->o = shape_tensor(c, c->heads_q, c->seq_q, c->dim_v, c->layout);
+    f->q = shape_tensor(c, c->dtype, c->heads_q, c->seq_q, c->dim_qk);
+    f->k = shape_tensor(c, kv, c->heads_k, c->seq_k, c->dim_qk);
+    f->v = shape_tensor(c, kv, c->heads_k, c->seq_k, c->dim_v);
+    f->o = shape_tensor(c, o, c->heads_q, c->seq_q, c->dim_v);
+    set_scales(f);
     f->scale = (float)(1 / sqrt(c->dim_qk));
     f->lse = malloc(rows * sizeof(float));
     if (!f->lse || fill_tensor(&f->q, NOISE, &seed) || fill_tensor(&f->k, NOISE, &seed) ||
@@ -205,6 +245,29 @@ static void free_tensors(struct tensors *t)
     for (i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]->data);
     free(t->fwd.lse);
+}
+
+/* What a kernel is looked for by. */
+struct wanted {
+    const char *target;
+    size_t length; /* of the GPU's name in it */
+    int dtype, found;
+};
+
+static int look(const struct aothip_entry *entry, void *user)
+{
+    struct wanted *w = user;
+    w->found = entry->dtype == w->dtype && strlen(entry->gpu) == w->length &&
+               !strncmp(entry->gpu, w->target, w->length);
+    return w->found;
+}
+
+int check_applies(const struct check_case *c, const char *target, struct aothip_context *context)
+{
+    struct wanted w = {target, strcspn(target, ":"), c->dtype, 0};
+
+    /* Images that cannot be listed fail elsewhere. */
+    return !fp8_is(c->dtype) || (!aothip_list(context, look, &w) && w.found);
 }
 
 void check_run(const struct check_case *c, const struct device *device,

@@ -12,6 +12,7 @@ enum check_pass { CHECK_FORWARD, CHECK_BACKWARD };
 
 struct check_case {
     int dtype;
+    int kv; /* the type of k and v where it is not dtype: one of FP8 */
     int batch, heads_q, heads_k, seq_q, seq_k, dim_qk, dim_v;
     int mask;
     enum check_layout layout;
@@ -30,11 +31,15 @@ struct check_result {
     struct status why;         /* why it could not be computed */
 };
 
+/* Whether the GPU is to be tried: a case whose q is of FP8 goes where there is a kernel for it. */
+int check_applies(const struct check_case *c, const char *target, struct aothip_context *context);
+
 /* Runs the case on the device. Inputs are the same every time. */
 void check_run(const struct check_case *c, const struct device *device,
                struct aothip_context *context, struct check_result *result);
 
 const char *check_dtype_name(int dtype);                 /* "f16" */
+const char *check_type_name(const struct check_case *c); /* the same in four columns */
 const char *check_mask_name(int mask);                   /* "none", "tl", "br", "win" */
 const char *check_pass_name(enum check_pass pass);       /* "fwd" */
 const char *check_layout_name(enum check_layout layout); /* "bhsd" */

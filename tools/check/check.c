@@ -166,6 +166,12 @@ static enum aothip_status prepare(const struct options *o, struct check_report *
     return AOTHIP_OK;
 }
 
+static int applies(const struct options *o, const struct check_case *c,
+                   const struct check_device *d, struct aothip_context *context)
+{
+    return (!o->quick || c->quick) && check_applies(c, d->properties.target, context);
+}
+
 /* All cases on one device. */
 static void check_device(const struct options *o, struct check_report *r, int number,
                          struct aothip_context *context)
@@ -182,9 +188,9 @@ static void check_device(const struct options *o, struct check_report *r, int nu
     if (!o->json)
         check_print_device(r, d);
     for (i = 0; i < check_case_count; i++)
-        total += !o->quick || check_cases[i].quick;
+        total += applies(o, &check_cases[i], d, context);
     for (i = 0; i < check_case_count && !d->check.code; i++) {
-        if (o->quick && !check_cases[i].quick)
+        if (!applies(o, &check_cases[i], d, context))
             continue;
         cli_progress("device %d: case %d of %d", number, d->ran + 1, total);
         runtime_abort_in(number, d->ran + 1);

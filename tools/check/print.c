@@ -81,9 +81,9 @@ void check_print_result(const struct check_case *c, const struct check_result *r
     snprintf(heads, sizeof(heads), c->heads_q == c->heads_k ? "%d" : "%d/%d", c->heads_q,
              c->heads_k);
     snprintf(dim, sizeof(dim), c->dim_qk == c->dim_v ? "%d" : "%d/%d", c->dim_qk, c->dim_v);
-    printf("%-4s %-4s %2d %4s %4d %4d %6s %-4s %-5s", check_pass_name(c->pass),
-           check_dtype_name(c->dtype), c->batch, heads, c->seq_q, c->seq_k, dim,
-           check_mask_name(c->mask), check_layout_name(c->layout));
+    printf("%-4s %-4s %2d %4s %4d %4d %6s %-4s %-5s", check_pass_name(c->pass), check_type_name(c),
+           c->batch, heads, c->seq_q, c->seq_k, dim, check_mask_name(c->mask),
+           check_layout_name(c->layout));
     if (r->why.code) {
         printf(" FAIL\n    %s: %s\n", aothip_status_name(r->why.code), r->why.text);
         return;
@@ -176,13 +176,14 @@ static void print_verdict(const char *key, const struct ref_verdict *v)
 
 static void print_result(const struct check_case *c, const struct check_result *r)
 {
-    printf("\n      {\"pass\": \"%s\", \"dtype\": \"%s\", \"batch\": %d, \"heads_q\": %d, "
+    printf("\n      {\"pass\": \"%s\", \"dtype\": \"%s\", \"dtype_kv\": \"%s\", \"batch\": %d, "
+           "\"heads_q\": %d, "
            "\"heads_k\": %d, "
            "\"seq_q\": %d, \"seq_k\": %d, \"dim_qk\": %d, \"dim_v\": %d, \"mask\": \"%s\", "
            "\"layout\": \"%s\", ",
-           check_pass_name(c->pass), check_dtype_name(c->dtype), c->batch, c->heads_q, c->heads_k,
-           c->seq_q, c->seq_k, c->dim_qk, c->dim_v, check_mask_name(c->mask),
-           check_layout_name(c->layout));
+           check_pass_name(c->pass), check_dtype_name(c->dtype),
+           check_dtype_name(c->kv ? c->kv : c->dtype), c->batch, c->heads_q, c->heads_k, c->seq_q,
+           c->seq_k, c->dim_qk, c->dim_v, check_mask_name(c->mask), check_layout_name(c->layout));
     print_status("run", &r->why);
     if (!r->why.code) {
         printf(", ");

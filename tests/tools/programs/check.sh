@@ -5,6 +5,10 @@ gpus=`cd "$images" && ls -d amd-* | sed 's/^amd-//'`
 set -- $gpus
 first=$1
 export FAKE_HIP_TARGET=$first
+fp8_of() { # GPU: 1 if it multiplies FP8
+    case $1 in gfx942|gfx950|gfx120?) echo 1 ;; *) echo 0 ;; esac
+}
+fp8=`fp8_of $first`
 
 # Wrong commands.
 exits 2 'an unknown option' "$check" --fast
@@ -54,15 +58,15 @@ for function in hipGetDeviceCount hipGetDevicePropertiesR0600 hipStreamCreate hi
     contains out "$function" 'is named'
 done
 exits 1 'kernels that compute nothing' "$check"
-[ `grep -c 'FAIL$' out` -eq 37 ]
-ok 'fail all 37 cases'
+[ `grep -c 'FAIL$' out` -eq $((39 + 2 * fp8)) ]
+ok 'fail all cases, 39 and two of FP8 where the GPU multiplies that'
 contains out 'o: 1 elements wrong, the worst at (0, 0, 0, 0): nan, not' 'and are seen not to write'
-contains out 'FAIL: 0 of 37 cases passed on 1 device' 'and are counted'
+contains out "FAIL: 0 of $((39 + 2 * fp8)) cases passed on 1 device" 'and are counted'
 FAKE_HIP_DEVICES=3 exits 1 'three devices' "$check" --quick
-contains out 'FAIL: 0 of 33 cases passed on 3 devices' 'are all tried'
+contains out "FAIL: 0 of $((3 * (12 + fp8))) cases passed on 3 devices" 'are all tried'
 FAKE_HIP_DEVICES=3 exits 1 'one of them' "$check" --quick --device 2
 contains out 'device 2     Fake GPU 2' 'is tried'
-contains out '0 of 11 cases passed on 1 device' 'alone'
+contains out "0 of $((12 + fp8)) cases passed on 1 device" 'alone'
 
 # Images of another version, and damaged ones. The version stands 16 bytes into the file.
 mkdir -p "bad/amd-$first/flash"
@@ -110,8 +114,10 @@ ok 'a report that cannot be written is a failure'
 
 # On the emulator.
 unset AOTHIP_HIP_LIBRARY FAKE_HIP_TARGET
+cases=0
+for gpu in $gpus; do cases=$((cases + 12 + `fp8_of $gpu`)); done
 exits 0 "every GPU emulated: $*" "$check" --emulate all --quick
-contains out "OK: $((11 * $#)) of $((11 * $#)) cases passed on $# device" 'passes every case'
+contains out "OK: $cases of $cases cases passed on $# device" 'passes every case'
 for gpu in $gpus; do
     contains out "             $gpu" "$gpu is there"
 done
