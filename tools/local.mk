@@ -5,9 +5,15 @@ tools_libref_la_SOURCES = tools/ref/ref_fwd.c tools/ref/ref.h tools/ref/ref_bwd.
 tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libref_la_LIBADD = -lm
 
+# Files that take the old one's place when they are whole.
+noinst_LTLIBRARIES += tools/libfile.la
+tools_libfile_la_SOURCES = tools/common/new_file.c tools/common/new_file.h
+tools_libfile_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
+
 noinst_LTLIBRARIES += tools/libnpy.la
 tools_libnpy_la_SOURCES = tools/common/npy.c tools/common/npy.h tools/common/npy_write.c
 tools_libnpy_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
+tools_libnpy_la_LIBADD = tools/libfile.la
 
 # What the programs share: options, a device, attention on host tensors.
 noinst_LTLIBRARIES += tools/libprogram.la
@@ -15,7 +21,7 @@ tools_libprogram_la_SOURCES = tools/common/attn.c tools/common/attn.h tools/comm
 	tools/common/device.c tools/common/device.h tools/common/device_time.c tools/common/device_time.h \
 	tools/common/profile.c tools/common/profile.h tools/common/timeline.c tools/common/timeline.h
 tools_libprogram_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
-tools_libprogram_la_LIBADD = tools/libref.la lib/libaothip_hip.la
+tools_libprogram_la_LIBADD = tools/libref.la tools/libfile.la lib/libaothip_hip.la
 
 if WINDOWS
 noinst_LTLIBRARIES += tools/libmingw.la

@@ -102,6 +102,8 @@ static void parse_options(int argc, char **argv, struct options *o)
         cli_usage_error(
             "--tune writes a table: it goes with shapes, --repeat, --warm-up, --device, "
             "--emulate, --clock and --images alone");
+    if (o->report && w->timeline && !strcmp(o->report, w->timeline))
+        cli_usage_error("--report and --timeline %s: one file cannot be both", o->report);
     if (o->beside.count && !o->report)
         cli_usage_error("--beside needs --report: it adds to that page");
     if (w->profile && o->format != BENCH_TEXT)

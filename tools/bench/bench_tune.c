@@ -5,6 +5,7 @@
 #include "bench_tune.h"
 
 #include "cli.h"
+#include "new_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -173,10 +174,12 @@ static enum aothip_status measure(const struct tuning *t, struct kernel *k, stru
 static enum aothip_status write_table(const struct tuning *t, const char *file, struct status *why)
 {
     const struct bench_session *s = t->session;
-    FILE *f = fopen(file, "w");
+    struct new_file new;
+    FILE *f;
 
-    if (!f)
+    if (new_file_open(&new, file))
         return write_failed(file, why);
+    f = new.f;
     fprintf(f, "# What launches of tiles take, by aothip-bench --tune: %s %s, %d compute units.\n",
             s->kind == BENCH_PREDICTED ? "predicted for" : "measured on",
             s->kind == BENCH_PREDICTED ? t->gpu : s->device.properties.name,
@@ -190,7 +193,7 @@ static enum aothip_status write_table(const struct tuning *t, const char *file, 
         if (k->choice && k->wanted)
             fprintf(f, "%-32s %10.0f %9.0f %9.0f\n", k->symbol, k->start, k->alone, k->shared);
     }
-    return fclose(f) ? write_failed(file, why) : AOTHIP_OK;
+    return new_file_keep(&new) ? write_failed(file, why) : AOTHIP_OK;
 }
 
 static enum aothip_status measure_all(struct tuning *t, struct status *why)

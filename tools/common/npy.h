@@ -8,6 +8,8 @@
 #ifndef AOTHIP_NPY_H
 #define AOTHIP_NPY_H
 
+#include "new_file.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +47,7 @@ int npy_write(const char *path, const struct npy_array *array, char error[NPY_ER
  * first began; it has nothing to end where it fails, nor does a zeroed struct.
  */
 struct npy_new {
-    char *target, *temporary; /* NULL: written directly */
+    struct new_file file;
 };
 int npy_stage(const char *path, const struct npy_array *array, struct npy_new *new,
               char error[NPY_ERROR_MAX]);

@@ -3,10 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* 51 bytes of fixed text and a shape, rounded up to a multiple of 64. */
 enum { HEADER_MAX = 320 };
@@ -55,92 +52,29 @@ static int write_all(FILE *f, const struct npy_array *array)
     return 0;
 }
 
-static int write_directly(const char *path, const struct npy_array *array,
-                          char error[NPY_ERROR_MAX])
-{
-    FILE *f = fopen(path, "wb");
-    int failed;
-    if (!f)
-        return fail_errno(error, path);
-    failed = write_all(f, array) ? fail_errno(error, path) : 0;
-    if (fclose(f) && !failed)
-        failed = fail_errno(error, path);
-    return failed;
-}
-
-/* The permissions that fopen() would have given. */
-static void set_mode(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    /* A file that stays private is still a good file. */
-    if (fchmod(fd, 0666 & ~mask) != 0)
-        return;
-}
-
 int npy_stage(const char *path, const struct npy_array *array, struct npy_new *new,
               char error[NPY_ERROR_MAX])
 {
-    struct stat st;
-    FILE *f;
-    int fd, failed = -1;
-
-    *new = (struct npy_new){NULL, NULL};
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return write_directly(path, array, error);
-    /* Where `path` is a link, it stays one. */
-    new->target = realpath(path, NULL);
-    if (!new->target)
-        new->target = strdup(path);
-    new->temporary = new->target ? malloc(strlen(new->target) + sizeof(".XXXXXX")) : NULL;
-    if (!new->temporary) {
-        fail_errno(error, path);
-        npy_drop(new);
-        return -1;
-    }
-    sprintf(new->temporary, "%s.XXXXXX", new->target);
-    fd = mkstemp(new->temporary);
-    if (fd < 0) {
-        fail_errno(error, path);
-        free(new->temporary);
-        new->temporary = NULL;
-        npy_drop(new);
-        return -1;
-    }
-    set_mode(fd);
-    f = fdopen(fd, "wb");
-    if (!f) {
-        fail_errno(error, path);
-        close(fd);
-    } else {
-        failed = write_all(f, array) ? fail_errno(error, path) : 0;
-        if (fclose(f) && !failed)
-            failed = fail_errno(error, path);
-    }
-    if (failed)
-        npy_drop(new);
-    return failed;
+    if (new_file_open(&new->file, path))
+        return fail_errno(error, path);
+    if (!write_all(new->file.f, array))
+        return new_file_complete(&new->file) ? fail_errno(error, path) : 0;
+    fail_errno(error, path);
+    npy_drop(new);
+    return -1;
 }
 
 int npy_keep(struct npy_new *new, char error[NPY_ERROR_MAX])
 {
-    int failed =
-        new->temporary &&rename(new->temporary, new->target) ? fail_errno(error, new->target) : 0;
-    if (!failed) {
-        free(new->temporary);
-        new->temporary = NULL;
-    }
-    npy_drop(new);
-    return failed;
+    char target[NPY_ERROR_MAX / 2]; /* strerror() has the other half */
+
+    snprintf(target, sizeof(target), "%s", new->file.target ? new->file.target : "");
+    return new_file_keep(&new->file) ? fail_errno(error, target) : 0;
 }
 
 void npy_drop(struct npy_new *new)
 {
-    if (new->temporary)
-        unlink(new->temporary);
-    free(new->temporary);
-    free(new->target);
-    *new = (struct npy_new){NULL, NULL};
+    new_file_drop(&new->file);
 }
 
 int npy_write(const char *path, const struct npy_array *array, char error[NPY_ERROR_MAX])

@@ -1,6 +1,8 @@
 /* Writes the emulator's events as Chrome's trace events. */
 #include "timeline.h"
 
+#include "new_file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +10,8 @@
 #include <string.h>
 
 struct timeline {
-    FILE *f;
+    struct new_file new;
+    FILE *f; /* its stream */
     char *file;
     int launches;
     int began; /* 1: something stands in the list already */
@@ -29,13 +32,13 @@ struct timeline *timeline_open(const char *file, struct status *why)
         status_set(why, AOTHIP_E_MEMORY, "no memory for the timeline");
         return NULL;
     }
-    t->f = fopen(file, "w");
-    if (!t->f) {
+    if (new_file_open(&t->new, file)) {
         status_set(why, AOTHIP_E_IO, "%s: cannot be written: %s", file, strerror(errno));
         free(t->file);
         free(t);
         return NULL;
     }
+    t->f = t->new.f;
     fprintf(t->f, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
     return t;
 }
@@ -345,10 +348,11 @@ enum aothip_status timeline_close(struct timeline *t, struct status *why)
     if (!t)
         return AOTHIP_OK;
     fprintf(t->f, "\n]}\n");
-    wrong = ferror(t->f);
-    wrong |= fclose(t->f);
+    if (!t->launches)
+        new_file_drop(&t->new);
+    wrong = new_file_keep(&t->new);
     if (wrong)
-        status_set(why, AOTHIP_E_IO, "%s: cannot be written", t->file);
+        status_set(why, AOTHIP_E_IO, "%s: cannot be written: %s", t->file, strerror(errno));
     free(t->file);
     free(t);
     return wrong ? why->code : AOTHIP_OK;

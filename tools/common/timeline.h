@@ -12,14 +12,14 @@
 
 struct timeline;
 
-/* A file to be filled; NULL, and why, if it cannot be written. */
+/* A file to be filled, which is there when it is closed; NULL, and why, if it cannot be written. */
 struct timeline *timeline_open(const char *file, struct status *why);
 
 /* One launch's events, made with EMU_TIME_EVENTS and EMU_TIME_INSTRUCTIONS. Errors: MEMORY. */
 enum aothip_status timeline_add(struct timeline *timeline, const struct emu_time_result *result,
                                 struct status *why);
 
-/* Ends and closes the file; NULL is fine. Errors: IO. */
+/* Ends and closes the file, which is none without a launch; NULL is fine. Errors: IO. */
 enum aothip_status timeline_close(struct timeline *timeline, struct status *why);
 
 #endif

@@ -432,7 +432,7 @@ static int stage_all(const struct run_options *o, struct run *r, struct npy_new 
 /* All outputs, or none where one cannot be written. */
 static int write_all(const struct run_options *o, struct run *r)
 {
-    struct npy_new new[RUN_OUTPUTS] = {{NULL, NULL}};
+    struct npy_new new[RUN_OUTPUTS] = {0};
     char error[NPY_ERROR_MAX];
     int failed = stage_all(o, r, new), i;
 

@@ -157,6 +157,18 @@ END
 fi
 browser_shows "$work/page.html" 900,1200 20000
 
+# What fails, or is ended, leaves what was there, and nothing beside it.
+echo before >kept.html
+echo before >kept.json
+exits 1 'no shape that runs' "$bench" --emulate $first --images "$work" --report kept.html \
+    --timeline kept.json $small
+exits 124 'a page that is interrupted' timeout -s INT 1 "$bench" --emulate $first --report kept.html \
+    seq=16384,heads=64
+exits 124 'a timeline that is interrupted' timeout -s TERM 1 "$bench" --emulate $first \
+    --timeline kept.json seq=16384,heads=64
+[ `cat kept.html kept.json | uniq -c | tr -d " "` = 2before ] && ! ls kept.*.* >/dev/null 2>&1
+ok 'leave the old files'
+
 # What does not go.
 says() { # STATUS TEXT ARGUMENTS...
     status=$1 text=$2
@@ -171,12 +183,12 @@ exits 1 'a variable of the emulator that is wrong' env AOTHIP_EMU_LIMIT=many "$b
 contains err 'AOTHIP_EMU_LIMIT=many is not a number' 'is named, too'
 says 1 'nowhere/t.json: cannot be written: No such file' --emulate $first --timeline nowhere/t.json \
     seq=64
-says 1 '/dev/full: cannot be written' --emulate $first --timeline /dev/full heads=4,seq=64
+says 1 '/dev/full: cannot be written: No space left' --emulate $first --timeline /dev/full heads=4,seq=64
 says 2 '--counts and --profile exclude each other' --counts --profile seq=64
 says 2 '--counts and --timeline exclude each other' --counts --timeline x seq=64
 says 1 'nowhere/p.html: cannot be written: No such file' --emulate $first --report nowhere/p.html \
     seq=64
-says 1 '/dev/full: cannot be written' --emulate $first --report /dev/full heads=4,seq=64
+says 1 '/dev/full: cannot be written: No space left' --emulate $first --report /dev/full heads=4,seq=64
 says 2 '--counts and --report exclude each other' --counts --report x seq=64
 beside() { # STATUS TEXT ARGUMENT
     says $1 "$2" --emulate $first --report x.html --beside "$3" $small
@@ -205,6 +217,7 @@ head -c 500 launches.json >cut.json
 beside 1 'cut.json: line ' a=cut.json
 [ ! -e x.html ]
 ok 'no page is begun'
+says 2 'one file cannot be both' --report x --timeline x seq=64
 says 2 '--counts and --features exclude each other' --counts --features seq=64
 says 2 '--profile is text' --profile --json seq=64
 says 2 'with=paged: there is no such backward pass' --backward with=paged

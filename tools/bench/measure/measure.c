@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "measuring.h"
+#include "new_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,15 +48,10 @@ static size_t bytes_wanted(const struct measuring *m)
     return (size_t)bytes + (64 << 20);
 }
 
-static enum aothip_status write_file(const struct measuring *m, const char *file,
-                                     struct status *why)
+static void print_found(const struct measuring *m, FILE *f)
 {
     const struct device *device = m->probe.device;
-    FILE *f = strcmp(file, "-") == 0 ? stdout : fopen(file, "w");
-    int bad;
 
-    if (!f)
-        return status_set(why, AOTHIP_E_IO, "%s: %s", file, strerror(errno));
     fprintf(f,
             "/*\n * Measured by aothip-bench --measure on %s (%s)%s.\n"
             " * P(name, value, uncertainty in percent, tag, source), as in the clock's tables; "
@@ -67,23 +63,26 @@ static enum aothip_status write_file(const struct measuring *m, const char *file
     for (int i = 0; i < m->count; i++)
         fprintf(f, "P(%s, %.4g, %.2g, 'M', \"aothip-bench --measure: %s\")\n", m->found[i].name,
                 m->found[i].value, m->found[i].uncertainty, m->found[i].how);
-    bad = ferror(f);
-    if (f != stdout && fclose(f))
-        bad = 1;
-    if (bad)
-        return status_set(why, AOTHIP_E_IO, "%s: %s", file, strerror(errno));
-    return AOTHIP_OK;
 }
 
 enum aothip_status bench_measure(const struct device *device, const struct device_time *time,
                                  const char *file, struct status *why)
 {
+    const int is_stdout = strcmp(file, "-") == 0;
     struct measuring m = {0};
+    struct new_file new = {0};
 
+    /* what cannot be written need not be measured */
+    if (!is_stdout && new_file_open(&new, file))
+        return status_set(why, AOTHIP_E_IO, "%s: %s", file, strerror(errno));
     describe(&m, device);
     if (!probe_open(&m.probe, device, time, bytes_wanted(&m), why) && measure_unit(&m) &&
-        measure_chip(&m))
-        write_file(&m, file, why);
+        measure_chip(&m)) {
+        print_found(&m, is_stdout ? stdout : new.f);
+        if (!is_stdout && new_file_keep(&new))
+            status_set(why, AOTHIP_E_IO, "%s: %s", file, strerror(errno));
+    }
+    new_file_drop(&new);
     probe_close(&m.probe);
     return why->code;
 }

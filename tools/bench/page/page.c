@@ -1,6 +1,8 @@
 /* Writes results as a page: throughput over length, a roofline, others beside, clocks, a table. */
 #include "page.h"
 
+#include "new_file.h"
+
 #include "points.h"
 #include "roofline.h"
 
@@ -11,7 +13,8 @@
 #include <string.h>
 
 struct bench_page {
-    FILE *f;
+    struct new_file new;
+    FILE *f; /* its stream */
     char *file;
     struct bench_result *list;
     size_t count;
@@ -36,13 +39,13 @@ struct bench_page *bench_page_open(const char *file, struct status *why)
         status_set(why, AOTHIP_E_MEMORY, "no memory for the page");
         return NULL;
     }
-    p->f = fopen(file, "w");
-    if (!p->f) {
+    if (new_file_open(&p->new, file)) {
         status_set(why, AOTHIP_E_IO, "%s: cannot be written: %s", file, strerror(errno));
         free(p->file);
         free(p);
         return NULL;
     }
+    p->f = p->new.f;
     return p;
 }
 
@@ -290,12 +293,13 @@ enum aothip_status bench_page_close(struct bench_page *p, const struct device *d
 
     if (!p)
         return AOTHIP_OK;
-    if (device->runtime)
+    if (device->runtime && p->count)
         print_page(p, device);
-    wrong = ferror(p->f);
-    wrong |= fclose(p->f);
+    else
+        new_file_drop(&p->new);
+    wrong = new_file_keep(&p->new);
     if (wrong)
-        status_set(why, AOTHIP_E_IO, "%s: cannot be written", p->file);
+        status_set(why, AOTHIP_E_IO, "%s: cannot be written: %s", p->file, strerror(errno));
     free(p->file);
     free(p->list);
     free(p);

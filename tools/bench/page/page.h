@@ -8,15 +8,15 @@
 
 struct bench_page;
 
-/* A file to be filled; NULL, and why, if it cannot be written. */
+/* A file to be filled, which is there when it is closed; NULL, and why, if it cannot be written. */
 struct bench_page *bench_page_open(const char *file, struct status *why);
 
 /* Keeps the result, unless it failed. Errors: MEMORY. */
 enum aothip_status bench_page_add(struct bench_page *page, const struct bench_result *result,
                                   struct status *why);
 
-/* Writes the page and frees it; NULL is fine, and so is a device that was never opened. Errors: IO.
- */
+/* Writes the page, if there is a result, and frees it; NULL is fine, and so is a device that was
+ * never opened. Errors: IO. */
 enum aothip_status bench_page_close(struct bench_page *page, const struct device *device,
                                     struct status *why);
 

@@ -50,6 +50,14 @@ static const struct {
     {"gfx1151",
      {"2.1 rounds, causal", 1, 42, 42, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
     {"gfx1151", {"5.3 rounds", 8, 40, 40, 128, 77, 64, 0, 0, AOTHIP_F16}},
+    /* whether a unit gets a fourth workgroup hangs on less than a percent of another's time */
+    {"gfx942", {"1.5 rounds of 77 keys", 76, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
+    {"gfx90a", {"3.5 rounds of 77 keys", 64, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
+    /* each two launches: parts of the keys, and what puts them together */
+    {"gfx90a", {"decode, keys in parts", 1, 32, 8, 1, 8192, 128, 0, 0, AOTHIP_F16}},
+    {"gfx942", {"decode, keys in parts", 4, 32, 8, 1, 4096, 128, 0, 0, AOTHIP_BF16}},
+    {"gfx1100", {"decode, keys in parts", 3, 12, 4, 1, 5000, 128, 0, 0, AOTHIP_F16}},
+    {"gfx1151", {"decode, keys in parts", 16, 8, 1, 1, 4096, 64, 0, 0, AOTHIP_F16}},
 };
 
 /* As if they were so large that the rounds of a few units have to tell: workgroups take long, and
