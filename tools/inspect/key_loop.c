@@ -195,9 +195,30 @@ static void find_key_loop(struct inspect_kernel *k)
     }
 }
 
+/* How long its code is. Hand-written ones often do not say: up to the next kernel, or the end of
+ * the segment. 0: it is not in the file. */
+static uint64_t code_size(const struct emu_object *object, const struct emu_kernel_meta *meta)
+{
+    uint64_t end = 0;
+
+    if (meta->code_size)
+        return meta->code_size;
+    for (size_t i = 0; i < object->nsegments; i++) {
+        const struct emu_segment *s = &object->segments[i];
+
+        if (meta->entry >= s->vaddr && meta->entry - s->vaddr < s->filesz)
+            end = s->vaddr + s->filesz;
+    }
+    for (size_t i = 0; i < object->nkernels; i++)
+        if (object->kernels[i].entry > meta->entry && object->kernels[i].entry < end)
+            end = object->kernels[i].entry;
+    return end > meta->entry ? (end - meta->entry) & ~(uint64_t)3 : 0;
+}
+
 bool inspect_kernel(const struct emu_object *object, const struct emu_kernel_meta *meta,
                     struct inspect_kernel *out, char *err, size_t errlen)
 {
+    const uint64_t size = code_size(object, meta);
     uint64_t offset;
 
     memset(out, 0, sizeof *out);
@@ -207,12 +228,12 @@ bool inspect_kernel(const struct emu_object *object, const struct emu_kernel_met
                  object->target.processor);
         return false;
     }
-    if (!meta->code_size || !emu_object_offset(object, meta->entry, meta->code_size, &offset)) {
+    if (!size || !emu_object_offset(object, meta->entry, size, &offset)) {
         snprintf(err, errlen, "%s: its code is not in the file", meta->name);
         return false;
     }
     out->code = object->image + offset;
-    out->size = (size_t)meta->code_size;
+    out->size = (size_t)size;
     out->address = meta->entry;
     if (!count_range(out, 0, (uint32_t)out->size, &out->all, err, errlen))
         return false;

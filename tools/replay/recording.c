@@ -141,18 +141,20 @@ static int is_whole_elf(const struct replay_file *file)
 static void get_buffer(const struct reader *reader, const json_t *object, struct replay *replay)
 {
     struct replay_buffer *buffer = &replay->buffers[replay->buffer_count++];
-    const json_t *after = json_object_get(object, "after");
+    const json_t *before = json_object_get(object, "before"),
+                 *after = json_object_get(object, "after");
     int64_t size = get_int(reader, json_object_get(object, "size"), "buffers: size", 1, max_file);
-    get_file(reader, json_object_get(object, "before"), "buffers: before", &buffer->before);
+    get_file(reader, before, "buffers: before", &buffer->before);
     if (json_is_null(after))
         replay->complete = 0;
     else
         get_file(reader, after, "buffers: after", &buffer->after);
     if (reader->why->code)
         return;
-    if (buffer->before.size != (size_t)size ||
-        (buffer->after.bytes && buffer->after.size != (size_t)size))
-        malformed(reader, "buffers: size", "is not the size of the file");
+    if (buffer->before.size != (size_t)size)
+        malformed(reader, json_string_value(before), "is not as large as the buffer");
+    else if (buffer->after.bytes && buffer->after.size != (size_t)size)
+        malformed(reader, json_string_value(after), "is not as large as the buffer");
 }
 
 static const struct {

@@ -355,8 +355,8 @@ static enum aothip_status open_session(const struct options *options, const char
     const char *gpu = options->emulate && *options->emulate ? options->emulate : target;
     if (options->emulate && device_emulate(gpu, why))
         return why->code;
-    if (device_open_runtime(&session->runtime, why) == AOTHIP_E_NO_DEVICE ||
-        why->code == AOTHIP_E_NO_HIP)
+    device_open_runtime(&session->runtime, why);
+    if (!options->emulate && (why->code == AOTHIP_E_NO_DEVICE || why->code == AOTHIP_E_NO_HIP))
         cli_say("without a GPU, add --emulate");
     if (why->code || device_open(&session->runtime, options->device, &session->device, why))
         return why->code;

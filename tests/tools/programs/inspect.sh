@@ -104,6 +104,15 @@ exits 0 'code' "$inspect" --disasm a.co
 contains out '|     14: v_mfma_f32_32x32x8_f16 v[16:31], v[0:1], v[2:3], v[16:31]' 'code: the loop has a bar'
 contains out '|     68: s_cbranch_scc1 65514  -> 14' 'code: a branch names its target'
 contains out '      6c: s_cbranch_vccz 65509  -> 4' 'code: the rest has none'
+# Hand-written kernels, such as AITER's, often do not say how long they are.
+sed '/^\.size/d' a.s >c.s
+! cmp -s a.s c.s && "$DEVICE_CLANG" --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -x assembler \
+    c.s -o c.co 2>log
+ok 'a kernel without a size assembles'
+"$inspect" a.co >table
+exits 0 'is shown' "$inspect" c.co
+cmp out table
+ok 'as the same with one'
 exits 1 'a name that nothing has' "$inspect" --loops --kernel other a.co
 contains err "no kernel's name contains other" 'is named'
 [ `wc -l <out` -eq 1 ]

@@ -32,6 +32,10 @@ exits 0 'several at once' "$replay" --emulate="$first" "$first"/* "$first"/*
 [ "`grep -c 'captured on' out`" -eq 2 ]
 ok 'are all run'
 
+exits 1 'an unknown GPU' "$replay" --emulate=gfx999 "$first"/*
+! grep -q 'add --emulate' err
+ok 'is not told to add what is there'
+
 cp -r "$first"/* changed
 for file in changed/buffer*.after; do
     # the second half of the file's first element, so that the value changes much
@@ -59,7 +63,7 @@ broken 'another version' 'cut/capture.json: version is not 1' 's/"version": 1/"v
 broken 'no JSON' 'cut/capture.json: line 2' '2s/"format"/format/'
 broken 'a path for a file' 'code: is not a file name' 's|code\.co|../code.co|'
 broken 'a file that is not there' 'nothing.co: No such file' 's|code\.co|nothing.co|'
-broken 'a buffer of another size' 'buffers: size: is not the size of the file' \
+broken 'a buffer of another size' 'buffer0.before: is not as large as the buffer' \
     's/"size": \([0-9][0-9]*\)/"size": 1\1/'
 broken 'a tensor beyond its buffer' 'tensors: one reaches beyond its buffer' \
     's/"offset": 0/"offset": 100/'

@@ -1,6 +1,7 @@
 /* Writes the counters of each launch to the file that AOTHIP_EMU_COUNTERS names: one JSON list. */
 #include "timing.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +119,7 @@ void emu_counters_write(const struct emu_launch *l, const struct emu_gpu *gpu,
     pthread_mutex_lock(&lock);
     if (!add_launch(name, begun, l, gpu, r) && !failed) {
         failed = true;
-        fprintf(stderr, "hipemu: cannot write %s\n", name);
+        fprintf(stderr, "hipemu: cannot write %s: %s\n", name, strerror(errno));
     }
     begun = true;
     pthread_mutex_unlock(&lock);

@@ -232,7 +232,7 @@ static void full_disk(void)
     close(ends[0]);
     int status = -1;
     ok(waitpid(child, &status, 0) == child && status == 0, "a full disk stops no launch");
-    is_str(said, "hipemu: cannot write /dev/full\n", "but is told, once");
+    is_str(said, "hipemu: cannot write /dev/full: No space left on device\n", "but is told, once");
 }
 
 int main(void)
