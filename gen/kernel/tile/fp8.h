@@ -1,9 +1,9 @@
 /*
  * K and V of FP8, by kernels that have KERNEL_CACHE defined: codes to elements of q's type, which
- * holds each of their values, and the scales. By arithmetic that every GPU has: the code's exponent
- * and fraction, moved to where f32 has them, make a number that is off by the difference of the
- * exponents' biases, subnormal ones included, and a product puts that right. NaN is seen by its
- * code, and so is infinity, which becomes NaN, too.
+ * holds each of their values, and the scales. Where the GPU has no instructions for it, by
+ * arithmetic that every GPU has: the code's exponent and fraction, moved to where f32 has them, make
+ * a number that is off by the difference of the exponents' biases, subnormal ones included, and a
+ * product puts that right. NaN is seen by its code, and so is infinity, which becomes NaN, too.
  */
 #ifndef AOTHIP_TILE_FP8_H
 #define AOTHIP_TILE_FP8_H
@@ -91,9 +91,41 @@ DEVICE u32 fp8_pair(float low, float high)
 #endif
 }
 
-/* Four codes as two pairs of elements. */
+/*
+ * Whether the GPU has instructions for a type, which CDNA 3 and 4 have for those of their matrix
+ * instructions: two codes each, NaN included; what is infinite stays so.
+ */
+template <int type> DEVICE constexpr bool fp8_is_native()
+{
+#if defined(__gfx942__)
+    return type >= FP8_E4M3_FNUZ;
+#elif defined(__gfx950__)
+    return type < FP8_E4M3_FNUZ;
+#else
+    return false;
+#endif
+}
+
+/* Four codes as two pairs of elements, by them. */
+template <int type> DEVICE u32x2 fp8_native(u32 word)
+{
+#if defined(__gfx942__) || defined(__gfx950__)
+    const bool e4m3 = fp8<type>::FRACTION == 3;
+    const f32x2 low = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, false)
+                           : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, false);
+    const f32x2 high = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, true)
+                            : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, true);
+    return {fp8_pair(low.x, low.y), fp8_pair(high.x, high.y)};
+#else
+    return {word, word};
+#endif
+}
+
+/* The same by whatever the GPU has. */
 template <int type> DEVICE u32x2 fp8_elements(u32 word)
 {
+    if (fp8_is_native<type>())
+        return fp8_native<type>(word);
     const u32 special = fp8_special<type>(word);
     return {fp8_pair(fp8_value<type>(word, special, 0), fp8_value<type>(word, special, 1)),
             fp8_pair(fp8_value<type>(word, special, 2), fp8_value<type>(word, special, 3))};
