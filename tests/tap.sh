@@ -6,6 +6,7 @@ work=`mktemp -d "${TMPDIR:-/tmp}/aothip-test.XXXXXX"` || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 99' INT TERM HUP
 unset AOTHIP_IMAGES AOTHIP_HIP_LIBRARY AOTHIP_LIBRARY AOTHIP_ENABLE AOTHIP_LOG AOTHIP_CODE_LIMIT \
+    AOTHIP_ATOMICS \
     AOTHIP_CAPTURE AOTHIP_EMU_GPU AOTHIP_EMU_MODE AOTHIP_EMU_TIME AOTHIP_EMU_CLOCK HIP_VISIBLE_DEVICES
 # Kernels by order of preference: the choice between tiles has tests of its own.
 export AOTHIP_TUNE=none

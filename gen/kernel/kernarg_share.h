@@ -1,6 +1,6 @@
 /*
- * The arguments of attn_bwd_dkdv, attn_bwd_dq and attn_bwd_sum: as kernarg.h, whose version counts
- * for them, byte for byte as the GPU reads them.
+ * The arguments of attn_bwd_dkdv, attn_bwd_dq, attn_bwd_sum, attn_bwd_fused and attn_bwd_begin: as
+ * kernarg.h, whose version counts for them, byte for byte as the GPU reads them.
  */
 #ifndef AOTHIP_KERNARG_SHARE_H
 #define AOTHIP_KERNARG_SHARE_H
@@ -21,6 +21,10 @@
  * where pitch is dim_qk or dim_v (part_dv), rounded up to a multiple of 32, and problem.seq_k whole
  * tiles of attn_bwd_dkdv where there are parts of dk or dv. Rows beyond those of a sequence are not
  * written.
+ *
+ * attn_bwd_fused has the grid of attn_bwd_dkdv and nothing shared; all its workgroups add to the one
+ * part of dq that there is, with parts_keys = 1, which attn_bwd_begin, with the grid of
+ * attn_bwd_delta, has made zero.
  *
  * Grid of attn_bwd_sum: a workgroup for tile_q rows and 64 channels of a head of a gradient that
  * has parts, x = ceil(seq_k / tile_q) * (ceil(dim_qk / 64) of dk + ceil(dim_v / 64) of dv) *

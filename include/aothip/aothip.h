@@ -350,6 +350,14 @@ struct aothip_attn_fwd_params {
  * keys or grouped heads that one would walk through, and what they find is added up in a fixed
  * order: the same problem on the same GPU with a workspace as large gives the same bits.
  *
+ * That is with atomics = 0. With 1 the three gradients may come of one walk in place of two, dq as
+ * sums in F32 that workgroups add to in any order, so that its last bits differ from call to call;
+ * dk and dv do not. It is done where it takes less time, by the clock of the emulator: on gfx942,
+ * F16 and BF16, 16-byte-aligned rows of up to 64 channels, nothing that goes into the scores but
+ * the mask and sinks, dq wanted and dk or dv, 512 queries or more and a block of 128 keys for
+ * each compute unit; and where the workspace has room for the sums. Else the deterministic form
+ * runs. The environment variable AOTHIP_ATOMICS overrides it (see aothip(3)).
+ *
  * P is exp(S - lse), as in every backward pass that is given lse: rounded to F32 it is off by up to
  * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show. P is
  * never more than 1: large scores give finite gradients.
@@ -377,6 +385,8 @@ struct aothip_attn_bwd_params {
     float *delta;
     void *workspace;       /* device, 16-byte aligned; see aothip_attn_bwd_workspace() */
     size_t workspace_size; /* bytes */
+    int32_t atomics;       /* 0 or 1; 1 allows atomic sums: see above */
+    int32_t reserved;      /* 0 */
 };
 
 /*
@@ -416,8 +426,8 @@ struct aothip_context;
  * Only the directory is looked at; image files, and the table that the environment variable
  * AOTHIP_TUNE names (see aothip(3)), are opened on the first use of a GPU, and no HIP function is
  * called. *context is NULL after a failure; else the caller owns it.
- * Errors: ARGUMENT (context NULL, directory "", or AOTHIP_CODE_LIMIT is no number of bytes),
- * NO_IMAGES, MEMORY.
+ * Errors: ARGUMENT (context NULL, directory "", AOTHIP_CODE_LIMIT is no number of bytes, or
+ * AOTHIP_ATOMICS neither 0 nor 1), NO_IMAGES, MEMORY.
  */
 AOTHIP_API enum aothip_status aothip_open(const char *directory, struct aothip_context **context);
 
@@ -461,8 +471,8 @@ AOTHIP_API enum aothip_status aothip_attn_fwd_workspace(struct aothip_context *c
                                                         void *stream, size_t *bytes);
 
 /*
- * Backward attention on `stream`, on that stream's device. Deterministic. Errors: as
- * aothip_attn_fwd(); ARGUMENT also where delta is NULL and the workspace too small.
+ * Backward attention on `stream`, on that stream's device. Deterministic without `atomics`. Errors:
+ * as aothip_attn_fwd(); ARGUMENT also where delta is NULL and the workspace too small.
  */
 AOTHIP_API enum aothip_status aothip_attn_bwd(struct aothip_context *context,
                                               const struct aothip_attn_bwd_params *params,
@@ -470,7 +480,8 @@ AOTHIP_API enum aothip_status aothip_attn_bwd(struct aothip_context *context,
 
 /*
  * How many bytes of workspace are of use to aothip_attn_bwd(): with those of delta, which it needs
- * where that is NULL, come the sums that workgroups share. Errors: as aothip_attn_fwd_workspace().
+ * where that is NULL, come the sums that workgroups share or, with `atomics`, add to. Errors: as
+ * aothip_attn_fwd_workspace().
  */
 AOTHIP_API enum aothip_status aothip_attn_bwd_workspace(struct aothip_context *context,
                                                         const struct aothip_attn_bwd_params *params,

@@ -236,7 +236,8 @@ void capture_describe(struct capture_launch *launch, enum format_op op, const un
         add_tensor(&d, "probs", &fwd->probs, offsetof(struct attn_probs_args, probs.data), OUT);
         break;
     default:
-        add_bwd(&d, bwd, op == FORMAT_OP_ATTN_BWD_DELTA ? OUT : IN);
+        add_bwd(&d, bwd,
+                op == FORMAT_OP_ATTN_BWD_DELTA || op == FORMAT_OP_ATTN_BWD_BEGIN ? OUT : IN);
         if (args_bwd_shares(op))
             add_parts(&d, bwd, op == FORMAT_OP_ATTN_BWD_SUM ? IN : OUT);
     }

@@ -110,4 +110,12 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
                                  const struct aothip_attn_fwd_params *p,
                                  const struct select_need *dkdv, const struct select_need *dq);
 
+/*
+ * Whether attn_bwd_fused, which needs `fused`, is taken instead of attn_bwd_dkdv and attn_bwd_dq:
+ * where it takes less time and the caller or AOTHIP_ATOMICS allows atomic sums. One function of
+ * problem and device.
+ */
+int plan_bwd_fuses(const struct plan *plan, const struct aothip_attn_bwd_params *b,
+                   const struct aothip_attn_fwd_params *p, const struct select_need *fused);
+
 #endif

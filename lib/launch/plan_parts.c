@@ -56,7 +56,7 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
     const struct select_need sum = select_need_other(FORMAT_OP_ATTN_BWD_SUM, p, NULL, 0);
     const int64_t rows = shape_grid_q(p), keys = shape_grid_k(p), heads_k = p->k.size[1];
     const int64_t n = shape_sequences(p);
-    struct args_parts parts = {1, 1, 1, 1};
+    struct args_parts parts = {1, 1, 1, 1, 0};
     const struct format_entry *entry;
     const int64_t enough = (int64_t)plan->device->compute_units * SIMDS;
     /* No kernel has tiles of more rows than that. */
@@ -81,4 +81,27 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
         parts.keys = (int32_t)count_parts(plan, entry, args_bwd_workgroups(b, p, entry), steps);
     }
     return parts;
+}
+
+/*
+ * Rows of queries from which on attn_bwd_fused takes less time than the two walks by more than the
+ * clock may be off; so do as many workgroups as compute units.
+ */
+enum { FUSED_MIN_ROWS = 512 };
+
+int plan_bwd_fuses(const struct plan *plan, const struct aothip_attn_bwd_params *b,
+                   const struct aothip_attn_fwd_params *p, const struct select_need *fused)
+{
+    const struct select_need begin = select_need_other(FORMAT_OP_ATTN_BWD_BEGIN, p, NULL, 0);
+    const struct select_need sum = select_need_other(FORMAT_OP_ATTN_BWD_SUM, p, NULL, 0);
+    const int asked = module_atomics(plan->context);
+    const struct format_entry *entry;
+    if (asked == 0 || (asked < 0 && !b->atomics) || !b->dq.data || !(b->dk.data || b->dv.data))
+        return 0;
+    entry = entry_of(plan, fused);
+    if (!entry || !entry_of(plan, &begin) || !entry_of(plan, &sum))
+        return 0;
+    return asked > 0 || (shape_grid_q(p) >= FUSED_MIN_ROWS &&
+                         args_bwd_workgroups(b, p, entry) >=
+                             (uint64_t)plan->device->compute_units);
 }

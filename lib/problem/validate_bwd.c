@@ -105,12 +105,17 @@ enum aothip_status validate_attn_bwd(const struct aothip_attn_bwd_params *given,
                                      struct validate_bwd *checked, struct status *why)
 {
     const struct aothip_attn_bwd_params *b =
-        validate_params(given, sizeof(*given), &checked->room, sizeof(*given), why);
+        validate_params(given, offsetof(struct aothip_attn_bwd_params, atomics), &checked->room,
+                        sizeof(*given), why);
     if (!b)
         return why->code;
     checked->params = b;
     if (!b->fwd)
         return VALIDATE_FAIL("fwd is NULL");
+    if (b->atomics != 0 && b->atomics != 1)
+        return VALIDATE_FAIL("atomics is %d, not 0 or 1", b->atomics);
+    if (b->reserved)
+        return VALIDATE_FAIL("reserved is %d, not 0", b->reserved);
     if (validate_attn_fwd(b->fwd, &checked->fwd, why) || check_fwd(checked->fwd.params, why) ||
         check_tensors(b, checked->fwd.params, why))
         return why->code;

@@ -49,6 +49,18 @@ static enum aothip_status read_limit(size_t *limit, struct status *why)
     return AOTHIP_OK;
 }
 
+static enum aothip_status read_atomics(int *atomics, struct status *why)
+{
+    const char *text = variable_get("AOTHIP_ATOMICS");
+    *atomics = -1;
+    if (!text || !*text)
+        return AOTHIP_OK;
+    if ((*text != '0' && *text != '1') || text[1])
+        return status_set(why, AOTHIP_E_ARGUMENT, "AOTHIP_ATOMICS is \"%.64s\", not 0 or 1", text);
+    *atomics = *text - '0';
+    return AOTHIP_OK;
+}
+
 /* The value of a variable, which the caller frees; NULL where it is unset or empty. */
 static enum aothip_status copy_variable(const char *name, char **copy, struct status *why)
 {
@@ -74,6 +86,7 @@ enum aothip_status module_open(const char *directory, struct aothip_context **co
     if (copy_variable("AOTHIP_CAPTURE", &made->options.capture, why) ||
         copy_variable("AOTHIP_TUNE", &made->options.tune, why) ||
         read_limit(&made->options.code_limit, why) ||
+        read_atomics(&made->options.atomics, why) ||
         store_find_directory(directory, &made->options.directory, why)) {
         module_close(made);
         return why->code;
@@ -86,6 +99,11 @@ enum aothip_status module_open(const char *directory, struct aothip_context **co
 const char *module_capture(const struct aothip_context *context)
 {
     return context->options.capture;
+}
+
+int module_atomics(const struct aothip_context *context)
+{
+    return context->options.atomics;
 }
 
 const char *module_directory(const struct aothip_context *context)

@@ -28,6 +28,9 @@ enum status_log module_log(const struct aothip_context *context);
 /* The directory for captures of launches that AOTHIP_CAPTURE names; NULL where it is not set. */
 const char *module_capture(const struct aothip_context *context);
 
+/* What AOTHIP_ATOMICS says of atomic sums: 0 or 1; -1 where it is not set. */
+int module_atomics(const struct aothip_context *context);
+
 /* The HIP runtime, found on the first call. Errors: NO_HIP. */
 enum aothip_status module_hip(struct aothip_context *context, const struct hip **hip,
                               struct status *why);

@@ -18,6 +18,7 @@ struct module_options {
     char *capture;     /* AOTHIP_CAPTURE, or NULL */
     char *tune;        /* AOTHIP_TUNE, or NULL */
     size_t code_limit; /* AOTHIP_CODE_LIMIT, or 0 */
+    int atomics;       /* AOTHIP_ATOMICS, or -1 */
     enum status_log log;
 };
 

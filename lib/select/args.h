@@ -147,13 +147,15 @@ struct args_parts {
     int32_t keys;        /* of dq */
     int32_t heads, rows; /* of dk and dv */
     int32_t tile_k;      /* keys of a workgroup of dk and dv; any number where none share */
+    int32_t atomics;     /* 1: attn_bwd_fused sums dq in the workspace, and none share */
 };
 
 /* Whether a kernel of the backward pass reads attn_bwd_share_args, the others attn_bwd_args. */
 static inline int args_bwd_shares(enum format_op op)
 {
     return op == FORMAT_OP_ATTN_BWD_DKDV || op == FORMAT_OP_ATTN_BWD_DQ ||
-           op == FORMAT_OP_ATTN_BWD_SUM;
+           op == FORMAT_OP_ATTN_BWD_SUM || op == FORMAT_OP_ATTN_BWD_FUSED ||
+           op == FORMAT_OP_ATTN_BWD_BEGIN;
 }
 
 /* What the kernels of the backward pass leave each other, at device addresses. */

@@ -24,6 +24,7 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
     const int64_t *dbias = params->dbias.size;
     switch (entry->op) {
     case FORMAT_OP_ATTN_BWD_DKDV:
+    case FORMAT_OP_ATTN_BWD_FUSED:
         return (struct extent){args_count_tiles((uint32_t)shape_grid_k(p), entry->tile_k) *
                                    (uint64_t)p->k.size[1],
                                sequences};
@@ -95,12 +96,12 @@ uint64_t args_bwd_workgroups(const struct aothip_attn_bwd_params *params,
     return extent.workgroups * extent.batch;
 }
 
-/* Bytes of the parts of a gradient that has `rows` rows of each head of each sequence. */
+/* Bytes of the parts, if any, of a gradient with `rows` rows of each head of each sequence. */
 static uint64_t size_of_parts(const struct aothip_tensor *gradient, int64_t sequences, int64_t rows,
                               int32_t parts)
 {
     const uint64_t pitch = ((uint64_t)gradient->size[3] + 31) / 32 * 128;
-    return parts > 1 && gradient->data ? (uint64_t)sequences * (uint64_t)gradient->size[1] *
+    return parts > 0 && gradient->data ? (uint64_t)sequences * (uint64_t)gradient->size[1] *
                                              (uint64_t)parts * (uint64_t)rows * pitch
                                        : 0;
 }
@@ -120,8 +121,9 @@ uint64_t args_bwd_room(const struct aothip_attn_bwd_params *params,
                        uint64_t base, struct args_bwd_room *room)
 {
     const int64_t n = shape_sequences(p), keys = rows_of_parts(p, parts);
-    const int32_t shared = parts->heads * parts->rows;
-    const uint64_t dq = size_of_parts(&params->dq, n, shape_grid_q(p), parts->keys);
+    const int32_t shared = parts->heads * parts->rows > 1 ? parts->heads * parts->rows : 0;
+    const int32_t sums = parts->keys > 1 || parts->atomics ? parts->keys : 0;
+    const uint64_t dq = size_of_parts(&params->dq, n, shape_grid_q(p), sums);
     const uint64_t dk = size_of_parts(&params->dk, n, keys, shared);
     const uint64_t dv = size_of_parts(&params->dv, n, keys, shared);
     uint64_t delta = params->delta ? 0 : (uint64_t)shape_lse_room(p) * sizeof(float);

@@ -25,6 +25,8 @@ const char *select_op_name(unsigned op)
         [FORMAT_OP_ATTN_BWD_DSCALAR] = "attn_bwd_dscalar",
         [FORMAT_OP_ATTN_MERGE_PART] = "attn_merge_part",
         [FORMAT_OP_ATTN_BWD_SUM] = "attn_bwd_sum",
+        [FORMAT_OP_ATTN_BWD_FUSED] = "attn_bwd_fused",
+        [FORMAT_OP_ATTN_BWD_BEGIN] = "attn_bwd_begin",
     };
     return op < FORMAT_OP_END && names[op] ? names[op] : "?";
 }
@@ -135,7 +137,7 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
 {
     struct select_need need = {op, p->q.dtype, option_features(p), largest_dim(p)};
     const int scores = op != FORMAT_OP_ATTN_MERGE && op != FORMAT_OP_ATTN_APPEND &&
-                       op != FORMAT_OP_ATTN_BWD_DELTA &&
+                       op != FORMAT_OP_ATTN_BWD_DELTA && op != FORMAT_OP_ATTN_BWD_BEGIN &&
                        (op != FORMAT_OP_ATTN_PROBS || p->probs_dropped);
     const int append = op == FORMAT_OP_ATTN_APPEND;
     if (!scores && !append) /* which does not see q, k and v */

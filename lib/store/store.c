@@ -175,6 +175,8 @@ static const size_t kernarg_sizes[FORMAT_OP_END] = {
     [FORMAT_OP_ATTN_BWD_DSCALAR] = sizeof(struct attn_bwd_args),
     [FORMAT_OP_ATTN_MERGE_PART] = sizeof(struct attn_merge_part_args),
     [FORMAT_OP_ATTN_BWD_SUM] = sizeof(struct attn_bwd_share_args),
+    [FORMAT_OP_ATTN_BWD_FUSED] = sizeof(struct attn_bwd_share_args),
+    [FORMAT_OP_ATTN_BWD_BEGIN] = sizeof(struct attn_bwd_share_args),
 };
 
 /* Bytes of the arguments that the library passes to it. */

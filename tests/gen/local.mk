@@ -136,8 +136,14 @@ tests_gen_kernel_test_attn_bwd_tiny_SOURCES = tests/gen/kernel/test_attn_bwd_tin
 	tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c
 tests_gen_kernel_test_attn_bwd_tiny_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_bwd_tiny_LDADD = $(kernel_test_ldadd)
-TESTS += tests/gen/kernel/test_attn_bwd tests/gen/kernel/test_attn_bwd_tiny
-SLOW_TESTS += tests/gen/kernel/test_attn_bwd
+check_PROGRAMS += tests/gen/kernel/test_attn_bwd_fused
+tests_gen_kernel_test_attn_bwd_fused_SOURCES = tests/gen/kernel/test_attn_bwd_fused.c \
+	tests/attn/problem.c tests/attn/problem_run.c
+tests_gen_kernel_test_attn_bwd_fused_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_bwd_fused_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/kernel/test_attn_bwd tests/gen/kernel/test_attn_bwd_tiny \
+	tests/gen/kernel/test_attn_bwd_fused
+SLOW_TESTS += tests/gen/kernel/test_attn_bwd tests/gen/kernel/test_attn_bwd_fused
 check_PROGRAMS += tests/gen/kernel/test_attn_fwd_terms
 tests_gen_kernel_test_attn_fwd_terms_SOURCES = tests/gen/kernel/test_attn_fwd_terms.c \
 	tests/attn/problem.c tests/attn/problem.h tests/attn/problem_run.c

@@ -17,6 +17,7 @@ test_lib_programs = \
 	tests/lib/runtime/test_hip \
 	tests/lib/runtime/test_limit \
 	tests/lib/launch/test_plan \
+	tests/lib/launch/test_plan_bwd \
 	tests/lib/select/test_select \
 	tests/lib/test_status \
 	tests/lib/store/test_store \
@@ -71,10 +72,14 @@ tests_lib_runtime_test_limit_SOURCES = tests/lib/runtime/test_limit.c tests/lib/
 tests_lib_runtime_test_limit_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_runtime_test_limit_LDFLAGS = $(test_lib_api_ldflags)
 tests_lib_runtime_test_limit_LDADD = tests/lib/libtestlib.la
-tests_lib_launch_test_plan_SOURCES = tests/lib/launch/test_plan.c tests/lib/runtime/fake_hip.c
+tests_lib_launch_test_plan_SOURCES = tests/lib/launch/test_plan.c tests/lib/launch/plan_test.h tests/lib/runtime/fake_hip.c
 tests_lib_launch_test_plan_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_launch_test_plan_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_lib_launch_test_plan_LDADD = tests/lib/libtestlib.la
+tests_lib_launch_test_plan_bwd_SOURCES = tests/lib/launch/test_plan_bwd.c tests/lib/launch/plan_test.h tests/lib/runtime/fake_hip.c
+tests_lib_launch_test_plan_bwd_CPPFLAGS = $(test_lib_cppflags)
+tests_lib_launch_test_plan_bwd_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_launch_test_plan_bwd_LDADD = tests/lib/libtestlib.la
 test_lib_programs += tests/lib/store/test_changed_file
 tests_lib_store_test_changed_file_SOURCES = tests/lib/store/test_changed_file.c tests/lib/runtime/fake_hip.c
 tests_lib_store_test_changed_file_CPPFLAGS = $(test_lib_cppflags)

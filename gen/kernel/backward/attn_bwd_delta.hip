@@ -2,9 +2,15 @@
  * Backward attention, the pre-pass:  delta[m] = sum over channels of dO[m] * O[m], in f32
  *
  * A workgroup computes TILE_Q rows of one head. LANES lanes share a row and are summed up by
- * halving, so the order is fixed.
+ * halving, so the order is fixed. With CLEARS_DQ it is attn_bwd_begin.
  */
+#ifndef CLEARS_DQ
+#define CLEARS_DQ 0
+#endif
 #include "gradient_rows.h"
+#if CLEARS_DQ
+#include "part_rows.h"
+#endif
 
 enum {
     LANES = THREADS / KERNEL_TILE_Q,
@@ -40,10 +46,35 @@ DEVICE float product_of(const struct rows &o, const struct rows &d_o, int row, i
 #endif
 }
 
+#if CLEARS_DQ
+/* Zeros of a row in which dQ is going to be summed, of which a lane has its share. */
+DEVICE void clear_dq(const struct attn_bwd_share_args &args, const struct place &p, int row)
+{
+    const struct attn_problem &a = args.bwd.problem;
+    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
+    const struct rows dq = part_rows(args.part_dq, number, a.seq_q, a.dim_qk);
+    GLOBAL char *const to = (GLOBAL char *)dq.base + row * dq.pitch;
+    if (row >= p.sequence.seq_q)
+        return;
+#pragma unroll 1
+    for (u32 at = thread_id() % LANES * CHUNK_BYTES; at < (u32)dq.pitch; at += LANES * CHUNK_BYTES)
+        *(GLOBAL u32x4 *)(to + at) = u32x4{};
+}
+
+typedef struct attn_bwd_share_args delta_args;
+#else
+typedef struct attn_bwd_args delta_args;
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_bwd_args args)
+KERNEL_SYMBOL(delta_args given)
 {
+#if CLEARS_DQ
+    const struct attn_bwd_args &args = given.bwd;
+#else
+    const struct attn_bwd_args &args = given;
+#endif
     const struct attn_problem &a = args.problem;
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
@@ -57,6 +88,9 @@ KERNEL_SYMBOL(struct attn_bwd_args args)
     int row = (int)((tiles - 1 - before) * KERNEL_TILE_Q + thread_id() / LANES);
     struct rows o = o_rows(args, p), d_o = do_rows(args, p);
 
+#if CLEARS_DQ
+    clear_dq(given, p, row);
+#endif
     float sum = 0;
     if (row < p.sequence.seq_q)
 #pragma unroll 1

@@ -7,10 +7,14 @@
  * A workgroup owns TILE_K keys of one key head and walks over the queries that see them, for one
  * query head of the group after the other: the sums over a group have a fixed order. A lane's
  * column is a key; lse and delta of the rows lie in LDS. Where that leaves units of the GPU idle,
- * several workgroups share heads and queries: kernarg_share.h has the parts.
+ * several workgroups share heads and queries: kernarg_share.h has the parts. With SUMS_DQ it is
+ * attn_bwd_fused.
  */
 #define OWNS_KEYS 1
 #define SUMS_ELEMENTS 0
+#ifndef SUMS_DQ
+#define SUMS_DQ 0
+#endif
 #define STREAM_ROWS KERNEL_TILE_Q
 #define OWNED_ROWS KERNEL_TILE_K
 #if KERNEL_DTYPE == 1
@@ -153,24 +157,64 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
 #endif
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
-        walk_stream<OF_PRODUCT, form>(to, y, stream, context_of(now, p, form), column, walk, slab);
+        struct context context = context_of(now, p, form);
+#if SUMS_DQ
+        set_dq(context, share_here(), p);
+#endif
+        walk_stream<OF_PRODUCT, form>(to, y, stream, context, column, walk, slab);
         left = wait_apart(left - share_here().parts_heads);
     } while (awaited(left) > 0);
 }
 
-/* Whether the delta of some row has made dK NaN, in any wave: see WIDE_LSE. */
-DEVICE bool asks_for_wide(const struct results &r)
+DEVICE bool in_any_wave(bool x)
 {
-    const float x = r.r[0][0][0];
     u32 *flags = (u32 *)row_tile[0], any = 0;
     lds_barrier();
-    flags[wave_id()] = in_any_lane(x != x);
+    flags[wave_id()] = in_any_lane(x);
     lds_barrier();
 #pragma unroll
     for (int i = 0; i < KERNEL_WAVES; i++)
         any |= flags[i];
     return uniform(any) != 0;
 }
+
+#if SUMS_DQ
+/*
+ * Whether some row of the walk, of any head of the group, asks for the wide form: see WIDE_LSE.
+ * It is asked before the walk: what that adds to dQ cannot be taken back.
+ */
+DEVICE bool asks_for_wide(const struct job &job, struct walk walk)
+{
+    enum { LOADS = 4 };
+    const int end = walk.end * STREAM_ROWS;
+    struct place p = {job.sequence, 0, parked_at(PARKED_HEAD, job.kv_head)};
+    bool any = false;
+#pragma unroll 1
+    for (int left = heads_left(job); left > 0; left--) {
+        const struct attn_bwd_args &now = args_here();
+        p.head = (p.kv_head + 1) * now.problem.group - left;
+        const struct vector_place place = vector_of(now.problem, p);
+        const __amdgpu_buffer_rsrc_t delta =
+            describe_vector(now.delta, place, job.sequence.seq_q);
+        const u32 pitch = (u32)place.step * 4;
+#pragma unroll 1
+        for (int first = walk.begin * STREAM_ROWS; first < end; first += LOADS * THREADS)
+#pragma unroll
+            for (int i = 0; i < LOADS; i++)
+                any |= __builtin_amdgcn_raw_buffer_load_b32(
+                           delta, (int)((u32)(first + i * THREADS + (int)thread_id()) * pitch), 0,
+                           0) >= WIDE_DELTA;
+    }
+    return in_any_wave(any);
+}
+#else
+/* Whether the delta of some row has made dK NaN, in any wave: see WIDE_LSE. */
+DEVICE bool asks_for_wide(const struct results &r)
+{
+    const float x = r.r[0][0][0];
+    return in_any_wave(x != x);
+}
+#endif
 
 /* One slab of the gradients, or of the job's part of them. */
 DEVICE void store_results(const struct results &r, const struct job &job, const struct owned &y,
@@ -214,6 +258,9 @@ DEVICE void compute_dkdv(const struct job &job)
     y.end = OWNED_PER_TILE ? park(PARKED_END, job.end_key) : wait_long(job.end_key);
     if (!OWNED_PER_TILE)
         hold_owned(y, p);
+#if SUMS_DQ
+    hold_turned(y, p, job.first_key);
+#endif
 
     const int begin = wait_apart(walk.begin);
     int slab = wait_apart(0);
@@ -221,6 +268,14 @@ DEVICE void compute_dkdv(const struct job &job)
     do {
         struct results r = {};
         walk.begin = awaited(begin);
+#if SUMS_DQ
+        if (walk.begin >= walk.end)
+            ;
+        else if (asks_for_wide(job, walk))
+            add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
+        else
+            add_heads<LSE_BASE2>(r, job, y, column, walk, awaited(slab));
+#else
         if (walk.begin < walk.end) {
             add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
             if (LSE_USUAL == LSE_BASE2 && asks_for_wide(r)) {
@@ -228,6 +283,7 @@ DEVICE void compute_dkdv(const struct job &job)
                 add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
             }
         }
+#endif
         store_results(r, job, y, awaited(slab));
         slab = wait_apart(slab + WALK_SLABS);
     } while (awaited(slab) < slabs_of(args_here().problem));

@@ -7,6 +7,7 @@
  * units of the GPU idle, several workgroups share the keys: kernarg_share.h has the parts.
  */
 #define SUMS_ELEMENTS 0
+#define SUMS_DQ 0
 #include "query_walk.h"
 #include "walk_parts.h"
 

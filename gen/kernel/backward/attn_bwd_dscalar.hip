@@ -11,6 +11,7 @@
 #include "gradient_element.h"
 #else
 #define SUMS_ELEMENTS 1
+#define SUMS_DQ 0
 #include "query_walk.h"
 #endif
 

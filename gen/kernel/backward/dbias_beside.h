@@ -10,27 +10,13 @@
 #define AOTHIP_ATTN_BWD_DBIAS_BESIDE_H
 
 #include "gradient_block.h"
+#include "packed_block.h"
 
 enum {
-    BLOCK_GROUPS = BLOCK / 16,
     LANE_QUADS = ACC / 4,                          /* quads of keys that a lane has of a block */
     QUAD_APART = KERNEL_WAVE == 64 ? 8 : 4,        /* keys from one to the next */
     HALF_APART = KERNEL_WAVE == 64 ? 4 : BLOCK / 2 /* keys from one lane half's to the other's */
 };
-
-/* A block of dS as the operands of multiply_turned(). */
-struct packed_block {
-    block_frag group[BLOCK_GROUPS];
-};
-
-DEVICE struct packed_block pack_block(const block_acc &ds, u32 half)
-{
-    struct packed_block to;
-#pragma unroll
-    for (int i = 0; i < BLOCK_GROUPS; i++)
-        to.group[i] = pack_p(ds, i, half);
-    return to;
-}
 
 /* Four keys of the lane's column. */
 DEVICE u32x2 packed_quad(const struct packed_block &x, int quad, u32 half)

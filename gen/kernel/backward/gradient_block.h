@@ -225,6 +225,11 @@ struct context {
     float factor; /* scale, or that * log2(e); not 0: the smallest number does what 0 would */
     float masked; /* a score that gives P = 0 */
 #endif
+#if SUMS_DQ
+    char *dq; /* the wave's first channel of row 0 */
+    int dq_pitch, dq_rows;
+    float scale;
+#endif
 };
 
 DEVICE struct context context_of(const struct attn_bwd_args &args, const struct place &p,

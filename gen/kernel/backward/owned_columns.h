@@ -12,6 +12,9 @@ struct owned {
 #if LIFTS && !OWNS_KEYS
     struct lift lift; /* of the lane's row */
 #endif
+#if SUMS_DQ
+    block_frag turned[OWNED_ROWS * WALK_BLOCKS / KERNEL_WAVES / 16]; /* of K: fused_walk.h */
+#endif
 #if OWNED_AGAIN
     __amdgpu_buffer_rsrc_t buffer; /* of V */
     u32 pitch, again;              /* of V; where the lane's first chunk of it lies in the buffer */

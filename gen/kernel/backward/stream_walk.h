@@ -21,7 +21,8 @@
  * up S and dP over all slabs, its own one last, which so lies in LDS when the results want it.
  *
  * Compile-time parameters beside those of images/matrix.def: OWNS_KEYS (dkdv), STREAM_ROWS,
- * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS).
+ * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS), SUMS_DQ
+ * (dkdv: dQ, too; fused_walk.h).
  */
 #ifndef AOTHIP_ATTN_BWD_WALK_H
 #define AOTHIP_ATTN_BWD_WALK_H
@@ -232,6 +233,9 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
 }
 
 #include "owned_columns.h"
+#if SUMS_DQ
+#include "fused_walk.h"
+#endif
 
 /* S or dP += X Y^T of a slab */
 DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
@@ -294,7 +298,16 @@ struct results {
     block_acc r[TURNED][WALK_BLOCKS];
 };
 
-#if TERMS_NEAR && DBIAS_BESIDE
+#if SUMS_DQ
+DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const struct context &,
+                       const struct column &, int, int block)
+{
+    const struct packed_block packed = pack_block(ds, 0);
+    store_ds(packed);
+    multiply_turned(to.r[1], p, 1, block);
+    multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
+}
+#elif TERMS_NEAR && DBIAS_BESIDE
 DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
                        int block)
@@ -423,6 +436,10 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
         }
+#if SUMS_DQ
+        lds_barrier();
+        add_dq(y, context, row);
+#endif
 #endif
     } while (++tile < walk.end);
 }

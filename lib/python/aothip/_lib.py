@@ -63,6 +63,7 @@ class BwdParams(ctypes.Structure):
         ("d_o", Tensor), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor), ("dbias", Tensor),
         ("dsinks", c_void_p), ("dalibi", c_void_p), ("delta", c_void_p),
         ("workspace", c_void_p), ("workspace_size", c_size_t),
+        ("atomics", c_int32), ("reserved", c_int32),
     ]
 
 

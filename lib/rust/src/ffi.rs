@@ -101,6 +101,8 @@ pub struct AttnBwdParams {
     pub delta: *mut f32,
     pub workspace: *mut c_void,
     pub workspace_size: usize,
+    pub atomics: i32,
+    pub reserved: i32,
 }
 
 #[repr(C)]

@@ -38,7 +38,7 @@ fn structs_lie_as_in_c() {
             rotary_dim rotary_rows splits reserved workspace workspace_size q_scale k_scale
             v_scale),
         layout!(ffi::AttnBwdParams, "aothip_attn_bwd_params", struct_size fwd d_o dq dk dv dbias
-            dsinks dalibi delta workspace workspace_size),
+            dsinks dalibi delta workspace workspace_size atomics reserved),
         layout!(ffi::AttnMergeParams, "aothip_attn_merge_params", struct_size o lse part_o part_lse
             lse_base2 reserved),
         layout!(ffi::DeviceInfo, "aothip_device_info", struct_size device compute_units

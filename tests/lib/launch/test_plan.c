@@ -4,54 +4,9 @@
 
 #include <stddef.h>
 
-#include "fake_hip.h"
-#include "make_image.h"
-#include "fake_problem.h"
-#include "tap.h"
+#include "plan_test.h"
 
 typedef struct aothip_attn_fwd_params params;
-
-static char directory[256];
-static struct aothip_context *context;
-
-static void *at(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
-
-static void restart(void)
-{
-    aothip_close(context);
-    fake_hip_reset();
-    fake_hip.devices = 1;
-    fake_hip.targets[0] = "gfx942:sramecc+:xnack-"; /* 304 compute units */
-    if (aothip_open(directory, &context))
-        ok(0, "%s", aothip_last_error());
-}
-
-/* That the launches were these kernels, in this order. */
-static void launched(const char *const *symbols, int count, const char *what)
-{
-    int equal = fake_hip.launches == count;
-    for (int i = 0; i < count && equal; i++)
-        equal = !strcmp(fake_hip.log[i].symbol, symbols[i]);
-    if (!ok(equal, "%s", what))
-        for (int i = 0; i < fake_hip.launches && i < FAKE_HIP_LOG; i++)
-            tap_diag("launch %d: %s", i, fake_hip.log[i].symbol);
-}
-
-#define LAUNCHED(what, ...)                                                                        \
-    do {                                                                                           \
-        static const char *const symbols[] = {__VA_ARGS__};                                        \
-        launched(symbols, sizeof(symbols) / sizeof(symbols[0]), what);                             \
-    } while (0)
-
-static void is_grid(const struct fake_hip_launch *launch, unsigned x, unsigned y, const char *what)
-{
-    ok(launch->grid[0] == x && launch->grid[1] == y && launch->grid[2] == 1,
-       "%s: %u x %u workgroups (%u x %u x %u)", what, x, y, launch->grid[0], launch->grid[1],
-       launch->grid[2]);
-}
 
 /* One query a head, 8192 keys. */
 static params decode(void)
@@ -219,148 +174,6 @@ static void test_probs(void)
     is_int(fake_hip.launches, 0, "launch nothing");
 }
 
-static void test_bwd(void)
-{
-    const struct attn_bwd_args *dkdv = &fake_hip.log[1].args.bwd;
-    struct problem_gradients g;
-    size_t bytes;
-    problem_gradients(&g);
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "backward");
-    LAUNCHED("three launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general",
-             "attn_bwd_dq_f16_d128_general");
-    is_grid(&fake_hip.log[0], 8, 2, "delta: a tile of 8 heads");
-    is_grid(&fake_hip.log[1], 5 * 2, 2, "dkdv: 5 tiles of 2 key heads");
-    is_grid(&fake_hip.log[2], 8, 2, "dq: a tile of 8 heads");
-    is_int((intmax_t)dkdv->d_o, 0xb0000000, "d_o");
-    is_int((intmax_t)dkdv->delta, 0xb4000000, "delta");
-    is_int((intmax_t)dkdv->lse, 0x50000000, "lse");
-    is_int((intmax_t)dkdv->dk, 0xb2000000, "dk");
-    is_int(dkdv->do_channel, 1, "channels of d_o lie side by side");
-    is_int(dkdv->tiles_k, 5, "5 tiles of keys");
-    g.b.delta = NULL;
-    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
-    is_int((intmax_t)bytes, 6400, "for delta");
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_E_ARGUMENT, "none given");
-    contains(aothip_last_error(), "workspace: delta is NULL and needs 6400 bytes", "is told");
-    is_int(fake_hip.launches, 0, "and launches nothing");
-    g.b.workspace = at(0xa0000000);
-    g.b.workspace_size = 6400;
-    g.b.dq.data = NULL;
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "delta in the workspace, no dq");
-    LAUNCHED("two launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dkdv_f16_d128_general");
-    is_int((intmax_t)dkdv->delta, 0xa0000000, "delta there");
-    g.b.dk.data = g.b.dv.data = NULL;
-    g.fwd.bias = problem_tensor(0x70000000, 1, 8, 1, 300);
-    g.b.dbias = problem_tensor(0xb5000000, 1, 8, 1, 300);
-    g.fwd.sinks = at(0x66000000);
-    g.b.dsinks = at(0xb6000000);
-    g.fwd.alibi_slopes = at(0x65000000);
-    g.fwd.alibi_stride = 8;
-    g.b.dalibi = at(0xb7000000);
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "gradients of scores");
-    LAUNCHED("four launches", "attn_bwd_delta_f16_d128_general", "attn_bwd_dbias_f16_d128_general",
-             "attn_bwd_dscalar_f16_d128_general", "attn_bwd_dscalar_f16_d128_general");
-    is_grid(&fake_hip.log[1], 5 * 8, 1, "dbias: 5 tiles of 8 heads, summed over the batch");
-    is_int(fake_hip.log[1].args.bwd.dbias_rows, 1, "and over rows");
-    is_grid(&fake_hip.log[2], 8, 1, "dsinks: 8 heads, summed over the batch");
-    is_int((intmax_t)fake_hip.log[2].args.bwd.dalibi, 0, "and nothing else");
-    is_grid(&fake_hip.log[3], 8, 2, "dalibi: 8 heads of each sequence");
-    is_int((intmax_t)fake_hip.log[3].args.bwd.dsinks, 0, "and nothing else");
-}
-
-/* Few workgroups share their walks where the workspace has room for what they find. */
-static void test_bwd_shared(void)
-{
-    const size_t all = (size_t)2 * 8 * 4 * 1000 * 64 * 4 + 2 * (size_t)2 * 2 * 4 * 2048 * 64 * 4;
-    const struct attn_bwd_share_args *dkdv = &fake_hip.log[1].args.share,
-                                     *sum = &fake_hip.log[3].args.share;
-    struct problem_gradients g;
-    size_t bytes;
-    problem_gradients(&g);
-    g.fwd.q = problem_tensor(0x10000000, 2, 8, 1000, 64);
-    g.fwd.o = problem_tensor(0x40000000, 2, 8, 1000, 64);
-    g.fwd.k = problem_tensor(0x20000000, 2, 2, 2000, 64);
-    g.fwd.v = problem_tensor(0x30000000, 2, 2, 2000, 64);
-    g.b.d_o = problem_tensor(0xb0000000, 2, 8, 1000, 64);
-    g.b.dq = problem_tensor(0xb1000000, 2, 8, 1000, 64);
-    g.b.dk = problem_tensor(0xb2000000, 2, 2, 2000, 64);
-    g.b.dv = problem_tensor(0xb3000000, 2, 2, 2000, 64);
-    restart();
-    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
-    is_int((intmax_t)bytes, (intmax_t)all, "for four parts of each gradient");
-    g.b.workspace = at(0xa0000000);
-    g.b.workspace_size = bytes - 1;
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "with too small a one");
-    LAUNCHED("nothing is shared", "attn_bwd_delta_f16_d128_general",
-             "attn_bwd_dkdv_f16_d128_general", "attn_bwd_dq_f16_d128_general");
-    is_grid(&fake_hip.log[1], 32 * 2, 2, "dkdv: 32 tiles of 2 key heads");
-    is_int((intmax_t)dkdv->part_dk, 0, "no parts");
-    g.b.workspace_size = bytes;
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "with room for all");
-    LAUNCHED("parts, and their sums", "attn_bwd_delta_f16_d128_general",
-             "attn_bwd_dkdv_f16_d128_general", "attn_bwd_dq_f16_d128_general",
-             "attn_bwd_sum_f16_d128_general");
-    is_grid(&fake_hip.log[1], 32 * 2 * 4, 2, "dkdv: each tile four times");
-    is_int(dkdv->parts_heads, 4, "one for each head of the group");
-    is_int(dkdv->parts_rows, 1, "all rows of it");
-    is_grid(&fake_hip.log[2], 8 * 8 * 4, 2, "dq: each tile four times");
-    is_int(sum->parts_keys, 4, "runs of the keys");
-    is_grid(&fake_hip.log[3], 16 * 2 * 2 + 8 * 8, 2, "sums: dk and dv, then dq");
-    is_int((intmax_t)sum->part_dq, 0xa0000000, "dq comes first");
-    is_int((intmax_t)(sum->part_dv - sum->part_dk), 2 * 2 * 4 * 2048 * 64 * 4, "dv last");
-    g.fwd.mask = AOTHIP_MASK_WINDOW_TOP_LEFT;
-    g.fwd.window_left = g.fwd.window_right = 10;
-    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "a window");
-    is_int((intmax_t)bytes, 0, "leaves nothing to share");
-}
-
-static void test_bwd_edges(void)
-{
-    struct problem_gradients g;
-    problem_gradients(&g);
-    g.fwd.q.size[2] = g.fwd.o.size[2] = g.b.d_o.size[2] = g.b.dq.size[2] = 0;
-    g.fwd.lse = NULL; /* as an empty tensor's address is */
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no queries, hence no lse");
-    LAUNCHED("dk and dv are zeros", "attn_bwd_dkdv_f16_d128_general");
-    problem_gradients(&g);
-    g.fwd.k.size[2] = g.fwd.v.size[2] = g.b.dk.size[2] = g.b.dv.size[2] = 0;
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no keys");
-    LAUNCHED("dq is zeros", "attn_bwd_delta_f16_d128_general", "attn_bwd_dq_f16_d128_general");
-    problem_gradients(&g);
-    struct aothip_tensor *all[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
-                                   &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
-    for (int i = 0; i < 8; i++)
-        all[i]->size[0] = 0;
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "no batch");
-    is_int(fake_hip.launches, 0, "nothing is launched");
-    problem_gradients(&g);
-    for (int i = 0; i < 4; i++)
-        g.b.d_o.stride[i] = 0;
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "d_o expanded from one number");
-    is_int(fake_hip.log[1].args.bwd.do_channel, 0, "has channel stride 0");
-    problem_gradients(&g);
-    struct aothip_tensor *typed[] = {&g.fwd.q, &g.fwd.k, &g.fwd.v, &g.fwd.o,
-                                     &g.b.d_o, &g.b.dq,  &g.b.dk,  &g.b.dv};
-    for (int i = 0; i < 8; i++)
-        typed[i]->dtype = AOTHIP_BF16;
-    restart();
-    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_E_UNSUPPORTED, "no kernels of the type");
-    contains(aothip_last_error(), "no kernel attn_bwd_delta for BF16, head dim 64 of gfx942 in ",
-             "are named with type, head dim and GPU");
-    is_int(fake_hip.launches, 0, "nothing is launched");
-    is_int(aothip_attn_bwd(NULL, &g.b, NULL), AOTHIP_E_ARGUMENT, "context NULL");
-    is_int(aothip_attn_bwd(context, NULL, NULL), AOTHIP_E_ARGUMENT, "params NULL");
-    is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, NULL), AOTHIP_E_ARGUMENT, "bytes NULL");
-    is_int(aothip_attn_probs(NULL, &g.fwd, NULL), AOTHIP_E_ARGUMENT, "context NULL");
-}
-
 static void test_merge(void)
 {
     const struct attn_merge_part_args *part = &fake_hip.log[0].args.part;
@@ -484,9 +297,6 @@ int main(void)
     test_split();
     test_append();
     test_probs();
-    test_bwd();
-    test_bwd_shared();
-    test_bwd_edges();
     test_merge();
     test_plan_first();
     test_fp8();

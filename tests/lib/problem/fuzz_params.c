@@ -166,8 +166,10 @@ static void fuzz_bwd(void)
         {.op = FORMAT_OP_ATTN_BWD_DKDV, .tile_q = 64, .tile_k = 64, .threads = 256},
         {.op = FORMAT_OP_ATTN_BWD_DBIAS, .tile_q = 64, .tile_k = 64, .threads = 256},
         {.op = FORMAT_OP_ATTN_BWD_DSCALAR, .tile_q = 64, .tile_k = 64, .threads = 256},
-        {.op = FORMAT_OP_ATTN_BWD_SUM, .tile_q = 16, .tile_k = 64, .threads = 64}};
-    static const struct args_parts shared = {4, 2, 3, 64};
+        {.op = FORMAT_OP_ATTN_BWD_SUM, .tile_q = 16, .tile_k = 64, .threads = 64},
+        {.op = FORMAT_OP_ATTN_BWD_FUSED, .tile_q = 32, .tile_k = 128, .threads = 256},
+        {.op = FORMAT_OP_ATTN_BWD_BEGIN, .tile_q = 64, .tile_k = 16, .threads = 256}};
+    static const struct args_parts shared = {4, 2, 3, 64, 1};
     struct aothip_attn_fwd_params p = problem_make();
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &p};
     struct validate_bwd checked;

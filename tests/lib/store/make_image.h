@@ -7,7 +7,7 @@
 
 #include "format.h"
 
-enum { MAKE_IMAGE_FWD = 8, MAKE_IMAGE_ENTRIES = 19, MAKE_IMAGE_TARGETS = 4 };
+enum { MAKE_IMAGE_FWD = 8, MAKE_IMAGE_ENTRIES = 21, MAKE_IMAGE_TARGETS = 4 };
 
 /* A whole image file. Free bytes with free(). */
 struct make_image {

@@ -108,7 +108,7 @@ static const struct damage {
      CODE(FORMAT), "entry 1: symbol is no"},
     {"symbol unprintable", offsetof(struct format_entry, symbol) + 128 + 136, 1, 7, INDEX,
      CODE(FORMAT), "entry 1: symbol is no"},
-    {"op", E(op), 13, INDEX, CODE(FORMAT), "op is 13"},
+    {"op", E(op), 15, INDEX, CODE(FORMAT), "op is 15"},
     {"dtype", E(dtype), 4, INDEX, CODE(FORMAT), "dtype is 4"},
     {"dtype", E(dtype), 9, INDEX, CODE(FORMAT), "dtype is 9"},
     {"rank twice", E(rank), 0, INDEX, CODE(FORMAT), "rank 0 occurs twice"},

@@ -1,0 +1,128 @@
+/*
+ * dQ beside dK and dV: attn_bwd_fused has every dS in registers once, a key a column. dQ = dS K
+ * contracts keys, so dS goes through LDS, from where each wave takes those of one run of the
+ * workgroup's keys and computes one block of channels:
+ *
+ *     dQ[STREAM_ROWS, BLOCK] = dS[STREAM_ROWS, RUN] K[RUN, BLOCK]
+ *
+ * whose K stays in registers throughout the walk. What workgroups find of a row they add up in
+ * memory, in f32 and in any order: part_dq of kernarg_share.h, which attn_bwd_begin has made zero
+ * and attn_bwd_sum rounds. A lane has a channel, so that an addition covers whole lines.
+ *
+ * dS in LDS: a row a query, chunks of eight keys, chunk c of row r at column c ^ r % 8. Loads are
+ * those of row_frag(). A store has one row in each half of the wave, four apart, and 32 keys, four
+ * chunks: the halves hit opposite halves of a line.
+ */
+#ifndef AOTHIP_ATTN_BWD_FUSED_H
+#define AOTHIP_ATTN_BWD_FUSED_H
+
+#include "packed_block.h"
+#include "part_rows.h"
+
+enum {
+    RUN_WAVES = WALK_BLOCKS,               /* waves that share a run of keys, a block each */
+    RUN_KEYS = OWNED_ROWS * RUN_WAVES / KERNEL_WAVES,
+    RUN_GROUPS = RUN_KEYS / 16,
+    DS_ROW_BYTES = OWNED_ROWS * 2,
+};
+
+static_assert(KERNEL_WAVES % RUN_WAVES == 0 && STREAM_BLOCKS == 1 && WALK_SLABS == 1,
+              "what add_dq() knows");
+static_assert(RUN_KEYS <= 128, "rows that a descriptor reaches");
+
+static SHARED __attribute__((aligned(16))) char ds_tile[STREAM_ROWS * DS_ROW_BYTES];
+
+/* The run of keys that a wave has of dQ, and its first channel. Uniform. */
+DEVICE int run_key()
+{
+    return (int)(wave_id() / RUN_WAVES) * RUN_KEYS;
+}
+
+DEVICE int run_channel()
+{
+    return (int)(wave_id() % RUN_WAVES) * BLOCK;
+}
+
+/* The wave's K of dQ = dS K: a channel a lane. */
+DEVICE void hold_turned(struct owned &y, const struct place &p, int first_key)
+{
+    const struct rows k = k_rows(args_here(), p);
+    const struct rows_view view = view_of(k, first_key + run_key(), p.sequence.seq_k);
+    const __amdgpu_buffer_rsrc_t buffer = describe(view, k);
+    u32 at = offset_of(k, lane_half() * CHUNK, (u32)run_channel() + lane_column());
+#pragma unroll
+    for (int group = 0; group < RUN_GROUPS; group++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const u32 row = (u32)(16 * group + 2 * i) * (u32)k.pitch;
+            const u32 low = __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)(at + row), 0, 0);
+            const u32 high = __builtin_amdgcn_raw_buffer_load_b16(
+                buffer, (int)(at + row + (u32)k.pitch), 0, 0);
+            y.turned[group][i] = high << 16 | low;
+        }
+}
+
+/* Where dQ of one head is summed. */
+DEVICE void set_dq(struct context &c, const struct attn_bwd_share_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.bwd.problem;
+    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
+    const struct rows dq = part_rows(args.part_dq, number, a.seq_q, a.dim_qk);
+    const bool exists = run_channel() < a.dim_qk;
+    c.dq = dq.base + run_channel() * 4;
+    c.dq_pitch = (int)dq.pitch;
+    c.dq_rows = exists ? p.sequence.seq_q : 0;
+    c.scale = a.scale;
+}
+
+/* The wave's block of dS. */
+DEVICE void store_ds(const struct packed_block &ds)
+{
+    const u32 key = wave_id() * BLOCK + lane_column(), chunk = key / CHUNK;
+    const u32 column = chunk / 8 * 8 + (chunk % 8 ^ lane_half() * 4);
+    const u32 at = lane_half() * 4 * DS_ROW_BYTES + column * CHUNK_BYTES + key % CHUNK * 2;
+#pragma unroll
+    for (int i = 0; i < ACC; i++) {
+        const u32 pair = ds.group[i / 8][i / 2 % 4];
+        *(u16 *)(ds_tile + (at ^ i % 4 * CHUNK_BYTES) + (8 * (i / 4) + i % 4) * DS_ROW_BYTES) =
+            (u16)(i % 2 ? pair >> 16 : pair);
+    }
+}
+
+/* Row `lane_column()` of dS, keys 16 * group .. + 15 of the wave's run. */
+DEVICE block_frag ds_frag(int group)
+{
+    const u32 column = (2 * (group % 4) + lane_half()) ^ lane_column() % 8;
+    return *(const u32x4 *)(ds_tile + (lane_column() * DS_ROW_BYTES + column * CHUNK_BYTES) +
+                            ((u32)run_key() * 2 + group / 4 * 8 * CHUNK_BYTES));
+}
+
+/* Once all waves have stored their dS: adds what the wave has of dQ, rows `row` and on. */
+DEVICE void add_dq(const struct owned &y, const struct context &c, int row)
+{
+    block_acc dq = zero_acc();
+#pragma unroll
+    for (int group = 0; group < RUN_GROUPS; group++)
+        mma(dq, ds_frag(group), y.turned[group]);
+    dq *= c.scale;
+    const int left = c.dq_rows - row, first = (int)lane_half() * 4;
+    int pitch = c.dq_pitch;
+    asm volatile("" : "+s"(pitch)); /* or its multiples would be kept throughout the walk */
+    GLOBAL char *to = (GLOBAL char *)c.dq + (kernarg_i64)row * pitch;
+    u32 own = (u32)first * (u32)pitch + lane_column() * 4;
+    if (left >= BLOCK) {
+#pragma unroll
+        for (int i = 0; i < ACC; i++, to += i % 4 ? pitch : 5 * pitch) {
+            asm volatile("" : "+s"(to)); /* a uniform address and the lane's offset, apart */
+            asm volatile("" : "+v"(own));
+            __builtin_amdgcn_global_atomic_fadd_f32((GLOBAL float *)(to + own), dq[i]);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < ACC; i++, to += i % 4 ? pitch : 5 * pitch)
+            if (first + 8 * (i / 4) + i % 4 < left)
+                __builtin_amdgcn_global_atomic_fadd_f32((GLOBAL float *)(to + own), dq[i]);
+    }
+}
+
+#endif
