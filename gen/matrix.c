@@ -86,9 +86,9 @@ static const struct kernel_key kernel_keys[] = {
      {"no", "yes", "rows", NULL},
      {MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS}},
     {WORD(score),
-     {"no", "yes", "bias", "slopes", "softcap", "dropout", NULL},
+     {"no", "yes", "bias", "slopes", "softcap", "dropout", "padding", NULL},
      {MATRIX_SCORE_NO, MATRIX_SCORE_YES, MATRIX_SCORE_BIAS, MATRIX_SCORE_SLOPES,
-      MATRIX_SCORE_SOFTCAP, MATRIX_SCORE_DROPOUT}},
+      MATRIX_SCORE_SOFTCAP, MATRIX_SCORE_DROPOUT, MATRIX_SCORE_PADDING}},
     {WORD(paged), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
     {FIELD(tile_k), 16, 1024, 16, {NULL}, {0}},
@@ -435,6 +435,7 @@ static void add_kernel(struct parser *p, struct matrix_kernel k)
                                         [MATRIX_SCORE_SLOPES] = "_slopes",
                                         [MATRIX_SCORE_SOFTCAP] = "_softcap",
                                         [MATRIX_SCORE_DROPOUT] = "_dropout",
+                                        [MATRIX_SCORE_PADDING] = "_padding",
                                         [MATRIX_SCORE_YES] = "_score"};
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)

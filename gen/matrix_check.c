@@ -171,6 +171,10 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && (!k->op->tiled || k->dim > 128 || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd without pages, up to dim=128");
+    if (k->score == MATRIX_SCORE_PADDING &&
+        (!k->op->tiled || k->dim > 128 || k->paged || k->unaligned == MATRIX_UNALIGNED_YES))
+        fail(&at,
+             "score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes");
     if (strlen(k->symbol) == sizeof(k->symbol) - 1)
         fail(&at, "the symbol '%s...' has more than %zu characters", k->symbol,
              sizeof(k->symbol) - 2);

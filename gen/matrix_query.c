@@ -29,6 +29,7 @@ static const uint32_t score_features[] = {
     [MATRIX_SCORE_SLOPES] = FORMAT_FEATURE_SLOPES,
     [MATRIX_SCORE_SOFTCAP] = FORMAT_FEATURE_SOFTCAP,
     [MATRIX_SCORE_DROPOUT] = FORMAT_FEATURE_DROPOUT,
+    [MATRIX_SCORE_PADDING] = FORMAT_FEATURE_PADDING,
 };
 
 uint32_t matrix_features(const struct matrix_kernel *k)

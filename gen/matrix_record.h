@@ -31,6 +31,7 @@ enum matrix_score {
     MATRIX_SCORE_SLOPES,
     MATRIX_SCORE_SOFTCAP,
     MATRIX_SCORE_DROPOUT,
+    MATRIX_SCORE_PADDING,
 };
 
 /* One kernel for one GPU: a row after its axes have been multiplied out. */

@@ -244,7 +244,9 @@ struct aothip_attn_fwd_params {
     /*
      * bias is (batch, heads_q, max_seq_q, max_seq_k), type of o or F32. keep has the same shape
      * and is AOTHIP_BOOL; 0 masks the key. Each of the sizes may also be 1, which stands for all;
-     * all strides are free from 0 to 2^48, also stride[3]. No data: none.
+     * all strides are free from 0 to 2^48, also stride[3]. No data: none. A keep of one row for all
+     * queries, such as that of padded keys, costs the forward pass least: tiles that it hides are
+     * passed over.
      */
     struct aothip_tensor bias, keep;
     const float *alibi_slopes; /* (heads_q), or (batch, heads_q) with a batch stride; or NULL */

@@ -79,6 +79,15 @@ static int has_runs(const struct aothip_tensor *tensor)
     return !tensor->data || (tensor->stride[3] == 1 && tensor->size[3] >= 4);
 }
 
+/* What the kernels for a mask that is the same for all queries read at a time. */
+#define PADDING_RUN 16
+
+static int is_padding(const struct aothip_tensor *keep)
+{
+    return (keep->size[2] == 1 || keep->stride[2] == 0) && keep->stride[3] == 1 &&
+           keep->size[3] >= PADDING_RUN;
+}
+
 /* The kernels for slopes alone divide them by the scale. */
 #define SCALE_MIN 0x1p-40f
 
@@ -88,7 +97,7 @@ static uint32_t option_features(const struct aothip_attn_fwd_params *p)
     if (p->bias.data)
         features |= p->bias.dtype == p->o.dtype ? FORMAT_FEATURE_BIAS : FORMAT_FEATURE_SCORE;
     if (p->keep.data)
-        features |= FORMAT_FEATURE_KEEP;
+        features |= is_padding(&p->keep) ? FORMAT_FEATURE_PADDING : FORMAT_FEATURE_KEEP;
     if (p->alibi_slopes)
         features |= fabsf(p->scale) < SCALE_MIN ? FORMAT_FEATURE_SCORE : FORMAT_FEATURE_SLOPES;
     if (p->softcap > 0)

@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 3u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 4u      /* raised when the layout or the kernarg changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -63,9 +63,11 @@ enum format_feature {
     FORMAT_FEATURE_SLOPES = 1u << 5,    /* ALiBi */
     FORMAT_FEATURE_SOFTCAP = 1u << 6,
     FORMAT_FEATURE_DROPOUT = 1u << 7,
-    FORMAT_FEATURE_SCORE = 0x1fu << 3, /* all of the latter, and bias of any type */
     FORMAT_FEATURE_FP8_CACHE = 1u << 8, /* k and v are FP8, of any of the four types; q is not */
-    FORMAT_FEATURE_ALL = 0x1ffu,
+    FORMAT_FEATURE_PADDING = 1u << 9,   /* boolean mask that is the same for all queries, instead */
+                                        /* of FORMAT_FEATURE_KEEP */
+    FORMAT_FEATURE_SCORE = 0x2f8u,      /* all that goes into the scores, and bias of any type */
+    FORMAT_FEATURE_ALL = 0x3ffu,
 };
 
 /* The features that a problem must not lack for an entry: see above; so with an FP8 cache. */

@@ -156,6 +156,12 @@ tests_gen_kernel_test_attn_fwd_pages_SOURCES = tests/gen/kernel/test_attn_fwd_pa
 tests_gen_kernel_test_attn_fwd_pages_CPPFLAGS = $(kernel_test_cppflags)
 tests_gen_kernel_test_attn_fwd_pages_LDADD = $(kernel_test_ldadd)
 TESTS += tests/gen/kernel/test_attn_fwd_pages
+check_PROGRAMS += tests/gen/kernel/test_attn_fwd_padding
+tests_gen_kernel_test_attn_fwd_padding_SOURCES = tests/gen/kernel/test_attn_fwd_padding.c \
+	tests/gen/kernel/problem_maker.h
+tests_gen_kernel_test_attn_fwd_padding_CPPFLAGS = $(kernel_test_cppflags)
+tests_gen_kernel_test_attn_fwd_padding_LDADD = $(kernel_test_ldadd)
+TESTS += tests/gen/kernel/test_attn_fwd_padding
 launch_sources = tests/gen/launches/launch_walk.h tests/gen/launches/launch_counters.h
 check_PROGRAMS += tests/gen/launches/attn_fwd_launches tests/gen/launches/attn_bwd_launches
 tests_gen_launches_attn_fwd_launches_SOURCES = tests/gen/launches/attn_fwd_launches.c $(launch_sources)

@@ -23,11 +23,18 @@
  *                                      dim_v from 1 to this
  *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything; 2: rows of
  *                                      eight or more channels, one after the other
- *     KERNEL_SCORE                     enum score_kernel: the score terms and dropout that it knows
+ *     KERNEL_SCORE                     enum score_kernel: the score terms and dropout that it knows;
+ *                                      6: a boolean mask that is the same for all queries, and no
+ *                                      terms (key_padding.h)
  *     KERNEL_PAGED                     1: knows block tables
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)
  */
+#if KERNEL_SCORE == 6
+#undef KERNEL_SCORE
+#define KERNEL_SCORE 0
+#define KERNEL_PADDING 1
+#endif
 #if KERNEL_DIM > 128 && !KERNEL_UNALIGNED && !KERNEL_SCORE && !defined(__GFX12__)
 #include "team_form.h"
 #elif KERNEL_UNALIGNED == 1 || KERNEL_DIM > 128

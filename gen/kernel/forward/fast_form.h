@@ -15,220 +15,10 @@
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
 
-/*
- * Where the waves are more than the blocks of queries, those that have the same block share the
- * keys of each tile, and add up what they found at the end (key_shares.h).
- */
-#define KEY_SHARES (KERNEL_WAVES * BLOCK > KERNEL_TILE_Q ? KERNEL_WAVES * BLOCK / KERNEL_TILE_Q : 1)
-#define TEAMS (KERNEL_WAVES / KEY_SHARES)
-#define TEAM_ID (wave_id() / KEY_SHARES)
-
-#include "key_tiles.h"
-#include "key_shares.h"
-#include "score_runs.h"
-
-/* Loading V only after the last use of P saves the registers of one of them. */
-#define LATE_V Q_IN_LDS
-
-/* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may
- * not. */
-enum { BARRIER_OF_STORES = 0x2 | 0x4 | 0x10 | 0x100 | 0x400 };
-
-/*
- * FAST: every key of the tile is visible, the next tile exists whole, the shifts are to stay.
- * WIDE: a general one in the softmax's wide form.
- */
-enum step_kind { STEP_GENERAL, STEP_FAST, STEP_WIDE };
-
-/* Bits of what a wave has come across. */
-enum found {
-    FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
-    FOUND_WIDE = 2,      /* scores for the wide form */
-    FOUND_SPOILT = 4,    /* O that is not finite, while terms hide keys: V is to be isolated */
-};
-
-/* What a wave carries along the keys. */
-struct progress {
-    struct queries q;
-    struct cargo cargo;
-    struct softmax_state softmax[Q_BLOCKS];
-    output_blocks o;
-    u32 found; /* enum found. Uniform */
-    struct terms terms;
-};
-
-/* Where in the problem the workgroup is, for what is computed of a tile. */
-struct place {
-    const struct sequence &sequence;
-    const struct job &job;
-    float factor; /* of the softmax */
-    const struct key_interval *visible;
-};
-
-/* A walk that may begin with another tile than `full`, its first full one if there is one. */
-struct turned_walk : key_walk {
-    int full;
-};
-
-/* Kernels that know all terms have no registers for it. */
-#if KERNEL_SCORE == 1
-#define MAY_TURN 0
+#include "fast_step.h"
+#if KERNEL_PADDING
+#include "padded_walk.h"
 #else
-#define MAY_TURN (TERMS_KNOWN & TERM_SLOPE)
-#endif
-
-/* How many fast tiles come from `tile` on; 0 also if that is the last full one, else -1. */
-DEVICE int fast_from(const struct turned_walk &walk, int tile)
-{
-    return tile < walk.full ? -1 : walk.full + walk.fast_count - tile;
-}
-
-/* Whether all rows see all keys of a tile, the walk's i-th. */
-DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
-{
-    return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
-}
-
-/* What comes before the walk over the keys, the first of which it brings to LDS. */
-DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
-                       const struct sequence &sequence, const struct key_walk &walk,
-                       struct key_tiles &keys)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        x.softmax[column] = wide ? softmax_start<SCORE_WIDE>() : softmax_start<SCORE_PLAIN>();
-#pragma unroll
-        for (int block = 0; block < DIM_BLOCKS; block++)
-            x.o[column][block] = {};
-    }
-    if (walk.count == 0)
-        return;
-    const struct tile_views first = views_at(keys, sequence, walk.first);
-    load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
-    load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
-    store_k(k_tile, x.cargo, courier);
-    lds_barrier();
-}
-
-/* What the products are added to. */
-template <enum score_kind kind>
-DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[Q_BLOCKS])
-{
-    if (kind != SCORE_SHIFTED)
-        return clear_scores(s);
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-            s[column][block] = -softmax[column].shift;
-}
-
-/* What each column sees. With score terms vector registers are short: found anew. */
-DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct terms &terms,
-                     const struct place &place)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-        visible[column] =
-            KERNEL_SCORE ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
-                         : place.visible[column];
-}
-
-/* S to P in place, sums of it. Beside the fast step, moves the shifts; whether to go for wide ones.
- */
-template <enum step_kind kind, enum score_kind scores>
-DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOCKS], float factor)
-{
-    bool wide = false;
-#pragma unroll
-    for (int column = 0; kind != STEP_FAST && column < Q_BLOCKS; column++)
-        wide |= move_shift<scores>(x.softmax[column], x.o[column], s[column], factor);
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        sum[column] = exponentiate<scores>(x.softmax[column], s[column], factor);
-        if (kind != STEP_FAST)
-            keep_shift<scores>(x.softmax[column]);
-    }
-    return kind != STEP_FAST && in_any_lane(wide);
-}
-
-/*
- * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
- * `full`: all queries of the workgroup see all keys of the tile. `wide`: in the wide form, where
- * the kind does not say it. `missing`: see missing_in().
- * Returns false, with nothing changed, if the step turns out not to be a fast one.
- */
-template <enum step_kind kind>
-DEVICE bool step(struct progress &x, const struct courier &courier, const struct place &place,
-                 u32 key, u32 missing, bool full, bool wide, const struct key_tiles &keys,
-                 const struct tile_views &next)
-{
-    const enum score_kind scores = kind == STEP_WIDE                      ? SCORE_WIDE
-                                   : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
-                                                                          : SCORE_PLAIN;
-    const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
-    const bool whole = kind == STEP_FAST;
-    const struct term_tile tile = {(int)key, place.sequence.seq_k};
-    struct ahead ahead;
-    score_blocks s;
-    partial_sum sum[Q_BLOCKS];
-    float largest = 0;
-
-    if (whole)
-        load_ahead(ahead, x.terms, tile);
-    begin_scores<scores>(s, x.softmax);
-    multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
-    add_terms<whole>(s, ahead, x.terms, tile);
-    if (kind != STEP_FAST) {
-        struct key_interval visible[Q_BLOCKS];
-        see_keys(visible, x.terms, place);
-        mask_scores(s, visible, key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
-        hide_pages(s, missing);
-    }
-    bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
-                                     : weigh<kind, scores>(x, s, sum, place.factor);
-    if (kind == STEP_GENERAL)
-        x.found |= asks && !wide ? FOUND_WIDE : 0;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#if KERNEL_FP8
-        largest = __builtin_fmaxf(largest, column_max(s[column]));
-#else
-        largest = __builtin_fmaxf(largest, total(sum[column]));
-#endif
-    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
-        return false;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-        x.softmax[column].sum += sum[column];
-    if (has(x.terms, TERM_DROPOUT))
-        drop_tile(s, x.terms, (int)key);
-
-    if (kind != STEP_FAST || TERMS_KNOWN & TERMS_HIDING) {
-        bool some = x.found & FOUND_SPOILT || (kind != STEP_FAST && !full);
-        x.found |= isolate_v(x.cargo, some) ? FOUND_NONFINITE : 0;
-        if (STAGE_DIM <= 64)
-            x.found = uniform(x.found); /* vector registers are short */
-    }
-    store_v(vt_tile, x.cargo, courier);
-    load_k<exist>(x.cargo, courier, keys.k, next);
-    /* The descriptors of K and V, one a load, are too many scalar registers together. */
-    if (kind != STEP_FAST)
-        __builtin_amdgcn_sched_barrier(0);
-    if (!LATE_V)
-        load_v<exist>(x.cargo, courier, keys.v, next);
-    lds_barrier();
-    multiply_vp(x.o, s);
-    /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for
-     * it, but where a wave multiplies with few keys.) */
-    if (KERNEL_WAVE == 64 || KEY_SHARES > 1)
-        __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
-    store_k(k_tile, x.cargo, courier);
-    if (LATE_V)
-        load_v<exist>(x.cargo, courier, keys.v, next);
-    lds_barrier();
-    return true;
-}
 
 /* The views of the tile behind `tile`, which is the last one where `left` is 1. */
 DEVICE struct tile_views next_views(struct key_tiles &keys, const struct sequence &sequence,
@@ -292,6 +82,8 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
         lds_barrier();
     }
 }
+
+#endif
 
 /* Whether terms may hide keys, and O has become NaN or infinite. */
 DEVICE bool is_spoilt(const struct progress &x)
@@ -387,6 +179,9 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
     const struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
     x.walk = {walk, walk.first};
     find_tiles(x.keys, a, sequence, x.job);
+#if KERNEL_PADDING
+    ask_window(x.keys.padding, a, sequence.number, x.job.head, x.walk.first);
+#endif
 #if KERNEL_SCORE != 1
     if (TERMS_KNOWN & TERM_SLOPE && a.alibi)
         begin_at_diagonal(x.walk, sequence, x.job);
@@ -394,8 +189,8 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 }
 
 /*
- * All of it anew, with score terms: what is not used before the walk's end would otherwise occupy
- * scalar registers throughout, of which the terms leave too few.
+ * All of it anew, with score terms or a mask: what is not used before the walk's end would
+ * otherwise occupy scalar registers throughout, of which these leave too few.
  */
 DEVICE void recall_errand(struct errand &x, const struct terms &t)
 {
@@ -404,6 +199,19 @@ DEVICE void recall_errand(struct errand &x, const struct terms &t)
     x.job = scene.job;
     plan_errand(x, late_problem());
 }
+
+#if KERNEL_PADDING
+
+/* What finish() wants of it. */
+DEVICE void recall_rows(struct errand &x, const struct terms &t)
+{
+    const struct scene scene = recall(t);
+    x.sequence = sequence_of(late_problem(), scene.number);
+    x.job = scene.job;
+    x.factor = softmax_factor(SCORE_UNIT(late_problem(), x.sequence, x.job));
+}
+
+#else
 
 /* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
  */
@@ -436,6 +244,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     }
 }
 
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
@@ -463,6 +273,9 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         hire(courier, e.keys.k, e.keys.v);
         load_q(p.q, e.job, e.sequence, a);
         find_visible(visible, e.sequence, e.job);
+#if KERNEL_PADDING
+        p.terms = terms_of(late_problem(), e.sequence, e.job);
+#endif
     }
 
     bool wide = false;
@@ -484,6 +297,19 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         lds_barrier(); /* what was found has been read where K goes */
     } while (again);
     const struct place place = {e.sequence, e.job, e.factor, visible};
+#elif KERNEL_PADDING
+    const struct place place = {e.sequence, e.job, e.factor, visible};
+    walk_keys(p, courier, place, false, e.walk, e.keys);
+    p.found = any_wave(p.found);
+    wide = p.found & FOUND_WIDE;
+    if (p.found) {
+        recall_errand(e, p.terms);
+        if (wide)
+            walk_wide(p, courier, place, e.walk, e.keys);
+        if (p.found & FOUND_NONFINITE)
+            mark_all(p, courier, place, e.walk, e.keys);
+    }
+    recall_rows(e, p.terms);
 #else
     const struct place place = {e.sequence, e.job, e.factor, visible};
     walk_keys(p, courier, place, false, e.walk, e.keys);
@@ -492,8 +318,10 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     if (wide)
         walk_wide(p, courier, place, e.walk, e.keys);
 #endif
+#if !KERNEL_PADDING
     if (p.found & FOUND_NONFINITE)
         mark_all(p, courier, place, e.walk, e.keys);
+#endif
     if (KEY_SHARES > 1 && !add_shares(p.softmax, p.o, e.factor, wide))
         return;
     finish(p, computed_here(e.job), computed_here(e.sequence), e.factor, wide,

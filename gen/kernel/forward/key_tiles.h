@@ -17,6 +17,9 @@
 #endif
 #include "query_rows.h"
 #include "score_columns.h"
+#if KERNEL_PADDING
+#include "key_padding.h"
+#endif
 
 struct key_tiles {
     struct slice k, v;
@@ -24,6 +27,9 @@ struct key_tiles {
     int kv_head;
     u32x2 k_at[RUNS], v_at[RUNS]; /* the window: addresses */
     int first, last;              /* its tiles; last < first: some of their pages do not exist */
+#endif
+#if KERNEL_PADDING
+    struct padding padding;
 #endif
 };
 

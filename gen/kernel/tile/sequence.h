@@ -7,6 +7,18 @@
 
 #include "kernarg.h"
 
+/* Whether all queries have the same boolean mask, and the kernel is for that alone. */
+#ifndef KERNEL_PADDING
+#define KERNEL_PADDING 0
+#endif
+
+/* Whether bias and mask may have room for fewer keys than there are. */
+#if KERNEL_PADDING
+#define KEYS_LIMITED 1
+#else
+#define KEYS_LIMITED KERNEL_SCORE
+#endif
+
 struct sequence {
     int number;
     int seq_q, seq_k;        /* rows, of which any may be 0 */
@@ -59,7 +71,7 @@ sequence_of(const struct attn_problem &a, int number)
 {
     struct sequence_place q = sequence_place(a.q_seqs, a.flags, number);
     struct sequence_place k = sequence_place(a.k_seqs, a.flags, number);
-    if (KERNEL_SCORE)
+    if (KEYS_LIMITED)
         k.length = k.length < a.keys_most ? k.length : a.keys_most;
     if (KERNEL_PAGED && a.batch_index &&
         (kernarg_u32)batch_entry(a, number) >= (kernarg_u32)a.pages)

@@ -206,6 +206,28 @@ static void test_dim_need(void)
     is_int(select_need_attn_fwd(&p, 1).dim, 96, "dim_qk above dim_v");
 }
 
+/* One mask for all queries, by size or by stride, of as many keys as its kernels read at a time. */
+static void test_padding_need(struct aothip_attn_fwd_params p)
+{
+    p.keep.size[2] = 1;
+    p.keep.size[3] = 16;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING, "one row for all queries");
+    p.keep.data = (char *)p.q.data + 1;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING, "at any address");
+    p.keep.size[3] = 15;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP, "of 15 keys");
+    p.keep.size[2] = p.q.size[2];
+    p.keep.size[3] = 64;
+    p.keep.stride[2] = 0;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING, "by a stride of 0");
+    p.keep.stride[3] = 2;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP | UNALIGNED, "keys apart");
+    p.keep.stride[3] = 1;
+    p.softcap = 1;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING | FORMAT_FEATURE_SOFTCAP,
+           "and a soft-cap");
+}
+
 static void test_option_need(void)
 {
     static float slopes[8];
@@ -222,6 +244,7 @@ static void test_option_need(void)
     p = plain;
     p.keep = p.q;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP, "keep");
+    test_padding_need(p);
     p = plain;
     p.alibi_slopes = slopes;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_SLOPES, "ALiBi");
@@ -329,7 +352,9 @@ static void test_near_need(void)
         ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: one key for all", name);
         ok(gradient_features(&p, FORMAT_OP_ATTN_BWD_DELTA) == 0, "%s: not for delta", name);
         x->size[3] = KERNARG_ALIGNED_STRIDE_MAX + (int64_t)1;
-        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: keys out of reach", name);
+        ok(gradient_features(&p, op) ==
+               (i ? FORMAT_FEATURE_PADDING | UNALIGNED : FORMAT_FEATURE_BIAS | UNALIGNED),
+           "%s: keys out of reach", name);
     }
 }
 

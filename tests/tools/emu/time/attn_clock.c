@@ -25,6 +25,8 @@ static const struct problem problems[] = {
     {"d64_bias", 8, 16, 16, 1024, 128, 64, 0, BIAS, AOTHIP_F16},
     {"d128_bias", 8, 16, 16, 1024, 128, 128, 0, BIAS, AOTHIP_F16},
     {"d128_keep", 8, 16, 16, 1024, 128, 128, 0, KEEP, AOTHIP_F16},
+    {"d64_padding", 8, 16, 16, 1024, 192, 64, 0, KEEP | PADDING, AOTHIP_F16},
+    {"d128_padding", 8, 16, 16, 1024, 192, 128, 0, KEEP | PADDING, AOTHIP_F16},
     {"d128_slopes", 8, 16, 16, 1024, 128, 128, 0, SLOPES, AOTHIP_F16},
     {"d128_dropout", 8, 16, 16, 1024, 128, 128, 0, DROPOUT, AOTHIP_F16},
     {"d128_odd", 8, 16, 16, 1024, 128, 128, 0, ODD, AOTHIP_F16},

@@ -40,6 +40,7 @@ static void set_options(struct aothip_attn_fwd_params *f, const struct problem *
     if (p->options & KEEP) {
         f->keep = t;
         f->keep.dtype = AOTHIP_BOOL;
+        f->keep.size[2] = p->options & PADDING ? 1 : p->seq_q;
     }
     if (p->options & SLOPES)
         f->alibi_slopes = (const float *)small;

@@ -14,6 +14,7 @@ enum option {
     PAGES = 32,
     ODD = 64, /* rows are one element further apart */
     BACKWARD = 128,
+    PADDING = 256, /* the mask is the same for all queries */
 };
 
 struct problem {
