@@ -10,7 +10,10 @@
 
 #include "tap.h"
 
+#include "aothip/aothip.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #define GPUS_REFERENCE "gfx90a,gfx942,gfx1100,gfx1151"
 /* Sanitizers do not reach the kernels, and the host's code is the same for all. */
@@ -21,6 +24,15 @@ __attribute__((unused)) static const char *gpus_asked(const char *usual)
 {
     const char *asked = getenv("AOTHIP_TEST_GPUS");
     return asked && *asked ? asked : usual;
+}
+
+/* The e4m3 that a GPU multiplies, whose e5m2 is the next number; 0: it multiplies no FP8. */
+__attribute__((unused)) static int gpus_fp8(const char *target)
+{
+    if (strncmp(target, "gfx942", 6) == 0)
+        return AOTHIP_FP8_E4M3_FNUZ;
+    return strncmp(target, "gfx950", 6) == 0 || strncmp(target, "gfx120", 6) == 0 ? AOTHIP_FP8_E4M3
+                                                                                  : 0;
 }
 
 #endif

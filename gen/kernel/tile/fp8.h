@@ -1,9 +1,10 @@
 /*
  * K and V of FP8, by kernels that have KERNEL_CACHE defined: codes to elements of q's type, which
  * holds each of their values, and the scales. Where the GPU has no instructions for it, by
- * arithmetic that every GPU has: the code's exponent and fraction, moved to where f32 has them, make
- * a number that is off by the difference of the exponents' biases, subnormal ones included, and a
- * product puts that right. NaN is seen by its code, and so is infinity, which becomes NaN, too.
+ * arithmetic that every GPU has: the code's exponent and fraction, moved to where f32 has them,
+ * make a number that is off by the difference of the exponents' biases, subnormal ones included,
+ * and a product puts that right. NaN is seen by its code, and so is infinity, which becomes NaN,
+ * too.
  */
 #ifndef AOTHIP_TILE_FP8_H
 #define AOTHIP_TILE_FP8_H

@@ -14,15 +14,6 @@
 
 enum { SEQUENCES = 2 };
 
-/* The two types of a GPU's matrix instructions; 0 where it has none of FP8. */
-static int first_type(const char *target)
-{
-    if (strncmp(target, "gfx942", 6) == 0)
-        return AOTHIP_FP8_E4M3_FNUZ;
-    return strncmp(target, "gfx950", 6) == 0 || strncmp(target, "gfx120", 6) == 0 ? AOTHIP_FP8_E4M3
-                                                                                  : 0;
-}
-
 /* Random codes, of which numbers are as large as values of a normal distribution are. */
 static void fill(struct aothip_tensor *t)
 {
@@ -152,7 +143,7 @@ static void check_refusal(const struct device *device, struct aothip_context *co
 static int test_fp8(const struct device *device, struct aothip_context *context, void *more)
 {
     const char *target = device->properties.target;
-    const int first = first_type(target), ran = TAP_SANITIZED ? 6 : 26;
+    const int first = gpus_fp8(target), ran = TAP_SANITIZED ? 6 : 26;
     int bad = 0;
 
     (void)more;

@@ -26,6 +26,8 @@ enum option {
     PAGES = 256,
     ODD = 512, /* rows are one element further apart */
     SMALL_PAGES = 1024,
+    FP8 = 2048, /* k and v of the GPU's e4m3, or of OCP's; with ALL_FP8 q, too, where it has one */
+    ALL_FP8 = 4096,
 };
 
 static const struct launch_problem problems[] = {
@@ -71,6 +73,11 @@ static const struct launch_problem problems[] = {
     {"d64_77_keys", 1, 1, 256, 77, 64, 0, 0, AOTHIP_F16},
     {"d64_1_query", 2, 2, 1, 512, 64, 0, 0, AOTHIP_F16},
     {"d128_16_queries", 4, 1, 16, 512, 128, 0, 0, AOTHIP_F16},
+    {"d128_kv_fp8", 1, 1, 256, 512, 128, 0, FP8, AOTHIP_BF16},
+    {"d64_fp8", 1, 1, 256, 512, 64, 0, FP8 | ALL_FP8, AOTHIP_BF16},
+    {"d128_fp8", 1, 1, 256, 512, 128, 0, FP8 | ALL_FP8, AOTHIP_BF16},
+    {"d128_fp8_causal", 1, 1, 256, 256, 128, 1, FP8 | ALL_FP8, AOTHIP_BF16},
+    {"d128_fp8_pages", 1, 1, 256, 512, 128, 0, FP8 | ALL_FP8 | PAGES, AOTHIP_BF16},
     {"d64_f32", 1, 1, 128, 128, 64, 0, 0, AOTHIP_F32},
 };
 
@@ -91,11 +98,13 @@ static bool launch(const struct device *device, struct aothip_context *context,
                    const struct launch_problem *p, char *memory)
 {
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
-    const int apart = p->options & ODD ? 1 : 0;
+    const int apart = p->options & ODD ? 1 : 0, own = gpus_fp8(device->properties.target);
+    const int kv = p->options & FP8 ? (own ? own : AOTHIP_FP8_E4M3) : p->dtype;
+    const int q = p->options & ALL_FP8 ? kv : p->dtype;
 
-    f.q = launch_tensor(memory + (size_t)0 * ROOM, p->dtype, p->heads, p->seq_q, p->dim, apart);
-    f.k = launch_tensor(memory + (size_t)1 * ROOM, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
-    f.v = launch_tensor(memory + (size_t)2 * ROOM, p->dtype, p->heads_k, p->seq_k, p->dim, apart);
+    f.q = launch_tensor(memory + (size_t)0 * ROOM, q, p->heads, p->seq_q, p->dim, apart);
+    f.k = launch_tensor(memory + (size_t)1 * ROOM, kv, p->heads_k, p->seq_k, p->dim, apart);
+    f.v = launch_tensor(memory + (size_t)2 * ROOM, kv, p->heads_k, p->seq_k, p->dim, apart);
     f.o = launch_tensor(memory + (size_t)3 * ROOM, p->dtype, p->heads, p->seq_q, p->dim, apart);
     if (p->options & BIAS)
         f.bias =
@@ -113,6 +122,11 @@ static bool launch(const struct device *device, struct aothip_context *context,
     if (p->options & (PAGES | SMALL_PAGES))
         page(&f, p->options & PAGES ? PAGE : SMALL_PAGE, memory);
     return !aothip_attn_fwd(context, &f, device->stream);
+}
+
+static bool has(const char *target, const struct launch_problem *p)
+{
+    return !(p->options & ALL_FP8) || gpus_fp8(target);
 }
 
 /* What the tensors hold: zeros, a mask of ones, slopes. */
@@ -137,6 +151,7 @@ int main(void)
         .problems = problems,
         .count = sizeof(problems) / sizeof(*problems),
         .least = 1,
+        .has = has,
         .launch = launch,
     };
     return launch_walk(&w);

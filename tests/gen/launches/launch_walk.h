@@ -35,6 +35,8 @@ struct launch_walk {
     void (*fill)(char *host);
     const struct launch_problem *problems;
     size_t count, least; /* of problems; launches that each of them has at least */
+    /* Whether the GPU has a kernel for it; NULL: each has one for all. */
+    bool (*has)(const char *target, const struct launch_problem *p);
     /* Starts the problem. False: it failed, aothip_last_error() says why. */
     bool (*launch)(const struct device *device, struct aothip_context *context,
                    const struct launch_problem *p, char *memory);
@@ -64,6 +66,8 @@ static inline bool launch_all(struct launch_walk *w, const struct device *device
     struct status why = {0};
 
     for (size_t i = 0; i < w->count; i++) {
+        if (w->has && !w->has(device->properties.target, &w->problems[i]))
+            continue;
         if (!w->launch(device, context, &w->problems[i], memory) || device_finish(device, &why)) {
             fprintf(stderr, "%s: %s\n", w->problems[i].name,
                     why.code ? why.text : aothip_last_error());

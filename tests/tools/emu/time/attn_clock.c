@@ -34,6 +34,9 @@ static const struct problem problems[] = {
     {"decode_d64", 16, 32, 32, 1, 512, 64, 0, 0, AOTHIP_F16},
     {"decode_d128", 16, 32, 32, 1, 512, 128, 0, 0, AOTHIP_F16},
     {"decode_d128_gqa", 16, 32, 4, 1, 2048, 128, 0, 0, AOTHIP_F16},
+    {"d128_fp8", 8, 16, 16, 1024, 192, 128, 0, FP8 | ALL_FP8, AOTHIP_BF16},
+    {"d128_kv_fp8", 8, 16, 16, 1024, 192, 128, 0, FP8, AOTHIP_BF16},
+    {"decode_kv_fp8", 16, 32, 4, 1, 2048, 128, 0, FP8, AOTHIP_BF16},
     {"bwd_d64", 8, 8, 8, 256, 256, 64, 0, BACKWARD, AOTHIP_F16},
     {"bwd_d128", 8, 8, 8, 256, 256, 128, 0, BACKWARD, AOTHIP_F16},
     {"bwd_d128_bf16", 8, 8, 8, 256, 256, 128, 0, BACKWARD, AOTHIP_BF16},
@@ -71,6 +74,8 @@ static int time_all(struct calls *c, const struct device *device, char *memory)
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
         struct problem p = problems[i];
 
+        if (p.options & ALL_FP8 && !gpus_fp8(device->properties.target))
+            continue;
         p.batch = (p.batch * info.compute_units + 303) / 304;
         if (!calls_time(c, device, memory, &p, EMU_TIME_SAMPLES_ONLY, SAMPLES))
             return 0;

@@ -1,5 +1,6 @@
 /* Calls of attention on memory that holds zeros. */
 #include "clock_calls.h"
+#include "gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,15 @@ static int call(const struct calls *c, const struct device *device, const struct
 {
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
 
+    const int own = gpus_fp8(device->properties.target);
+
     f.q = tensor(memory, 0, p, p->heads, p->seq_q, p->dim);
     f.k = tensor(memory, 1, p, p->heads_k, p->seq_k, p->dim);
     f.v = tensor(memory, 2, p, p->heads_k, p->seq_k, p->dim);
+    if (p->options & FP8)
+        f.k.dtype = f.v.dtype = own ? own : AOTHIP_FP8_E4M3;
+    if (p->options & ALL_FP8)
+        f.q.dtype = f.k.dtype;
     f.o = tensor(memory, 3, p, p->heads, p->seq_q, p->dim);
     f.workspace = memory + (size_t)TENSORS * ROOM + 3 * SMALL;
     f.workspace_size = WORKSPACE;

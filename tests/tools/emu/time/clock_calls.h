@@ -15,6 +15,8 @@ enum option {
     ODD = 64, /* rows are one element further apart */
     BACKWARD = 128,
     PADDING = 256, /* the mask is the same for all queries */
+    FP8 = 512, /* k and v of the GPU's e4m3, or of OCP's; with ALL_FP8 q, too, where it has one */
+    ALL_FP8 = 1024,
 };
 
 struct problem {
