@@ -58,10 +58,11 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 /*
  * The owned operands fit into the registers of wave64 hardware, but for V beside dK and dV of 128
  * channels: two waves a SIMD leave 256 registers, of which the results take half. V comes from
- * memory, where it is in the cache, again for every block of rows.
+ * memory, where it is in the cache, again for every block of rows. With dQ there is one wave.
  */
 #define OWNED_AGAIN                                                                                \
-    (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED && !OWNED_PER_TILE)
+    (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED &&                   \
+     !OWNED_PER_TILE && !SUMS_DQ)
 
 #define COMPUTED_ANEW (KERNEL_SCORE || OWNED_AGAIN) /* see stay_here() */
 
