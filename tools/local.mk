@@ -76,7 +76,7 @@ tools_aothip_check_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms) -I$(top_srcdir)/tool
 tools_aothip_check_LDFLAGS = $(program_ldflags)
 tools_aothip_check_LDADD = tools/libprogram.la $(aothip_library) $(check_libraries) -lm
 
-tools_aothip_run_SOURCES = tools/run/run.c tools/run/run_job.h tools/run/run_outputs.c tools/run/run_files.c
+tools_aothip_run_SOURCES = tools/run/run.c tools/run/run_job.h tools/run/run_outputs.c tools/run/run_files.c tools/run/run_verify.c
 tools_aothip_run_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_aothip_run_LDFLAGS = $(program_ldflags)
 tools_aothip_run_LDADD = tools/libprogram.la tools/libnpy.la $(aothip_library) -lm

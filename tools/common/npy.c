@@ -17,6 +17,7 @@ static const struct {
     [NPY_F32] = {"f4", "float32", 4},
     [NPY_F64] = {"f8", "float64", 8},
     [NPY_U16] = {"u2", "uint16", 2},
+    [NPY_U8] = {"u1", "uint8", 1},
 };
 
 enum { TYPES = sizeof(types) / sizeof(types[0]), HEADER_MAX = 1 << 20 };
@@ -116,7 +117,7 @@ static int read_type(struct cursor *c, enum npy_type *type, bool *big_endian)
 
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
-        return fail(c->error, "it holds records; wanted is float16, float32, float64 or uint16");
+        return fail(c->error, "it holds records; wanted is float16, float32, float64, uint16 or uint8");
     if (read_string(c, text, sizeof(text)))
         return -1;
     *big_endian = text[0] == '>';
@@ -127,7 +128,7 @@ static int read_type(struct cursor *c, enum npy_type *type, bool *big_endian)
             *type = (enum npy_type)i;
             return 0;
         }
-    return fail(c->error, "its type is '%s'; wanted is float16, float32, float64 or uint16", text);
+    return fail(c->error, "its type is '%s'; wanted is float16, float32, float64, uint16 or uint8", text);
 }
 
 /* A tuple of sizes: (), (2,), (2, 3), (2, 3,). Python 2 wrote 2L. */

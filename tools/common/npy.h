@@ -2,7 +2,7 @@
  * NumPy's .npy files, versions 1.0, 2.0 and 3.0 (numpy.lib.format): one array, its type and shape
  * in a small text header, then the elements.
  *
- * Read are float16, float32, float64 and uint16 in either byte order and in C or Fortran order;
+ * Read are float16, float32, float64, uint16 and uint8 in either byte order and in C or Fortran order;
  * what comes out is in host byte order and C order. Written is version 1.0, little-endian, C order.
  */
 #ifndef AOTHIP_NPY_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_U16 };
+enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_U16, NPY_U8 };
 
 enum { NPY_DIMS_MAX = 8, NPY_ERROR_MAX = 512, NPY_SHAPE_MAX = 200 };
 

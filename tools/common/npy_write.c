@@ -17,8 +17,11 @@ static int fail_errno(char error[NPY_ERROR_MAX], const char *path)
 /* Version 1.0; padded with spaces so that the elements begin at a multiple of 64 bytes. */
 static size_t make_header(const struct npy_array *array, char header[HEADER_MAX])
 {
-    static const char *const codes[] = {
-        [NPY_F16] = "<f2", [NPY_F32] = "<f4", [NPY_F64] = "<f8", [NPY_U16] = "<u2"};
+    static const char *const codes[] = {[NPY_F16] = "<f2",
+                                        [NPY_F32] = "<f4",
+                                        [NPY_F64] = "<f8",
+                                        [NPY_U16] = "<u2",
+                                        [NPY_U8] = "|u1"};
     char shape[NPY_SHAPE_MAX], text[HEADER_MAX];
     size_t length, total;
 

@@ -34,6 +34,10 @@ static const char help[] =
     "      --bf16             compute in bfloat16: uint16 files hold bfloat16, and\n"
     "                         float32 files are converted to it instead of float16\n"
     "      --f32              compute in float32\n"
+    "      --fp8 TYPE         uint8 files hold FP8: e4m3, e5m2, e4m3fnuz, e5m2fnuz;\n"
+    "                         those of k and v, or of q, too, and o is float32\n"
+    "      --q-scale, --k-scale, --v-scale NUMBER\n"
+    "                         what the elements of that FP8 are multiplied by\n"
     "      --verify           compare with attention in double precision as well\n"
     "      --device N         which GPU, from 0; default 0\n"
     "      --emulate GPU      run on the emulator, as gfx942 or another GPU\n"
@@ -63,7 +67,9 @@ enum {
     LAYOUT,
     BF16,
     F32,
-    VERIFY
+    FP8,
+    FP8_SCALES, /* and the next ones, of q, k and v */
+    VERIFY = FP8_SCALES + RUN_INPUTS
 };
 
 /* clang-format off */
@@ -91,6 +97,10 @@ static const struct option known[] = {
     {"layout", required_argument, NULL, LAYOUT},
     {"bf16", no_argument, NULL, BF16},
     {"f32", no_argument, NULL, F32},
+    {"fp8", required_argument, NULL, FP8},
+    {"q-scale", required_argument, NULL, FP8_SCALES + RUN_Q},
+    {"k-scale", required_argument, NULL, FP8_SCALES + RUN_K},
+    {"v-scale", required_argument, NULL, FP8_SCALES + RUN_V},
     {"verify", no_argument, NULL, VERIFY},
     CLI_COMMON_OPTIONS,
     {0},
@@ -104,6 +114,15 @@ static enum attn_layout parse_layout(const char *text)
     if (!strcmp(text, "bshd"))
         return ATTN_BSHD;
     cli_usage_error("--layout %s: wanted is bhsd or bshd", text);
+}
+
+static int parse_fp8(const char *text)
+{
+    static const char *const names[] = {"e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(text, names[i]))
+            return AOTHIP_FP8_E4M3 + i;
+    cli_usage_error("--fp8 %s: wanted is e4m3, e5m2, e4m3fnuz or e5m2fnuz", text);
 }
 
 static int parse_causal(const char *text)
@@ -226,6 +245,14 @@ static void parse_option(int option, struct run_options *o)
     case F32:
         o->dtype = AOTHIP_F32;
         break;
+    case FP8:
+        o->fp8 = parse_fp8(optarg);
+        break;
+    case FP8_SCALES + RUN_Q:
+    case FP8_SCALES + RUN_K:
+    case FP8_SCALES + RUN_V:
+        o->fp8_scales[option - FP8_SCALES] = (float)parse_number("a scale", optarg, -1e30, 1e30);
+        break;
     case VERIFY:
         o->verify = true;
         break;
@@ -253,7 +280,10 @@ static void parse_options(int argc, char **argv, struct run_options *o)
 {
     int option, i, grads = 0;
 
-    *o = (struct run_options){.layout = ATTN_BHSD, .scale = (double)NAN, .dtype = AOTHIP_F16};
+    *o = (struct run_options){.layout = ATTN_BHSD,
+                              .scale = (double)NAN,
+                              .dtype = AOTHIP_F16,
+                              .fp8_scales = {NAN, NAN, NAN}};
     while ((option = cli_option(argc, argv, ":o:", known)) != -1)
         parse_option(option, o);
     if (argc - optind != RUN_INPUTS)
@@ -272,50 +302,6 @@ static void parse_options(int argc, char **argv, struct run_options *o)
     refuse_one_file_twice(o);
     for (i = 0; i < RUN_INPUTS; i++)
         o->input[i] = argv[optind + i];
-}
-
-static int print_verdict(const char *name, const struct ref_verdict *v)
-{
-    printf("%-5s error %.1e, allowed %.1e  %s\n", name, v->error, v->allowed,
-           v->wrong ? "FAIL" : "OK");
-    return v->wrong ? -1 : 0;
-}
-
-/* Compares with the reference in double precision. */
-static int verify_fwd(const struct aothip_attn_fwd_params *p, const char *target)
-{
-    struct ref_verdict o, lse;
-    struct ref_fwd answer;
-
-    if (ref_attn_fwd(p, ref_subnormals_of(target), &answer)) {
-        cli_say("no memory for the reference");
-        return -1;
-    }
-    o = ref_judge_o(&answer, &p->o);
-    lse = ref_judge_lse(&answer, p->lse);
-    ref_free(&answer);
-    return print_verdict("o", &o) | print_verdict("lse", &lse);
-}
-
-static int verify_bwd(const struct aothip_attn_bwd_params *b, const char *target)
-{
-    static const char *const names[] = {"dq", "dk", "dv", "dbias"};
-    const struct aothip_tensor *const tensors[] = {&b->dq, &b->dk, &b->dv, &b->dbias};
-    struct ref_bwd answer;
-    const struct ref_grad *const grads[] = {&answer.dq, &answer.dk, &answer.dv, &answer.dbias};
-    int failed = 0, i;
-
-    if (ref_attn_bwd(b, ref_subnormals_of(target), &answer)) {
-        cli_say("no memory for the reference");
-        return -1;
-    }
-    for (i = 0; i < RUN_GRADS; i++)
-        if (grads[i]->value) {
-            struct ref_verdict v = ref_judge_grad(grads[i], tensors[i]);
-            failed |= print_verdict(names[i], &v);
-        }
-    ref_free_bwd(&answer);
-    return failed;
 }
 
 /* A target ID of up to 255 bytes, and whether it is an emulated one. */
@@ -389,6 +375,7 @@ static int make_bwd(const struct run_options *o, struct run *r)
 static int prepare(const struct run_options *o, struct run *r)
 {
     const struct run_input *q = &r->in[RUN_Q];
+    struct aothip_scale *const scales[] = {&r->fwd.q_scale, &r->fwd.k_scale, &r->fwd.v_scale};
     int i;
 
     for (i = 0; i < RUN_INPUTS; i++)
@@ -402,6 +389,9 @@ static int prepare(const struct run_options *o, struct run *r)
     r->fwd.v = r->in[RUN_V].tensor;
     r->fwd.o = r->o.tensor;
     r->fwd.scale = (float)(isnan(o->scale) ? 1 / sqrt((double)q->tensor.size[3]) : o->scale);
+    for (i = 0; i < RUN_INPUTS; i++)
+        if (!isnan(o->fp8_scales[i]))
+            scales[i]->data = &o->fp8_scales[i];
     if (run_add_extra(o, r->in, &r->fwd, &r->extra) || run_add_lse(o, q, &r->fwd, &r->extra))
         return -1;
     return o->backward ? make_bwd(o, r) : 0;
@@ -462,9 +452,9 @@ static int run(const struct run_options *o, struct run *r)
     aothip_close(context);
     if (failed)
         return -1;
-    failed = o->verify && verify_fwd(&r->fwd, target);
+    failed = o->verify && run_verify_fwd(&r->fwd, target);
     if (o->verify && o->backward)
-        failed |= verify_bwd(&r->bwd, target);
+        failed |= run_verify_bwd(&r->bwd, target);
     if (write_all(o, r))
         return -1;
     cli_say("%s: %s %s, computed on %s", o->o, npy_type_name(r->o.array.type), r->o.shape, target);

@@ -58,6 +58,8 @@ static double element(const struct npy_array *a, size_t i)
         return ref_load(a->data, (int64_t)i, AOTHIP_F16);
     case NPY_U16:
         return ref_load(a->data, (int64_t)i, AOTHIP_BF16);
+    case NPY_U8: /* is never converted */
+        break;
     }
     return NAN;
 }
@@ -69,6 +71,15 @@ static int convert(const struct run_options *o, struct run_input *in)
     size_t i, count = in->array.count, infinite = 0;
     void *data;
 
+    if (type == NPY_U8 && !o->fp8) {
+        cli_say("%s: it holds uint8; if that is FP8, say --fp8 and which", in->path);
+        return -1;
+    }
+    if (type == NPY_U8) {
+        in->tensor = attn_view(o->layout, in->array.data, o->fp8, in->tensor.size);
+        in->array.data = NULL;
+        return 0;
+    }
     if (type == NPY_U16 && o->dtype == AOTHIP_F16) {
         cli_say("%s: it holds uint16; if that is bfloat16, say --bf16", in->path);
         return -1;

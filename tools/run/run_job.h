@@ -19,6 +19,8 @@ struct run_options {
     const char *backward, *grads[RUN_GRADS];
     enum attn_layout layout;
     int mask, window_left, window_right, dtype;
+    int fp8;                        /* what files of uint8 hold; 0: not said */
+    float fp8_scales[RUN_INPUTS];   /* NaN: none */
     double scale, softcap, dropout; /* scale NaN: the default */
     uint64_t seed, offset;
     bool verify, base2;
@@ -66,5 +68,9 @@ int run_add_extra(const struct run_options *o, const struct run_input in[RUN_INP
 int run_add_lse(const struct run_options *o, const struct run_input *q,
                 struct aothip_attn_fwd_params *p, struct run_extra *extra);
 void run_free_extra(struct run_extra *extra);
+
+/* Prints how far results are from the reference in double precision; -1 if one is too far. */
+int run_verify_fwd(const struct aothip_attn_fwd_params *p, const char *target);
+int run_verify_bwd(const struct aothip_attn_bwd_params *b, const char *target);
 
 #endif

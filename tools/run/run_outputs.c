@@ -18,8 +18,8 @@ static int load_floats(const char *path, const char *what, struct npy_array *arr
     }
     if (array->type == NPY_F32)
         return 0;
-    if (array->type == NPY_U16) {
-        cli_say("%s: it holds uint16; %s must be of floats", path, what);
+    if (array->type == NPY_U16 || array->type == NPY_U8) {
+        cli_say("%s: it holds %s; %s must be of floats", path, npy_type_name(array->type), what);
         return -1;
     }
     data = malloc(array->count * sizeof(*data));

@@ -49,8 +49,12 @@ static void *allocate(size_t count, size_t size)
 /* "f16" to the type in the file and that of the values. */
 static enum npy_type type_of(const char *name, int *dtype)
 {
-    *dtype = !strcmp(name, "f16") ? AOTHIP_F16 : !strcmp(name, "bf16") ? AOTHIP_BF16 : AOTHIP_F32;
+    *dtype = !strcmp(name, "f16")    ? AOTHIP_F16
+             : !strcmp(name, "bf16") ? AOTHIP_BF16
+             : !strcmp(name, "e5m2") ? AOTHIP_FP8_E5M2
+                                     : AOTHIP_F32;
     return !strcmp(name, "f16")    ? NPY_F16
+           : !strcmp(name, "e5m2") ? NPY_U8
            : !strcmp(name, "bf16") ? NPY_U16
            : !strcmp(name, "f64")  ? NPY_F64
                                    : NPY_F32;

@@ -95,6 +95,16 @@ refused 'different keys' 'k.npy (1, 2, 50, 48) has 50 keys and keys.npy (1, 2, 5
 "$npy" make dims.npy f16 1,4,33,40 1
 refused 'different channels' 'has 40 channels and k.npy (1, 2, 50, 48) has 48' dims.npy k.npy v.npy
 refused 'uint16 without --bf16' 'b_q.npy: it holds uint16' b_q.npy b_k.npy b_v.npy
+"$npy" narrow w_k.npy f_k.npy e5m2
+"$npy" narrow w_v.npy f_v.npy e5m2
+files a_ e5m2 1,4,33,64 1,2,50,64 1,2,50,64
+refused 'uint8 without --fp8' 'f_k.npy: it holds uint8; if that is FP8' q.npy f_k.npy f_v.npy
+refused 'keys of FP8 alone' "v: dtype is 2, but k's is 6" q.npy f_k.npy v.npy --fp8 e5m2 \
+    --emulate $first
+refused 'a scale without FP8' 'k_scale is set, but k is not FP8' q.npy k.npy v.npy --k-scale 2 \
+    --emulate $first
+exits 2 'another FP8' "$run" q.npy f_k.npy f_v.npy -o o.npy --fp8 e3m4
+contains err '--fp8 e3m4: wanted is e4m3, e5m2' 'is named'
 refused 'float16 with --bf16' 'q.npy: it holds float16; leave --bf16 away' --bf16 q.npy k.npy v.npy
 refused 'no images' 'none' q.npy k.npy v.npy --images none
 AOTHIP_HIP_LIBRARY=./none.so refused 'no runtime' 'none.so' q.npy k.npy v.npy
@@ -124,6 +134,22 @@ for gpu in $gpus; do
     contains told 'float16 (1, 4, 33, 40)' "$gpu: o has q's type and v's channels"
     "$npy" tell "$gpu-l.npy" >told
     contains told 'float32 (1, 4, 33)' "$gpu: lse is float32"
+    exits 0 "$gpu: k and v of FP8" "$run" q.npy f_k.npy f_v.npy -o f.npy --fp8 e5m2 \
+        --k-scale 0.5 --v-scale -3 --verify --emulate "$gpu"
+    contains out 'o     error' 'is right with its scales'
+    contains err 'f.npy: float16 (1, 4, 33, 40)' 'and has the type of q'
+    for scale in k v; do
+        exits 0 "$gpu: the scale of $scale alone" "$run" q.npy f_k.npy f_v.npy -o f1.npy \
+            --fp8 e5m2 --$scale-scale 0.25 --emulate "$gpu"
+        ! "$npy" same f.npy f1.npy && { [ $scale = k ] || ! "$npy" same f2.npy f1.npy; }
+        ok 'counts'
+        mv f1.npy f2.npy
+    done
+    if [ "$gpu" = gfx942 ]; then # which multiplies e5m2fnuz
+        exits 0 "$gpu: all of FP8" "$run" a_q.npy a_k.npy a_v.npy -o a.npy --fp8 e5m2fnuz \
+            --q-scale 2 --k-scale 0.5 --v-scale -3 --verify --emulate "$gpu"
+        contains err 'a.npy: float32 (1, 4, 33, 64)' 'gives float32'
+    fi
     exits 0 "$gpu: bfloat16" "$run" b_q.npy b_k.npy b_v.npy -o b.npy --bf16 --verify --causal tl \
         --emulate "$gpu"
 done
