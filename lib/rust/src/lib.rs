@@ -330,6 +330,14 @@ impl<'memory> Backward<'memory> {
         Backward { forward, raw }
     }
 
+    /// Whether dq may be atomic sums, whose last bits differ from call to call, where that takes
+    /// less time. [`Context::backward_workspace`] then asks for more.
+    #[must_use]
+    pub fn atomics(mut self, allowed: bool) -> Self {
+        self.raw.atomics = i32::from(allowed);
+        self
+    }
+
     /// Device memory of `bytes` bytes, as many as [`Context::backward_workspace`] says.
     ///
     /// # Safety

@@ -117,6 +117,9 @@ fn forward_and_backward() {
     let bytes = context.backward_workspace(&backward, Stream::NULL).unwrap();
     assert!(bytes > 0);
     assert_eq!(context.backward(&backward, Stream::NULL).unwrap_err().status, Status::Argument);
+    // SAFETY: nothing but a number is read.
+    assert_eq!(unsafe { backward.atomics(true).raw().atomics }, 1);
+    assert_eq!(context.backward_workspace(&backward.atomics(true), Stream::NULL), Ok(bytes));
     // SAFETY: so many bytes, never freed.
     let backward = unsafe { backward.workspace(gpu.memory(bytes), bytes) };
     context.backward(&backward, Stream::NULL).unwrap();
