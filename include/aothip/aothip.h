@@ -195,7 +195,8 @@ struct aothip_scale {
  * Where q is FP8, too, so is P when it is multiplied by v, rounded to the e4m3 of their kind. For
  * this the GPU must multiply that type, which is FNUZ on gfx942, the others on gfx950, gfx1200 and
  * gfx1201; head dims must be multiples of 16 up to 128, rows of q, k and v begin at multiples of 16
- * bytes, and bias, keep, alibi_slopes, softcap and dropout be absent. Else it is UNSUPPORTED.
+ * bytes, and bias, keep, alibi_slopes, softcap and dropout be absent. Else it is UNSUPPORTED. Keys
+ * are not shared out then (see splits): for decoding, q of 16 bits is the faster.
  * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
