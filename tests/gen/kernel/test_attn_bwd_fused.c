@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes of workspace that the library asks for; 0 after a failure. */
 static size_t workspace_of(const struct device *device, struct aothip_context *context,
@@ -30,6 +31,12 @@ static size_t size_of_sums(const struct test_case *c)
 {
     const size_t pitch = (size_t)(c->dim_qk + 31) / 32 * 32 * sizeof(float);
     return (size_t)c->batch * (size_t)(c->heads_k * c->group) * (size_t)c->seq_q * pitch;
+}
+
+/* Of the kernels of the device. */
+static int most_channels(const struct device *device)
+{
+    return strstr(device->properties.target, "gfx942") ? 128 : 64;
 }
 
 static bool is_fused(const struct device *device, struct aothip_context *context,
@@ -61,7 +68,7 @@ static void test_gradients(const struct device *device, struct aothip_context *c
         {AOTHIP_BF16, 2, 90, 140, 72, 104, AOTHIP_MASK_NONE, PADDED, true, NORMAL, 1},
     };
     const int n = sizeof(cases) / sizeof(*cases);
-    int bad = 0, others = 0;
+    int bad = 0, others = 0, tried = 0;
 
     for (int i = 0; i < n; i++) {
         const struct test_case c = {.dtype = cases[i].dtype,
@@ -80,10 +87,13 @@ static void test_gradients(const struct device *device, struct aothip_context *c
                                     .seqs = cases[i].seqs,
                                     .sinks = cases[i].sinks,
                                     .seed = 930 + (uint64_t)i};
+        if (cases[i].dim_v > most_channels(device))
+            continue;
+        tried++;
         others += !is_fused(device, context, &c);
         bad += !problem_check_bwd(device, context, &c);
     }
-    ok(others == 0, "atomic sums in %d problems, %d not", n, others);
+    ok(others == 0, "atomic sums in %d problems, %d not", tried, others);
     ok(bad == 0, "and their gradients, %d wrong", bad);
 }
 
@@ -101,7 +111,7 @@ static void test_others(const struct device *device, struct aothip_context *cont
                           .seed = 990};
 
     ok(is_fused(device, context, &c), "atomic sums of aligned rows of 64 channels");
-    c.dim_v = 136;
+    c.dim_v = most_channels(device) + 8;
     ok(!is_fused(device, context, &c), "not beyond the dims of the kernels");
     c.dim_v = 64;
     c.softcap = 2;
@@ -123,6 +133,6 @@ int main(void)
 {
     setenv("AOTHIP_EMU_MODE", "plain", 0);
     setenv("AOTHIP_ATOMICS", "1", 1); /* where there is a kernel, also of small problems */
-    const int result = each_gpu(gpus_asked("gfx942"), 1, test_gpu, NULL);
+    const int result = each_gpu(gpus_asked("gfx942,gfx950"), 1, test_gpu, NULL);
     return result ? result : tap_done();
 }
