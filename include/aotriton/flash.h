@@ -99,7 +99,7 @@ struct AOTRITON_API attn_options {
     int force_backend_index = -1; /* a hint of no effect */
 #endif
 #if AOTRITON_VERSION_MINOR >= 12
-    bool deterministic = false; /* of the backward pass; results always are */
+    bool deterministic = false; /* of the backward pass; it always is, but with AOTHIP_ATOMICS=1 */
 #endif
 };
 

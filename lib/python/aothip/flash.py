@@ -6,7 +6,7 @@ right; a row that sees no key gives 0, and infinity in softmax_lse. Head dims go
 works too. window_size and softcap may be None, for none. return_attn_probs gives softmax_lse, which
 carries gradients for torch, and S_dmask: P / (1 - dropout_p), negative where dropped; without
 dropout, an empty array, and nothing of that size is made (Problem(...)(True) always makes it).
-`deterministic` is accepted and has no effect: gradients are always deterministic.
+`deterministic` is accepted and has no effect: gradients are, unless AOTHIP_ATOMICS is 1.
 
 flash-attention 3's further keywords are taken where they mean something here: return_softmax_lse,
 s_aux (a sink a head, of any float type), out (written and returned, without gradients),
