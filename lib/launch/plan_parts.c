@@ -6,11 +6,12 @@
 #include "shape.h"
 
 /*
- * Steps of the walk, each a tile, below which a part's results cost more than its walk; steps that
- * sharing must take off a walk, lest the launch that adds the parts costs more; and a bound for the
- * sums to come.
+ * Steps of the walk, each a tile without score terms, below which a part's results cost more than
+ * its walk; steps that sharing must take off a walk, lest the launch that adds the parts costs more;
+ * how many of them one with score terms takes the time of on wave64; and a bound for the sums.
  */
-enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, PARTS_MAX = 64, SIMDS = 4, TILE_MOST = 256 };
+enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, SCORE_STEPS = 2, PARTS_MAX = 64 };
+enum { SIMDS = 4, TILE_MOST = 256 };
 
 /* Workgroups of a kernel that a unit holds at a time. */
 static uint64_t held(const struct format_entry *entry)
@@ -27,13 +28,16 @@ static int64_t count_parts(const struct plan *plan, const struct format_entry *e
                            uint64_t workgroups, int64_t steps)
 {
     const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
-    const int64_t most = steps / PART_MIN_STEPS < PARTS_MAX ? steps / PART_MIN_STEPS : PARTS_MAX;
+    const int score = entry->features & FORMAT_FEATURE_SCORE && entry->wave_size == 64;
+    const int64_t cost = score ? SCORE_STEPS : 1;
+    const int64_t worth = steps * cost / PART_MIN_STEPS;
+    const int64_t most = worth < PARTS_MAX ? worth : PARTS_MAX;
     int64_t parts = most;
     if (!workgroups || most < 2)
         return 1;
     if (enough / workgroups < (uint64_t)most)
         parts = (int64_t)(enough / workgroups);
-    return parts > 1 && steps - steps / parts >= PART_MIN_SAVED ? parts : 1;
+    return parts > 1 && (steps - steps / parts) * cost >= PART_MIN_SAVED ? parts : 1;
 }
 
 /* Rows of the other side that a tile of `tile` rows sees, at most. */

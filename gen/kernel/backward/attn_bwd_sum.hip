@@ -10,7 +10,8 @@
 #include "round.h"
 #endif
 
-enum { LANES = 16, ROWS = THREADS / LANES, QUAD = 4, SLICE = LANES * QUAD };
+enum { LANES = 16, ROWS = THREADS / LANES, STEPS = KERNEL_TILE_Q / ROWS };
+enum { QUAD = 4, SLICE = LANES * QUAD, AT_ONCE = KERNEL_WAVE == 64 ? 4 : 1 };
 
 static_assert(KERNEL_TILE_Q % ROWS == 0, "whole steps");
 
@@ -31,20 +32,57 @@ DEVICE void store_quad(const struct rows &to, int row, int channel, const f32x4 
 #endif
 }
 
-/* The lane's channels of a row of a gradient, whose parts are the matrices from `number` on. */
-DEVICE void sum_row(const struct rows &to, kernarg_u64 data, kernarg_i64 number, int parts,
-                    int rows, int row, int channel)
+/* N parts more of the lane's rows, all on their way at once: the compiler would wait for each. (Of
+ * wave32's registers it takes too many for more than one.) */
+template <int N>
+DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *const (&at)[STEPS], kernarg_i64 apart,
+                      int first)
+{
+    f32x4 part[N][STEPS];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+#pragma unroll
+        for (int step = 0; step < STEPS; step++)
+            part[i][step] = *(const GLOBAL f32x4 *)(at[step] + (first + i) * apart);
+    __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+#pragma unroll
+        for (int step = 0; step < STEPS; step++)
+            sum[step] += part[i][step];
+}
+
+/*
+ * The lane's channels of its rows first, first + ROWS, ... of a gradient, those before `behind`. Its
+ * parts are the matrices from `number` on.
+ */
+DEVICE void sum_rows(const struct rows &to, kernarg_u64 data, kernarg_i64 number, int parts,
+                     int rows, int first, int behind, int channel)
 {
     const struct rows from = part_rows(data, number, rows, to.dim);
     const kernarg_i64 apart = rows * from.pitch;
-    const GLOBAL char *at = (const GLOBAL char *)from.base + row * from.pitch + channel * 4;
-    f32x4 sum = 0;
-    if (channel >= to.dim)
+    const GLOBAL char *at[STEPS];
+    f32x4 sum[STEPS];
+    if (channel >= to.dim || first >= behind)
         return;
-#pragma unroll 8
-    for (int i = 0; i < parts; i++, at += apart)
-        sum += *(const GLOBAL f32x4 *)at;
-    store_quad(to, row, channel, sum);
+#pragma unroll
+    for (int step = 0; step < STEPS; step++) {
+        const int row = first + step * ROWS;
+        at[step] = (const GLOBAL char *)from.base +
+                   (row < behind ? row : behind - 1) * from.pitch + channel * 4;
+        sum[step] = 0;
+    }
+    int part = 0;
+#pragma unroll 1
+    for (; part + AT_ONCE <= parts; part += AT_ONCE)
+        add_parts<AT_ONCE>(sum, at, apart, part);
+#pragma unroll 1
+    for (; part < parts; part++)
+        add_parts<1>(sum, at, apart, part);
+#pragma unroll
+    for (int step = 0; step < STEPS; step++)
+        if (first + step * ROWS < behind)
+            store_quad(to, first + step * ROWS, channel, sum[step]);
 }
 
 /* Groups of SLICE channels of a gradient that has parts. */
@@ -67,12 +105,10 @@ DEVICE void sum_tile(const struct attn_bwd_share_args &args, const struct place 
     const int parts = keys ? args.parts_heads * args.parts_rows : args.parts_keys;
     const int heads = keys ? a.heads_k : a.heads_q, rows = keys ? a.seq_k : a.seq_q;
     const kernarg_i64 number = ((kernarg_i64)p.sequence.number * heads + p.head) * parts;
-    const int first = (int)(tile * KERNEL_TILE_Q), most = first + KERNEL_TILE_Q;
     const int behind = keys ? p.sequence.seq_k : p.sequence.seq_q;
     const int channel = (int)((slice - (is_dv ? of_dk : 0)) * SLICE + thread_id() % LANES * QUAD);
-#pragma unroll 1
-    for (int row = first + (int)(thread_id() / LANES); row < most && row < behind; row += ROWS)
-        sum_row(to, data, number, parts, rows, row, channel);
+    const int first = (int)(tile * KERNEL_TILE_Q + thread_id() / LANES);
+    sum_rows(to, data, number, parts, rows, first, behind, channel);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
