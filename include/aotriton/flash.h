@@ -99,7 +99,11 @@ struct AOTRITON_API attn_options {
     int force_backend_index = -1; /* a hint of no effect */
 #endif
 #if AOTRITON_VERSION_MINOR >= 12
-    bool deterministic = false; /* of the backward pass; it always is, but with AOTHIP_ATOMICS=1 */
+    /* Of the backward pass: false allows sums of dQ whose last bits differ from call to call, where
+     * that is faster (see atomics in aothip.h). Without options, and in v2, which has none, gradients
+     * are deterministic: whoever cannot say what he wants gets the same bits. The environment
+     * variable AOTHIP_ATOMICS forces either. */
+    bool deterministic = false;
 #endif
 };
 

@@ -80,7 +80,7 @@ def bwd(dout, q, k, v, out, softmax_lse, dq, dk, dv, alibi_slopes, p_dropout, so
     """(dq, dk, dv, softmax_d)"""
     problem = _problem(q, k, v, "bshd", alibi_slopes, p_dropout, softmax_scale, is_causal,
                        window_size_left, window_size_right, softcap,
-                       _seed_of(p_dropout, rng_state))
+                       _seed_of(p_dropout, rng_state), atomics=not deterministic)
     return _backward(problem, dout, out, softmax_lse, dq, dk, dv)
 
 
@@ -96,7 +96,7 @@ def varlen_bwd(dout, q, k, v, out, softmax_lse, dq, dk, dv, cu_seqlens_q, cu_seq
                        window_size_left, window_size_right, softcap,
                        _seed_of(p_dropout, rng_state), cu_seqlens_q=cu_seqlens_q,
                        cu_seqlens_k=cu_seqlens_k, max_seqlen_q=max_seqlen_q,
-                       max_seqlen_k=max_seqlen_k)
+                       max_seqlen_k=max_seqlen_k, atomics=not deterministic)
     return _backward(problem, dout, out, softmax_lse, dq, dk, dv)
 
 

@@ -58,6 +58,7 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
     aothip_attn_bwd_params params = {};
     params.struct_size = sizeof(params);
     params.fwd = &fwd;
+    params.atomics = wanted.atomics;
     to_gradient(wanted.d_out, fwd.o, &params.d_o);
     to_gradient(wanted.dq, fwd.q, &params.dq);
     to_gradient(wanted.dk, fwd.k, &params.dk);

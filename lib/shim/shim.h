@@ -105,6 +105,7 @@ hipError_t dropout_numbers(const T4 &r, const T0 &seed_pointer, const T0 &offset
 struct gradients {
     const T4 &d_out, &dq, &dk, &dv, &dbias;
     const T2 &delta;
+    bool atomics = false; /* allowed: see aothip_attn_bwd_params */
 };
 hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream stream);
 

@@ -205,8 +205,19 @@ class unused
 
 #endif
 
+/* Whether gradients may differ in their last bits from call to call: a caller must have said so.
+ * Before 0.12 there is nothing in options to say it with. */
+static bool may_vary([[maybe_unused]] const attn_options *options)
+{
+#if AOTRITON_VERSION_MINOR >= 12
+    return options && !options->deterministic;
+#else
+    return false;
+#endif
+}
+
 hipError_t attn_bwd(const attn_bwd_params &p, std::int32_t params_version, Stream stream,
-                    const attn_options *)
+                    const attn_options *options)
 {
     if (!is_one_of(params_version, attn_bwd_params::kVersion, bwd_before))
         return refuse_version();
@@ -231,7 +242,7 @@ hipError_t attn_bwd(const attn_bwd_params &p, std::int32_t params_version, Strea
          window_of(p),
          sequences.get(),
          {p.dropout_p, p.philox_seed_ptr, p.philox_offset1, p.philox_offset2, T0(), T0()}},
-        {p.DO, p.DQ, p.DK, p.DV, p.DB, delta}, stream);
+        {p.DO, p.DQ, p.DK, p.DV, p.DB, delta, may_vary(options)}, stream);
 }
 
 #if AOTRITON_VERSION_MINOR == 11

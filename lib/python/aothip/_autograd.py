@@ -52,6 +52,8 @@ def gradients(problem, d_o, d_lse, o, lse, wanted):
     width = o.shape[-1]
     if d_lse is not None:
         problem, d_o, o = _with_lse_gradient(problem, d_o, o, d_lse)
+    if torch.are_deterministic_algorithms_enabled():
+        problem = dataclasses.replace(problem, atomics=False)
     found = problem.backward(d_o, o, lse, wanted)
     found["dv"] = found["dv"][..., :width]
     return found

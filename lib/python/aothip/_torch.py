@@ -20,7 +20,7 @@ _TENSORS = ("q", "k", "v", "bias", "keep", "alibi_slopes", "sinks", "cu_seqlens_
 _OTHERS = {"order": "str", "scale": "float?", "causal": "bool", "window_left": "SymInt",
            "window_right": "SymInt", "top_left": "bool", "softcap": "float", "dropout_p": "float",
            "max_seqlen_q": "SymInt", "max_seqlen_k": "SymInt", "splits": "int", "fp8": "str?",
-           "out_dtype": "str?"}
+           "out_dtype": "str?", "atomics": "bool"}
 _NAMES = _TENSORS + tuple(_OTHERS)
 _ARRAYS = ("bias", "keep")  # as big as the scores: never moved from one device to another
 
@@ -330,7 +330,7 @@ def _arguments(f):
         if not isinstance(f[name], numbers) and not (name == "scale" and f[name] is None):
             f[name] = attention.check_number(name.replace("_left", "").replace("_right", ""),
                                              f[name], float)
-    for name in ("causal", "top_left"):
+    for name in ("causal", "top_left", "atomics"):
         f[name] = bool(f[name])
     for name in _NAMES:
         f[name] = _checked(name, f[name], q)

@@ -90,7 +90,7 @@ class Problem:
     batch_index     int32 (batch): which batch entry of k and v
     k_new, v_new    new rows, written into k and v behind `lengths` (changed in place)
     rotary          (cos, sin, interleaved)
-    splits          see aothip.h
+    splits, atomics see aothip.h; atomics are of backward()
 
     Errors: TypeError and ValueError, of arguments that do not fit each other; ArgumentError (a
     ValueError) and UnsupportedError of aothip.h.
@@ -133,6 +133,7 @@ class Problem:
     k_scale: object = None
     v_scale: object = None
     out_dtype: str = None
+    atomics: bool = False
 
     def __post_init__(self):
         if self.order not in _AXES:
@@ -430,6 +431,7 @@ class Problem:
             p.splits = 0  # forward alone has them
             b = _lib.BwdParams(struct_size=ctypes.sizeof(_lib.BwdParams))
             b.fwd = ctypes.pointer(p)
+            b.atomics = int(self.atomics)
             b.d_o = side.tensor(d_o, axes, "dout")
             for name, at in (("dq", axes), ("dk", self._key_axes()), ("dv", self._key_axes())):
                 setattr(b, name, side.tensor(result[name], at, name, written=True, fp8=self.fp8))

@@ -6,7 +6,9 @@ right; a row that sees no key gives 0, and infinity in softmax_lse. Head dims go
 works too. window_size and softcap may be None, for none. return_attn_probs gives softmax_lse, which
 carries gradients for torch, and S_dmask: P / (1 - dropout_p), negative where dropped; without
 dropout, an empty array, and nothing of that size is made (Problem(...)(True) always makes it).
-`deterministic` is accepted and has no effect: gradients are, unless AOTHIP_ATOMICS is 1.
+Gradients are the same bits in every run where `deterministic` is set or PyTorch is told to be
+(torch.use_deterministic_algorithms); else dq's last bits may vary where that is faster, see atomics
+in aothip.h. AOTHIP_ATOMICS overrides both.
 
 flash-attention 3's further keywords are taken where they mean something here: return_softmax_lse,
 s_aux (a sink a head, of any float type), out (written and returned, without gradients),
@@ -44,7 +46,8 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     """out, or (out, softmax_lse (batch, heads, seq_q), S_dmask) with return_attn_probs, or (out,
     softmax_lse) with return_softmax_lse."""
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
-              "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits}
+              "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits,
+              "atomics": not deterministic}
     return _results(return_attn_probs, return_softmax_lse, q, k, v, "bshd", fields, s_aux, out,
                     (q_descale, k_descale, v_descale))
 
@@ -58,6 +61,7 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     """out (total_q, heads, dim), or with softmax_lse (heads, total_q) and S_dmask."""
     fields = {"scale": softmax_scale, "causal": causal, "window": window_size, "softcap": softcap,
               "alibi_slopes": alibi_slopes, "dropout_p": dropout_p, "splits": num_splits,
+              "atomics": not deterministic,
               "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
               "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
               "block_table": block_table if page_table is None else

@@ -14,7 +14,7 @@ import torch
 sys.modules["numpy"] = None  # torch alone must do
 
 import aothip
-from aothip import _arrays, _torch, attention
+from aothip import _arrays, _lib, _torch, attention
 
 import checks
 from checks import ok, raises
@@ -373,6 +373,29 @@ def test_autograd():
         grad, = torch.autograd.grad(loss(aothip.flash_attn_func(q, k, v)), q, create_graph=True)
         raises(RuntimeError, "once_differentiable", lambda: (grad.square() + q).sum().backward(),
                "gradients of gradients are refused")
+
+
+def test_deterministic():
+    asked, bwd = [], _lib.lib.aothip_attn_bwd
+
+    def noted(context, params, stream):
+        asked.append(params.atomics)
+        return bwd(context, params, stream)
+
+    def gradient(deterministic):
+        q = torch.ones(1, 4, 2, 64, dtype=torch.float16, requires_grad=True)  # none is drawn
+        aothip.flash_attn_func(q, q, q, deterministic=deterministic).sum().backward()
+
+    _lib.lib.aothip_attn_bwd = noted
+    try:
+        gradient(False)
+        gradient(True)
+        torch.use_deterministic_algorithms(True)
+        gradient(False)
+    finally:
+        torch.use_deterministic_algorithms(False)
+        _lib.lib.aothip_attn_bwd = bwd
+    ok(asked == [1, 0, 0], "atomics are allowed but where a flag or PyTorch forbids them")
 
 
 def test_lse_gradient():

@@ -31,8 +31,21 @@ static void test_versions()
             is_int(fake_aothip.bwd_calls, 0, "16.2 #17: no GPU work");
         }
     }
+    fake_aothip_reset();
+    is_int(attn_bwd(p, bwd_version, nullptr), hipSuccess, "without options");
+    is_int(got.atomics, 0, "16.4 #34: gradients are deterministic");
+#if AOTRITON_VERSION_MINOR >= 12
+    attn_options options;
+    is_int(attn_bwd(p, bwd_version, nullptr, &options), hipSuccess, "16.4 #34: as options stand");
+    is_int(got.atomics, 1, "16.4 #34: they need not be");
+    options.deterministic = true;
+    is_int(attn_bwd(p, bwd_version, nullptr, &options), hipSuccess, "16.4 #34: deterministic");
+    is_int(got.atomics, 0, "16.4 #34: they are");
+#else
     is_int(attn_bwd(p, bwd_version, nullptr, static_cast<const attn_options *>(forbidden())),
-           hipSuccess, "16.2 #18, 16.4 #34: options change nothing: gradients are deterministic");
+           hipSuccess, "16.2 #18: options are not read");
+    is_int(got.atomics, 0, "16.4 #34: gradients are deterministic");
+#endif
 #if AOTRITON_VERSION_MINOR == 11
     is_int(aiter_bwd(p, bwd_version, nullptr), hipSuccess, "16.5 #41: aiter_bwd");
     is_int(aiter_bwd(p, 1, nullptr), hipErrorInvalidSymbol, "aiter_bwd of version 1");
@@ -77,6 +90,7 @@ static void test_delta()
     attn_bwd_params p = make_bwd();
     p.D = T2(0x51000000, {16, 100}, {100, 1}, ao::kFloat32);
     fake_aothip_reset();
+    fake_aothip.workspace_bytes = 0;
     is_int(attend(p), hipSuccess, "16.5 #40: D as a plain tensor");
     ok(is_at(got.delta, 0x51000000) && !fake_aothip.pool_allocations, "serves as scratch");
 }
