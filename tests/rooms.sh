@@ -1,6 +1,7 @@
 #!/bin/sh
 # Who may include and call whom: all sources and objects against the table rooms.txt; and that the
 # check finds an include, a call, a circle and a foreign file that are planted beside the real ones.
+# And that shell tests can fail.
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 python=
 for p in python3 /usr/bin/python3; do
@@ -55,4 +56,8 @@ plant lib/planted/planted.h ''
 finds 'a folder that is no room' 'lib/planted/planted.h: its folder is no room'
 plant lib/planted.h '#include "tap.h"'
 finds 'an include of a test' 'lib/planted.h includes tap.h, which is in no room'
+
+# Shell tests, where a command in a check's name would give the check its verdict: see tap.sh.
+find "$srcdir/tests" -name '*.sh' -exec grep -HnE '(^|[ 	])ok "[^"]*(`|[$][(][^(])' {} + >"$work/found"
+empty "$work/found" 'no name of a check is made by a command'
 plan

@@ -59,15 +59,16 @@ for version in 0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0; do
     ok "$version: 16.2 #13: library and test compile, with every layout as asserted"
     [ "$good" = ok ] || { sed 's/^/# /' "$work/messages"; continue; }
     "tests/lib/abi/$version/test_shim_calls" >"$work/out" 2>&1
-    ok "$version: `grep -c '^ok' "$work/out"` checks of what is handed on"
+    ok_results "$work/out" "$version: what is handed on"
     grep -A3 '^not ok' "$work/out" | sed 's/^/# /'
+    line=`line_of $version`
     if [ -d images/aotriton.images/amd-gfx942 ]; then
         make -s "tests/lib/abi/$version/test_drop_in" >"$work/messages" 2>&1 &&
             AOTHIP_EMU_GPU=gfx942 "tests/lib/abi/$version/test_drop_in" >"$work/out" 2>&1
-        ok "$version: 16.5 #`line_of $version`: `grep -c '^ok' "$work/out"` results on an emulated GPU"
+        ok_results "$work/out" "$version: 16.5 #$line: results on an emulated GPU"
         [ "$good" = ok ] || { cat "$work/messages"; grep -A3 '^not ok' "$work/out"; } | sed 's/^/# /'
     else
-        skip "$version: 16.5 #`line_of $version`: results" 'there are no images of gfx942'
+        skip "$version: 16.5 #$line: results" 'there are no images of gfx942'
     fi
     exports $version "$library.$version"
     consumer $version $CXX -std=c++17 -O0

@@ -50,7 +50,7 @@ if [ $failed -eq 0 ]; then
 			skip "$program" "`sed -n 's/^1\.\.0 # SKIP //p' "$log"`"
 		else
 			[ $status -eq 0 ]
-			ok "$program: no race among `grep -c '^ok' "$log"` checks"
+			ok_results "$log" "$program: no race"
 		fi
 	done
 	plant >"$log" 2>&1

@@ -42,7 +42,7 @@ else
 fi
 
 on_driver "$client" gfx90a "$object"
-ok "a HIP program: `grep -c '^ok' out` checks"
+ok_results out 'a HIP program'
 grep '^not ok' out | sed 's/^/# /'
 HSA_ENABLE_SDMA=0 on_driver "$client" gfx90a "$object"
 ok "the same with the runtime's copying kernels in place of SDMA"
