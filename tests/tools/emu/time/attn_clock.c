@@ -43,6 +43,8 @@ static const struct problem problems[] = {
     {"bwd_d128_causal", 8, 8, 8, 384, 384, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, BACKWARD, AOTHIP_F16},
     {"bwd_d128_gqa", 8, 8, 2, 256, 256, 128, 0, BACKWARD, AOTHIP_F16},
     {"bwd_d64_bias", 8, 8, 8, 256, 256, 64, 0, BACKWARD | BIAS, AOTHIP_F16},
+    {"bwd_d64_fused", 20, 8, 8, 512, 256, 64, 0, BACKWARD | ATOMICS, AOTHIP_BF16},
+    {"bwd_d128_fused", 20, 8, 8, 512, 256, 128, 0, BACKWARD | ATOMICS, AOTHIP_BF16},
 };
 
 /* Prints the longest launch's kernel, the number of launches, the clocks of all. */

@@ -70,6 +70,7 @@ static int call_backward(const struct calls *c, const struct device *device,
     b.dv = tensor(memory, 7, p, p->heads_k, p->seq_k, p->dim);
     f->lse = (float *)(small + SMALL);
     b.delta = (float *)(small + 2 * SMALL);
+    b.atomics = (p->options & ATOMICS) != 0;
     b.workspace = f->workspace;
     b.workspace_size = f->workspace_size;
     f->workspace = NULL;

@@ -17,6 +17,7 @@ enum option {
     PADDING = 256, /* the mask is the same for all queries */
     FP8 = 512, /* k and v of the GPU's e4m3, or of OCP's; with ALL_FP8 q, too, where it has one */
     ALL_FP8 = 1024,
+    ATOMICS = 2048, /* of gradients: allowed */
 };
 
 struct problem {
