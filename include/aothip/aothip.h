@@ -353,13 +353,12 @@ struct aothip_attn_fwd_params {
  * keys or grouped heads that one would walk through, and what they find is added up in a fixed
  * order: the same problem on the same GPU with a workspace as large gives the same bits.
  *
- * That is with atomics = 0. With 1 the three gradients may come of one walk in place of two, dq as
- * sums in F32 that workgroups add to in any order, so that its last bits differ from call to call;
- * dk and dv do not. It is done where it takes less time, by the clock of the emulator: on gfx942
- * and gfx950, F16 and BF16, 16-byte-aligned rows of up to 128 and 64 channels, nothing that goes
- * into the scores but the mask and sinks, dq wanted and dk or dv, 512 queries or more and a block
- * of 128 keys for each compute unit; and where the workspace has room for the sums. Else the
- * deterministic form runs. The environment variable AOTHIP_ATOMICS overrides it (see aothip(3)).
+ * That is with atomics = 0. With 1 one walk may give all gradients in place of two, dq as sums in
+ * F32 that workgroups add to in any order: its last bits, not those of dk and dv, differ from call
+ * to call. It is done where the emulator's clock says that it is faster: gfx942 and gfx950, F16 and
+ * BF16, 16-byte-aligned rows of up to 128 and 64 channels, scores of q and k alone with mask and
+ * sinks, dq wanted and dk or dv, from 512 queries and a block of 128 keys for each compute unit on,
+ * with workspace for the sums. AOTHIP_ATOMICS in the environment overrides it (see aothip(3)).
  *
  * P is exp(S - lse), as in every backward pass that is given lse: rounded to F32 it is off by up to
  * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show. P is

@@ -57,6 +57,20 @@ static void test_bwd(void)
     is_int((intmax_t)fake_hip.log[3].args.bwd.dsinks, 0, "and nothing else");
 }
 
+/* Batch 2, 8 query and 2 key heads of 64 channels, 1000 queries. */
+static void make_long(struct problem_gradients *g, int64_t keys)
+{
+    problem_gradients(g);
+    g->fwd.q = problem_tensor(0x100000000, 2, 8, 1000, 64);
+    g->fwd.o = problem_tensor(0x400000000, 2, 8, 1000, 64);
+    g->fwd.k = problem_tensor(0x200000000, 2, 2, keys, 64);
+    g->fwd.v = problem_tensor(0x300000000, 2, 2, keys, 64);
+    g->b.d_o = problem_tensor(0xb00000000, 2, 8, 1000, 64);
+    g->b.dq = problem_tensor(0xb10000000, 2, 8, 1000, 64);
+    g->b.dk = problem_tensor(0xb20000000, 2, 2, keys, 64);
+    g->b.dv = problem_tensor(0xb30000000, 2, 2, keys, 64);
+}
+
 /* Few workgroups share their walks where the workspace has room for what they find. */
 static void test_bwd_shared(void)
 {
@@ -65,15 +79,7 @@ static void test_bwd_shared(void)
                                      *sum = &fake_hip.log[3].args.share;
     struct problem_gradients g;
     size_t bytes;
-    problem_gradients(&g);
-    g.fwd.q = problem_tensor(0x10000000, 2, 8, 1000, 64);
-    g.fwd.o = problem_tensor(0x40000000, 2, 8, 1000, 64);
-    g.fwd.k = problem_tensor(0x20000000, 2, 2, 2000, 64);
-    g.fwd.v = problem_tensor(0x30000000, 2, 2, 2000, 64);
-    g.b.d_o = problem_tensor(0xb0000000, 2, 8, 1000, 64);
-    g.b.dq = problem_tensor(0xb1000000, 2, 8, 1000, 64);
-    g.b.dk = problem_tensor(0xb2000000, 2, 2, 2000, 64);
-    g.b.dv = problem_tensor(0xb3000000, 2, 2, 2000, 64);
+    make_long(&g, 2000);
     restart();
     is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "workspace");
     is_int((intmax_t)bytes, (intmax_t)all, "for four parts of each gradient");
@@ -113,15 +119,7 @@ static void test_bwd_atomics(void)
                                      *sum = &fake_hip.log[2].args.share;
     struct problem_gradients g;
     size_t bytes, without;
-    problem_gradients(&g);
-    g.fwd.q = problem_tensor(0x100000000, 2, 8, 1000, 64);
-    g.fwd.o = problem_tensor(0x400000000, 2, 8, 1000, 64);
-    g.fwd.k = problem_tensor(0x200000000, 2, 2, 10000, 64);
-    g.fwd.v = problem_tensor(0x300000000, 2, 2, 10000, 64);
-    g.b.d_o = problem_tensor(0xb00000000, 2, 8, 1000, 64);
-    g.b.dq = problem_tensor(0xb10000000, 2, 8, 1000, 64);
-    g.b.dk = problem_tensor(0xb20000000, 2, 2, 10000, 64);
-    g.b.dv = problem_tensor(0xb30000000, 2, 2, 10000, 64);
+    make_long(&g, 10000);
     restart();
     is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &without), AOTHIP_OK, "workspace");
     g.b.atomics = 1;
