@@ -435,6 +435,14 @@ static void strict(const char *target)
            "LDS without a barrier");
 }
 
+/* Does the device compiler know all that the GPU's code must have? */
+static bool is_compiled(const char *target)
+{
+    char word[32];
+    snprintf(word, sizeof word, " %.*s ", (int)strcspn(target, ":"), target);
+    return strstr(GPUS_COMPILED, word) != NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const targets[] = {"gfx90a:sramecc+:xnack-", "gfx942", "gfx1100", "gfx1151",
@@ -443,7 +451,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         in_child(targets[i], "plain", one_gpu);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        in_child(targets[i], "strict", strict);
+        if (is_compiled(targets[i]))
+            in_child(targets[i], "strict", strict);
+        else
+            tap_diag("%s, strict: the device compiler is too old for it", targets[i]);
     in_child("gfx1100", "plain", refusals);
     in_child("gfx999", "plain", unknown_gpu);
     return tap_done();
