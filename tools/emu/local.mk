@@ -34,6 +34,7 @@ emu_vector = tools/emu/vector/dense_lanes.h tools/emu/vector/lanes.h tools/emu/v
 	tools/emu/vector/w64_v4.c
 emu_matrix = tools/emu/matrix/cut_sum.h tools/emu/matrix/fused_sum.h \
 	tools/emu/matrix/host_vectors.h tools/emu/matrix/matrix_ops.h tools/emu/matrix/mfma.c \
+	tools/emu/matrix/mfma_narrow.c \
 	tools/emu/matrix/product.h tools/emu/matrix/product_base.c tools/emu/matrix/product_level.c \
 	tools/emu/matrix/product_v3.c tools/emu/matrix/product_v4.c tools/emu/matrix/sem_matrix.def \
 	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/wmma.c tools/emu/matrix/wmma_lanes.c

@@ -97,30 +97,46 @@ void EMU_DO(ds_swizzle_b32)(struct emu_wave *w, const struct emu_op *op)
 }
 
 /*
- * ds_read_b64_tr_b16: the 16 lanes of a row read 4 by 16 elements, a row of them in four lanes, and
- * each gets a column.
+ * ds_read_b64_tr_b16, b8, b4: the 16 lanes of a row read n by 16 elements, n being those of a lane,
+ * a row of them in 16 / n lanes, and each gets a column.
  */
-void EMU_DO(ds_read_b64_tr_b16)(struct emu_wave *w, const struct emu_op *op)
+static void transpose(struct emu_wave *w, const struct emu_op *op, unsigned bits)
 {
-    uint64_t exec = emu_exec(w);
-    uint16_t data[64][4] = {{0}}, poison[64][4] = {{0}};
+    const unsigned n = 64 / bits;
+    const uint64_t exec = emu_exec(w), ones = (UINT64_C(1) << bits) - 1;
+    uint64_t data[64] = {0}, poison[64] = {0};
     struct emu_where a;
     emu_where_lds(w, op, &a, (unsigned)op->insn->offset, 8, EMU_READ);
     EMU_EACH_LANE(l, a.mask)
     {
-        memcpy(data[l], a.p[l], 8);
-        for (unsigned e = 0; w->strict && e < 4; e++)
-            poison[l][e] = (uint16_t)emu_lane_poison(&a, l, 2 * e, 2);
+        memcpy(&data[l], a.p[l], 8);
+        if (w->strict)
+            poison[l] = emu_lane_poison(&a, l, 0, 4) | (uint64_t)emu_lane_poison(&a, l, 4, 4) << 32;
     }
     EMU_EACH_LANE(l, exec)
-    for (unsigned r = 0; r < 2; r++) {
-        unsigned from = (l & ~15u) + 8 * r + l % 16 / 4, e = l % 4;
-        uint32_t bits = poison[from][e] | (uint32_t)poison[from + 4][e] << 16;
-        emu_row(w, op->d[0] + r)[l] = data[from][e] | (uint32_t)data[from + 4][e] << 16;
-        if (w->strict && bits)
-            emu_set_poison(w, op->d[0] + r, l, bits);
+    {
+        uint64_t x = 0, never = 0;
+        for (unsigned k = 0; k < n; k++) {
+            unsigned from = (l & ~15u) + 16 / n * k + l % 16 / n, shift = l % n * bits;
+            x |= (data[from] >> shift & ones) << bits * k;
+            never |= (poison[from] >> shift & ones) << bits * k;
+        }
+        for (unsigned r = 0; r < 2; r++) {
+            emu_row(w, op->d[0] + r)[l] = (uint32_t)(x >> 32 * r);
+            if (never >> 32 * r & 0xffffffff)
+                emu_set_poison(w, op->d[0] + r, l, (uint32_t)(never >> 32 * r));
+        }
     }
 }
+
+#define TRANSPOSE(bits)                                                                            \
+    void EMU_DO(ds_read_b64_tr_b##bits)(struct emu_wave * w, const struct emu_op *op)              \
+    {                                                                                              \
+        transpose(w, op, bits);                                                                    \
+    }
+TRANSPOSE(16)
+TRANSPOSE(8)
+TRANSPOSE(4)
 
 void EMU_DO(ds_nop)(struct emu_wave *w, const struct emu_op *op)
 {

@@ -122,6 +122,10 @@ static bool set_op_sel(struct emu_reader *r)
         return false;
     if (r->sig->byte_sel && r->row->flags & EMU_D_OPSEL) {
         in->op_sel = (uint8_t)bits;
+        if (bits) {
+            in->src[0].flags |= EMU_OPF_BYTE;
+            in->src[0].sel = (uint8_t)(bits >> 1 | (bits & 1) << 1);
+        }
         return true;
     }
     if (!(r->row->flags & EMU_D_OPSEL) && !r->newer)

@@ -123,7 +123,8 @@ enum emu_opflag {
     EMU_OPF_SEXT = 4, /* SDWA sign extension */
     EMU_OPF_HI = 8,   /* 16-bit operand lives in the high half of the register */
     EMU_OPF_IMPLICIT =
-        16 /* not printed: VCC of an _e32 form, the accumulator of v_fmac, EXEC of v_cmpx */
+        16, /* not printed: VCC of an _e32 form, the accumulator of v_fmac, EXEC of v_cmpx */
+    EMU_OPF_BYTE = 32 /* gfx12: sel is the byte that v_cvt_f32_fp8 converts */
 };
 
 enum emu_sdwa_sel {
@@ -144,7 +145,7 @@ struct emu_operand {
     uint8_t dwords; /* registers covered, 1..32; 1 for a 16-bit operand */
     uint8_t flags;  /* enum emu_opflag */
     uint16_t reg;   /* first register, or enum emu_special */
-    uint8_t sel;    /* enum emu_sdwa_sel; EMU_SDWA_DWORD when not SDWA */
+    uint8_t sel;    /* enum emu_sdwa_sel; EMU_SDWA_DWORD when neither SDWA nor EMU_OPF_BYTE */
     uint8_t pad;
     /*
      * Constants: the bits as `type` sees them. 1.0 is 0x3c00 for F16 and PK_F16 (low half),
@@ -268,6 +269,12 @@ static inline bool emu_is_gfx94(unsigned family)
 static inline bool emu_has_ocp_floats(unsigned family)
 {
     return family == EMU_GFX950 || family >= EMU_GFX12;
+}
+
+/* Of v_mfma_*_f8f6f4: A or B has elements of 8 bits, which take twice as long as fewer. */
+static inline bool emu_has_bytes(const struct emu_insn *insn)
+{
+    return insn->cbsz < 2 || insn->blgp < 2;
 }
 
 extern const struct emu_row emu_rows[];

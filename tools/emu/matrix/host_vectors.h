@@ -4,7 +4,7 @@
  */
 enum {
     MAX_N = 32,
-    MAX_K = 64,
+    MAX_K = 128,
     MAX_A = 2048, /* elements of A or B over all blocks */
     MAX_C = 2048
 };

@@ -85,6 +85,9 @@ uint16_t emu_f32_to_bf16(float f);
 /* Other paths of MFMA: f64 and i8 (mfma.c). */
 void emu_mfma_f64(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
 void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s);
+/* Those of 8, 6 and 4 bits by modifier (mfma_narrow.c). */
+void emu_mfma_narrow(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
+                     unsigned passes);
 
 /* WMMA handlers (wmma.c). */
 emu_fn emu_wmma_f32_fp8_fp8, emu_wmma_f32_fp8_bf8, emu_wmma_f32_bf8_fp8, emu_wmma_f32_bf8_bf8;

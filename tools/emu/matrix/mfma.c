@@ -141,6 +141,12 @@ static void run(struct emu_wave *w, const struct emu_op *op, const struct emu_sh
         static const struct emu_shape s = {m, n, k, 1, EMU_EL_##a, EMU_EL_##b, true};              \
         run(w, op, &s, 0, p942);                                                                   \
     }
+#define F8F6F4(name, m, n, k, passes)                                                              \
+    static void name(struct emu_wave *w, const struct emu_op *op)                                  \
+    {                                                                                              \
+        static const struct emu_shape s = {m, n, k, 1, EMU_EL_FP8_OCP, EMU_EL_FP8_OCP, false};     \
+        emu_mfma_narrow(w, op, &s, passes);                                                        \
+    }
 #include "sem_matrix.def"
 
 #define MFMA(name, m, n, k, blocks, a, b, p90a, p942)                                              \
@@ -188,6 +194,7 @@ emu_fn *emu_matrix_direct(struct emu_op *op, const char *sem)
 #define ROW(name, fn) {#name, {fn, fn}, EMU_E_IGNORES_EXEC, EMU_C_MATRIX},
 #define MFMA(name, ...) ROW(name, name)
 #define SMFMAC MFMA
+#define F8F6F4 MFMA
 const struct emu_sem emu_sem_matrix[] = {
 #include "sem_matrix.def"
     ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16) ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)

@@ -99,6 +99,9 @@ static uint8_t half_flags(const struct emu_insn *insn, const char *sem, uint32_t
     return flags;
 }
 
+/* Flags of a source that is not simply its row. */
+#define MODIFIED (EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_HI | EMU_OPF_SEXT | EMU_OPF_BYTE)
+
 static bool needs_modified(const struct emu_insn *insn, uint8_t flags)
 {
     unsigned all = (1u << insn->nsrc) - 1;
@@ -111,8 +114,7 @@ static bool needs_modified(const struct emu_insn *insn, uint8_t flags)
                                  insn->neg_lo & all || insn->neg_hi & all))
         return true;
     for (unsigned i = 0; i < insn->nsrc; i++)
-        if (insn->src[i].type == EMU_T_MIX ||
-            insn->src[i].flags & (EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_HI | EMU_OPF_SEXT))
+        if (insn->src[i].type == EMU_T_MIX || insn->src[i].flags & MODIFIED)
             return true;
     return false;
 }
@@ -125,8 +127,7 @@ static int32_t modified_sources(const struct emu_insn *insn, uint8_t flags)
     for (unsigned i = 0; i < insn->nsrc; i++) {
         const struct emu_operand *o = &insn->src[i];
         bool dpp = i == 0 && insn->ext != EMU_EXT_NONE;
-        bool other = insn->ext == EMU_EXT_SDWA || flags & EMU_B_PACKED ||
-                     o->flags & (EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_HI | EMU_OPF_SEXT);
+        bool other = insn->ext == EMU_EXT_SDWA || flags & EMU_B_PACKED || o->flags & MODIFIED;
 
         if (o->type == EMU_T_MIX)
             other = (insn->op_sel_hi | insn->neg_hi | insn->neg_lo) >> i & 1;

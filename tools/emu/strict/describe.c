@@ -277,20 +277,24 @@ static void describe_memory(struct emu_strict_op *so, const struct emu_op *op)
 }
 
 /* Passes and class of an MFMA: the table that the semantics are made of. */
-static void describe_matrix(struct emu_strict_op *so, const char *sem, uint8_t family)
+static void describe_matrix(struct emu_strict_op *so, const struct emu_insn *insn, const char *sem)
 {
+    const uint8_t family = insn->family;
     static const struct {
         const char *name;
         uint8_t gfx90a, gfx942;
     } passes[] = {
 #define MFMA(name, m, n, k, blocks, a, b, p90a, p942) {#name, p90a, p942},
 #define SMFMAC(name, m, n, k, a, b, p942) {#name, 0, p942},
+#define F8F6F4(name, m, n, k, p950) {#name, 0, p950},
 #include "sem_matrix.def"
     };
 
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
         if (strcmp(passes[i].name, sem) == 0)
             so->passes = family == EMU_GFX90A ? passes[i].gfx90a : passes[i].gfx942;
+    if (strstr(sem, "f8f6f4") && !emu_has_bytes(insn))
+        so->passes /= 2;
     if (family == EMU_GFX950 && strcmp(sem, "v_mfma_f64_16x16x4_f64") == 0)
         so->passes = 16;
     if (strstr(sem, "f64"))
@@ -395,7 +399,7 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         describe_row(so, op);
     } else if (op->cls == EMU_C_MATRIX) {
         so->kind = EMU_K_MATRIX;
-        describe_matrix(so, sem, insn->family);
+        describe_matrix(so, insn, sem);
     } else if (op->cls == EMU_C_VALU) {
         so->kind = EMU_K_CROSS;
     } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM ||

@@ -49,6 +49,28 @@ static uint32_t indicator(uint32_t poison, uint32_t one, unsigned bits)
     return r;
 }
 
+/*
+ * The same for v_mfma_*_f8f6f4, of which a lane has 32 elements in as many registers as each has
+ * bits, of one row or column: by the lane. The smallest number stands for one.
+ */
+static void fill_narrow(struct emu_wave *w, const struct emu_range *r, const uint32_t *poison,
+                        bool everywhere)
+{
+    for (unsigned l = 0; l < w->lanes; l++) {
+        uint32_t any = everywhere;
+
+        for (unsigned i = 0; i < r->n; i++)
+            any |= poison[i * w->lanes + l];
+        for (unsigned i = 0; i < r->n; i++) {
+            uint32_t word = 0;
+
+            for (unsigned bit = 0; any && bit < 32; bit++)
+                word |= (uint32_t)((32 * i + bit) % r->n == 0) << bit;
+            emu_row(w, r->first + i)[l] = word;
+        }
+    }
+}
+
 /* Fills a source's rows with the indicator of its poison, or with ones everywhere. */
 static void fill(struct emu_wave *w, const struct emu_range *r, const uint32_t *poison,
                  const char *name, unsigned operand, bool everywhere)
@@ -57,6 +79,10 @@ static void fill(struct emu_wave *w, const struct emu_range *r, const uint32_t *
     unsigned bits = element_bits(name);
     bool f64 = strstr(name, "f64") != NULL;
 
+    if (strstr(name, "f8f6f4")) {
+        fill_narrow(w, r, poison, everywhere);
+        return;
+    }
     for (unsigned i = 0; i < r->n; i++)
         for (unsigned l = 0; l < w->lanes; l++) {
             uint32_t p = poison[i * w->lanes + l];

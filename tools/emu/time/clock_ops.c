@@ -106,9 +106,8 @@ static uint32_t matrix_flops(const char *sem)
     } shapes[] = {
 #define MFMA(name, m, n, k, blocks, a, b, p90a, p942) {#name, 2 * (m) * (n) * (k) * (blocks)},
 #define SMFMAC(name, m, n, k, a, b, p942) {#name, 2 * (m) * (n) * (k)},
+#define F8F6F4(name, m, n, k, passes) {#name, 2 * (m) * (n) * (k)},
 #include "sem_matrix.def"
-#undef MFMA
-#undef SMFMAC
     };
 
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -165,7 +165,8 @@ static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op
             permute_lanes(t + W, s + W, dpp, live);
         s = t;
     }
-    if (insn->ext == EMU_EXT_SDWA && o->sel != EMU_SDWA_DWORD && !(o->flags & EMU_OPF_IMPLICIT)) {
+    if (o->flags & EMU_OPF_BYTE ||
+        (insn->ext == EMU_EXT_SDWA && o->sel != EMU_SDWA_DWORD && !(o->flags & EMU_OPF_IMPLICIT))) {
         select_sdwa(t, s, o);
         s = t;
     }

@@ -200,10 +200,10 @@ static void print_coverage(FILE *f)
         "  raise in a kernel, and the launch stops with it\n"
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
         "  images with their ray tracing, export, interpolation, what works on global wave sync\n"
-        "  (GWS) and the ordered counters of the global data share alone; and of gfx950 what scales\n"
-        "  8-bit floats, all narrower ones, sparse products of its own, and some of its conversions\n"
-        "  and transposing loads; and of gfx1200 conversions from 8-bit floats, sparse products,\n"
-        "  transposing loads, named barriers and dynamic registers\n"
+        "  (GWS) and the ordered counters of the global data share alone; and of gfx950 what\n"
+        "  scales floats of 8 bits or fewer, sparse products of its own, and some of its\n"
+        "  conversions; and of gfx1200 sparse products, dot products of 8-bit floats, transposing\n"
+        "  loads, named barriers and dynamic registers\n"
         "- missing: as trapped, but nobody meant it so\n"
         "- empty: the GPU has no such instruction\n\n",
         f);

@@ -83,7 +83,8 @@ enum oracle_flag {
     F_SDWAWORD = 1 << 22,
     F_OPSELD = 1 << 23, /* op_sel chooses the half of the destination only */
     F_OPSELB = 1 << 24, /* op_sel[3:2] chooses the byte of the destination */
-    F_NOCLAMP = 1 << 25
+    F_NOCLAMP = 1 << 25,
+    F_BYTESEL = 1 << 26 /* 8-bit floats: the byte, or the pair of bytes, of source 0 */
 };
 
 /* What one lane of one instruction sees. */
@@ -183,7 +184,7 @@ struct oracle_insn {
     unsigned dpp_ctrl, row_mask, bank_mask;
     bool bound_ctrl, fetch_inactive;
     uint8_t dpp8[8];
-    /* SDWA */
+    /* SDWA; sel[0] also with F_BYTESEL */
     enum oracle_sel dst_sel, sel[2];
     enum oracle_unused unused;
     bool sext[2];

@@ -27,7 +27,7 @@
 
 unsigned oracle_element_bits(enum oracle_element e)
 {
-    static const unsigned bits[] = {16, 16, 32, 64, 8, 4, 8, 8, 32, 8, 8};
+    static const unsigned bits[] = {16, 16, 32, 64, 8, 4, 8, 8, 32, 8, 8, 6, 6, 4};
 
     return bits[e];
 }
@@ -35,7 +35,8 @@ unsigned oracle_element_bits(enum oracle_element e)
 static const struct sf_format *format(enum oracle_element e)
 {
     static const struct sf_format *const f[] = {
-        &sf_f16, &sf_bf16, &sf_f32, &sf_f64, 0, 0, &sf_fp8, &sf_bf8, 0, &sf_fp8_ocp, &sf_bf8_ocp};
+        &sf_f16, &sf_bf16, &sf_f32,     &sf_f64,     0,       0,       &sf_fp8,
+        &sf_bf8, 0,        &sf_fp8_ocp, &sf_bf8_ocp, &sf_fp6, &sf_bf6, &sf_fp4};
 
     return f[e];
 }
@@ -43,12 +44,12 @@ static const struct sf_format *format(enum oracle_element e)
 /* Item `item` of an operand in a lane, as raw bits. */
 static uint64_t item_bits(enum oracle_element e, const uint32_t *x, unsigned lane, unsigned item)
 {
-    unsigned bits = oracle_element_bits(e), per;
+    unsigned bits = oracle_element_bits(e), first = item * bits;
+    uint64_t v = 0;
 
-    if (bits == 64)
-        return x[2 * item * 64 + lane] | (uint64_t)x[(2 * item + 1) * 64 + lane] << 32;
-    per = 32 / bits;
-    return x[item / per * 64 + lane] >> item % per * bits & ((UINT64_C(1) << bits) - 1);
+    for (unsigned b = 0; b < bits; b++)
+        v |= (uint64_t)(x[(first + b) / 32 * 64 + lane] >> (first + b) % 32 & 1) << b;
+    return v;
 }
 
 static int64_t integer(uint64_t v, unsigned bits, bool is_signed)
@@ -256,6 +257,20 @@ static unsigned b_lane(unsigned blgp, unsigned l)
     }
 }
 
+/* Which group of lanes has element k of a row or column, and its number there. */
+struct part {
+    unsigned group, item;
+};
+
+/* A lane's 32 elements of 8 bits are two runs: of the first half of all k, and of the second. */
+static struct part part_of(const struct oracle_product *p, enum oracle_element e, unsigned k,
+                           unsigned kl)
+{
+    if (kl == 32 && oracle_element_bits(e) == 8)
+        return (struct part){k % (p->k / 2) / 16, k / (p->k / 2) * 16 + k % 16};
+    return (struct part){k / kl, k % kl};
+}
+
 void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
                  const uint32_t *b, const uint32_t *c, uint32_t *d)
 {
@@ -268,7 +283,7 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
     for (unsigned block = 0; block < p->blocks; block++)
         for (unsigned i = 0; i < p->m; i++)
             for (unsigned j = 0; j < p->n; j++) {
-                uint64_t row[64], column[64], r;
+                uint64_t row[128], column[128], r;
                 unsigned from = (block & ~((1u << p->cbsz) - 1)) + p->abid; /* A is shared */
                 unsigned item = i % h + h * (i / (h * mi) + g * (block / bi));
                 unsigned lane = j + p->n * (i / h % mi + mi * (block % bi));
@@ -276,11 +291,12 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
                 if (!p->cbsz)
                     from = block;
                 for (unsigned k = 0; k < p->k; k++) {
-                    unsigned la = i + p->m * (from + p->blocks * (k / kl));
-                    unsigned lb = j + p->n * (block + p->blocks * (k / kl));
+                    struct part pa = part_of(p, p->a, k, kl), pb = part_of(p, p->b, k, kl);
+                    unsigned la = i + p->m * (from + p->blocks * pa.group);
+                    unsigned lb = j + p->n * (block + p->blocks * pb.group);
 
-                    row[k] = item_bits(p->a, a, la, k % kl);
-                    column[k] = item_bits(p->b, b, b_lane(blgp, lb), k % kl);
+                    row[k] = item_bits(p->a, a, la, pa.item);
+                    column[k] = item_bits(p->b, b, b_lane(blgp, lb), pb.item);
                     if (p->xf32) { /* ten bits of the fraction take part */
                         row[k] &= ~UINT64_C(0x1fff);
                         column[k] &= ~UINT64_C(0x1fff);

@@ -17,7 +17,10 @@ enum oracle_element {
     M_BF8,
     M_I32,
     M_FP8_OCP,
-    M_BF8_OCP
+    M_BF8_OCP,
+    M_FP6,
+    M_BF6,
+    M_FP4
 };
 
 struct oracle_product {

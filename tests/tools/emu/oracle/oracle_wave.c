@@ -357,7 +357,7 @@ static bool gather(const struct oracle_insn *i, const struct oracle_wave *w, uns
         if (bits == 128) {
             *src_hi = w->v[i->s[k].reg + 2][lane] | (uint64_t)w->v[i->s[k].reg + 3][lane] << 32;
         }
-        if (i->ext == X_SDWA && k < 2)
+        if ((i->ext == X_SDWA || i->op->flags & F_BYTESEL) && k < 2)
             src[k] = sdwa_select(src[k], i->sel[k], i->sext[k]);
         if (bits == 16 && i->op->kind != PK) {
             if (i->opsel >> k & 1 && i->s[k].place != P_CONST)

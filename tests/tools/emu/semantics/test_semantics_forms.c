@@ -93,6 +93,28 @@ static void long_forms(struct maker *k)
     }
 }
 
+/* The byte that is read or written, as the assembler has it for gfx12. */
+static void byte_sel(struct maker *k, unsigned byte)
+{
+    say(k, " byte_sel:%u", byte);
+}
+
+static void byte_sel_forms(struct maker *k)
+{
+    if (k->types[0] == 'x') { /* a pair of them */
+        begin(k);
+        spell(k, "_e64", true);
+        op_sel(k, 1, 1, true);
+        return;
+    }
+    for (unsigned byte = 1; byte < 4; byte++) {
+        begin(k);
+        k->c->insn.sel[0] = (enum oracle_sel)byte;
+        spell(k, "_e64", true);
+        byte_sel(k, byte);
+    }
+}
+
 static void op_sel_forms(struct maker *k)
 {
     const char *suffix = k->op->kind == V3 ? "" : "_e64";
@@ -110,10 +132,17 @@ static void op_sel_forms(struct maker *k)
         for (unsigned bits = 0; bits < 4; bits++) {
             begin(k);
             spell(k, suffix, true);
-            op_sel(k, bits << 2, 3, true);
+            if (k->m->gfx11) {
+                k->c->insn.opsel = (uint8_t)(bits << 2);
+                byte_sel(k, bits);
+            } else {
+                op_sel(k, bits << 2, 3, true);
+            }
         }
         return;
     }
+    if (k->op->flags & F_BYTESEL)
+        byte_sel_forms(k);
     if (!takes_op_sel(k))
         return;
     for (unsigned bits = 1; bits < 16; bits += 2 + bits % 3) {

@@ -138,7 +138,9 @@ static const struct row rows[] = {
        "ds_pk_add_rtn_f16", G942 | G950 | G12),
     AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", "ds_pk_add_bf16",
        "ds_pk_add_rtn_bf16", G942 | G950 | G12),
-    {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 0, 64, 'b', G950},
+    {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 16, 64, 'b', G950},
+    {TRANSPOSE, {"ds_read_b64_tr_b8", NULL}, 8, 64, 'b', G950},
+    {TRANSPOSE, {"ds_read_b64_tr_b4", NULL}, 4, 64, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx3", NULL}, 3, 0, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx4", NULL}, 4, 0, 'b', G950},
     {SWIZZLE, {"ds_swizzle_b32", "ds_swizzle_b32"}, 0, 0, 'b', ALL},
@@ -334,23 +336,26 @@ static void run_append(const struct sem_case *c, const struct oracle_wave *b, st
         oracle_put(at, 4, r->kind == 1 ? old + lanes : old - lanes);
 }
 
-/* Sixteen lanes read four rows of sixteen halves, a quarter of a row each, and get a column each.
- */
+/* Sixteen lanes read rows of sixteen elements, 64 bits of a row each, and get a column each. */
 static void run_transpose(const struct sem_case *c, const struct oracle_wave *b,
                           struct oracle_wave *a, const uint8_t *lds)
 {
+    const unsigned bits = ((const struct row *)c->row)->kind, n = 64 / bits, in_row = 16 / n;
+
     for (unsigned first = 0; first < 64; first += 16) {
-        uint16_t matrix[4][16];
+        unsigned matrix[16][16];
 
         for (unsigned l = 0; l < 16; l++)
-            for (unsigned e = 0; e < 4; e++)
-                matrix[l / 4][l % 4 * 4 + e] =
-                    (uint16_t)oracle_get(lds + b->v[0][first + l] + c->arg[0] + 2 * e, 2);
+            for (unsigned e = 0; e < n; e++)
+                matrix[l / in_row][l % in_row * n + e] =
+                    (unsigned)(oracle_get(lds + b->v[0][first + l] + c->arg[0], 8) >> e * bits &
+                               ((1u << bits) - 1));
         for (unsigned l = 0; l < 16; l++)
-            if (on(b, first + l))
-                for (unsigned r = 0; r < 2; r++)
-                    a->v[8 + r][first + l] = matrix[2 * r][l] | (uint32_t)matrix[2 * r + 1][l]
-                                                                    << 16;
+            for (unsigned e = 0; on(b, first + l) && e < n; e++) {
+                uint32_t *to = &a->v[8 + e * bits / 32][first + l];
+
+                *to = (e * bits % 32 ? *to : 0) | matrix[e][l] << e * bits % 32;
+            }
     }
 }
 

@@ -81,6 +81,12 @@ static const struct row mfmas_gfx950[] = {
     {{NULL, "i32_16x16x64_i8"}, 16, 16, 64, 1, M_I8, M_I8, M_I32},
 };
 
+/* Their elements are those of CBSZ and BLGP. */
+static const enum oracle_element narrow_pairs[][2] = {
+    {M_FP8_OCP, M_FP8_OCP}, {M_FP8_OCP, M_BF8_OCP}, {M_BF8_OCP, M_FP8_OCP}, {M_BF8_OCP, M_BF8_OCP},
+    {M_FP8_OCP, M_FP4},     {M_BF6, M_BF8_OCP},     {M_FP6, M_FP6},         {M_BF6, M_BF6},
+    {M_FP4, M_FP4},         {M_FP4, M_FP6}};
+
 static const struct row wmmas[] = {
     {{NULL, "f32_16x16x16_f16"}, 16, 16, 16, 1, M_F16, M_F16, M_F32},
     {{NULL, "f32_16x16x16_bf16"}, 16, 16, 16, 1, M_BF16, M_BF16, M_F32},
@@ -159,9 +165,9 @@ static uint64_t wide(const struct sf_format *f, bool is_c)
 
 static uint64_t element(enum oracle_element e, enum numbers numbers, bool is_c)
 {
-    static const struct sf_format *const formats[] = {&sf_f16, &sf_bf16,    &sf_f32,    &sf_f64,
-                                                      NULL,    NULL,        &sf_fp8,    &sf_bf8,
-                                                      NULL,    &sf_fp8_ocp, &sf_bf8_ocp};
+    static const struct sf_format *const formats[] = {
+        &sf_f16, &sf_bf16, &sf_f32,     &sf_f64,     NULL, NULL, &sf_fp8,
+        &sf_bf8, NULL,     &sf_fp8_ocp, &sf_bf8_ocp, NULL, NULL, NULL};
     const struct sf_env env = {SF_NEAREST, true, true};
     int64_t n = (int64_t)(sem_random() % 5) - 2;
 
@@ -182,9 +188,9 @@ static void fill(uint8_t *at, unsigned regs, enum oracle_element e, enum numbers
 
     for (unsigned r = 0; r < regs; r += bits == 64 ? 2 : 1)
         for (unsigned l = 0; l < 64; l++) {
-            uint64_t word = 0;
+            uint64_t word = bits == 6 ? sem_random() : 0;
 
-            for (unsigned b = 0; b < 64; b += bits)
+            for (unsigned b = 0; b < 64 && bits != 6; b += bits)
                 word |= (element(e, numbers, is_c) &
                          (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1))
                         << b;
@@ -393,6 +399,31 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
     }
 }
 
+static unsigned format_number(enum oracle_element e)
+{
+    return e == M_FP8_OCP ? 0 : e == M_BF8_OCP ? 1 : e == M_FP6 ? 2 : e == M_BF6 ? 3 : 4;
+}
+
+/* m by m. All codes of six and four bits, of which the sums are exact. */
+static void add_narrow(struct sem_list *l, unsigned m, enum oracle_element a, enum oracle_element b)
+{
+    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode()},
+                     .a_regs = oracle_element_bits(a),
+                     .b_regs = oracle_element_bits(b),
+                     .d_regs = m * m / 64};
+    const char *name = m == 32 ? "mfma_f32_32x32x64_f8f6f4" : "mfma_f32_16x16x128_f8f6f4";
+    const bool floats8 = is_float8(a) && is_float8(b);
+    char tail[64];
+
+    snprintf(tail, sizeof tail, " cbsz:%u blgp:%u", format_number(a), format_number(b));
+    for (unsigned files = 0; files < 4; files++)
+        add(l, &p, name, files & 1 ? 'a' : 'v', files & 2 ? 'a' : 'v', tail);
+    if (!floats8)
+        return;
+    p.numbers = WIDE;
+    add(l, &p, name, 'v', 'v', tail);
+}
+
 /* Every index set, and CBSZ, which makes ABID count for nothing. */
 static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 {
@@ -466,6 +497,9 @@ int main(void)
         made = m->mask == G12 ? 0 : l.count;
         for (size_t i = 0; m->mask == G950 && i < sizeof mfmas_gfx950 / sizeof *mfmas_gfx950; i++)
             add_mfma(&l, &mfmas_gfx950[i], m);
+        for (size_t i = 0; m->mask == G950 && i < 2 * sizeof narrow_pairs / sizeof *narrow_pairs;
+             i++)
+            add_narrow(&l, i % 2 ? 16 : 32, narrow_pairs[i / 2][0], narrow_pairs[i / 2][1]);
         for (; made < l.count; made++)
             l.c[made].fresh = true;
         for (size_t i = 0; m->mask == G950 && i < l.count; i++) {

@@ -11,6 +11,9 @@ const struct sf_format sf_fp8 = {4, 3, true, false};
 const struct sf_format sf_bf8 = {5, 2, true, false};
 const struct sf_format sf_fp8_ocp = {4, 3, false, true};
 const struct sf_format sf_bf8_ocp = {5, 2, false, false};
+const struct sf_format sf_fp6 = {2, 3, false, true};
+const struct sf_format sf_bf6 = {3, 2, false, true};
+const struct sf_format sf_fp4 = {2, 1, false, true};
 
 /* Finite significands are normalised to this many bits before an alignment. */
 #define SF_TOP 126

@@ -29,6 +29,7 @@ struct sf_format {
 };
 
 extern const struct sf_format sf_f16, sf_bf16, sf_f32, sf_f64, sf_fp8, sf_bf8, sf_fp8_ocp, sf_bf8_ocp;
+extern const struct sf_format sf_fp6, sf_bf6, sf_fp4; /* every code is a number */
 
 struct sf {
     enum sf_class cls;

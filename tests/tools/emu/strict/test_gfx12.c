@@ -80,7 +80,7 @@ static const struct plant {
     {"never",
      "s_mov_b32 s8, 7\ns_bfe_u64 s[10:11], s[8:9], 0x200001\nv_mov_b32 v1, s10\n" STORE_V1},
     /* refused by name */
-    {"v_cvt_f32_fp8", "v_cvt_f32_fp8 v1, v0\n" STORE_V1},
+    {"v_dot4_f32_fp8_fp8", "v_dot4_f32_fp8_fp8 v1, v0, v0, v0\n" STORE_V1},
     {"v_swmmac_f32_16x16x32_f16",
      OPERANDS "v_swmmac_f32_16x16x32_f16 v[20:27], v[10:13], v[10:17], v0\n"},
     {"global_load_tr_b128", "v_lshlrev_b32 v6, 4, v0\nglobal_load_tr_b128 v[8:11], v6, s[2:3]\n"},

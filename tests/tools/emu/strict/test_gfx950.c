@@ -8,6 +8,7 @@
 #define FOUR "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop 3\n"
 #define SMALL FOUR "v_mfma_f32_16x16x32_bf16 v[16:19], v[10:13], v[10:13], 0\n"
 #define BIG FOUR "v_mfma_f32_32x32x16_f16 v[16:31], v[10:13], v[10:13], 0\n"
+#define NARROW FOUR "v_mfma_f32_32x32x64_f8f6f4 v[16:31], v[10:13], "
 #define F64 FOUR "v_mfma_f64_16x16x4_f64 v[16:23], v[10:11], v[12:13], 0\n"
 
 static const struct plant {
@@ -33,6 +34,13 @@ static const struct plant {
           "v_mov_b32 v1, v16\n"},
     {NULL, FOUR "v_mfma_f32_4x4x4_16b_f16 v[16:19], v[10:11], v[10:11], 0\ns_nop 4\n"
                 "v_mov_b32 v1, v16\n" STORE_V1},
+    /* of fewer than 8 bits, and of 8 */
+    {"matrix result read, row 16: 11 wait states where 12 are needed",
+     NARROW "v[10:13], 0 cbsz:4 blgp:4\ns_nop 10\nv_mov_b32 v1, v16\n"},
+    {NULL, NARROW "v[10:13], 0 cbsz:4 blgp:4\ns_nop 11\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"matrix result read, row 16: 19 wait states where 20 are needed",
+     NARROW "v[8:15], 0 cbsz:4\ns_nop 15\ns_nop 2\nv_mov_b32 v1, v16\n"},
+    {"never", NARROW "v[8:15], 0 cbsz:4\ns_nop 15\ns_nop 3\nv_mov_b32 v1, v16\n" STORE_V1},
     /* of f64 */
     {"matrix result read, row 16: 18 wait states where 19 are needed",
      F64 "s_nop 15\ns_nop 1\nv_mov_b32 v1, v16\n"},
@@ -63,10 +71,10 @@ static const struct plant {
     {"never", "v_bitop3_b32 v1, v9, v0, 2 bitop3:0x36\n" STORE_V1},
     {"never", "v_bitop3_b32 v1, v0, v9, 7 bitop3:0x78\n" STORE_V1},
     /* refused by name */
-    {"v_mfma_f32_16x16x128_f8f6f4",
-     FOUR "v_mfma_f32_16x16x128_f8f6f4 v[16:19], v[8:15], v[8:15], 0\n"},
+    {"v_mfma_ld_scale_b32",
+     FOUR "v_mfma_scale_f32_16x16x128_f8f6f4 v[16:19], v[8:15], v[8:15], 0, v10, v10\n"},
     {"v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0\n"},
-    {"ds_read_b64_tr_b8", "v_lshlrev_b32 v6, 3, v0\nds_read_b64_tr_b8 v[8:9], v6\n"},
+    {"ds_read_b96_tr_b6", "v_lshlrev_b32 v6, 4, v0\nds_read_b96_tr_b6 v[8:10], v6\n"},
 };
 
 static void run(const struct plant *p)
