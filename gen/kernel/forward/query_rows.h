@@ -176,6 +176,8 @@ DEVICE block_frag q_frag(const struct queries &q, int stage, int step, int block
     return q.frag[stage * QK_STEPS + step];
 }
 
+static_assert(QK_STEPS % FRAGS == 0 && PV_GROUPS % FRAGS == 0, "whole products");
+
 DEVICE void clear_scores(score_blocks &s)
 {
     const block_acc zero = zero_acc();
@@ -191,20 +193,22 @@ DEVICE void clear_scores(score_blocks &s)
  * of one step at a time, where on wave32 there are no registers for more. Or of two where they are
  * half as large (RDNA 4).
  */
+#define Q_FRAG(i) q_frag(q, stage, i, column)
+#define K_FRAG(i) k_tile_frag(k_tile, key_share() * KEY_BLOCKS + block, i)
 DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
                         bool singly = STAGE_DIM > 64)
 {
 #pragma unroll
-    for (int step = 0; step < QK_STEPS; step++) {
+    for (int step = 0; step < QK_STEPS; step += FRAGS) {
         if (KERNEL_WAVE == 32 && (singly || (MMA_STRAIGHT && step % 2 == 0)))
             __builtin_amdgcn_sched_barrier(0);
-        block_frag b[Q_BLOCKS];
+        operand b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
-            b[column] = q_frag(q, stage, step, column);
+            b[column] = OPERAND_OF(Q_FRAG, step);
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++) {
-            block_frag a = k_tile_frag(k_tile, key_share() * KEY_BLOCKS + block, step);
+            operand a = OPERAND_OF(K_FRAG, step);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
                 mma(s[column][block], a, b[column]);
@@ -213,20 +217,22 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
 }
 
 /* O^T += V^T P^T */
+#define P_FRAG(i) pack_group(p[column], i, half)
+#define V_FRAG(i) vt_tile_frag(vt_tile, block, key_share() * PV_GROUPS + i)
 DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
 {
     const u32 half = pack_half();
 #pragma unroll
-    for (int group = 0; group < PV_GROUPS; group++) {
+    for (int group = 0; group < PV_GROUPS; group += FRAGS) {
         /* Operands of one group at a time; those of all of them exceed the registers. */
         if (KERNEL_WAVE == 32)
             __builtin_amdgcn_sched_barrier(0);
 
 #if KERNEL_FP8
-        block_frag b[Q_BLOCKS];
+        operand b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
-            b[column] = pack_group(p[column], group, half);
+            b[column] = OPERAND_OF(P_FRAG, group);
 #else
         const int per_block = BLOCK / 16;
         block_frag b[Q_BLOCKS];
@@ -236,7 +242,7 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
 #endif
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++) {
-            block_frag a = vt_tile_frag(vt_tile, block, key_share() * PV_GROUPS + group);
+            operand a = OPERAND_OF(V_FRAG, group);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
                 mma_vp(o[column][block], a, b[column]);

@@ -3,8 +3,10 @@
  *
  *     KERNEL_DTYPE    5 e4m3, 6 e5m2 (OCP)    7 e4m3, 8 e5m2 (FNUZ: no infinity, no -0)
  *
- * A mma() contracts 32 k: two of v_mfma_f32_32x32x16_{fp8,bf8}_{fp8,bf8} (gfx942, gfx950) or of
- * v_wmma_f32_16x16x16_{fp8,bf8}_{fp8,bf8} (RDNA 4). One instruction, l = lane, h = lane_half():
+ * A mma() contracts 32 k: two of v_mfma_f32_32x32x16_{fp8,bf8}_{fp8,bf8} (gfx942) or of
+ * v_wmma_f32_16x16x16_{fp8,bf8}_{fp8,bf8} (RDNA 4); or 64: v_mfma_f32_32x32x64_f8f6f4 (gfx950), of
+ * twice the rate, for which two fragments make an operand. (Which k those 32 bytes of a lane are is
+ * the same for A and B.) One of the former, l = lane, h = lane_half():
  *
  *     A   row i = l % BLOCK       k = 8h + e    byte e of two registers
  *     B   column j = l % BLOCK    k = 8h + e    byte e of two registers
@@ -23,6 +25,43 @@
 
 #define FP8_E5M2 (KERNEL_DTYPE == 6 || KERNEL_DTYPE == 8)
 #define FP8_FNUZ (KERNEL_DTYPE >= 7)
+
+#if defined(__gfx950__)
+
+enum { FRAGS = 2 };
+typedef u32 operand __attribute__((ext_vector_type(8)));
+typedef int fp8_operand __attribute__((ext_vector_type(8)));
+
+#define OPERAND_OF(frag, i) join_frags(frag(i), frag(i + 1))
+
+DEVICE operand join_frags(block_frag low, block_frag high)
+{
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+enum { OF_FP8, OF_BF8 };
+
+/* Without scales: of 0 the compiler makes the instruction that takes none. */
+template <int a_type, int b_type> DEVICE void mma_of(block_acc &c, operand a, operand b)
+{
+    c = __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(__builtin_bit_cast(fp8_operand, a),
+                                                        __builtin_bit_cast(fp8_operand, b), c,
+                                                        a_type, b_type, 0, 0, 0, 0);
+}
+
+/* K Q^T */
+DEVICE void mma(block_acc &c, operand a, operand b)
+{
+    mma_of<FP8_E5M2 ? OF_BF8 : OF_FP8, FP8_E5M2 ? OF_BF8 : OF_FP8>(c, a, b);
+}
+
+/* V^T P^T */
+DEVICE void mma_vp(block_acc &c, operand a, operand b)
+{
+    mma_of<FP8_E5M2 ? OF_BF8 : OF_FP8, OF_FP8>(c, a, b);
+}
+
+#else
 
 #if KERNEL_WAVE == 64
 typedef long fp8_frag; /* eight */
@@ -77,6 +116,8 @@ DEVICE void mma_vp(block_acc &c, block_frag a, block_frag b)
     FP8_MMA_VP(c, lower_frag(a), lower_frag(b));
     FP8_MMA_VP(c, upper_frag(a), upper_frag(b));
 }
+
+#endif
 
 /* Four f32 to nearest even: the instructions round two each into a half of the register. */
 DEVICE u32 round_four(float x0, float x1, float x2, float x3)

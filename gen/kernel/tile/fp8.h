@@ -93,14 +93,14 @@ DEVICE u32 fp8_pair(float low, float high)
 }
 
 /*
- * Whether the GPU has instructions for a type, which CDNA 3 and 4 have for those of their matrix
- * instructions: two codes each, NaN included; what is infinite stays so.
+ * Whether the GPU has instructions for a type, which CDNA 3 and 4 and RDNA 4 have for those of
+ * their matrix instructions: two codes each, NaN included; what is infinite stays so.
  */
 template <int type> DEVICE constexpr bool fp8_is_native()
 {
 #if defined(__gfx942__)
     return type >= FP8_E4M3_FNUZ;
-#elif defined(__gfx950__)
+#elif defined(__gfx950__) || defined(__GFX12__)
     return type < FP8_E4M3_FNUZ;
 #else
     return false;
@@ -110,7 +110,7 @@ template <int type> DEVICE constexpr bool fp8_is_native()
 /* Four codes as two pairs of elements, by them. */
 template <int type> DEVICE u32x2 fp8_native(u32 word)
 {
-#if defined(__gfx942__) || defined(__gfx950__)
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
     const bool e4m3 = fp8<type>::FRACTION == 3;
     const f32x2 low = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, false)
                            : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, false);

@@ -44,6 +44,13 @@
 #error "KERNEL_WAVE must be 64 (MFMA) or 32 (WMMA)"
 #endif
 
+/* What one product takes of A and of B: the fragments of FRAGS * DEPTH k. */
+#if !KERNEL_FP8 || !defined(__gfx950__)
+enum { FRAGS = 1 };
+typedef block_frag operand;
+#define OPERAND_OF(frag, i) frag(i)
+#endif
+
 #if KERNEL_FP8
 #include "mma_fp8.h"
 #else
