@@ -17,6 +17,8 @@ struct kernarg_fp8 {
     struct kernarg_scale q, k, v; /* q: where it is FP8 */
     kernarg_i32 dtype;            /* of k and v: enum aothip_dtype */
     kernarg_i32 o_dtype;          /* enum aothip_dtype */
+    kernarg_i32 q_dtype;          /* the same: that of k and v, or that of elements */
+    kernarg_i32 reserved;
 };
 
 struct attn_fwd_fp8_args {
@@ -39,12 +41,12 @@ struct attn_append_fp8_args {
     struct kernarg_fp8 fp8;
 };
 
-KERNARG_ASSERT(sizeof(struct kernarg_fp8) == 80, "kernarg layout");
-KERNARG_ASSERT(sizeof(struct attn_fwd_fp8_args) == sizeof(struct attn_fwd_args) + 80,
+KERNARG_ASSERT(sizeof(struct kernarg_fp8) == 88, "kernarg layout");
+KERNARG_ASSERT(sizeof(struct attn_fwd_fp8_args) == sizeof(struct attn_fwd_args) + 88,
                "kernarg layout");
-KERNARG_ASSERT(sizeof(struct attn_split_fp8_args) == sizeof(struct attn_split_args) + 80,
+KERNARG_ASSERT(sizeof(struct attn_split_fp8_args) == sizeof(struct attn_split_args) + 88,
                "kernarg layout");
-KERNARG_ASSERT(sizeof(struct attn_append_fp8_args) == sizeof(struct attn_append_args) + 80,
+KERNARG_ASSERT(sizeof(struct attn_append_fp8_args) == sizeof(struct attn_append_args) + 88,
                "kernarg layout");
 
 #endif

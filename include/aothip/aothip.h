@@ -120,8 +120,8 @@ enum aothip_lse_layout {
  * multiples of 8 elements and head dims of multiples of 8 (of FP8: 16), faster kernels run. Other
  * rows of 16-bit elements cost the forward pass little where they have 8 to 128 channels and
  * neither score terms (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere
- * it loads single elements of them, which takes several times the instructions. So it does of a
- * cache of FP8 where keys are not shared out to workgroups.
+ * it loads single elements of them, which takes several times the instructions. So it does of FP8
+ * that becomes elements of 16 bits, where keys are not shared out to workgroups.
  */
 struct aothip_tensor {
     void *data;
@@ -192,11 +192,12 @@ struct aothip_scale {
  * FP8 comes in two ways. Where k and v alone are FP8, a cache that takes half the memory, they are
  * converted, without rounding, to q's type: this goes on all GPUs, with any of the four types, but
  * on RDNA 3 beyond head dims of 256 where keys are not shared out (see splits).
- * Where q is FP8, too, so is P when it is multiplied by v, rounded to the e4m3 of their kind. For
- * this the GPU must multiply that type, which is FNUZ on gfx942, the others on gfx950, gfx1200 and
- * gfx1201; head dims must be multiples of 16 up to 128, rows of q, k and v begin at multiples of 16
- * bytes, and bias, keep, alibi_slopes, softcap and dropout be absent. Else it is UNSUPPORTED. Keys
- * are not shared out then (see splits): for decoding, q of 16 bits is the faster.
+ * Where q is FP8, too, the GPU must multiply that type, which is FNUZ on gfx942, the others on
+ * gfx950, gfx1200 and gfx1201; else it is UNSUPPORTED. Where head dims are multiples of 16 up to
+ * 128, rows of q, k and v begin at multiples of 16 bytes, bias, keep, alibi_slopes, softcap and
+ * dropout are absent and keys are not shared out (see splits), the products are of FP8, and so is P
+ * when it is multiplied by v, rounded to the e4m3 of their kind. Elsewhere all three are converted
+ * to o's type.
  * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.

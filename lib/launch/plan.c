@@ -57,11 +57,28 @@ static int choose_tile(const struct plan *plan, const struct aothip_attn_fwd_par
     return select_tile(first, &size);
 }
 
+/*
+ * The row for attention itself. Where the GPU multiplies q's type of FP8, what the kernels that do
+ * so do not know is for those of caches.
+ */
+static const struct select_row *find_row(const struct plan *plan,
+                                         const struct aothip_attn_fwd_params *p,
+                                         const struct select_need *need)
+{
+    const struct select_index *index = plan->device->index;
+    const struct select_row *row = select_row(index, need);
+    struct select_need converted;
+    if (row || !shape_is_fp8(p->q.dtype) || !select_knows(index, FORMAT_OP_ATTN_FWD, p->q.dtype))
+        return row;
+    converted = select_need_converted(need, p);
+    return select_row(index, &converted);
+}
+
 static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_attn_fwd_params *p,
                                          int plain, struct status *why)
 {
     const struct select_need need = select_need_attn_fwd(p, plain);
-    const struct select_row *row = select_row(plan->device->index, &need);
+    const struct select_row *row = find_row(plan, p, &need);
     struct plan_launch *launch = &plan->launches[plan->count];
     if (!row) {
         plan_refuse(plan, &need, why);
@@ -81,8 +98,10 @@ static int find_split(const struct plan *plan, const struct aothip_attn_fwd_para
 {
     struct select_need need = select_need_attn_fwd(p, 0);
     const struct aothip_tensor *const o[] = {&p->o};
+    const struct select_row *split;
     need.op = FORMAT_OP_ATTN_SPLIT;
-    entry[0] = select_entry(plan->device->index, &need);
+    split = find_row(plan, p, &need);
+    entry[0] = split ? split->entry : -1;
     need = select_need_other(FORMAT_OP_ATTN_MERGE, p, o, 1);
     entry[1] = select_entry(plan->device->index, &need);
     return entry[0] >= 0 && entry[1] >= 0;

@@ -18,7 +18,7 @@ static struct kernarg_scale scale_of(const struct aothip_scale *scale)
 void args_fp8(const struct aothip_attn_fwd_params *p, struct kernarg_fp8 *fp8)
 {
     *fp8 = (struct kernarg_fp8){scale_of(&p->q_scale), scale_of(&p->k_scale), scale_of(&p->v_scale),
-                                p->k.dtype, p->o.dtype};
+                                p->k.dtype, p->o.dtype, p->q.dtype, 0};
 }
 
 enum { PART_ALIGNMENT = 256 }; /* bytes: no two parts of the workspace share a cache line */

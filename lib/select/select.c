@@ -165,6 +165,15 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
     return need;
 }
 
+struct select_need select_need_converted(const struct select_need *need,
+                                         const struct aothip_attn_fwd_params *p)
+{
+    struct select_need converted = *need;
+    converted.dtype = p->o.dtype;
+    converted.features |= FORMAT_FEATURE_FP8_CACHE;
+    return converted;
+}
+
 struct select_need select_need_merge(const struct aothip_attn_merge_params *p)
 {
     struct select_need need = {FORMAT_OP_ATTN_MERGE_PART, p->part_o.dtype, 0, p->o.size[3]};

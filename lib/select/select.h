@@ -29,6 +29,13 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *par
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *params,
                                      const struct aothip_tensor *const *tensors, int count);
 
+/*
+ * What the kernels for caches of FP8 need for a problem whose q is of FP8, too: they make elements
+ * of o's type of all three.
+ */
+struct select_need select_need_converted(const struct select_need *need,
+                                         const struct aothip_attn_fwd_params *params);
+
 /* The needs of a valid merge, which has no scores. */
 struct select_need select_need_merge(const struct aothip_attn_merge_params *params);
 
@@ -77,6 +84,13 @@ static inline const struct select_row *select_row(const struct select_index *ind
                                                     (~need->features & index->rows[i].sole)) == 0)
             return &index->rows[i];
     return NULL;
+}
+
+/* Whether there is any kernel for a type. */
+static inline int select_knows(const struct select_index *index, enum format_op op, int32_t dtype)
+{
+    const unsigned group = select_group(op, (unsigned)dtype);
+    return index->begin[group] < index->begin[group + 1];
 }
 
 /* The number of its entry, or -1. */

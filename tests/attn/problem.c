@@ -33,6 +33,12 @@ static double normal(struct problem *p)
     return uniform(p) + uniform(p) + uniform(p);
 }
 
+/* Whether the exponents of q, k or v are those of f16, or less. */
+static bool is_narrow(const struct test_case *c)
+{
+    return c->dtype == AOTHIP_F16 || c->fp8;
+}
+
 /* An element of q, k or v ('q', 'k', 'v') in row s. */
 static double element(struct problem *p, char which, int64_t s)
 {
@@ -46,11 +52,11 @@ static double element(struct problem *p, char which, int64_t s)
     case RISING: /* later keys have larger scores: the running maximum moves all the time */
         return which == 'k' ? uniform(p) + 0.05 * (double)s : uniform(p) + (which == 'q');
     case LARGE: /* scores of some thousands: see scale_of() */
-        if (c->dtype == AOTHIP_F16)
+        if (is_narrow(c))
             return which == 'v' ? 10 * normal(p) : 60 * normal(p);
         return which == 'v' ? 1e6 * normal(p) : 1e14 * normal(p);
     case TINY:
-        return c->dtype == AOTHIP_F16 ? 0x1p-15 * normal(p) : 1e-30 * normal(p);
+        return is_narrow(c) ? 0x1p-15 * normal(p) : 1e-30 * normal(p);
     default:
         return normal(p);
     }
@@ -59,7 +65,7 @@ static double element(struct problem *p, char which, int64_t s)
 static double scale_of(const struct test_case *c)
 {
     if (c->values == LARGE)
-        return c->scale * 2e3 / (c->dtype == AOTHIP_F16 ? 3600 : 1e28);
+        return c->scale * 2e3 / (is_narrow(c) ? 3600 : 1e28);
     return c->scale;
 }
 
@@ -424,7 +430,8 @@ void problem_make(const struct test_case *c, struct problem *p)
                                          .softcap = c->softcap,
                                          .splits = c->splits};
     f->sequences = packed(c) ? c->batch : 0;
-    f->q = make_tensor(p, entries, heads, total_q, c->dim_qk, c->layout == ONE_BATCH);
+    f->q = make_typed(p, c->fp8_q ? c->fp8 : c->dtype, entries, heads, total_q, c->dim_qk,
+                      c->layout == ONE_BATCH);
     f->k = make_keys(p, entries, total_k, c->dim_qk, true);
     f->v = make_keys(p, entries, total_k, c->dim_v, true);
     f->o = make_tensor(p, entries, heads, total_q, c->dim_v, false);
@@ -438,6 +445,8 @@ void problem_make(const struct test_case *c, struct problem *p)
     if (c->scales != NO_SCALES) {
         f->k_scale = make_scale(p);
         f->v_scale = make_scale(p);
+        if (c->fp8_q)
+            f->q_scale = make_scale(p);
     }
     make_score_inputs(p);
     make_dropout(p);

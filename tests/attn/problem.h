@@ -68,7 +68,8 @@ struct test_case {
     enum probs probs;
     enum cache cache;
     int page;
-    int fp8; /* the type of k and v, if it is one of FP8 */
+    int fp8;    /* the type of k and v, if it is one of FP8 */
+    bool fp8_q; /* and of q; o is of dtype */
     enum scales scales;
     int splits;
     int d_o_exponent; /* dO is made so many powers of two larger */

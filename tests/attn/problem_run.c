@@ -25,12 +25,12 @@ void problem_describe(const struct test_case *c)
              (unsigned long long)c->seed);
     tap_diag("  mask %s (%d, %d), %s%s, lse %s %d%s, bias %d%s%s holes %d, keep %d, alibi %d, "
              "softcap %g, sinks %d, dropout %d, probs %d, cache %s page %d, splits %d, "
-             "dO 2^%d, fp8 %d scales %d",
+             "dO 2^%d, fp8 %d%s scales %d",
              masks[c->mask], c->left, c->right, seqs[c->seqs], c->index64 ? " 64-bit" : "",
              c->no_lse ? "no" : "layout", c->lse_layout, c->lse_base2 ? " base 2" : "", c->bias,
              c->bias_f32 ? " f32" : "", c->bias_odd ? " odd" : "", c->holes, c->keep, c->alibi,
              (double)c->softcap, c->sinks, c->dropout, c->probs, caches[c->cache], c->page,
-             c->splits, c->d_o_exponent, c->fp8, c->scales);
+             c->splits, c->d_o_exponent, c->fp8, c->fp8_q ? " q" : "", c->scales);
 }
 
 static bool report(const char *name, const struct ref_verdict *v, int64_t strays)

@@ -41,6 +41,7 @@ enum factor {
     PROBS,
     CACHE,
     SPLITS,
+    FP8,
     FACTORS
 };
 
@@ -82,6 +83,20 @@ static const struct {
 static const enum cache caches[] = {NO_CACHE, PAGES, PAGES, INDEX, APPEND, ROTARY, ROTARY_PAIRS};
 static const int pages[] = {0, 16, 64, 0, 0, 0, 0};
 static const int splits[] = {0, 1, 3};
+/* Types of k and v; of q, too, it is the e4m3 that the GPU multiplies, or its e5m2. */
+enum { OWN_E4M3 = -2, OWN_E5M2 };
+static const struct {
+    int type;
+    enum scales scales;
+} fp8s[] = {{0, NO_SCALES},
+            {AOTHIP_FP8_E4M3, SCALES_ONE},
+            {AOTHIP_FP8_E5M2, SCALES_HEAD},
+            {AOTHIP_FP8_E4M3_FNUZ, SCALES_BATCH},
+            {AOTHIP_FP8_E5M2_FNUZ, NO_SCALES},
+            {OWN_E4M3, SCALES_HEAD},
+            {OWN_E5M2, SCALES_BATCH}};
+static const int fp8s_of_q = 2; /* the last ones */
+static int largest_fp8_dim;     /* of the GPU */
 
 static struct pairs_factor factors[FACTORS] = {
     [DTYPE] = {"dtype", COUNT(dtypes)},
@@ -106,7 +121,27 @@ static struct pairs_factor factors[FACTORS] = {
     [PROBS] = {"probs", 3},
     [CACHE] = {"cache", COUNT(caches)},
     [SPLITS] = {"splits", COUNT(splits)},
+    [FP8] = {"fp8", COUNT(fp8s)},
 };
+
+/* The same of FP8, of q or k and v alone. */
+static bool allows_fp8(int a, int x, bool of_q)
+{
+    switch (a) {
+    case DTYPE:
+        return dtypes[x] != AOTHIP_F32;
+    case DIM_QK:
+        return dims[x] <= largest_fp8_dim;
+    case PROBS:
+        return x != PROBS_DROPPED;
+    case INPUT: /* for which FP8 has no room */
+        return x != LARGE;
+    case CACHE:
+        return !of_q || caches[x] < APPEND;
+    default:
+        return true;
+    }
+}
 
 /* Whether what the header forbids, or what the problem maker has no room for, is absent. */
 static bool allowed(int a, int x, int b, int y)
@@ -125,13 +160,14 @@ static bool allowed(int a, int x, int b, int y)
         return x != ONE_HEAD && x != ONE_BATCH;
     if (a == SEQUENCES && cache)
         return x == DENSE || (x == USED_K && cache != INDEX);
-    return true;
+    return b != FP8 || fp8s[y].type == 0 || allows_fp8(a, x, fp8s[y].type < 0);
 }
 
-static void make_case(const struct pairs_row *row, uint64_t seed, struct test_case *c)
+static void make_case(const struct pairs_row *row, uint64_t seed, int own_fp8, struct test_case *c)
 {
     const unsigned char *l = row->level;
     static const double scales[] = {1, -1, 0};
+    const int fp8 = fp8s[l[FP8]].type;
 
     *c = (struct test_case){
         .dtype = dtypes[l[DTYPE]],
@@ -166,6 +202,9 @@ static void make_case(const struct pairs_row *row, uint64_t seed, struct test_ca
         .cache = caches[l[CACHE]],
         .page = pages[l[CACHE]],
         .splits = splits[l[SPLITS]],
+        .fp8 = fp8 < 0 ? own_fp8 + fp8 - OWN_E4M3 : fp8,
+        .fp8_q = fp8 < 0,
+        .scales = fp8s[l[FP8]].scales,
         .seed = seed,
     };
 }
@@ -199,10 +238,14 @@ struct selection {
 static void test_gpu(const struct device *device, struct aothip_context *context,
                      const struct selection *s, uint64_t seed)
 {
-    int left_out, count = pairs_make(factors, FACTORS, allowed, seed, rows, &left_out), bad = 0,
-                  ran = 0, i;
+    const int own_fp8 = gpus_fp8(device->properties.target);
+    int left_out, count, bad = 0, ran = 0, i;
     char gpu[16];
 
+    if (!s->backward)
+        factors[FP8].levels = COUNT(fp8s) - (own_fp8 ? 0 : fp8s_of_q);
+    largest_fp8_dim = strncmp(device->properties.target, "gfx11", 5) ? 512 : 256;
+    count = pairs_make(factors, FACTORS, allowed, seed, rows, &left_out);
     snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(device->properties.target, ":"),
              device->properties.target);
     tap_diag("%s, seed %llu, %d problems", gpu, (unsigned long long)seed, count);
@@ -215,7 +258,7 @@ static void test_gpu(const struct device *device, struct aothip_context *context
         if (s->only >= 0 ? i != s->only : i % s->step != s->first % s->step)
             continue;
         ran++;
-        make_case(&rows[i], seed + (uint64_t)i, &c);
+        make_case(&rows[i], seed + (uint64_t)i, own_fp8, &c);
         good = s->backward ? problem_check_bwd(device, context, &c)
                            : problem_check_fwd(device, context, &c);
         if (!good)
@@ -241,9 +284,10 @@ int main(int argc, char **argv)
     s.backward = strcmp(s.name, "fwd") != 0;
     s.step = (!strcmp(s.name, "strict") ? 4 : 1) * tap_one_in(5, 12);
     setenv("AOTHIP_EMU_MODE", !strcmp(s.name, "bwd") ? "plain" : "strict", 1);
-    if (s.backward) { /* lse is an input; there are neither probs nor a cache */
+    if (s.backward) { /* lse is an input; there are neither probs nor a cache nor FP8 */
         factors[LSE].levels--;
-        factors[PROBS].levels = factors[CACHE].levels = factors[SPLITS].levels = 1;
+        factors[PROBS].levels = factors[CACHE].levels = factors[SPLITS].levels =
+            factors[FP8].levels = 1;
     }
     const int result = each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_EVERY), 1, test_pairs, &s);
     return result ? result : tap_done();

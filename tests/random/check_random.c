@@ -116,9 +116,10 @@ static int draw(const struct options *o)
         }
     }
     tap_diag("%lld forward, %lld backward, %lld probs; gfx90a %lld, gfx942 %lld, gfx1100 %lld, "
-             "gfx1151 %lld; at most %.2f of a tolerance was taken",
+             "gfx1151 %lld, gfx950 %lld, gfx1201 %lld; at most %.2f of a tolerance was taken",
              (long long)of_op[0], (long long)of_op[1], (long long)of_op[2], (long long)of_gpu[0],
-             (long long)of_gpu[1], (long long)of_gpu[2], (long long)of_gpu[3], most);
+             (long long)of_gpu[1], (long long)of_gpu[2], (long long)of_gpu[3], (long long)of_gpu[4],
+             (long long)of_gpu[5], most);
     ok(done > 0 && !failures, "%lld random problems, %d not as the header says", (long long)done,
        failures);
     return tap_done();

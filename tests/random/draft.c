@@ -1,6 +1,8 @@
 /* The text of a random problem, and which features may stand together. */
 #include "draft.h"
 
+#include "aothip/aothip.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +231,29 @@ static void mend_scores(struct draft *d)
         d->values = THOUSANDS;
 }
 
+/*
+ * K and V of FP8, perhaps q, with what else the header allows; rows that are written into such
+ * caches are another test's.
+ */
+static void mend_fp8(struct draft *d)
+{
+    enum gpu { GFX90A, GFX942, GFX1100, GFX1151 };
+    const bool fnuz = d->fp8 >= FP8_E4M3_FNUZ;
+
+    if (d->op != OP_FWD || d->dtype == AOTHIP_F32 || d->probs == PROBS_DROPPED || d->fresh)
+        d->fp8 = FP8_NONE;
+    if (!d->fp8)
+        d->fp8_q = d->scales = 0;
+    if (d->gpu == GFX90A || d->gpu == GFX1100 || d->gpu == GFX1151 || d->rotary ||
+        fnuz != (d->gpu == GFX942))
+        d->fp8_q = 0;
+    if (d->fp8 && (d->gpu == GFX1100 || d->gpu == GFX1151)) {
+        at_most(&d->dim_qk, 256);
+        at_most(&d->dim_v, 256);
+        at_most(&d->rotary_dim, 256);
+    }
+}
+
 void draft_mend(struct draft *d)
 {
     at_least(&d->batch, 1);
@@ -246,4 +271,5 @@ void draft_mend(struct draft *d)
     mend_cache(d);
     mend_sequences(d);
     mend_scores(d);
+    mend_fp8(d);
 }

@@ -45,6 +45,8 @@ enum dropout { DROPOUT_NONE, DROPOUT_VALUE, DROPOUT_POINTERS, DROPOUT_ALL };
 enum probs { PROBS_NONE, PROBS_MASK, PROBS_DROPPED };
 enum table { TABLE_SOUND, TABLE_SHARED, TABLE_MISSING };
 enum rotary { ROTARY_NONE, ROTARY_HALVES, ROTARY_PAIRS };
+enum fp8 { FP8_NONE, FP8_E4M3, FP8_E5M2, FP8_E4M3_FNUZ, FP8_E5M2_FNUZ };
+enum scales { SCALES_NONE, SCALES_ONE, SCALES_HEADS, SCALES_BATCH };
 enum workspace { WORKSPACE_ASKED, WORKSPACE_NONE, WORKSPACE_LESS };
 enum {
     ABSENT_DQ = 1,
@@ -55,7 +57,7 @@ enum {
     ABSENT_DALIBI = 32
 };
 
-enum { DRAFT_BATCH_MAX = 6, DRAFT_LINE_MAX = 2048, DRAFT_GPUS = 4 };
+enum { DRAFT_BATCH_MAX = 6, DRAFT_LINE_MAX = 2048, DRAFT_GPUS = 6 };
 
 /* One field, for those who go through them all. */
 struct draft_field {

@@ -132,6 +132,13 @@ static void draw_cache(struct lot *l, struct draft *d)
     d->workspace = below(l, 4) ? WORKSPACE_ASKED : between(l, WORKSPACE_NONE, WORKSPACE_LESS);
 }
 
+static void draw_fp8(struct lot *l, struct draft *d)
+{
+    d->fp8 = below(l, 4) ? FP8_NONE : between(l, FP8_E4M3, FP8_E5M2_FNUZ);
+    d->fp8_q = below(l, 2);
+    d->scales = below(l, SCALES_BATCH + 1);
+}
+
 /* What the emulator and the reference do in strict mode in some hundredths of a second. */
 static void bound_work(struct draft *d)
 {
@@ -178,6 +185,7 @@ struct draft draft_draw(uint64_t seed, uint64_t number)
     draw_cache(&l, &d);
     d.absent = has(&l) ? below(&l, 64) : 0;
     d.delta = below(&l, 2);
+    draw_fp8(&l, &d);
     draft_mend(&d);
     bound_work(&d);
     draft_mend(&d);

@@ -53,6 +53,12 @@ static int64_t first_position(const struct expect_head *x)
     return x->p->k_seqs.packed ? 0 : x->k.start;
 }
 
+static double scale_of(const struct aothip_scale *scale, int64_t b, int64_t key_head)
+{
+    return scale->data ? (double)scale->data[b * scale->stride[0] + key_head * scale->stride[1]]
+                       : 1;
+}
+
 double expect_key(const struct expect_head *x, int which, int64_t key_head, int64_t n, int64_t c)
 {
     const struct aothip_attn_fwd_params *p = x->p;
@@ -65,7 +71,8 @@ double expect_key(const struct expect_head *x, int which, int64_t key_head, int6
                      : rotated(p, t, at, c, first_position(x) + n);
     }
     place_key(p, &x->k, x->b, n, &entry, &row);
-    return number_get(which ? &p->v : &p->k, entry, key_head, row, c);
+    return number_get(which ? &p->v : &p->k, entry, key_head, row, c) *
+           scale_of(which ? &p->v_scale : &p->k_scale, x->b, key_head);
 }
 
 void expect_head_make(const struct aothip_attn_fwd_params *p, struct expect_device device,
@@ -278,7 +285,11 @@ static double moved_o(const struct expect_head *x, const struct expect_row *r, i
 static void make_o(const struct expect_head *x, int64_t c, struct expect_row *r)
 {
     const struct aothip_attn_fwd_params *p = x->p;
-    int dtype = p->q.dtype;
+    const int dtype = p->o.dtype;
+    /* P may be e4m3 where q is FP8, of values that may come out 2^8 times as large. */
+    const bool coarse = p->q.dtype >= AOTHIP_FP8_E4M3;
+    const double unit = number_unit(coarse ? AOTHIP_FP8_E4M3 : dtype);
+    const double least = coarse ? number_least(AOTHIP_FP8_E4M3_FNUZ) : 0;
     double o = 0, sizes = 0, squares = 0, flushed = 0, small = 0;
     int64_t n, dim = p->v.size[3];
 
@@ -301,9 +312,9 @@ static void make_o(const struct expect_head *x, int64_t c, struct expect_row *r)
     }
     r->o[c] = r->o_kind[c] == EXPECT_NUMBER ? o : NAN;
     r->o_error[c] =
-        moved_o(x, r, c) +
-        expect_rounding(number_unit(dtype), sizes, squares) * (p->dropout_p > 0 ? 2 : 1) +
-        expect_sum_error(x->k.length, squares, o) + number_unit(dtype) * fabs(o) +
+        moved_o(x, r, c) + expect_rounding(unit, sizes, squares) * (p->dropout_p > 0 ? 2 : 1) +
+        least * sqrt(small) + expect_sum_error(x->k.length, squares, o) +
+        number_unit(dtype) * fabs(o) +
         number_least(dtype) * (1 + (dtype == AOTHIP_F16 ? 3 * sqrt(small) : 0)) + flushed;
 }
 
@@ -329,7 +340,8 @@ void expect_row_make(const struct expect_head *x, int64_t head, int64_t m, struc
     r->undefined = m >= place_max_q(p);
     for (c = 0; c < dim_qk; c++)
         r->q[c] = rotated(p, &p->q, at, c,
-                          first_position(x) + x->k.old + (p->mask == AOTHIP_MASK_NONE ? 0 : m));
+                          first_position(x) + x->k.old + (p->mask == AOTHIP_MASK_NONE ? 0 : m)) *
+                  scale_of(&p->q_scale, x->b, head / (p->q.size[1] / p->k.size[1]));
     for (n = 0; n < keys; n++) {
         r->score[n] = -INFINITY;
         r->kept[n] = 1;

@@ -110,8 +110,17 @@ void scene_add_view(struct scene *s, const char *name, struct aothip_tensor *t, 
     memcpy(t->size, size, sizeof(t->size));
     set_strides(t, layout);
     span = (size_t)number_span(t);
-    if (span)
-        scene_add(s, name, &t->data, span * bytes, layout == ODD_BASE ? bytes : 0, use);
+    if (!span)
+        return;
+    scene_add(s, name, &t->data, span * bytes, layout == ODD_BASE ? bytes : 0, use);
+    if (dtype == AOTHIP_FP8_E4M3_FNUZ || dtype == AOTHIP_FP8_E5M2_FNUZ) /* NaN */
+        memset(scene_block(s, &t->data)->before, 0x80, span * bytes + (layout == ODD_BASE) * bytes);
+}
+
+/* Whether the exponents of q, k or v are those of f16, or less. */
+static bool is_narrow(const struct draft *d)
+{
+    return d->dtype == AOTHIP_F16 || d->fp8;
 }
 
 /* An element of q, k or v in row `row`. */
@@ -126,10 +135,10 @@ static double element(const struct scene *s, enum about about, int64_t at, int64
     case RISING: /* later keys have larger scores */
         return about == ABOUT_K ? x / 2 + 0.05 * (double)row : x / 2 + (about == ABOUT_Q);
     case THOUSANDS: /* of q . k: see scale_of() */
-        return d->dtype == AOTHIP_F16 ? (about == ABOUT_V ? 10 : 60) * x
-                                      : (about == ABOUT_V ? 1e6 : 1e14) * x;
+        return is_narrow(d) ? (about == ABOUT_V ? 10 : 60) * x
+                            : (about == ABOUT_V ? 1e6 : 1e14) * x;
     case TINY:
-        return d->dtype == AOTHIP_F16 ? 0x1p-15 * x : 1e-30 * x;
+        return is_narrow(d) ? 0x1p-15 * x : 1e-30 * x;
     default:
         return x;
     }
@@ -141,11 +150,11 @@ static float scale_of(const struct scene *s)
     double usual = 1 / sqrt(d->dim_qk);
 
     if (d->values == THOUSANDS)
-        usual *= 2e3 / (d->dtype == AOTHIP_F16 ? 3600 : 1e28);
+        usual *= 2e3 / (is_narrow(d) ? 3600 : 1e28);
     if (d->values == HUGE_SCORES) /* of 10^6 to 10^34 */
         usual *= pow(10, 6 + (double)(scene_hash(s, ABOUT_TAIL, 9) % 29));
     if (d->values == TINY) /* sums of 512 products of 10^-30 each are no numbers of f32 */
-        usual *= d->dtype == AOTHIP_F16 ? 0x1p30 : 1;
+        usual *= is_narrow(d) ? 0x1p30 : 1;
     return (float)(d->scale == SCALE_ZERO       ? 0
                    : d->scale == SCALE_NEGATIVE ? -usual
                    : d->scale == SCALE_ONE && d->values != HUGE_SCORES && d->values != THOUSANDS
@@ -352,6 +361,7 @@ void scene_make(const struct draft *d, struct scene *s)
     struct aothip_attn_fwd_params *p = &s->here.fwd;
     int64_t heads = d->heads_k * d->group, rows_q, rows_k;
     enum scene_use cache = d->fresh ? SCENE_BOTH : SCENE_READ;
+    const int type_k = d->fp8 ? AOTHIP_FP8_E4M3 + d->fp8 - FP8_E4M3 : d->dtype;
 
     memset(s, 0, sizeof(*s));
     s->d = d;
@@ -377,11 +387,11 @@ void scene_make(const struct draft *d, struct scene *s)
         batch_k = d->batch * p->block_table_columns + 1;
         rows_k = d->page;
     }
-    scene_add_view(s, "q", &p->q, d->dtype, d->layout_q,
+    scene_add_view(s, "q", &p->q, d->fp8_q ? type_k : d->dtype, d->layout_q,
                    (int64_t[]){batch_q, heads, rows_q, d->dim_qk}, SCENE_READ);
-    scene_add_view(s, "k", &p->k, d->dtype, d->layout_k,
+    scene_add_view(s, "k", &p->k, type_k, d->layout_k,
                    (int64_t[]){batch_k, d->heads_k, rows_k, d->dim_qk}, cache);
-    scene_add_view(s, "v", &p->v, d->dtype, d->layout_v,
+    scene_add_view(s, "v", &p->v, type_k, d->layout_v,
                    (int64_t[]){batch_k, d->heads_k, rows_k, d->dim_v}, cache);
     scene_add_view(s, "o", &p->o, d->dtype, d->layout_o,
                    (int64_t[]){batch_q, heads, rows_q, d->dim_v},

@@ -4,7 +4,7 @@
 #include "number.h"
 #include "place.h"
 
-enum about { ABOUT_TABLE = 50, ABOUT_NEW, ABOUT_ANGLES };
+enum about { ABOUT_TABLE = 50, ABOUT_NEW, ABOUT_ANGLES, ABOUT_SCALES };
 
 static int32_t *add_table(struct scene *s, const char *name, void *slot, int64_t count)
 {
@@ -111,9 +111,33 @@ static void make_rotary(struct scene *s)
     }
 }
 
+/* What the elements of FP8 are multiplied by. */
+static void make_scale(struct scene *s, const char *name, struct aothip_scale *x, uint64_t about)
+{
+    const struct draft *d = s->d;
+    const int64_t head = d->scales != SCALES_ONE;
+    const int64_t batch = d->scales == SCALES_BATCH ? d->heads_k + 1 : 0;
+    const int64_t count = batch * (d->batch - 1) + head * (d->heads_k - 1) + 1;
+    struct block *block =
+        scene_add(s, name, &x->data, (size_t)count * sizeof(float), 0, SCENE_READ);
+    float *values = (float *)(void *)block->before;
+
+    x->stride[0] = batch;
+    x->stride[1] = head;
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)(1.2 + scene_uniform(s, about, (uint64_t)i));
+    mark_given(block, 0, (size_t)count * sizeof(float));
+}
+
 void scene_make_cache(struct scene *s)
 {
     make_tables(s);
+    if (s->d->scales) {
+        make_scale(s, "k_scale", &s->here.fwd.k_scale, ABOUT_SCALES);
+        make_scale(s, "v_scale", &s->here.fwd.v_scale, ABOUT_SCALES + 1);
+    }
+    if (s->d->scales && s->d->fp8_q)
+        make_scale(s, "q_scale", &s->here.fwd.q_scale, ABOUT_SCALES + 2);
     if (s->d->fresh)
         make_new_rows(s);
     if (s->d->rotary)

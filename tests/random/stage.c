@@ -17,7 +17,9 @@ struct expect_device stage_device(const struct draft *d)
 
     /* gfx90a's matrix instructions flush subnormal numbers */
     if ((d->matrix == HW || d->matrix == ADVERSARIAL) && d->gpu == GFX90A && d->dtype != AOTHIP_F32)
-        return (struct expect_device){d->dtype == AOTHIP_F16 ? 0x1p-14 : 0x1p-126};
+        return (struct expect_device){d->dtype == AOTHIP_BF16 ? 0x1p-126
+                                      : d->fp8                ? 0x1p-12
+                                                              : 0x1p-14}; /* scales below 4 */
     return (struct expect_device){0};
 }
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char gpus[] = "gfx90a,gfx942,gfx1100,gfx1151";
+static const char gpus[] = "gfx90a,gfx942,gfx1100,gfx1151,gfx950,gfx1201";
 
 double trial_clock(void)
 {

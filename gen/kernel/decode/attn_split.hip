@@ -108,6 +108,20 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
         store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum);
 }
 
+/* The rows of Q, whose elements may be codes where K's are. */
+DEVICE void bring_q(struct q_block &q, const struct wave_job &job, const split_args &args)
+{
+    const struct attn_problem &a = args.fwd.problem;
+#if KERNEL_CACHE
+    if (fp8_of_q(args.fp8)) {
+        fp8_codes *row = (fp8_codes *)fp8_row_of_q(a, job.sequence, job.head, job.row);
+        load_q_codes(q, job, row, fp8_reader_of(args.fp8.q_dtype));
+        return;
+    }
+#endif
+    load_q(q, job, query_row(a.q, a.q_stride, job.sequence, job.head, job.row));
+}
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
 KERNEL_SYMBOL(split_args args)
@@ -129,7 +143,8 @@ KERNEL_SYMBOL(split_args args)
     struct wave_job job;
     begin_job(job, a, sequence, kv_head);
 #if KERNEL_CACHE
-    job.scale *= fp8_scale(args.fp8.k, sequence.number, kv_head);
+    job.scale *= fp8_scale(args.fp8.k, sequence.number, kv_head) *
+                 fp8_scale(args.fp8.q, sequence.number, kv_head);
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif
@@ -146,7 +161,7 @@ KERNEL_SYMBOL(split_args args)
     struct key_run run = run_of(sequence, first_row, last_row, split, args.splits);
 
     struct q_block q;
-    load_q(q, job, query_row(a.q, a.q_stride, sequence, job.head, job.row));
+    bring_q(q, job, args);
     struct column_state state = {};
     state.shift = SHIFT_UNSET;
     u32 team = (u32)job.team; /* as in attend() */

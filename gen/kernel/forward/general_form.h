@@ -76,10 +76,12 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 }
 
 #if KERNEL_CACHE
-/* Products of K's codes to those of what they stand for. */
+/* Products of codes to those of what they stand for. */
 DEVICE void scale_products(score_blocks &s, const struct sequence &sequence, const struct job &job)
 {
-    const float scale = fp8_scale(late_arguments<fwd_args>().fp8.k, sequence.number, job.kv_head);
+    const struct kernarg_fp8 &fp8 = late_arguments<fwd_args>().fp8;
+    const float scale = fp8_scale(fp8.k, sequence.number, job.kv_head) *
+                        fp8_scale(fp8.q, sequence.number, job.kv_head);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll

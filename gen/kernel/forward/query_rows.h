@@ -147,8 +147,12 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
                    const struct attn_problem &a)
 {
     const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
+#if KERNEL_CACHE
+    const struct query_slice slice = query_slice_of(a, sequence, job.head);
+#else
     const struct slice slice =
         slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
+#endif
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
 #if Q_IN_LDS
     const u32 rows_per_load = THREADS / CHUNKS;

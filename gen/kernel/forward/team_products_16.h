@@ -39,9 +39,11 @@ struct q_block {
 /* A chunk more a row: no two rows share their banks. */
 static SHARED u32x4 q_tile[SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
 
-/* Every lane has its column's row; all waves that work on it bring it together. */
-DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, const GLOBAL char *row,
-                        bool whole)
+/*
+ * Every lane has its column's row, of which `load` has the chunk that begins with a channel; all
+ * waves that work on it bring it together.
+ */
+template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, F load)
 {
     const int first = job.slice * (SLICE / CHUNK_ELEMENTS);
     u32x4 *at = &q_tile[lane_column()][first];
@@ -49,7 +51,7 @@ DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, const GL
 #pragma unroll
     for (int i = 0; i < SLICE / CHUNK_ELEMENTS; i += lanes) {
         const int chunk = i + (int)lane_group() + job.team * (KERNEL_WAVE / SIDE);
-        at[chunk] = load_q_chunk(row, (first + chunk) * CHUNK_ELEMENTS, job.k.dim, whole);
+        at[chunk] = load((first + chunk) * CHUNK_ELEMENTS);
     }
     to.row = at;
 }
@@ -62,12 +64,34 @@ DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int 
 
 DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
 {
-    if (job.k.dim % CHUNK_ELEMENTS == 0)
-        load_chunks(to, job, row, true);
+    const int dim = job.k.dim;
+    if (dim % CHUNK_ELEMENTS == 0)
+        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, true); });
     else
-        load_chunks(to, job, row, false);
+        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, false); });
     lds_barrier();
 }
+
+#if KERNEL_CACHE
+
+/* The same of a row of codes. */
+DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_codes *row,
+                         const struct fp8_reader &reader)
+{
+    load_chunks(to, job, [&](int channel) {
+        u32 x[CHUNK_ELEMENTS];
+#pragma unroll
+        for (int i = 0; i < CHUNK_ELEMENTS; i++) {
+            const int c = chunk_channel(channel, i, CHUNK_ELEMENTS, job.k.dim);
+            x[i] = fp8_element(reader, row[c < 0 ? 0 : c]);
+            x[i] = c < 0 ? 0 : x[i];
+        }
+        return u32x4{x[0] | x[1] << 16, x[2] | x[3] << 16, x[4] | x[5] << 16, x[6] | x[7] << 16};
+    });
+    lds_barrier();
+}
+
+#endif
 
 /* This wave's part of S^T. */
 DEVICE block_acc multiply_kq(const struct k_block &k, const struct q_block &q)

@@ -16,7 +16,8 @@ struct q_block {
     float part[K_STEPS][CHUNK_ELEMENTS];
 };
 
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
+/* `load` has an element of the row. */
+template <class F> DEVICE void load_channels(struct q_block &to, const struct wave_job &job, F load)
 {
     int channel = job.slice * SLICE + (int)b_part(0) * CHUNK_ELEMENTS;
 #pragma unroll
@@ -25,10 +26,26 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL 
         for (int i = 0; i < CHUNK_ELEMENTS; i++) {
             int c = chunk_channel(channel + step * (A_PARTS * CHUNK_ELEMENTS), i, CHUNK_ELEMENTS,
                                   job.k.dim);
-            float x = load_element(row + (c < 0 ? 0 : c) * ELEMENT_BYTES);
+            float x = load(c < 0 ? 0 : c);
             to.part[step][i] = c < 0 ? 0 : x;
         }
 }
+
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
+{
+    load_channels(to, job, [&](int c) { return load_element(row + c * ELEMENT_BYTES); });
+}
+
+#if KERNEL_CACHE
+
+/* The same of a row of codes. */
+DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_codes *row,
+                         const struct fp8_reader &reader)
+{
+    load_channels(to, job, [&](int c) { return fp8_number(reader, row[c]); });
+}
+
+#endif
 
 /* Four channels on from `i` of a chunk. */
 DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)

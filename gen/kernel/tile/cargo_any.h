@@ -62,6 +62,44 @@ DEVICE u32x4 load_chunk(struct tile_view view, const struct slice &slice, u32 ro
     return x;
 }
 
+#if KERNEL_CACHE
+
+/* Q, perhaps of FP8. */
+struct query_slice : slice {
+    bool has_codes;
+    struct fp8_reader reader;
+};
+
+DEVICE struct query_slice query_slice_of(const struct attn_problem &a,
+                                         const struct sequence &sequence, int head)
+{
+    const int type = late_arguments<with_fp8<struct attn_fwd_args>>().fp8.q_dtype;
+    const struct slice x =
+        slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, head, a.dim_qk);
+    const struct slice codes = {fp8_row_of_q(a, sequence, head, 0), a.q_stride.seq, a.dim_qk};
+    return {type >= FP8_E4M3 ? codes : x, type >= FP8_E4M3, fp8_reader_of(type)};
+}
+
+/* The same; in place of a row of codes that does not exist, the last one that does. */
+DEVICE u32x4 load_chunk(struct tile_view view, const struct query_slice &slice, u32 row,
+                        u32 channel)
+{
+    const u32 last = (u32)view.rows - 1, most = (u32)slice.dim - 1;
+    fp8_codes *at = (fp8_codes *)view.first + (row < last ? row : last) * slice.pitch;
+    u32 x[CHUNK];
+    if (!slice.has_codes)
+        return load_chunk(view, (const struct slice &)slice, row, channel);
+#pragma unroll
+    for (u32 i = 0; i < CHUNK; i++)
+        x[i] = at[channel + i < most ? channel + i : most];
+#pragma unroll
+    for (u32 i = 0; i < CHUNK; i++)
+        x[i] = channel + i <= most ? fp8_element(slice.reader, x[i]) : 0;
+    return {x[0] | x[1] << 16, x[2] | x[3] << 16, x[4] | x[5] << 16, x[6] | x[7] << 16};
+}
+
+#endif
+
 DEVICE void store_chunk(struct tile_view view, const struct slice &slice, u32 row, u32 channel,
                         u32x4 x)
 {
@@ -107,7 +145,7 @@ DEVICE int load_quad(struct quad_rows &to, const struct key_rows &k, const u32 (
     const struct key_place place =
         place_of_key(k.problem, k.data, k.stride, k.sequence, k.head, row);
     const GLOBAL char *at = place.row;
-#if KERNEL_CACHE /* place_of_key() counts elements of q's type; of bytes there are as many */
+#if KERNEL_CACHE /* place_of_key() counts elements; of bytes there are as many */
     at = (const GLOBAL char *)(k.data + ((kernarg_i64)at - (kernarg_i64)k.data) / 2);
 #endif
 #pragma unroll

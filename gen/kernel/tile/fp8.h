@@ -1,10 +1,10 @@
 /*
- * K and V of FP8, by kernels that have KERNEL_CACHE defined: codes to elements of q's type, which
- * holds each of their values, and the scales. Where the GPU has no instructions for it, by
- * arithmetic that every GPU has: the code's exponent and fraction, moved to where f32 has them,
- * make a number that is off by the difference of the exponents' biases, subnormal ones included,
- * and a product puts that right. NaN is seen by its code, and so is infinity, which becomes NaN,
- * too.
+ * K and V of FP8, and perhaps q, by kernels that have KERNEL_CACHE defined: codes to elements of
+ * the kernel's type, which holds each of their values, and the scales. Where the GPU has no
+ * instructions for it, by arithmetic that every GPU has: the code's exponent and fraction, moved to
+ * where f32 has them, make a number that is off by the difference of the exponents' biases,
+ * subnormal ones included, and a product puts that right. NaN is seen by its code, and so is
+ * infinity, which becomes NaN, too.
  */
 #ifndef AOTHIP_TILE_FP8_H
 #define AOTHIP_TILE_FP8_H
@@ -15,6 +15,14 @@
 #define FP8_NAN 0x7fc00000u /* its upper half is NaN in f16 and bf16 */
 
 enum fp8_type { FP8_E4M3 = 5, FP8_E5M2, FP8_E4M3_FNUZ, FP8_E5M2_FNUZ }; /* enum aothip_dtype */
+
+typedef const GLOBAL unsigned char fp8_codes;
+
+/* Whether q has one of them, too. */
+DEVICE bool fp8_of_q(const struct kernarg_fp8 &x)
+{
+    return x.q_dtype >= FP8_E4M3;
+}
 
 template <int type> struct fp8 {
     enum {
@@ -68,6 +76,15 @@ DEVICE struct fp8_reader fp8_reader_of(int type)
     return x;
 }
 
+/* Row m of q. */
+DEVICE char *fp8_row_of_q(const struct attn_problem &a, const struct sequence &sequence, int head,
+                          int m)
+{
+    const struct kernarg_strides &stride = a.q_stride;
+    return (char *)a.q + sequence.batch_q * stride.batch + head * stride.head +
+           ((kernarg_i64)sequence.start_q + m) * stride.seq;
+}
+
 /* One code as an element. */
 DEVICE u32 fp8_element(const struct fp8_reader &x, u32 code)
 {
@@ -81,7 +98,17 @@ DEVICE u32 fp8_element(const struct fp8_reader &x, u32 code)
 #endif
 }
 
-/* A pair of numbers that q's type holds as they are. */
+/* One code as a float. */
+DEVICE float fp8_number(const struct fp8_reader &x, u32 code)
+{
+#if KERNEL_DTYPE == ELEMENT_F16
+    return element_from_f16(fp8_element(x, code));
+#else
+    return element_from_bf16(fp8_element(x, code));
+#endif
+}
+
+/* A pair of numbers that the type of elements holds as they are. */
 DEVICE u32 fp8_pair(float low, float high)
 {
 #if KERNEL_DTYPE == ELEMENT_F16
