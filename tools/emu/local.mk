@@ -65,7 +65,8 @@ emu_chip = tools/emu/chip/chip.c tools/emu/chip/chip.h tools/emu/chip/clock_resu
 	tools/emu/chip/share.c tools/emu/chip/share.h tools/emu/chip/unit.c tools/emu/chip/unit.h \
 	tools/emu/chip/unit_account.c tools/emu/chip/unit_cache.c tools/emu/chip/unit_issue.c \
 	tools/emu/chip/unit_memory.c tools/emu/chip/unit_parts.h tools/emu/chip/unit_state.h
-emu_predict = tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
+emu_predict = tools/emu/predict/alone.c tools/emu/predict/alone.h \
+	tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
 	tools/emu/predict/detail.c tools/emu/predict/detail.h tools/emu/predict/doubt.c \
 	tools/emu/predict/doubt.h tools/emu/predict/predict.c tools/emu/predict/predict.h \
 	tools/emu/predict/shorten.c tools/emu/predict/shorten.h tools/emu/predict/stand_in.c \

@@ -35,24 +35,46 @@ static uint64_t *distinct_lines(const struct emu_clock_group *g, size_t *count)
     return line;
 }
 
-/* Notes which lines of x (ascending), if there are many, are also lines of y; returns how many. */
-static size_t mark_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y,
-                          size_t ny)
+/* Lines of x (ascending) that are also lines of y; with hits they are noted. */
+static size_t count_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y,
+                           size_t ny)
 {
     size_t common = 0;
 
-    for (int marking = 0; marking < 2 && (!marking || common * 4 > nx); marking++)
-        for (size_t i = 0, j = 0; i < nx && j < ny;) {
-            if (x[i] == y[j]) {
-                common += !marking;
-                hits[i++] += marking;
-            } else if (x[i] < y[j]) {
-                i++;
-            } else {
-                j++;
-            }
+    for (size_t i = 0, j = 0; i < nx && j < ny;) {
+        if (x[i] == y[j]) {
+            common++;
+            if (hits)
+                hits[i]++;
+            i++;
+        } else if (x[i] < y[j]) {
+            i++;
+        } else {
+            j++;
         }
+    }
     return common;
+}
+
+/*
+ * Notes which lines of x (ascending) are also lines of y, if there are many; false: they are few.
+ * Of a workgroup whose beginning alone was recorded the rest is taken to be like that: the first
+ * workgroup's lines are then all its, too.
+ */
+static bool mark_common(uint16_t *hits, const uint64_t *x, size_t nx, const uint64_t *y, size_t ny,
+                        bool cut)
+{
+    const size_t common = count_common(NULL, x, nx, y, ny);
+
+    if (common * 4 > nx) {
+        count_common(hits, x, nx, y, ny);
+        return true;
+    }
+    if (!cut || common * 4 <= ny)
+        return false;
+    for (size_t i = 0; i < nx; i++)
+        hits[i]++;
+    return true;
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -131,13 +153,15 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
     for (unsigned i = 1; i < r->groups; i++) {
         const uint64_t number = r->group[i]->number;
         uint64_t *line;
-        size_t lines, common;
+        size_t lines;
 
-        if (number % step || number / step >= n || number % dies || !r->group[i]->done)
+        if (number % step || number / step >= n || number % dies ||
+            !(r->group[i]->done || r->group[i]->cut))
             continue;
         line = distinct_lines(r->group[i], &lines);
-        common = line ? mark_common(out->hits, out->line, out->lines, line, lines) : 0;
-        note_place(&places, number / step / every, common * 4 > out->lines);
+        note_place(
+            &places, number / step / every,
+            line && mark_common(out->hits, out->line, out->lines, line, lines, r->group[i]->cut));
         free(line);
     }
     if (!places.sharing)

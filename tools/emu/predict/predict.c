@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alone.h"
 #include "chip.h"
 #include "clock_result.h"
 #include "clusters.h"
@@ -70,23 +71,6 @@ static struct emu_unit_kind kind_of(const struct job *j, unsigned v)
                                   .share = &j->share};
 }
 
-/* A unit with `copies` workgroups of a cluster, run to its end: *clocks. NULL: out of memory. */
-static struct unit *simulate(const struct job *j, unsigned cluster, unsigned copies, double *clocks)
-{
-    const unsigned members = j->clusters.members[cluster];
-    const struct emu_unit_kind kind = kind_of(j, 0);
-    struct unit *u = emu_unit_new(&kind);
-
-    for (unsigned i = 0; u && i < copies; i++)
-        if (!emu_unit_launch(u, j->clusters.member[cluster][i % members], 0, i / members)) {
-            emu_unit_free(u);
-            return NULL;
-        }
-    while (u && emu_unit_run(u) >= 0)
-        *clocks = (double)u->now;
-    return u;
-}
-
 /* The cluster that most of the work is in. */
 static unsigned heaviest(const struct job *j)
 {
@@ -136,15 +120,12 @@ static bool count_executed(struct job *j)
 /* Durations of a workgroup alone, and what all of them execute. */
 static bool simulate_alone(struct job *j)
 {
+    const struct emu_unit_kind kind = kind_of(j, 0);
     bool good = true;
 
     for (unsigned i = 0; good && i < j->clusters.n; i++) {
-        struct unit *u = simulate(j, i, 1, &j->alone[i]);
-
-        good = u && emu_unit_sum_ops(&j->executed, u->count, u->nops, j->weight[i]);
-        if (good)
-            emu_unit_sum_add(&j->executed, u, j->weight[i], false);
-        emu_unit_free(u);
+        j->alone[i] = emu_alone_clocks(&kind, &j->clusters, i, j->weight[i], &j->executed);
+        good = j->alone[i] >= 0;
     }
     return good;
 }
@@ -152,21 +133,18 @@ static bool simulate_alone(struct job *j)
 /* How much longer workgroups take beside others. */
 static bool simulate_full(struct job *j)
 {
+    const struct emu_unit_kind kind = kind_of(j, 0);
     const unsigned most = heaviest(j);
-    double full = 0;
-    struct unit *u;
+    double slowdown;
 
     for (unsigned n = 1; n <= j->chip.resident; n++)
         j->chip.slow[n] = 1;
     if (j->resident == 1)
         return true;
-    u = simulate(j, most, j->resident, &full);
-    if (!u)
-        return false;
-    emu_unit_free(u);
+    slowdown = emu_alone_slowdown(&kind, &j->clusters, most, j->resident, j->alone[most]);
     for (unsigned n = 1; n <= j->chip.resident; n++)
-        j->chip.slow[n] = 1 + (full / j->alone[most] - 1) * (n - 1) / (double)(j->resident - 1);
-    return true;
+        j->chip.slow[n] = 1 + (slowdown - 1) * (n - 1) / (double)(j->resident - 1);
+    return slowdown > 0;
 }
 
 static double between(const double *x, const struct emu_between *b)

@@ -15,6 +15,7 @@ enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
 
 /* So long a wave runs before the others get a turn; only waves that spin for each other need it. */
 #define QUANTUM (1u << 20)
+#define GLANCE_QUANTUM (1u << 14)
 
 /*
  * Adversarial mode: the hardware promises v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 to one last
@@ -194,10 +195,30 @@ static void end_clock(struct worker *t, uint64_t number)
     emu_clock_end_group(t->run->launch->clock, t->clock, number, t->run->waves, cost);
 }
 
+/* The clock only wants to know how the workgroup begins, and that has been recorded. */
+static bool cut_short(const struct worker *t)
+{
+    double done = 0;
+
+    if (!t->clock || !t->clock->glance)
+        return false;
+    for (unsigned i = 0; i < t->run->waves; i++)
+        done += (double)t->wave[i].executed;
+    t->clock->cut = done >= EMU_CLOCK_GLANCE;
+    return t->clock->cut;
+}
+
+static unsigned quantum_of(const struct worker *t)
+{
+    if (t->clock && t->clock->glance)
+        return GLANCE_QUANTUM;
+    return t->run->launch->order == ORDER_STEP ? 1 : QUANTUM;
+}
+
 static void run_group(struct worker *t, uint64_t number)
 {
     const struct emu_launch *l = t->run->launch;
-    unsigned order[EMU_MAX_WAVES] = {0}, quantum = l->order == ORDER_STEP ? 1 : QUANTUM;
+    unsigned order[EMU_MAX_WAVES] = {0}, quantum;
     uint32_t pattern = 0x7fc0dead;
 
     t->group.id[0] = (uint32_t)(number % l->grid[0]);
@@ -216,8 +237,9 @@ static void run_group(struct worker *t, uint64_t number)
         memset(t->strict.reads, 0, (t->group.lds_size / 4 + 1) * sizeof *t->strict.reads);
     }
     begin_clock(t, number);
+    quantum = quantum_of(t);
     choose_order(t, order);
-    while (run_turn(t, order, quantum)) {
+    while (run_turn(t, order, quantum) && !cut_short(t)) {
         if (all_wait(t)) {
             release_barrier(t);
             choose_order(t, order);
@@ -354,14 +376,30 @@ static bool prepare_strict(struct run *r)
     return r->global && emu_strict_prepare(r->launch->kernel, r->launch->warn_waits);
 }
 
+/* Those that are sampled. */
+static bool run_samples(struct run *r)
+{
+    struct emu_clock_recorder *clock = r->launch->clock;
+
+    r->wanted = emu_clock_ahead(clock);
+    if (!run_workers(r))
+        return false;
+    atomic_store(&r->next, r->wanted);
+    r->wanted = clock->groups;
+    emu_clock_plan(clock);
+    return r->launch->fault.text[0] || run_workers(r);
+}
+
 /* The workgroups; of those that are only sampled the others as well, where they are quickly run. */
 static bool run_groups(struct run *r)
 {
     struct emu_clock_recorder *clock = r->launch->clock;
 
-    if (!run_workers(r))
+    if (!clock || !clock->samples_only)
+        return run_workers(r);
+    if (!run_samples(r))
         return false;
-    if (!clock || !clock->samples_only || r->launch->fault.text[0] || !emu_clock_light(clock))
+    if (r->launch->fault.text[0] || !emu_clock_light(clock))
         return true;
     r->rest = true;
     r->wanted = r->groups;
@@ -380,7 +418,7 @@ bool emu_run(struct emu_launch *l)
     if (!l->kernel->program)
         return refuse(l, "kernel is not prepared");
     r.groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    r.wanted = l->clock && l->clock->samples_only ? l->clock->groups : r.groups;
+    r.wanted = r.groups;
     r.waves = (unsigned)((items + l->kernel->wave - 1) / l->kernel->wave);
     if (!items || r.waves > EMU_MAX_WAVES)
         return refuse(l, "a workgroup has 1 to 1024 work-items");

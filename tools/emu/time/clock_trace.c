@@ -1,7 +1,12 @@
 /* Records workgroups of a launch for the clock, and chooses which. */
+#include "clock_trace.h"
+
+#include <math.h>
 #include <stdlib.h>
 
-#include "clock_trace.h"
+/* Workgroups that are run before it is known how many are affordable; that are run whole anyway,
+ * because they tell how work differs along the axes. */
+enum { AHEAD = 2, ENOUGH = 6 };
 
 static bool grow(void **at, size_t *room, size_t need, size_t size)
 {
@@ -70,13 +75,13 @@ static void choose_all(struct emu_clock_recorder *r, unsigned limit)
     choose(r, limit, 0, 0, 0);
     choose(r, limit, last[0], last[1], last[2]);
     choose(r, limit, last[0], 0, 0);
+    choose(r, limit, 0, last[1], 0);
+    choose(r, limit, 0, 0, last[2]);
     choose(r, limit, even(last[0] / 2), 0, 0);
+    choose(r, limit, 0, last[1] / 2, 0);
+    choose(r, limit, 0, 0, last[2] / 2);
     choose(r, limit, even(last[0] / 4), 0, 0);
     choose(r, limit, even(last[0] - last[0] / 4), 0, 0);
-    choose(r, limit, 0, last[1], 0);
-    choose(r, limit, 0, last[1] / 2, 0);
-    choose(r, limit, 0, 0, last[2]);
-    choose(r, limit, 0, 0, last[2] / 2);
     choose(r, limit, even(last[0] / 8), 0, 0);
     choose(r, limit, even(last[0] - last[0] / 8), 0, 0);
     choose(r, limit, last[0] / 2, last[1] / 2, last[2] / 2);
@@ -92,11 +97,17 @@ static int by_number(const void *a, const void *b)
     return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
 }
 
+static void sort(struct emu_clock_recorder *r)
+{
+    qsort(r->group, r->groups, sizeof *r->group, by_number);
+}
+
 /* Records all other workgroups as well. */
 static void choose_rest(struct emu_clock_recorder *r, bool spare)
 {
     const unsigned chosen = r->groups;
 
+    sort(r);
     for (uint64_t i = 0, k = 0; i < r->workgroups; i++)
         if (k < chosen && r->group[k]->number == i)
             k++;
@@ -104,7 +115,7 @@ static void choose_rest(struct emu_clock_recorder *r, bool spare)
             r->group[r->groups]->spare = spare;
             r->group[r->groups++]->number = i;
         }
-    qsort(r->group, r->groups, sizeof *r->group, by_number);
+    sort(r);
 }
 
 struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
@@ -120,7 +131,6 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     r->workgroups = (uint64_t)grid[0] * grid[1] * grid[2];
     limit = limit ? limit : EMU_CLOCK_USUAL;
     choose_all(r, limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
-    qsort(r->group, r->groups, sizeof *r->group, by_number);
     if (r->whole && !samples_only && r->workgroups <= EMU_CLOCK_SAMPLES)
         choose_rest(r, true);
     if (!samples_only || r->workgroups <= EMU_CLOCK_WHOLE)
@@ -172,6 +182,23 @@ void emu_clock_rebase(struct emu_clock_recorder *r)
                 r->group[i]->wave[j].line[k] -= low;
 }
 
+unsigned emu_clock_ahead(const struct emu_clock_recorder *r)
+{
+    return r->groups < AHEAD ? r->groups : AHEAD;
+}
+
+void emu_clock_plan(struct emu_clock_recorder *r)
+{
+    const unsigned ahead = emu_clock_ahead(r);
+    double cost = 0, affordable;
+
+    for (unsigned i = 0; i < ahead; i++)
+        cost += r->group[i]->cost / ahead;
+    affordable = fmax(cost > 0 ? EMU_CLOCK_LONG / cost : r->groups, ENOUGH);
+    for (unsigned i = ahead; i < r->groups && r->groups <= EMU_CLOCK_USUAL; i++)
+        r->group[i]->glance = i >= affordable;
+}
+
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number)
 {
     for (unsigned i = 0; i < r->groups; i++)
@@ -220,7 +247,7 @@ void emu_clock_settle(struct emu_clock_recorder *r)
 
     if (atomic_load(&r->much))
         drop_spare(r);
-
+    sort(r);
     for (uint64_t i = 0; known && i < r->workgroups; i++)
         known = r->cost[i] > 0;
     if (known)
@@ -294,6 +321,6 @@ void emu_clock_end_group(struct emu_clock_recorder *r, struct emu_clock_group *g
     if (g) {
         g->cost = cost;
         g->waves = waves;
-        g->done = true;
+        g->done = !g->cut;
     }
 }

@@ -31,8 +31,9 @@ struct emu_clock_group {
     uint64_t number; /* in the launch */
     double cost;     /* instructions that plain mode executes */
     bool done, failed;
-    bool spare; /* only wanted if all of the launch is recorded */
-    bool queue; /* a wave took from one place in memory again and again: work from a queue */
+    bool glance, cut; /* only its beginning is wanted; it ended before the workgroup did */
+    bool spare;       /* only wanted if all of the launch is recorded */
+    bool queue;       /* a wave took from one place in memory again and again: work from a queue */
     unsigned waves;
     struct emu_clock_wave wave[EMU_MAX_WAVES];
     struct emu_footprint footprint;
@@ -45,7 +46,13 @@ enum { EMU_CLOCK_SAMPLES = 1024, EMU_CLOCK_USUAL = 32 };
  * unit, and which unit gets one more, decides about its end, and nothing less says it. */
 #define EMU_CLOCK_WHOLE 16e6
 
-/* Of a launch; groups[] in ascending order of their numbers. */
+/* Instructions that are recorded of a launch, more or less, and of a workgroup in which nothing but
+ * what memory it shares with others is looked for. */
+#define EMU_CLOCK_LONG 128e6
+#define EMU_CLOCK_GLANCE 1e6
+
+/* Of a launch; group[] in order of their importance, and after emu_clock_settle of their numbers.
+ */
 struct emu_clock_recorder {
     bool samples_only;      /* nothing else is run */
     bool whole;             /* but all of it is recorded, where it is little work */
@@ -69,6 +76,11 @@ void emu_clock_recorder_free(struct emu_clock_recorder *r);
  * run.
  */
 void emu_clock_rebase(struct emu_clock_recorder *r);
+/* So many of the first groups tell the others' length, and are to be run before the others. */
+unsigned emu_clock_ahead(const struct emu_clock_recorder *r);
+/* They have run: of which others nothing but a glance is affordable, unless more were asked for
+ * than usual. */
+void emu_clock_plan(struct emu_clock_recorder *r);
 /* NULL: this workgroup is not recorded. */
 struct emu_clock_group *emu_clock_wanted(struct emu_clock_recorder *r, uint64_t number);
 /* The samples have run, and the rest of the launch is little work: it is run, too, because later

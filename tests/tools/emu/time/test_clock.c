@@ -136,6 +136,29 @@ static void queues(void)
     free(g);
 }
 
+/* Workgroups of which more than their beginning is run, where each has so many instructions. */
+static unsigned run_whole(double cost)
+{
+    const uint32_t grid[3] = {256, 16, 2};
+    struct emu_clock_recorder *r = emu_clock_recorder_new(grid, 0, true);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < emu_clock_ahead(r); i++)
+        emu_clock_end_group(r, r->group[i], r->group[i]->number, 4, cost);
+    emu_clock_plan(r);
+    for (unsigned i = 0; i < r->groups; i++)
+        n += !r->group[i]->glance;
+    emu_clock_recorder_free(r);
+    return n;
+}
+
+static void plans(void)
+{
+    is_int(run_whole(1e6), run_whole(1), "all that were chosen are run, where that is quick");
+    is_int(run_whole(EMU_CLOCK_LONG / 10), 10, "of long ones as many as are affordable");
+    is_int(run_whole(EMU_CLOCK_LONG), 6, "of very long ones those at the ends of the axes");
+}
+
 static void names(void)
 {
     for (int i = 0; i < EMU_TIME_CAUSES; i++)
@@ -154,6 +177,7 @@ int main(void)
     rounds();
     costs();
     queues();
+    plans();
     names();
     return tap_done();
 }
