@@ -121,7 +121,8 @@ enum aothip_lse_layout {
  * rows of 16-bit elements cost the forward pass little where they have 8 to 128 channels and
  * neither score terms (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere
  * it loads single elements of them, which takes several times the instructions. So it does of FP8
- * that becomes elements of 16 bits, where keys are not shared out to workgroups.
+ * that becomes elements of 16 bits, where keys are not shared out to workgroups; but not, on gfx942,
+ * of aligned k and v of up to 128 channels with q of 16 bits and no score terms.
  */
 struct aothip_tensor {
     void *data;

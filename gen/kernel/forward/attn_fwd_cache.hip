@@ -1,8 +1,13 @@
 /*
- * Forward attention on K and V of FP8, with O of 16 bits and Q of its type, or of FP8, too: the
- * general form of attn_fwd.hip, whose K and V become elements of O's type on their way to LDS, and
- * Q when it is loaded. S is multiplied by the scales of Q and K when it is there, O by V's at the
- * end.
+ * Forward attention on K and V of FP8, with O of 16 bits and Q of its type: attn_fwd.hip, whose K
+ * and V become elements of that type on their way to LDS. Aligned rows without score terms take the
+ * fast form, where the scales of K go into the softmax's. All else takes the general form, where Q
+ * may be of FP8, too, to be converted when it is loaded, and S is multiplied by the scales when it
+ * is there. O is multiplied by V's at the end.
  */
 #define KERNEL_CACHE 1
+#if KERNEL_UNALIGNED
 #include "general_form.h"
+#else
+#include "fast_form.h"
+#endif

@@ -123,7 +123,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
 #endif
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
-#if KERNEL_FP8
+#if KERNEL_SCALES
     const float kept = output_scale(sequence.number, job.kv_head);
 #else
     const float kept = has(x.terms, TERM_DROPOUT) ? a.dropout_scale : 1;
@@ -250,7 +250,7 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
-#if KERNEL_FP8
+#if KERNEL_SCALES
     const struct attn_fwd_args &args = all.fwd;
 #endif
     const struct attn_problem &a = args.problem;

@@ -5,7 +5,10 @@
 #ifndef AOTHIP_FWD_FP8_SCALES_H
 #define AOTHIP_FWD_FP8_SCALES_H
 
-#if KERNEL_FP8
+/* Kernels of the fast form that have them. */
+#define KERNEL_SCALES (KERNEL_FP8 || (KERNEL_CACHE && !KERNEL_UNALIGNED))
+
+#if KERNEL_SCALES
 
 #include "kernarg_fp8.h"
 
@@ -37,6 +40,16 @@ DEVICE float output_scale(int number, int kv_head)
 #define SIGNED_SCALE(a, sequence, job) signed_scale(a, sequence.number, job.kv_head)
 #define SCORE_UNIT(a, sequence, job) __builtin_fabsf(SIGNED_SCALE(a, sequence, job))
 
+#else
+
+#define KERNEL_ARGUMENTS struct attn_fwd_args args
+#define SIGNED_SCALE(a, sequence, job) a.scale
+#define SCORE_UNIT(a, sequence, job) score_unit(a)
+
+#endif
+
+#if KERNEL_FP8
+
 /* O has 16 bits: its rows in units of a byte, and what a chunk of them is. */
 #define O_CHUNK 8
 #define O_CHANNEL(channel) (channel) * 2
@@ -59,9 +72,6 @@ DEVICE u32 round_pair_even(float low, float high)
 
 #else
 
-#define KERNEL_ARGUMENTS struct attn_fwd_args args
-#define SIGNED_SCALE(a, sequence, job) a.scale
-#define SCORE_UNIT(a, sequence, job) score_unit(a)
 #define O_CHUNK CHUNK
 #define O_CHANNEL(channel) channel
 

@@ -21,6 +21,13 @@
 #include "key_padding.h"
 #endif
 
+/* Of K and V in memory. */
+#if KERNEL_CACHE
+#define KEY_CHANNEL_BYTES 1
+#else
+#define KEY_CHANNEL_BYTES CHANNEL_BYTES
+#endif
+
 struct key_tiles {
     struct slice k, v;
 #if KERNEL_PAGED
@@ -38,8 +45,13 @@ struct key_tiles {
 DEVICE void find_tiles(struct key_tiles &x, const struct attn_problem &a,
                        const struct sequence &sequence, const struct job &job)
 {
+#if KERNEL_CACHE
+    x.k = fp8_slice_of(a.k, a.k_stride, sequence, job.kv_head, a.dim_qk);
+    x.v = fp8_slice_of(a.v, a.v_stride, sequence, job.kv_head, a.dim_v);
+#else
     x.k = slice_of(a.k, a.k_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_qk);
     x.v = slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v);
+#endif
 }
 
 DEVICE struct tile_view tile_at(const struct sequence &sequence, const struct slice &x, int tile)
@@ -80,8 +92,8 @@ DEVICE void find_tiles(struct key_tiles &x, const struct attn_problem &a, const 
                        const struct job &job)
 {
     /* A pitch has 32 bits, as the compiler cannot know. */
-    x.k = {nullptr, (u32)a.k_stride.seq * CHANNEL_BYTES, a.dim_qk};
-    x.v = {nullptr, (u32)a.v_stride.seq * CHANNEL_BYTES, a.dim_v};
+    x.k = {nullptr, (u32)a.k_stride.seq * KEY_CHANNEL_BYTES, a.dim_qk};
+    x.v = {nullptr, (u32)a.v_stride.seq * KEY_CHANNEL_BYTES, a.dim_v};
     x.kv_head = job.kv_head;
     x.first = -KERNEL_WAVE;
 }
@@ -105,9 +117,9 @@ DEVICE u32 entry_of(const struct attn_problem &a, const struct sequence &sequenc
 DEVICE u32x2 address_of(kernarg_u64 data, const struct kernarg_strides &stride, int head, u32 page,
                         u32 row)
 {
-    kernarg_u64 first = data + (kernarg_u64)(head * stride.head) * CHANNEL_BYTES;
-    return __builtin_bit_cast(u32x2, first + page * (kernarg_u64)stride.batch * CHANNEL_BYTES +
-                                         row * (kernarg_u64)stride.seq * CHANNEL_BYTES);
+    kernarg_u64 first = data + (kernarg_u64)(head * stride.head) * KEY_CHANNEL_BYTES;
+    return __builtin_bit_cast(u32x2, first + page * (kernarg_u64)stride.batch * KEY_CHANNEL_BYTES +
+                                         row * (kernarg_u64)stride.seq * KEY_CHANNEL_BYTES);
 }
 
 /*

@@ -14,6 +14,8 @@
  *
  * Where rows lie in pages, the views are the wave's own, one for each run of its keys.
  *
+ * K and V of FP8 that become elements of 16 bits: cargo_codes.h.
+ *
  * Rows of the same form at any address: cargo_unaligned.h.
  */
 #ifndef AOTHIP_CARGO_ALIGNED_H
@@ -111,6 +113,10 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
                                                             (int)offset, 0, 0);
 }
 
+#if KERNEL_CACHE
+#include "cargo_codes.h"
+#else
+
 /* Where this thread reads and where it stores. */
 struct courier {
     u32 k_from, v_from;
@@ -187,5 +193,7 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
 #endif
 
 #include "cargo_store.h"
+
+#endif
 
 #endif

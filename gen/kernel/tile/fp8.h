@@ -76,6 +76,15 @@ DEVICE struct fp8_reader fp8_reader_of(int type)
     return x;
 }
 
+/* One matrix of K or V. */
+DEVICE struct slice fp8_slice_of(kernarg_u64 data, const struct kernarg_strides &stride,
+                                 const struct sequence &sequence, int head, int dim)
+{
+    const kernarg_i64 first = sequence.batch_k * stride.batch + head * stride.head +
+                              sequence.start_k * stride.seq;
+    return {(char *)data + first, stride.seq, dim};
+}
+
 /* Row m of q. */
 DEVICE char *fp8_row_of_q(const struct attn_problem &a, const struct sequence &sequence, int head,
                           int m)
@@ -134,8 +143,8 @@ template <int type> DEVICE constexpr bool fp8_is_native()
 #endif
 }
 
-/* Four codes as two pairs of elements, by them. */
-template <int type> DEVICE u32x2 fp8_native(u32 word)
+/* Four codes in f32, by them. */
+template <int type> DEVICE void fp8_native(float (&to)[4], u32 word)
 {
 #if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
     const bool e4m3 = fp8<type>::FRACTION == 3;
@@ -143,20 +152,33 @@ template <int type> DEVICE u32x2 fp8_native(u32 word)
                            : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, false);
     const f32x2 high = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, true)
                             : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, true);
-    return {fp8_pair(low.x, low.y), fp8_pair(high.x, high.y)};
+    to[0] = low.x;
+    to[1] = low.y;
+    to[2] = high.x;
+    to[3] = high.y;
 #else
-    return {word, word};
+    (void)to;
+    (void)word;
 #endif
 }
 
 /* The same by whatever the GPU has. */
-template <int type> DEVICE u32x2 fp8_elements(u32 word)
+template <int type> DEVICE void fp8_floats(float (&to)[4], u32 word)
 {
     if (fp8_is_native<type>())
-        return fp8_native<type>(word);
+        return fp8_native<type>(to, word);
     const u32 special = fp8_special<type>(word);
-    return {fp8_pair(fp8_value<type>(word, special, 0), fp8_value<type>(word, special, 1)),
-            fp8_pair(fp8_value<type>(word, special, 2), fp8_value<type>(word, special, 3))};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        to[i] = fp8_value<type>(word, special, i);
+}
+
+/* Four codes as two pairs of elements. */
+template <int type> DEVICE u32x2 fp8_elements(u32 word)
+{
+    float x[4];
+    fp8_floats<type>(x, word);
+    return {fp8_pair(x[0], x[1]), fp8_pair(x[2], x[3])};
 }
 
 template <int number> struct fp8_type_of {
