@@ -113,6 +113,12 @@ DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[
             s[column][block] = -softmax[column].shift;
 }
 
+/*
+ * Whether a general step does not ask who sees keys that all see: worth a branch where steps are
+ * general for another reason, too. With score terms wave64 has no registers for it.
+ */
+#define SPARES_FULL (KERNEL_PADDING || (KERNEL_SCORE && KERNEL_WAVE == 32))
+
 /* What each column sees. With score terms vector registers are short: found anew. */
 DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct terms &terms,
                      const struct place &place)
@@ -144,8 +150,8 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
 
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
- * `full`: all queries of the workgroup see all keys of the tile. `wide`: in the wide form, where
- * the kind does not say it. `missing`: see missing_in().
+ * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding hide.
+ * `wide`: in the wide form, where the kind does not say it. `missing`: see missing_in().
  * Returns false, with nothing changed, if the step turns out not to be a fast one.
  */
 template <enum step_kind kind>
@@ -169,10 +175,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     begin_scores<scores>(s, x.softmax);
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
     add_terms<whole>(s, ahead, x.terms, tile);
-    if (kind != STEP_FAST) {
+    if (kind != STEP_FAST && (!SPARES_FULL || !full)) {
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
         mask_scores(s, visible, key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
+    }
+    if (kind != STEP_FAST) {
         hide_pages(s, missing);
 #if KERNEL_PADDING
         hide_keys(s, keys.padding);
@@ -198,7 +206,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         drop_tile(s, x.terms, (int)key);
 
     if (kind != STEP_FAST || TERMS_KNOWN & TERMS_HIDING) {
-        bool some = x.found & FOUND_SPOILT || (kind != STEP_FAST && !full);
+#if KERNEL_PADDING
+        const bool all = full && is_whole(keys.padding);
+#else
+        const bool all = full;
+#endif
+        bool some = x.found & FOUND_SPOILT || (kind != STEP_FAST && !all);
         x.found |= isolate_v(x.cargo, some) ? FOUND_NONFINITE : 0;
         if (STAGE_DIM <= 64)
             x.found = uniform(x.found); /* vector registers are short */

@@ -29,8 +29,8 @@ DEVICE int padded_step(struct progress &x, const struct courier &courier, const 
     next = views_at(keys, place.sequence, then < 0 ? tile : then);
     if (then < 0)
         next.k[0].rows = next.v[0].rows = 0;
-    step<kind>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0,
-               fast_from(walk, tile) >= 0 && is_whole(keys.padding), kind == STEP_WIDE, keys, next);
+    step<kind>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0, fast_from(walk, tile) >= 0,
+               kind == STEP_WIDE, keys, next);
     return then;
 }
 

@@ -114,8 +114,8 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int
  * would be too many registers.
  */
 template <int bytes, bool whole, class F>
-DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
-                       const struct term_tile &tile, F f)
+DEVICE void walk_blocks(const struct kernarg_tensor &x, const struct terms &t,
+                        const struct term_tile &tile, F f)
 {
     const GLOBAL char *rows[Q_BLOCKS];
     if (TERMS_CERTAIN == 0)
@@ -136,6 +136,20 @@ DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
                 load_block<bytes>(word, rows[column], block, tile);
             f(column, block, word);
         }
+}
+
+/*
+ * The same; whether the tile exists whole is found out where not `whole`. Where the bias of wave64's
+ * long tiles is read ahead there are no registers for both ways.
+ */
+template <int bytes, bool whole, class F>
+DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
+                       const struct term_tile &tile, F f)
+{
+    const bool asks = TERMS_CERTAIN == 0 || STAGE_DIM > 64;
+    if (whole || (asks && tile.key + KERNEL_TILE_K <= tile.seq_k))
+        return walk_blocks<bytes, true>(x, t, tile, f);
+    walk_blocks<bytes, false>(x, t, tile, f);
 }
 
 /* s becomes s * unit + bias */
