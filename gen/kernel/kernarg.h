@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 7
+#define FORMAT_KERNARG_VERSION 8
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {

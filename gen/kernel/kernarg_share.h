@@ -22,21 +22,28 @@
  * tiles of attn_bwd_dkdv where there are parts of dk or dv. Rows beyond those of a sequence are not
  * written.
  *
- * attn_bwd_fused has the grid of attn_bwd_dkdv and nothing shared; all its workgroups add to the one
- * part of dq that there is, with parts_keys = 1, which attn_bwd_begin, with the grid of
- * attn_bwd_delta, has made zero.
+ * attn_bwd_fused has the grid of attn_bwd_dkdv and nothing shared; all its workgroups add what they
+ * find of dq, not yet scaled, to the one part of it, with parts_keys = 1, which attn_bwd_begin,
+ * with the grid of attn_bwd_delta, has made zero. That part has dq_in_blocks: 32 rows and 32
+ * channels lie together, as a wave has them of a product,
+ *
+ *     part_dq             (batch, heads_q, ceil(seq_q / 32), pitch / 32, 4, 4, 2, 32), contiguous
+ *
+ * where row r of a block is (r / 8, r % 4, r / 4 % 2).
  *
  * Grid of attn_bwd_sum: a workgroup for tile_q rows and 64 channels of a head of a gradient that
  * has parts, x = ceil(seq_k / tile_q) * (ceil(dim_qk / 64) of dk + ceil(dim_v / 64) of dv) *
  * heads_k and behind them ceil(seq_q / tile_q) * ceil(dim_qk / 64) * heads_q of dq; y, z as
- * attn_fwd.
+ * attn_fwd. With dq_in_blocks a workgroup has DQ_BLOCK_TILES * tile_q rows of dq.
  */
+#define DQ_BLOCK_TILES 2
+
 struct attn_bwd_share_args {
     struct attn_bwd_args bwd;
     kernarg_u64 part_dq, part_dk, part_dv; /* f32; or 0: no parts, or not wanted */
     kernarg_i32 parts_keys;                /* 1 where dq is not shared */
     kernarg_i32 parts_heads, parts_rows;   /* both 1 where dk and dv are not */
-    kernarg_i32 padding;
+    kernarg_i32 dq_in_blocks;              /* of attn_bwd_fused */
 };
 
 KERNARG_ASSERT(sizeof(struct attn_bwd_share_args) == sizeof(struct attn_bwd_args) + 40,

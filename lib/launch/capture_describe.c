@@ -182,7 +182,8 @@ static void add_parts(const struct description *d, const struct aothip_attn_bwd_
     const int64_t keys = n * d->fwd->k.size[1] * args->bwd.problem.seq_k;
     const int64_t shared = (int64_t)args->parts_heads * args->parts_rows;
     const int64_t qk = (b->dk.size[3] + 31) / 32 * 32, v = (b->dv.size[3] + 31) / 32 * 32;
-    const int64_t queries = n * d->fwd->q.size[1] * shape_grid_q(d->fwd);
+    const int64_t rows = shape_grid_q(d->fwd), bands = (rows + 31) / 32;
+    const int64_t queries = n * d->fwd->q.size[1] * (args->dq_in_blocks ? bands * 32 : rows);
     const int64_t q = (b->dq.size[3] + 31) / 32 * 32;
     add_array(d, "part_dq", AOTHIP_F32, queries * args->parts_keys, q, q,
               offsetof(struct attn_bwd_share_args, part_dq), written);

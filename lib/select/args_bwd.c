@@ -123,7 +123,8 @@ uint64_t args_bwd_room(const struct aothip_attn_bwd_params *params,
     const int64_t n = shape_sequences(p), keys = rows_of_parts(p, parts);
     const int32_t shared = parts->heads * parts->rows > 1 ? parts->heads * parts->rows : 0;
     const int32_t sums = parts->keys > 1 || parts->atomics ? parts->keys : 0;
-    const uint64_t dq = size_of_parts(&params->dq, n, shape_grid_q(p), sums);
+    const int64_t rows = parts->atomics ? (shape_grid_q(p) + 31) / 32 * 32 : shape_grid_q(p);
+    const uint64_t dq = size_of_parts(&params->dq, n, rows, sums);
     const uint64_t dk = size_of_parts(&params->dk, n, keys, shared);
     const uint64_t dv = size_of_parts(&params->dv, n, keys, shared);
     uint64_t delta = params->delta ? 0 : (uint64_t)shape_lse_room(p) * sizeof(float);
@@ -160,7 +161,8 @@ static uint64_t tiles_of_sums(const struct args_bwd_room *room,
                               const struct format_entry *entry)
 {
     const uint64_t keys = args_count_tiles((uint32_t)rows_of_parts(p, &room->parts), entry->tile_q);
-    const uint64_t rows = args_count_tiles((uint32_t)shape_grid_q(p), entry->tile_q);
+    const uint32_t tile_q = entry->tile_q * (room->parts.atomics ? DQ_BLOCK_TILES : 1);
+    const uint64_t rows = args_count_tiles((uint32_t)shape_grid_q(p), tile_q);
     const int64_t dim_qk = p->q.size[3], dim_v = p->v.size[3];
     return keys * (slices_of(room->part_dk, dim_qk) + slices_of(room->part_dv, dim_v)) *
                (uint64_t)p->k.size[1] +
@@ -172,6 +174,7 @@ static void fill_parts(const struct args_bwd_room *room, struct attn_bwd_share_a
     args->parts_keys = room->parts.keys;
     args->parts_heads = room->parts.heads;
     args->parts_rows = room->parts.rows;
+    args->dq_in_blocks = room->parts.atomics;
     args->part_dq = room->part_dq;
     args->part_dk = room->part_dk;
     args->part_dv = room->part_dv;

@@ -112,6 +112,10 @@ bool problem_check_fwd(const struct device *device, struct aothip_context *conte
 bool problem_check_bwd(const struct device *device, struct aothip_context *context,
                        const struct test_case *c);
 
+/* Bytes of workspace that the library asks for, for the backward pass; 0 after a failure. */
+size_t problem_workspace_bwd(const struct device *device, struct aothip_context *context,
+                             const struct test_case *c);
+
 /* The parts of these that more special tests need. */
 bool problem_judge_fwd(const struct problem *p, const char *target);
 bool problem_judge_bwd(const struct problem *p, const char *target);

@@ -168,3 +168,17 @@ bool problem_check_bwd(const struct device *device, struct aothip_context *conte
     problem_free(&p);
     return good;
 }
+
+size_t problem_workspace_bwd(const struct device *device, struct aothip_context *context,
+                             const struct test_case *c)
+{
+    struct problem p;
+    size_t bytes = 0;
+
+    problem_make(c, &p);
+    problem_make_bwd(&p);
+    if (aothip_attn_bwd_workspace(context, &p.bwd, device->stream, &bytes))
+        tap_diag("%s", aothip_last_error());
+    problem_free(&p);
+    return bytes;
+}

@@ -47,17 +47,20 @@ DEVICE float product_of(const struct rows &o, const struct rows &d_o, int row, i
 }
 
 #if CLEARS_DQ
-/* Zeros of a row in which dQ is going to be summed, of which a lane has its share. */
-DEVICE void clear_dq(const struct attn_bwd_share_args &args, const struct place &p, int row)
+static_assert(KERNEL_TILE_Q % SUMS_SIDE == 0, "whole bands");
+
+/* Zeros where dQ of the workgroup's rows, from row `first` on, is going to be summed. */
+DEVICE void clear_dq(const struct attn_bwd_share_args &args, const struct place &p, int first)
 {
-    const struct attn_problem &a = args.bwd.problem;
-    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
-    const struct rows dq = part_rows(args.part_dq, number, a.seq_q, a.dim_qk);
-    GLOBAL char *const to = (GLOBAL char *)dq.base + row * dq.pitch;
-    if (row >= p.sequence.seq_q)
+    const struct dq_blocks dq = blocks_of(args, p);
+    const int left = p.sequence.seq_q - first;
+    const u32 rows = (u32)(left < KERNEL_TILE_Q ? left : KERNEL_TILE_Q);
+    GLOBAL char *const to = dq.first + (kernarg_i64)(first / SUMS_SIDE) * dq.band_bytes;
+    if (left <= 0)
         return;
+    const u32 bytes = (rows + SUMS_SIDE - 1) / SUMS_SIDE * dq.band_bytes;
 #pragma unroll 1
-    for (u32 at = thread_id() % LANES * CHUNK_BYTES; at < (u32)dq.pitch; at += LANES * CHUNK_BYTES)
+    for (u32 at = thread_id() * CHUNK_BYTES; at < bytes; at += THREADS * CHUNK_BYTES)
         *(GLOBAL u32x4 *)(to + at) = u32x4{};
 }
 
@@ -85,11 +88,12 @@ KERNEL_SYMBOL(delta_args given)
         return;
     u32 before = uniform(x / (u32)a.heads_q);
     struct place p = {promised_sequence(a, (int)entry), (int)(x - before * (u32)a.heads_q), 0};
-    int row = (int)((tiles - 1 - before) * KERNEL_TILE_Q + thread_id() / LANES);
+    const int first = (int)((tiles - 1 - before) * KERNEL_TILE_Q);
+    const int row = first + (int)(thread_id() / LANES);
     struct rows o = o_rows(args, p), d_o = do_rows(args, p);
 
 #if CLEARS_DQ
-    clear_dq(given, p, row);
+    clear_dq(given, p, first);
 #endif
     float sum = 0;
     if (row < p.sequence.seq_q)

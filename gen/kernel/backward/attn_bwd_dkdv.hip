@@ -260,6 +260,7 @@ DEVICE void compute_dkdv(const struct job &job)
         hold_owned(y, p);
 #if SUMS_DQ
     hold_turned(y, p, job.first_key);
+    clear_ds();
 #endif
 
     const int begin = wait_apart(walk.begin);

@@ -17,19 +17,47 @@ static_assert(KERNEL_TILE_Q % ROWS == 0, "whole steps");
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
-/* Channels channel .. channel + 3 of a row. */
-DEVICE void store_quad(const struct rows &to, int row, int channel, const f32x4 &x)
-{
 #if KERNEL_DTYPE == 1
-    GLOBAL float *const at = (GLOBAL float *)(to.base + row * to.pitch) + channel;
-#pragma unroll
-    for (int i = 0; i < QUAD; i++)
-        if (channel + i < to.dim)
-            at[i] = x[i];
+typedef float element;
+typedef f32x4 quad;
+
+DEVICE quad rounded(const f32x4 &x)
+{
+    return x;
+}
 #else
-    store_chunk({to.base, row + 1}, to, (u32)row, (u32)channel,
-                u32x2{round_pair_even(x[0], x[1]), round_pair_even(x[2], x[3])});
+typedef u16 element;
+typedef element quad __attribute__((ext_vector_type(QUAD)));
+
+DEVICE quad rounded(const f32x4 &x)
+{
+    const u32x2 pairs = {round_pair_even(x[0], x[1]), round_pair_even(x[2], x[3])};
+    return __builtin_bit_cast(quad, pairs);
+}
 #endif
+
+typedef GLOBAL quad quad_anywhere __attribute__((aligned(ELEMENT_BYTES)));
+
+/* Channels channel .. channel + 3 of rows row, row + ROWS, ..., those before `behind`. */
+template <int N>
+DEVICE void store_quads(const struct rows &to, int row, int behind, int channel,
+                        const f32x4 (&x)[N])
+{
+    GLOBAL char *at = (GLOBAL char *)to.base + row * to.pitch + channel * ELEMENT_BYTES;
+    const bool whole = channel + QUAD <= to.dim;
+#pragma unroll
+    for (int n = 0; n < N; n++, at += ROWS * to.pitch) {
+        const quad q = rounded(x[n]);
+        if (row + n * ROWS >= behind)
+            return;
+        if (whole)
+            *(quad_anywhere *)at = q;
+        else
+#pragma unroll
+            for (int i = 0; i < QUAD - 1; i++)
+                if (channel + i < to.dim)
+                    *(GLOBAL element *)(at + i * ELEMENT_BYTES) = q[i];
+    }
 }
 
 /* N parts more of the lane's rows, all on their way at once: the compiler would wait for each. (Of
@@ -53,8 +81,8 @@ DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *const (&at)[STEPS]
 }
 
 /*
- * The lane's channels of its rows first, first + ROWS, ... of a gradient, those before `behind`. Its
- * parts are the matrices from `number` on.
+ * The lane's channels of its rows first, first + ROWS, ... of a gradient, those before `behind`.
+ * Its parts are the matrices from `number` on.
  */
 DEVICE void sum_rows(const struct rows &to, kernarg_u64 data, kernarg_i64 number, int parts,
                      int rows, int first, int behind, int channel)
@@ -68,8 +96,8 @@ DEVICE void sum_rows(const struct rows &to, kernarg_u64 data, kernarg_i64 number
 #pragma unroll
     for (int step = 0; step < STEPS; step++) {
         const int row = first + step * ROWS;
-        at[step] = (const GLOBAL char *)from.base +
-                   (row < behind ? row : behind - 1) * from.pitch + channel * 4;
+        at[step] = (const GLOBAL char *)from.base + (row < behind ? row : behind - 1) * from.pitch +
+                   channel * 4;
         sum[step] = 0;
     }
     int part = 0;
@@ -79,10 +107,46 @@ DEVICE void sum_rows(const struct rows &to, kernarg_u64 data, kernarg_i64 number
 #pragma unroll 1
     for (; part < parts; part++)
         add_parts<1>(sum, at, apart, part);
+    store_quads(to, first, behind, channel, sum);
+}
+
+static_assert(8 % ROWS == 0, "line_of(row + step * ROWS) is the sum of both lines");
+
+/* Where row `row` lies in a block: kernarg_share.h. */
+DEVICE constexpr u32 line_of(u32 row)
+{
+    return row / 8 * 8 + row % 4 * 2 + row / 4 % 2;
+}
+
+/*
+ * dQ in blocks, times `factor`: the lane's channels of the rows from `first` on that a workgroup
+ * has, those before `behind`.
+ */
+DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, float factor,
+                         int first, int behind, int channel)
+{
+    enum { ALL_STEPS = DQ_BLOCK_TILES * STEPS };
+    static_assert(DQ_BLOCK_TILES * KERNEL_TILE_Q % SUMS_SIDE == 0, "a workgroup has whole bands");
+    const int row = (int)(thread_id() / LANES);
+    const u32 own = (u32)channel / SUMS_SIDE * SUMS_BYTES + (u32)channel % SUMS_SIDE * 4 +
+                    line_of((u32)row) * SUMS_SIDE * 4;
+    const int band = first / SUMS_SIDE, last_band = (behind - 1) / SUMS_SIDE;
+    f32x4 sum[ALL_STEPS];
+    if (channel >= to.dim || first >= behind)
+        return;
 #pragma unroll
-    for (int step = 0; step < STEPS; step++)
-        if (first + step * ROWS < behind)
-            store_quad(to, first + step * ROWS, channel, sum[step]);
+    for (int step = 0; step < ALL_STEPS; step++) {
+        const int wanted = band + step * ROWS / SUMS_SIDE;
+        const int there = wanted < last_band ? wanted : last_band;
+        const u32 line = line_of((u32)(step * ROWS % SUMS_SIDE));
+        sum[step] = *(const GLOBAL f32x4 *)(from.first + (kernarg_i64)there * from.band_bytes +
+                                            (own + line * SUMS_SIDE * 4));
+    }
+    __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+    for (int step = 0; step < ALL_STEPS; step++)
+        sum[step] *= factor;
+    store_quads(to, first + row, behind, channel, sum);
 }
 
 /* Groups of SLICE channels of a gradient that has parts. */
@@ -108,7 +172,11 @@ DEVICE void sum_tile(const struct attn_bwd_share_args &args, const struct place 
     const int behind = keys ? p.sequence.seq_k : p.sequence.seq_q;
     const int channel = (int)((slice - (is_dv ? of_dk : 0)) * SLICE + thread_id() % LANES * QUAD);
     const int first = (int)(tile * KERNEL_TILE_Q + thread_id() / LANES);
-    sum_rows(to, data, number, parts, rows, first, behind, channel);
+    if (KERNEL_WAVE == 64 && !keys && args.dq_in_blocks) /* no other has attn_bwd_fused */
+        round_blocks(to, blocks_of(args, p), a.scale, (int)tile * DQ_BLOCK_TILES * KERNEL_TILE_Q,
+                     behind, channel);
+    else
+        sum_rows(to, data, number, parts, rows, first, behind, channel);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),

@@ -7,7 +7,8 @@
  *
  * whose K stays in registers throughout the walk. What workgroups find of a row they add up in
  * memory, in f32 and in any order: part_dq of kernarg_share.h, which attn_bwd_begin has made zero
- * and attn_bwd_sum rounds. A lane has a channel, so that an addition covers whole lines.
+ * and attn_bwd_sum scales and rounds. It lies there as lanes have it, so that an addition covers
+ * whole lines, and there are whole blocks: rows and channels that do not exist take sums, too.
  *
  * dS in LDS: a row a query, chunks of eight keys, chunk c of row r at column c ^ r % 8. Loads are
  * those of row_frag(). A store has one row in each half of the wave, four apart, and 32 keys, four
@@ -20,7 +21,7 @@
 #include "part_rows.h"
 
 enum {
-    RUN_WAVES = WALK_BLOCKS,               /* waves that share a run of keys, a block each */
+    RUN_WAVES = WALK_BLOCKS, /* waves that share a run of keys, a block each */
     RUN_KEYS = OWNED_ROWS * RUN_WAVES / KERNEL_WAVES,
     RUN_GROUPS = RUN_KEYS / 16,
     DS_ROW_BYTES = OWNED_ROWS * 2,
@@ -29,6 +30,8 @@ enum {
 static_assert(KERNEL_WAVES % RUN_WAVES == 0 && STREAM_BLOCKS == 1 && WALK_SLABS == 1,
               "what add_dq() knows");
 static_assert(RUN_KEYS <= 128, "rows that a descriptor reaches");
+static_assert(STREAM_ROWS * DS_ROW_BYTES % (THREADS * CHUNK_BYTES) == 0, "clear_ds()");
+static_assert(STREAM_ROWS == SUMS_SIDE && BLOCK == SUMS_SIDE, "a step has one band of dQ");
 
 static SHARED __attribute__((aligned(16))) char ds_tile[STREAM_ROWS * DS_ROW_BYTES];
 
@@ -56,23 +59,18 @@ DEVICE void hold_turned(struct owned &y, const struct place &p, int first_key)
         for (int i = 0; i < 4; i++) {
             const u32 row = (u32)(16 * group + 2 * i) * (u32)k.pitch;
             const u32 low = __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)(at + row), 0, 0);
-            const u32 high = __builtin_amdgcn_raw_buffer_load_b16(
-                buffer, (int)(at + row + (u32)k.pitch), 0, 0);
+            const u32 high =
+                __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)(at + row + (u32)k.pitch), 0, 0);
             y.turned[group][i] = high << 16 | low;
         }
 }
 
-/* Where dQ of one head is summed. */
+/* Where the wave's block of dQ of one head is summed. */
 DEVICE void set_dq(struct context &c, const struct attn_bwd_share_args &args, const struct place &p)
 {
-    const struct attn_problem &a = args.bwd.problem;
-    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
-    const struct rows dq = part_rows(args.part_dq, number, a.seq_q, a.dim_qk);
-    const bool exists = run_channel() < a.dim_qk;
-    c.dq = dq.base + run_channel() * 4;
-    c.dq_pitch = (int)dq.pitch;
-    c.dq_rows = exists ? p.sequence.seq_q : 0;
-    c.scale = a.scale;
+    const struct dq_blocks to = blocks_of(args, p);
+    c.dq = to.first + run_channel() / SUMS_SIDE * SUMS_BYTES;
+    c.dq_band_bytes = run_channel() < args.bwd.problem.dim_qk ? to.band_bytes : 0;
 }
 
 /* The wave's block of dS. */
@@ -97,32 +95,58 @@ DEVICE block_frag ds_frag(int group)
                             ((u32)run_key() * 2 + group / 4 * 8 * CHUNK_BYTES));
 }
 
-/* Once all waves have stored their dS: adds what the wave has of dQ, rows `row` and on. */
-DEVICE void add_dq(const struct owned &y, const struct context &c, int row)
+/*
+ * For stores at the end of a loop's body before a barrier at its beginning: clang 22 drops the wait
+ * that belongs to that, having looked at what comes before the loop alone.
+ */
+DEVICE void await_ds()
+{
+    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+}
+
+/* Any values will do for the dS before the first one, but those of nobody. */
+DEVICE void clear_ds()
+{
+#pragma unroll
+    for (u32 at = 0; at < sizeof(ds_tile); at += THREADS * CHUNK_BYTES)
+        *(u32x4 *)(ds_tile + at + thread_id() * CHUNK_BYTES) = u32x4{};
+}
+
+/* Of the intrinsic's name: clang 19 has no builtin for it. */
+extern "C" __attribute__((device)) float
+add_to_buffer(float x, __amdgpu_buffer_rsrc_t buffer, int offset, int uniform_offset,
+              int cache) __asm("llvm.amdgcn.raw.ptr.buffer.atomic.fadd.f32");
+
+/* Where the next dQ is added, and how many bytes there are. Uniform. */
+struct dq_band {
+    GLOBAL char *first;
+    int bytes;
+};
+
+/* Before the walk's first step, which begins by adding dQ of none before it. */
+DEVICE struct dq_band band_before(const struct context &c, int tile)
+{
+    return {c.dq + (kernarg_i64)(tile - 1) * c.dq_band_bytes, 0};
+}
+
+/*
+ * Once all waves have stored their dS: adds what the wave has of dQ. There are no branches, or the
+ * next wait for a load would be one for the additions.
+ */
+DEVICE void add_dq(const struct owned &y, const struct context &c, struct dq_band &to)
 {
     block_acc dq = zero_acc();
 #pragma unroll
     for (int group = 0; group < RUN_GROUPS; group++)
         mma(dq, ds_frag(group), y.turned[group]);
-    dq *= c.scale;
-    const int left = c.dq_rows - row, first = (int)lane_half() * 4;
-    int pitch = c.dq_pitch;
-    asm volatile("" : "+s"(pitch)); /* or its multiples would be kept throughout the walk */
-    GLOBAL char *to = (GLOBAL char *)c.dq + (kernarg_i64)row * pitch;
-    u32 own = (u32)first * (u32)pitch + lane_column() * 4;
-    if (left >= BLOCK) {
+    const __amdgpu_buffer_rsrc_t buffer =
+        __builtin_amdgcn_make_buffer_rsrc(to.first, 0, to.bytes, DESCRIPTOR_WORD3);
+    const int own = (int)lane_id() * 4;
 #pragma unroll
-        for (int i = 0; i < ACC; i++, to += i % 4 ? pitch : 5 * pitch) {
-            asm volatile("" : "+s"(to)); /* a uniform address and the lane's offset, apart */
-            asm volatile("" : "+v"(own));
-            __builtin_amdgcn_global_atomic_fadd_f32((GLOBAL float *)(to + own), dq[i]);
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < ACC; i++, to += i % 4 ? pitch : 5 * pitch)
-            if (first + 8 * (i / 4) + i % 4 < left)
-                __builtin_amdgcn_global_atomic_fadd_f32((GLOBAL float *)(to + own), dq[i]);
-    }
+    for (int i = 0; i < ACC; i++)
+        add_to_buffer(dq[i], buffer, own + i * KERNEL_WAVE * 4, 0, 0);
+    to.first += c.dq_band_bytes;
+    to.bytes = c.dq_band_bytes ? SUMS_BYTES : 0;
 }
 
 #endif

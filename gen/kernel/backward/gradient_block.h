@@ -227,9 +227,8 @@ struct context {
     float masked; /* a score that gives P = 0 */
 #endif
 #if SUMS_DQ
-    char *dq; /* the wave's first channel of row 0 */
-    int dq_pitch, dq_rows;
-    float scale;
+    GLOBAL char *dq;   /* the wave's first block */
+    u32 dq_band_bytes; /* 0: the wave has none */
 #endif
 };
 

@@ -18,4 +18,21 @@ DEVICE struct rows part_rows(kernarg_u64 data, kernarg_i64 number, int rows, int
     return {(char *)data + number * rows * pitch, pitch, 4, dim};
 }
 
+enum { SUMS_SIDE = 32, SUMS_BYTES = SUMS_SIDE * SUMS_SIDE * 4 }; /* of a block of dq_in_blocks */
+
+/* The blocks of dq of one head; those of the same rows are band_bytes. */
+struct dq_blocks {
+    GLOBAL char *first;
+    u32 band_bytes;
+};
+
+DEVICE struct dq_blocks blocks_of(const struct attn_bwd_share_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.bwd.problem;
+    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
+    const u32 bands = ((u32)a.seq_q + SUMS_SIDE - 1) / SUMS_SIDE;
+    const u32 band_bytes = ((u32)a.dim_qk + SUMS_SIDE - 1) / SUMS_SIDE * SUMS_BYTES;
+    return {(GLOBAL char *)args.part_dq + number * bands * band_bytes, band_bytes};
+}
+
 #endif

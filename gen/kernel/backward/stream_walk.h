@@ -361,6 +361,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
     load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
+#if SUMS_DQ
+    struct dq_band dq = band_before(context, tile);
+#endif
 #pragma unroll 1
     do {
         int row = tile * STREAM_ROWS;
@@ -420,7 +423,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         take_block(to, s, dp, context, column, row, 0);
 #else
         const struct duty duty = unpack_duty(packed_duty);
+#if SUMS_DQ
+        await_ds();
+#endif
         lds_barrier();
+#if SUMS_DQ
+        add_dq(y, context, dq); /* of the tile before */
+#endif
         store_cargo<form>(cargo, duty, x, 0);
         advance(x);
         load_cargo(cargo, duty, x, 0);
@@ -436,12 +445,12 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
         }
-#if SUMS_DQ
-        lds_barrier();
-        add_dq(y, context, row);
-#endif
 #endif
     } while (++tile < walk.end);
+#if SUMS_DQ
+    lds_barrier();
+    add_dq(y, context, dq);
+#endif
 }
 
 /* Rounds one result times `factor` and stores the wave's columns of it. */

@@ -171,15 +171,7 @@ static bool is_shared(const struct device *device, struct aothip_context *contex
                       const struct test_case *c)
 {
     const size_t rows = (size_t)c->batch * (size_t)(c->heads_k * c->group) * (size_t)c->seq_q;
-    struct problem p;
-    size_t bytes = 0;
-
-    problem_make(c, &p);
-    problem_make_bwd(&p);
-    if (aothip_attn_bwd_workspace(context, &p.bwd, device->stream, &bytes))
-        tap_diag("%s", aothip_last_error());
-    problem_free(&p);
-    return bytes > rows * sizeof(float);
+    return problem_workspace_bwd(device, context, c) > rows * sizeof(float);
 }
 
 /*

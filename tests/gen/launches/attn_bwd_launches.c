@@ -4,11 +4,12 @@
  */
 #include "launch_walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 1 << 19 }; /* of a tensor, in bytes */
 
-enum what { Q, K, V, O, D_O, DQ, DK, DV, BIAS, DBIAS, KEEP, SLOPES, LSE, DELTA, TENSORS };
+enum what { Q, K, V, O, D_O, DQ, DK, DV, BIAS, DBIAS, KEEP, SLOPES, LSE, DELTA, SUMS, TENSORS };
 
 enum option {
     HAS_BIAS = 1,
@@ -19,7 +20,8 @@ enum option {
     HAS_SLOPES = 32,
     CAP = 64,
     DROPOUT = 128,
-    ODD = 256, /* rows are one element further apart */
+    ODD = 256,     /* rows are one element further apart */
+    ATOMICS = 512, /* the form of atomic sums, which alone gets a workspace */
 };
 
 static const struct launch_problem problems[] = {
@@ -48,6 +50,9 @@ static const struct launch_problem problems[] = {
     {"d256_dbias", 1, 1, 128, 256, 256, 0, HAS_BIAS | HAS_DBIAS, AOTHIP_F16},
     {"d512", 1, 1, 64, 128, 512, 0, 0, AOTHIP_F16},
     {"d64_odd", 1, 1, 128, 128, 64, 0, ODD, AOTHIP_F16},
+    {"d64_atomics", 1, 1, 128, 256, 64, 0, ATOMICS, AOTHIP_F16},
+    {"d128_atomics", 1, 1, 128, 256, 128, 0, ATOMICS, AOTHIP_F16},
+    {"d128_atomics_bf16", 1, 1, 128, 256, 128, 0, ATOMICS, AOTHIP_BF16},
     {"d64_f32", 1, 1, 64, 128, 64, 0, 0, AOTHIP_F32},
     {"d64_f32_dbias", 1, 1, 64, 64, 64, 0, HAS_BIAS | HAS_DBIAS, AOTHIP_F32},
 };
@@ -87,7 +92,20 @@ static bool launch(const struct device *device, struct aothip_context *context,
     add_terms(p, memory, &f, &b);
     f.lse = (float *)(memory + (size_t)LSE * ROOM);
     b.delta = (float *)(memory + (size_t)DELTA * ROOM);
+    if (p->options & ATOMICS) {
+        b.workspace = memory + (size_t)SUMS * ROOM;
+        b.workspace_size = ROOM;
+    }
     return !aothip_attn_bwd(context, &b, device->stream);
+}
+
+/* Those of atomic sums are of the GPUs and head dims that have the form. */
+static bool has(const char *target, const struct launch_problem *p)
+{
+    const int most = strncmp(target, "gfx942", 6) == 0   ? 128
+                     : strncmp(target, "gfx950", 6) == 0 ? 64
+                                                         : 0;
+    return !(p->options & ATOMICS) || p->dim <= most;
 }
 
 /* What the tensors hold: zeros, a mask of ones, slopes. */
@@ -109,7 +127,9 @@ int main(void)
         .problems = problems,
         .count = sizeof(problems) / sizeof(*problems),
         .least = 3, /* delta, dk and dv, dq */
+        .has = has,
         .launch = launch,
     };
+    setenv("AOTHIP_ATOMICS", "1", 1); /* of problems of any size */
     return launch_walk(&w);
 }

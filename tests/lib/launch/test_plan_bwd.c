@@ -113,7 +113,7 @@ static void test_bwd_shared(void)
 /* Atomic sums of dq: only where they are allowed, and of many rows and workgroups. */
 static void test_bwd_atomics(void)
 {
-    const size_t sums = (size_t)2 * 8 * 1000 * 64 * 4;
+    const size_t sums = (size_t)2 * 8 * 1024 * 64 * 4; /* whole blocks of 32 rows */
     const struct attn_bwd_share_args *begin = &fake_hip.log[0].args.share,
                                      *fused = &fake_hip.log[1].args.share,
                                      *sum = &fake_hip.log[2].args.share;
@@ -133,11 +133,12 @@ static void test_bwd_atomics(void)
              "attn_bwd_sum_f16_d128_general");
     is_grid(&fake_hip.log[0], 8 * 8, 2, "begin: 8 tiles of 8 heads");
     is_grid(&fake_hip.log[1], 157 * 2, 2, "fused: 157 tiles of 2 key heads");
-    is_grid(&fake_hip.log[2], 8 * 8, 2, "sum: dq alone, 8 tiles of 8 heads");
+    is_grid(&fake_hip.log[2], 4 * 8, 2, "sum: dq alone, 4 times 2 tiles of 8 heads");
     is_int((intmax_t)begin->part_dq, 0xa0000000, "zeros in the workspace");
     is_int((intmax_t)fused->part_dq, 0xa0000000, "sums there");
     is_int((intmax_t)sum->part_dq, 0xa0000000, "and read from there");
     is_int(sum->parts_keys, 1, "one part");
+    is_int(sum->dq_in_blocks, 1, "of blocks");
     is_int((intmax_t)(fused->part_dk | fused->part_dv), 0, "dk and dv are not shared");
     g.b.workspace_size = bytes - 1;
     restart();
