@@ -8,6 +8,8 @@ images_verbose = $(if $(filter 1,$(V)),-v)
 # The link lets the library that is not yet installed find the images beside itself.
 # MAX_JOBS of make's environment, else of configure's, else make's own -j, else one a processor.
 images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
+	@case '$(GPU_ARCHS)' in *[!a-z0-9\ ]*) \
+	    echo "GPU_ARCHS='$(GPU_ARCHS)': GPUs are separated by spaces here" >&2; exit 1 ;; esac
 	@$(MKDIR_P) images
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
