@@ -53,6 +53,8 @@ static void choose_near(struct emu_clock_recorder *r, unsigned limit)
 {
     for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
         choose(r, limit, x, 0, 0);
+    for (uint64_t x = 3; x < r->grid[0] && x <= 12; x += x < 7 ? 1 : 5) /* heads are often not so */
+        choose(r, limit, x, 0, 0);
     for (uint64_t part = 2; part <= 32; part += part < 8 ? 1 : 4)
         if (r->grid[0] % part == 0)
             choose(r, limit, r->grid[0] / part, 0, 0);
