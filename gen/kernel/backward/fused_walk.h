@@ -139,8 +139,10 @@ DEVICE void add_dq(const struct owned &y, const struct context &c, struct dq_ban
 #pragma unroll
     for (int group = 0; group < RUN_GROUPS; group++)
         mma(dq, ds_frag(group), y.turned[group]);
-    const __amdgpu_buffer_rsrc_t buffer =
-        __builtin_amdgcn_make_buffer_rsrc(to.first, 0, to.bytes, DESCRIPTOR_WORD3);
+    const kernarg_u64 first = (kernarg_u64)to.first;
+    const kernarg_u64 at = (kernarg_u64)uniform((u32)(first >> 32)) << 32 | uniform((u32)first);
+    const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
+        (GLOBAL char *)at, 0, (int)uniform((u32)to.bytes), DESCRIPTOR_WORD3);
     const int own = (int)lane_id() * 4;
 #pragma unroll
     for (int i = 0; i < ACC; i++)
