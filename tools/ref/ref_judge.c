@@ -136,7 +136,7 @@ int64_t ref_strays_lse(const struct ref_fwd *answer, const float *lse, int64_t c
 struct probs {
     struct ref_problem exact, plain;
     struct ref_head h, g;
-    double relative; /* largest relative error of the plain probabilities of a row */
+    double relative; /* largest relative error of the plain probabilities of a head */
 };
 
 static double probability(const struct ref_head *h, int64_t n)
@@ -147,11 +147,16 @@ static double probability(const struct ref_head *h, int64_t n)
 
 static void make_probs_row(struct probs *x, int64_t m)
 {
-    int64_t n;
-
     ref_head_row(&x->exact, &x->h, m);
     ref_head_row(&x->plain, &x->g, m);
-    x->relative = 0;
+}
+
+/* One row's errors say little: where scores cancel, they are luck. */
+static void find_relative(struct probs *x, int64_t m)
+{
+    int64_t n;
+
+    make_probs_row(x, m);
     for (n = x->h.lo; n < x->h.hi; n++) {
         double exact = probability(&x->h, n), plain = probability(&x->g, n);
         if (exact > 1e-30)
@@ -167,13 +172,14 @@ static void make_probs_row(struct probs *x, int64_t m)
 static double expected_probs(const struct probs *x, int64_t n, double *allowed)
 {
     const struct aothip_attn_fwd_params *f = x->exact.params;
-    double sign = x->h.kept[n] ? 1 : -1, value;
+    double sign = x->h.kept[n] ? 1 : -1, value, plain;
 
     *allowed = 0;
     if (!f->probs_dropped)
         return sign / 2;
     value = probability(&x->h, n) * ref_dropout_scale(&x->exact);
-    *allowed = ref_half_ulp(value, f->probs.dtype) + 0x1p-126 +
+    plain = probability(&x->g, n) * ref_dropout_scale(&x->exact);
+    *allowed = ref_half_ulp(value, f->probs.dtype) + 0x1p-126 + 2 * fabs(plain - value) +
                value * (2 * x->relative + 4 * ref_problem_score_units(&x->exact) *
                                               ref_half_ulp(x->h.scale, AOTHIP_F32));
     return sign * value;
@@ -218,6 +224,9 @@ struct ref_verdict ref_judge_probs(const struct aothip_attn_fwd_params *params)
         for (hq = 0; hq < x.exact.heads_q && seq.rows; hq++) {
             ref_head_read(&x.exact, &seq, hq, &x.h);
             ref_head_read(&x.plain, &seq, hq, &x.g);
+            x.relative = 0;
+            for (m = 0; m < seq.rows && m < params->probs.size[2]; m++)
+                find_relative(&x, m);
             for (m = 0; m < seq.rows && m < params->probs.size[2]; m++)
                 judge_probs_row(&x, m, &v, &worst);
         }
