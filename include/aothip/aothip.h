@@ -121,8 +121,7 @@ enum aothip_lse_layout {
  * rows of 16-bit elements cost the forward pass little where they have 8 to 128 channels and
  * neither score terms (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere
  * it loads single elements of them, which takes several times the instructions. So it does of FP8
- * that becomes elements of 16 bits, where keys are not shared out to workgroups; but not, on gfx942,
- * of aligned k and v of up to 128 channels with q of 16 bits and no score terms.
+ * that is converted, keys not shared out; on gfx942 only where score terms or rows would ask for it.
  */
 struct aothip_tensor {
     void *data;
@@ -196,9 +195,8 @@ struct aothip_scale {
  * Where q is FP8, too, the GPU must multiply that type, which is FNUZ on gfx942, the others on
  * gfx950, gfx1200 and gfx1201; else it is UNSUPPORTED. Where head dims are multiples of 16 up to
  * 128, rows of q, k and v begin at multiples of 16 bytes, bias, keep, alibi_slopes, softcap and
- * dropout are absent and keys are not shared out (see splits), the products are of FP8, and so is P
- * when it is multiplied by v, rounded to the e4m3 of their kind. Elsewhere all three are converted
- * to o's type.
+ * dropout are absent and keys are not shared out (see splits), the products are of FP8, and P is
+ * rounded to the e4m3 of their kind. Elsewhere all three are converted to o's type.
  * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
