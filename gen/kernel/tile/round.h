@@ -81,7 +81,9 @@ DEVICE u32 end_round_pair(float low, float high)
 DEVICE u32 round_even(float value)
 {
     u32 x = __builtin_bit_cast(u32, value);
-    return value == value ? x + 0x7fff + (x >> 16 & 1) : x | 0x00400000;
+    u32 rounded = x + 0x7fff + (x >> 16 & 1);
+    asm("" : "+v"(rounded)); /* or the compiler branches around it where the value is a NaN */
+    return value == value ? rounded : x | 0x00400000;
 }
 
 DEVICE u32 round_pair_even(float low, float high)
