@@ -7,8 +7,9 @@
 static const struct {
     const char *gpu;
     uint32_t mach;
+    enum target_fp8 fp8;
 } machs[] = {
-#define TARGET(name, mach) {name, mach},
+#define TARGET(name, mach, fp8) {name, mach, TARGET_FP8_##fp8},
 #include "target.def"
 #undef TARGET
 };
@@ -115,6 +116,14 @@ uint32_t target_mach(const char *gpu)
         if (strcmp(machs[i].gpu, gpu) == 0)
             return machs[i].mach;
     return 0;
+}
+
+enum target_fp8 target_fp8(const char *gpu)
+{
+    for (int i = 0; i < MACHS; i++)
+        if (strcmp(machs[i].gpu, gpu) == 0)
+            return machs[i].fp8;
+    return TARGET_FP8_UNKNOWN;
 }
 
 int target_matches_elf_flags(const struct target *code, uint32_t e_flags)

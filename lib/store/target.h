@@ -33,6 +33,10 @@ int target_features(const struct target *target);
 enum { TARGET_MACH_MASK = 0xff };
 uint32_t target_mach(const char *gpu);
 
+/* Which floats of 8 bits the GPU's matrix instructions take. */
+enum target_fp8 { TARGET_FP8_UNKNOWN, TARGET_FP8_NONE, TARGET_FP8_OCP, TARGET_FP8_FNUZ };
+enum target_fp8 target_fp8(const char *gpu);
+
 /*
  * Whether e_flags of an AMDGPU ELF of code object version 4 or later are those of `code`: the
  * processor number, if target.def knows the GPU, and the two features.

@@ -220,6 +220,24 @@ static void test_refusals(const struct device *device, struct aothip_context *co
     problem_free(&p);
 }
 
+/* q of FP8 on a GPU that cannot multiply it. */
+static void test_foreign_q(const struct device *device, struct aothip_context *context)
+{
+    for (unsigned i = 0; i < TYPES; i++) {
+        struct test_case c = {SHAPE(F16, 1, 2, 1, 20, 40, 64, 64), .scale = 1, .fp8 = types[i],
+                              .fp8_q = true};
+        struct status why = {0};
+        struct problem p;
+
+        if (is_own(device, c.fp8))
+            continue;
+        problem_make(&c, &p);
+        is_int(attn_fwd(device, context, &p.fwd, &why), AOTHIP_E_UNSUPPORTED, "no such products");
+        contains(why.text, "has no matrix instructions for FP8_E", "and why");
+        problem_free(&p);
+    }
+}
+
 static int test(const struct device *device, struct aothip_context *context, void *with)
 {
     (void)with;
@@ -229,6 +247,7 @@ static int test(const struct device *device, struct aothip_context *context, voi
     }
     test_cases(device, context);
     test_refusals(device, context);
+    test_foreign_q(device, context);
     return 0;
 }
 

@@ -143,8 +143,7 @@ KERNEL_SYMBOL(split_args args)
     struct wave_job job;
     begin_job(job, a, sequence, kv_head);
 #if KERNEL_CACHE
-    job.scale *= fp8_scale(args.fp8.k, sequence.number, kv_head) *
-                 fp8_scale(args.fp8.q, sequence.number, kv_head);
+    job.scale *= fp8_scale_of_scores(args.fp8, sequence.number, kv_head);
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif

@@ -79,9 +79,8 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 /* Products of codes to those of what they stand for. */
 DEVICE void scale_products(score_blocks &s, const struct sequence &sequence, const struct job &job)
 {
-    const struct kernarg_fp8 &fp8 = late_arguments<fwd_args>().fp8;
-    const float scale = fp8_scale(fp8.k, sequence.number, job.kv_head) *
-                        fp8_scale(fp8.q, sequence.number, job.kv_head);
+    const float scale = fp8_scale_of_scores(late_arguments<fwd_args>().fp8, sequence.number,
+                                            job.kv_head);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll

@@ -147,7 +147,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
                    const struct attn_problem &a)
 {
     const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
-#if KERNEL_CACHE && KERNEL_UNALIGNED
+#if KERNEL_CACHE && KERNEL_UNALIGNED && FP8_OF_Q
     const struct query_slice slice = query_slice_of(a, sequence, job.head);
 #else
     const struct slice slice =

@@ -62,7 +62,7 @@ DEVICE u32x4 load_chunk(struct tile_view view, const struct slice &slice, u32 ro
     return x;
 }
 
-#if KERNEL_CACHE
+#if KERNEL_CACHE && FP8_OF_Q
 
 /* Q, perhaps of FP8. */
 struct query_slice : slice {

@@ -18,10 +18,17 @@ enum fp8_type { FP8_E4M3 = 5, FP8_E5M2, FP8_E4M3_FNUZ, FP8_E5M2_FNUZ }; /* enum 
 
 typedef const GLOBAL unsigned char fp8_codes;
 
-/* Whether q has one of them, too. */
+/* Whether q may have one of them, too: of GPUs whose matrix instructions take it. */
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
+#define FP8_OF_Q 1
+#else
+#define FP8_OF_Q 0
+#endif
+
+/* Whether it has. */
 DEVICE bool fp8_of_q(const struct kernarg_fp8 &x)
 {
-    return x.q_dtype >= FP8_E4M3;
+    return FP8_OF_Q && x.q_dtype >= FP8_E4M3;
 }
 
 template <int type> struct fp8 {
@@ -146,7 +153,7 @@ template <int type> DEVICE constexpr bool fp8_is_native()
 /* Four codes in f32, by them. */
 template <int type> DEVICE void fp8_native(float (&to)[4], u32 word)
 {
-#if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
+#if FP8_OF_Q
     const bool e4m3 = fp8<type>::FRACTION == 3;
     const f32x2 low = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, false)
                            : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, false);
@@ -229,6 +236,13 @@ static_assert(sizeof(with_fp8<struct attn_fwd_args>) == sizeof(struct attn_fwd_f
 DEVICE float fp8_scale(const struct kernarg_scale &x, int sequence, int head)
 {
     return x.data ? ((const_float)x.data)[sequence * x.batch + head * x.head] : 1;
+}
+
+/* What the products of K and q are to be multiplied by. */
+DEVICE float fp8_scale_of_scores(const struct kernarg_fp8 &x, int sequence, int head)
+{
+    const float scale = fp8_scale(x.k, sequence, head);
+    return FP8_OF_Q ? scale * fp8_scale(x.q, sequence, head) : scale;
 }
 
 #endif

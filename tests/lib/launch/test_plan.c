@@ -259,8 +259,12 @@ static void test_fp8(void)
              "and named");
     p.q.dtype = AOTHIP_FP8_E5M2;
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "no kernel of the type");
-    contains(aothip_last_error(), "no kernel attn_fwd for FP8_E5M2, head dim 64 of gfx942",
+    contains(aothip_last_error(), "q: gfx942 has no matrix instructions for FP8_E5M2", "nor any");
+    p.q.dtype = p.k.dtype = p.v.dtype = AOTHIP_FP8_E5M2_FNUZ;
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_E_UNSUPPORTED, "no kernel of its own type");
+    contains(aothip_last_error(), "no kernel attn_fwd for FP8_E5M2_FNUZ, head dim 64 of gfx942",
              "and named");
+    p.k.dtype = p.v.dtype = AOTHIP_FP8_E5M2;
     p.q.dtype = AOTHIP_F16;
     write_fp8(GENERAL_F16, FORMAT_FEATURE_FP8_CACHE, AOTHIP_F16);
     restart();

@@ -39,7 +39,7 @@ static void *allocate(size_t size)
 
 static uint32_t mach_of(const char *gpu)
 {
-#define TARGET(name, mach)                                                                         \
+#define TARGET(name, mach, fp8)                                                                    \
     if (strcmp(gpu, name) == 0)                                                                    \
         return mach;
 #include "target.def"
