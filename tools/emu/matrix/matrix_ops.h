@@ -24,6 +24,12 @@ enum emu_elem {
     EMU_EL_I8
 };
 
+/*
+ * Of a sparse product a lane holds of B, or of A with its zeros, one run of k in 16 bytes. Those of
+ * gfx950 have twice as much: of the first half of all k, and behind it of the second.
+ */
+#define EMU_SPARSE_RUNS(s, bits) ((s)->k * (s)->m / 64 * (bits) / 128)
+
 /* How the accelerator adds: the rule of "hw" mode. */
 enum emu_rule {
     EMU_RULE_ONCE,      /* exact sum, rounded once */

@@ -65,27 +65,29 @@ static void gather_i8(struct emu_wave *w, const struct emu_op *op, const struct 
 {
     const uint32_t *ra = emu_row(w, op->s[0]), *rb = emu_row(w, op->s[1]);
     unsigned per = s->k * s->m * s->blocks / 64, stored = s->sparse ? per / 2 : per;
-    unsigned set = op->insn->cbsz ? 0 : op->insn->abid & 1;
+    unsigned runs = s->sparse ? EMU_SPARSE_RUNS(s, 8) : 1, run = per / runs;
+    unsigned set = op->insn->cbsz || runs > 1 ? 0 : op->insn->abid & 1;
     memset(a, 0, s->blocks * s->m * s->k * sizeof *a);
     for (unsigned l = 0; l < 64; l++) {
-        unsigned block = l / s->m % s->blocks, k0 = l / (s->m * s->blocks) * per;
+        unsigned block = l / s->m % s->blocks, k0 = l / (s->m * s->blocks) * run;
         unsigned from = emu_blgp_lane(op->insn->blgp, l);
         int32_t *row = a + (block * s->m + l % s->m) * s->k + k0;
         for (unsigned e = 0; e < stored; e++) {
             unsigned column = e;
             if (s->sparse)
                 column = 4 * (e / 2) + (emu_row(w, op->s[2])[l] >> (set * 16 + 2 * e) & 3);
-            row[column] = byte_at(ra, l, e);
+            row[column / run * (s->k / runs) + column % run] = byte_at(ra, l, e);
         }
         for (unsigned e = 0; e < per; e++)
-            b[(block * s->k + k0 + e) * s->n + l % s->n] = byte_at(rb, from, e);
+            b[(block * s->k + e / run * (s->k / runs) + k0 + e % run) * s->n + l % s->n] =
+                byte_at(rb, from, e);
     }
 }
 
 /* Integer sums wrap at 32 bits. */
 void emu_mfma_i8(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
 {
-    int32_t a[1024], b[1024];
+    int32_t a[2048], b[2048];
     uint32_t c[2048];
     unsigned operand = s->sparse ? 3 : 2;
     const struct emu_operand *src = &op->insn->src[operand];

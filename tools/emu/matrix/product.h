@@ -109,12 +109,14 @@ static void gather_sparse(struct emu_wave *w, const struct emu_op *op, const str
 {
     unsigned stored = s->k / 2 * s->m / 64, bits = 2 * stored, size = elem_bits(s->a);
     unsigned set = op->insn->cbsz ? 0 : op->insn->abid & (32 / bits - 1);
+    unsigned runs = EMU_SPARSE_RUNS(s, size), run = stored / runs;
     const uint32_t *rows = emu_row(w, op->s[0]), *index = emu_row(w, op->s[2]);
     memset(a, 0, s->m * s->k * sizeof *a);
     for (unsigned l = 0; l < 64; l++)
         for (unsigned e = 0; e < stored; e++) {
             unsigned which = index[l] >> (set * bits + 2 * e) & 3;
-            unsigned column = l / s->m * 2 * stored + 4 * (e / 2) + which;
+            unsigned column =
+                e / run * (s->k / runs) + l / s->m * 2 * run + 4 * (e % run / 2) + which;
             uint32_t x = rows[e * size / 32 * 64 + l] >> e * size % 32;
             a[column * s->m + l % s->m] = element(x, s->a);
         }
@@ -173,7 +175,7 @@ static struct emu_dot rule_for(struct emu_wave *w, const struct emu_op *op,
 FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
 {
     float a[MAX_A], b[MAX_A], c[MAX_C];
-    uint32_t permuted[4 * 64];
+    uint32_t permuted[8 * 64];
     const uint32_t *rows_b = emu_row(w, op->s[1]);
     struct emu_dot d = rule_for(w, op, s);
     if (op->insn->blgp) {
@@ -185,7 +187,10 @@ FORCE void mfma_shape(struct emu_wave *w, const struct emu_op *op, const struct 
         gather_sparse(w, op, s, a);
     else
         gather(emu_row(w, op->s[0]), s->a, s->m, s->k, s->blocks, BY_K, a);
-    gather(rows_b, s->b, s->n, s->k, s->blocks, BY_K, b);
+    const unsigned runs = s->sparse ? EMU_SPARSE_RUNS(s, elem_bits(s->b)) : 1;
+    for (unsigned i = 0; i < runs; i++)
+        gather(rows_b + i * 4 * 64, s->b, s->n, s->k / runs, s->blocks, BY_K,
+               b + i * (s->k / runs) * s->n);
     gather_c(w, op, s, s->sparse ? 3 : 2, c);
     for (unsigned i = 0; i < s->blocks; i++) {
         unsigned from = s->sparse ? 0 : emu_cbsz_block(op->insn, i);

@@ -321,6 +321,18 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
         d[i] = out[i];
 }
 
+/*
+ * Tables 34, 36 and those of 7.5.1.3 of CDNA 4's manual: which k element e is of those of a lane,
+ * which belongs to group `part` of 64 / n. Four registers of B hold neighbours, the other four
+ * those that are half of all k further on.
+ */
+static unsigned sparse_column(const struct oracle_product *p, unsigned part, unsigned e)
+{
+    const unsigned four = 4 * 32 / oracle_element_bits(p->b);
+
+    return e / four * (p->k / 2) + part * four + e % four;
+}
+
 void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
                    const uint32_t *b, const uint32_t *index, const uint32_t *c, uint32_t *d)
 {
@@ -331,7 +343,7 @@ void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const u
 
     for (unsigned i = 0; i < p->m; i++)
         for (unsigned j = 0; j < p->n; j++) {
-            uint64_t row[64] = {0}, column[64];
+            uint64_t row[128] = {0}, column[128];
             unsigned item = i % 4 + 4 * (i / (4 * mi)), lane = j + p->n * (i / 4 % mi);
 
             for (unsigned part = 0; part < parts; part++)
@@ -339,10 +351,11 @@ void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const u
                     unsigned l = i + p->m * part;
                     unsigned which = index[l] >> (set * 2 * held + 2 * e) & 3;
 
-                    row[part * 2 * held + e / 2 * 4 + which] = item_bits(p->a, a, l, e);
+                    row[sparse_column(p, part, e / 2 * 4 + which)] = item_bits(p->a, a, l, e);
                 }
-            for (unsigned k = 0; k < p->k; k++)
-                column[k] = item_bits(p->b, b, j + p->n * (k / (2 * held)), k % (2 * held));
+            for (unsigned part = 0; part < parts; part++)
+                for (unsigned e = 0; e < 2 * held; e++)
+                    column[sparse_column(p, part, e)] = item_bits(p->b, b, j + p->n * part, e);
             out[item * 64 + lane] = (uint32_t)dot(p, t, row, column, c[item * 64 + lane]);
         }
     for (unsigned i = 0; i < p->m * p->n; i++)

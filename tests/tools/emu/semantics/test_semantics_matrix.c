@@ -22,7 +22,7 @@
 #define MATRIX_MODE "hw"
 #endif
 
-enum { A_AT = 0, B_AT = 2048, INDEX_AT = 3072, C_AT = 4096 };
+enum { A_AT = 0, B_AT = 2048, C_AT = 4096, INDEX_AT = 12288 };
 
 struct row {
     const char *name[2]; /* gfx90a; gfx942 and gfx950; WMMA: null, its name */
@@ -115,6 +115,24 @@ static const struct row smfmacs[] = {
     {{NULL, "f32_32x32x32_bf8_fp8"}, 32, 32, 32, 1, M_BF8, M_FP8, M_F32},
     {{NULL, "f32_32x32x32_fp8_bf8"}, 32, 32, 32, 1, M_FP8, M_BF8, M_F32},
     {{NULL, "f32_32x32x32_fp8_fp8"}, 32, 32, 32, 1, M_FP8, M_FP8, M_F32},
+};
+
+/* Of gfx950, of twice the depth. */
+static const struct row smfmacs_gfx950[] = {
+    {{NULL, "f32_16x16x64_f16"}, 16, 16, 64, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_32x32x32_f16"}, 32, 32, 32, 1, M_F16, M_F16, M_F32},
+    {{NULL, "f32_16x16x64_bf16"}, 16, 16, 64, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "f32_32x32x32_bf16"}, 32, 32, 32, 1, M_BF16, M_BF16, M_F32},
+    {{NULL, "i32_16x16x128_i8"}, 16, 16, 128, 1, M_I8, M_I8, M_I32},
+    {{NULL, "i32_32x32x64_i8"}, 32, 32, 64, 1, M_I8, M_I8, M_I32},
+    {{NULL, "f32_16x16x128_bf8_bf8"}, 16, 16, 128, 1, M_BF8, M_BF8, M_F32},
+    {{NULL, "f32_16x16x128_bf8_fp8"}, 16, 16, 128, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_16x16x128_fp8_bf8"}, 16, 16, 128, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_16x16x128_fp8_fp8"}, 16, 16, 128, 1, M_FP8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x64_bf8_bf8"}, 32, 32, 64, 1, M_BF8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x64_bf8_fp8"}, 32, 32, 64, 1, M_BF8, M_FP8, M_F32},
+    {{NULL, "f32_32x32x64_fp8_bf8"}, 32, 32, 64, 1, M_FP8, M_BF8, M_F32},
+    {{NULL, "f32_32x32x64_fp8_fp8"}, 32, 32, 64, 1, M_FP8, M_FP8, M_F32},
 };
 
 enum numbers { WHOLE, FRACTIONS, WIDE };
@@ -238,7 +256,7 @@ static void prepare(const struct sem_case *c, struct oracle_wave *w,
         replicate(window + A_AT, p->a_regs);
         replicate(window + B_AT, p->b_regs);
     }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         uint64_t at = memory->address + i * 4096;
 
         w->s[20 + 2 * i] = (uint32_t)at;
@@ -431,12 +449,13 @@ static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
                            ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false,
                            f32_mode()},
                      .sparse = true,
-                     .a_regs = 2,
-                     .b_regs = 4,
                      .d_regs = r->m * r->n / 64};
-    unsigned sets = oracle_element_bits(r->a) == 16 ? 4 : 2;
     char name[64], tail[64];
+    unsigned sets;
 
+    p.b_regs = r->n * r->k / 64 * oracle_element_bits(r->b) / 32;
+    p.a_regs = p.b_regs / 2;
+    sets = (oracle_element_bits(r->a) == 16 ? 4 : 2) * 4 / p.b_regs;
     snprintf(name, sizeof name, "smfmac_%s", r->name[1]);
     for (unsigned files = 1; files < 4; files++)
         add(l, &p, name, files & 1 ? 'a' : 'v', files & 2 ? 'a' : 'v', "");
@@ -509,6 +528,12 @@ int main(void)
         for (size_t i = 0;
              (m->mask == G942 || m->mask == G950) && i < sizeof smfmacs / sizeof *smfmacs; i++)
             add_smfmac(&l, &smfmacs[i], m->mask == G950);
+        made = l.count;
+        for (size_t i = 0;
+             m->mask == G950 && i < sizeof smfmacs_gfx950 / sizeof *smfmacs_gfx950; i++)
+            add_smfmac(&l, &smfmacs_gfx950[i], true);
+        for (; made < l.count; made++)
+            l.c[made].fresh = true;
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }
