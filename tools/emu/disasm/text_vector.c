@@ -227,6 +227,11 @@ static void print_op_sel(struct emu_text *t, const struct emu_insn *in)
 
 static void print_matrix_mods(struct emu_text *t, const struct emu_insn *in)
 {
+    if (in->size == 16) { /* which bytes of the scales count; the list has a place for C */
+        if (in->op_sel)
+            print_list(t, "op_sel", in->op_sel, 3);
+        print_list(t, "op_sel_hi", in->op_sel_hi, 3);
+    }
     if (in->cbsz)
         emu_text_add(t, " cbsz:%u", in->cbsz);
     if (in->abid)

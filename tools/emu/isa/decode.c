@@ -172,8 +172,8 @@ static bool decode_body(struct emu_reader *r, bool vop3_form)
     }
 }
 
-static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
-                       uint32_t offset, bool newer, struct emu_insn *out)
+static unsigned decode_one(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                           uint32_t offset, bool newer, struct emu_insn *out)
 {
     struct emu_reader r = {
         .in = out, .gfx11 = family >= EMU_GFX11, .gfx12 = family >= EMU_GFX12, .newer = newer};
@@ -211,6 +211,54 @@ static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *tex
     for (unsigned i = out->size / 4; i < 3; i++)
         out->word[i] = 0;
     return out->size;
+}
+
+/*
+ * gfx950: v_mfma_scale_*, 16 bytes. The first half has the scales, as the instruction that loads
+ * them has; the second one is the product, with bit 0 of ABID, which says that they count.
+ */
+static bool decode_scaled(unsigned wave, const uint8_t *text, uint32_t offset,
+                          struct emu_insn *out)
+{
+    enum { SCALED = 0x80, HALF = 8, ABID_AT = HALF + 1, ABID_BIT = 0x08 };
+    /* sources and which byte of them; the other bits are ignored */
+    static const uint8_t first[HALF] = {0, 0x18, 0xff, 0xff, 0xff, 0xff, 0x03, 0x18};
+    struct emu_insn load, product;
+    uint8_t bytes[2 * HALF];
+
+    memcpy(bytes, text + offset, sizeof bytes);
+    for (unsigned i = 0; i < HALF; i++)
+        bytes[i] &= first[i];
+    if ((bytes[ABID_AT] & ABID_BIT) == 0)
+        return false;
+    bytes[ABID_AT] ^= ABID_BIT;
+    if (!decode_one(EMU_GFX950, wave, bytes, HALF, 0, false, &load) ||
+        !emu_row_sig(load.row)->ld_scale || load.src[0].kind != EMU_OPK_VGPR ||
+        load.src[1].kind != EMU_OPK_VGPR ||
+        !decode_one(EMU_GFX950, wave, bytes, HALF, HALF, false, &product) ||
+        !emu_row_sig(product.row)->f8f6f4)
+        return false;
+    *out = product;
+    out->row = (uint16_t)emu_find_row(EMU_GFX950, EMU_MAI,
+                                      SCALED + (unsigned)emu_rows[product.row].op[EMU_GFX950]);
+    out->size = 2 * HALF;
+    out->offset_in_text = offset;
+    out->word[0] = load.word[0];
+    out->word[1] = load.word[1];
+    out->op_sel = load.op_sel;
+    out->op_sel_hi = load.op_sel_hi;
+    out->src[3] = load.src[0];
+    out->src[4] = load.src[1];
+    out->nsrc = 5;
+    return true;
+}
+
+static unsigned decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,
+                       uint32_t offset, bool newer, struct emu_insn *out)
+{
+    if (family == EMU_GFX950 && avail >= 16 && decode_scaled(wave, text, offset, out))
+        return out->size;
+    return decode_one(family, wave, text, avail, offset, newer, out);
 }
 
 unsigned emu_decode(enum emu_family family, unsigned wave, const uint8_t *text, size_t avail,

@@ -136,6 +136,25 @@ static void copy_rows(struct emu_wave *w, uint32_t *file, const struct emu_range
     }
 }
 
+/* Of v_mfma_scale_*, the byte of each scale that counts. */
+static void check_scales(struct emu_wave *w, const struct emu_op *op)
+{
+    const struct emu_insn *insn = op->insn;
+
+    for (unsigned i = 3; insn->size == 16 && i < insn->nsrc; i++) {
+        const unsigned side = i - 3;
+        const unsigned byte =
+            (insn->op_sel >> side & 1) | (unsigned)(insn->op_sel_hi >> side & 1) << 1;
+        uint64_t lanes = 0;
+
+        for (unsigned l = 0; l < w->lanes; l++)
+            lanes |= (uint64_t)((w->vp[(size_t)op->s[i] * w->lanes + l] >> 8 * byte & 0xff) != 0)
+                     << l;
+        if (lanes)
+            emu_fault(w, lanes, "the scale of a matrix product was never computed");
+    }
+}
+
 /* C: the indicator of its own poison, or zero; SMFMAC's third source is an index and keeps its
  * value. */
 static void fill_c(struct emu_wave *w, const struct emu_range *c)
@@ -174,9 +193,14 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
     bool in[3] = {dirty(w, &r[0]), dirty(w, &r[1]), dirty(w, &r[2])};
     struct emu_strict_wave *strict = w->strict;
     struct emu_counters *counters = w->group->counters;
+    struct emu_insn unscaled = *op->insn; /* a scale might make the indicator nothing */
+    struct emu_op plain = *op;
     bool sparse;
 
     (void)so;
+    check_scales(w, op);
+    unscaled.nsrc = op->insn->size == 16 ? 3 : unscaled.nsrc;
+    plain.insn = &unscaled;
     if (!in[0] && !in[1] && !in[2] && !dirty(w, &r[3]))
         return;
     sparse = strncmp(name, "v_smfmac", 8) == 0;
@@ -196,7 +220,7 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
         fill(w, &r[0], keep.poison[0], name, 0, side != 0);
         fill(w, &r[1], keep.poison[1], name, 1, side != 1);
         fill_c(w, sparse ? &r[3] : &r[2]);
-        op->fn(w, op);
+        op->fn(w, &plain);
         mark(w, &r[3]);
     }
     w->strict = strict;

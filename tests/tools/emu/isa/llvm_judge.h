@@ -152,7 +152,7 @@ static size_t ask(unsigned release, void *dc, uint8_t *bytes, unsigned dwords, c
  */
 static bool mixes_up_constants(const uint8_t *bytes, unsigned dwords)
 {
-    uint32_t w[3] = {0};
+    uint32_t w[4] = {0};
 
     memcpy(w, bytes, 4 * (size_t)dwords);
     for (unsigned i = 1; i < dwords; i++) {

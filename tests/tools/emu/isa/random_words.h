@@ -221,7 +221,8 @@ static void shape_sources(const struct emu_row *row, uint32_t *w)
         w[1] |= 0x18000000, w[0] = (w[0] & 0xffff87ff) | 0x4000 | (r & 0x80000 ? 0x800 : 0);
 }
 
-static void make_words(const struct target *t, uint32_t *w)
+/* Four words, of which mostly three are given; those of gfx950's scaled products are four. */
+static unsigned make_words(const struct target *t, uint32_t *w)
 {
     uint32_t r = random32();
     unsigned density = r % 4;
@@ -238,11 +239,20 @@ static void make_words(const struct target *t, uint32_t *w)
         if ((r >> 16 & 7) == 0) {
             put_opcode(t, row, layouts[row->enc].max[generation(t)] & random32(), w);
             shape_sources(row, w);
+        } else if (!strncmp(row->name, "v_mfma_scale", 12) && row->op[t->family] >= 0) {
+            put_bits(w, ~0u, 0xd3ac0000 | (random32() & (r >> 19 & 1 ? 0x1800 : 0xffff)));
+            w[1] = r >> 20 & 1 ? (random32() & 0x1801fe00) | 0x20100 : w[1];
+            w[3] = random32();
+            put_opcode(t, row, (unsigned)row->op[t->family] & 0x7f, w + 2);
+            shape_sources(row, w + 2);
+            put_bits(w + 2, 0x7800, r >> 21 & 3 ? 0x800 : random32());
+            return 4;
         } else if (row->op[t->family] >= 0) {
             put_opcode(t, row, (unsigned)row->op[t->family], w);
             shape_sources(row, w);
         }
     }
+    return 3;
 }
 
 #endif

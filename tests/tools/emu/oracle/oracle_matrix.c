@@ -321,6 +321,40 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
         d[i] = out[i];
 }
 
+static struct sf scaled_by(struct sf x, const struct oracle_scales *scales, unsigned side,
+                           unsigned lane)
+{
+    const unsigned e = scales->of[side][lane] >> 8 * scales->byte[side] & 255;
+
+    return e == 255 ? sf_nan() : sf_scale(x, (int)e - 127);
+}
+
+void oracle_mfma_scaled(const struct oracle_product *p, const struct oracle_scales *scales,
+                        const uint32_t *a, const uint32_t *b, uint32_t *d)
+{
+    for (unsigned i = 0; i < p->m; i++)
+        for (unsigned j = 0; j < p->n; j++) {
+            /* rows in fours, one after the other in the groups of n lanes, then in registers */
+            const unsigned item = i % 4 + 4 * (i / (4 * (64 / p->n)));
+            uint32_t *to = &d[item * 64 + j + p->n * (i / 4 % (64 / p->n))];
+            struct sf sum = sf_unpack(&sf_f32, *to);
+
+            for (unsigned k = 0; k < p->k; k++) {
+                const struct part pa = part_of(p, p->a, k, 32), pb = part_of(p, p->b, k, 32);
+                const uint64_t x = item_bits(p->a, a, i + p->m * pa.group, pa.item);
+                const uint64_t y = item_bits(p->b, b, j + p->n * pb.group, pb.item);
+
+                sum = rounded(&sf_f32,
+                              sf_fma(scaled_by(sf_unpack(format(p->a), x), scales, 0,
+                                               i + p->m * (k / 32)),
+                                     scaled_by(sf_unpack(format(p->b), y), scales, 1,
+                                               j + p->n * (k / 32)),
+                                     sum, SF_NEAREST));
+            }
+            *to = (uint32_t)sf_pack(&sf_f32, sum, &exact);
+        }
+}
+
 /*
  * Tables 34, 36 and those of 7.5.1.3 of CDNA 4's manual: which k element e is of those of a lane,
  * which belongs to group `part` of 64 / n. Four registers of B hold neighbours, the other four

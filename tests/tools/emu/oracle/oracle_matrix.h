@@ -30,6 +30,7 @@ struct oracle_product {
     bool a_signed, b_signed; /* integers */
     bool xf32;
     bool chain; /* f32 mode: every product is added by itself on every target */
+    bool scaled; /* v_mfma_scale: with oracle_mfma_scaled() */
 };
 
 unsigned oracle_element_bits(enum oracle_element e);
@@ -39,6 +40,17 @@ unsigned oracle_element_bits(enum oracle_element e);
  */
 void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
                  const uint32_t *b, const uint32_t *c, uint32_t *d);
+
+/*
+ * The same with scales of A and B, each a register of which byte `byte` is an exponent, of bias 127
+ * and 255 for NaN: lane i + m * n is for row, or column, i and elements 32 n .. 32 n + 31 of it.
+ */
+struct oracle_scales {
+    const uint32_t *of[2];
+    unsigned byte[2];
+};
+void oracle_mfma_scaled(const struct oracle_product *p, const struct oracle_scales *scales,
+                        const uint32_t *a, const uint32_t *b, uint32_t *d);
 
 /*
  * SMFMAC: A has at most two elements of every four in a row that are not 0, and holds just two. The

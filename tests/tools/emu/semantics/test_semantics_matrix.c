@@ -22,7 +22,7 @@
 #define MATRIX_MODE "hw"
 #endif
 
-enum { A_AT = 0, B_AT = 2048, C_AT = 4096, INDEX_AT = 12288 };
+enum { A_AT = 0, B_AT = 2048, C_AT = 4096, INDEX_AT = 12288, SCALES_AT = 12544 };
 
 struct row {
     const char *name[2]; /* gfx90a; gfx942 and gfx950; WMMA: null, its name */
@@ -142,6 +142,7 @@ struct plan {
     struct oracle_product p;
     enum numbers numbers;
     bool wmma, repeats, sparse, hi;
+    unsigned scale_byte[2], scale_spread; /* p.scaled */
     unsigned a_regs, b_regs, d_regs;
 };
 
@@ -241,6 +242,18 @@ static void fill_index(uint8_t *at)
     }
 }
 
+/* Scales of 2^-spread .. 2^spread around 1, or of any size, NaN now and then. */
+static void fill_scales(uint8_t *at, unsigned spread)
+{
+    for (unsigned i = 0; i < 2 * 256; i++) {
+        const uint64_t r = sem_random();
+
+        at[i] = (uint8_t)(spread  ? 127 - spread + r % (2 * spread + 1)
+                          : r % 8 ? 64 + r / 8 % 128
+                                  : r / 8);
+    }
+}
+
 static void prepare(const struct sem_case *c, struct oracle_wave *w,
                     const struct sem_memory *memory)
 {
@@ -252,6 +265,8 @@ static void prepare(const struct sem_case *c, struct oracle_wave *w,
     fill(window + C_AT, p->d_regs, p->p.d, p->numbers, true);
     if (p->sparse)
         fill_index(window + INDEX_AT);
+    if (p->p.scaled)
+        fill_scales(window + SCALES_AT, p->scale_spread);
     if (p->repeats) {
         replicate(window + A_AT, p->a_regs);
         replicate(window + B_AT, p->b_regs);
@@ -269,7 +284,9 @@ static void run(const struct sem_case *c, const struct oracle_wave *before,
                 struct oracle_wave *after, struct sem_memory *m)
 {
     const struct plan *p = c->row;
-    static uint32_t a[8 * 64], b[8 * 64], d[32 * 64], index[64];
+    static uint32_t a[8 * 64], b[8 * 64], d[32 * 64], index[64], scales[2][64];
+    const struct oracle_scales scale = {{scales[0], scales[1]},
+                                        {p->scale_byte[0], p->scale_byte[1]}};
 
     *after = *before;
     oracle_wave_strict(after);
@@ -277,7 +294,10 @@ static void run(const struct sem_case *c, const struct oracle_wave *before,
     memcpy(b, m->window + B_AT, sizeof b);
     memcpy(d, m->window + C_AT, sizeof d);
     memcpy(index, m->window + INDEX_AT, sizeof index);
-    if (p->sparse)
+    memcpy(scales, m->window + SCALES_AT, sizeof scales);
+    if (p->p.scaled)
+        oracle_mfma_scaled(&p->p, &scale, a, b, d);
+    else if (p->sparse)
         oracle_smfmac(&p->p, before->target, a, b, index, d, d);
     else if (p->wmma)
         oracle_wmma(&p->p, before->target, p->hi, a, b, d, d);
@@ -354,8 +374,11 @@ static void add(struct sem_list *l, const struct plan *plan, const char *name, c
     move("load", cd, 64, p->d_regs, C_AT);
     if (p->sparse)
         move("load", 'v', 40, 1, INDEX_AT);
-    say("  s_waitcnt vmcnt(0)\n  s_nop 7\n  v_%s %s, %s, %s, %s%s\n", name, d,
-        span(ab, 32, p->a_regs), span(ab, 48, p->b_regs), p->sparse ? "v40" : d, tail);
+    if (p->p.scaled)
+        move("load", 'v', 40, 2, SCALES_AT);
+    say("  s_waitcnt vmcnt(0)\n  s_nop 7\n  v_%s %s, %s, %s, %s%s%s\n", name, d,
+        span(ab, 32, p->a_regs), span(ab, 48, p->b_regs), p->sparse ? "v40" : d,
+        p->p.scaled ? ", v40, v41" : "", tail);
     say("  s_nop 7\n  s_nop 7\n  s_nop 7\n");
     move("store", cd, 64, p->d_regs, C_AT);
     c->group = name;
@@ -442,6 +465,33 @@ static void add_narrow(struct sem_list *l, unsigned m, enum oracle_element a, en
     add(l, &p, name, 'v', 'v', tail);
 }
 
+/*
+ * With scales. Of 8 bits whole numbers, of 6 and 4 all codes; in the modes that add otherwise than
+ * one by one, scales so near to each other that the sums are exact.
+ */
+static void add_scaled(struct sem_list *l, unsigned m, enum oracle_element a, enum oracle_element b)
+{
+    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(),
+                           true},
+                     .a_regs = oracle_element_bits(a),
+                     .b_regs = oracle_element_bits(b),
+                     .d_regs = m * m / 64};
+    const char *name =
+        m == 32 ? "mfma_scale_f32_32x32x64_f8f6f4" : "mfma_scale_f32_16x16x128_f8f6f4";
+    char tail[96];
+
+    if (!f32_mode() && (a == M_BF6 || b == M_BF6))
+        return;
+    for (unsigned i = 0; i < 4; i++) {
+        p.scale_byte[0] = i;
+        p.scale_byte[1] = 3 - i;
+        p.scale_spread = f32_mode() && i % 2 ? 0 : 1;
+        snprintf(tail, sizeof tail, " op_sel:[%u,%u,0] op_sel_hi:[%u,%u,0] cbsz:%u blgp:%u", i & 1,
+                 ~i & 1, i >> 1, 1 - (i >> 1), format_number(a), format_number(b));
+        add(l, &p, name, i & 1 ? 'a' : 'v', i & 2 ? 'a' : 'v', tail);
+    }
+}
+
 /* Every index set, and CBSZ, which makes ABID count for nothing. */
 static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 {
@@ -519,6 +569,9 @@ int main(void)
         for (size_t i = 0; m->mask == G950 && i < 2 * sizeof narrow_pairs / sizeof *narrow_pairs;
              i++)
             add_narrow(&l, i % 2 ? 16 : 32, narrow_pairs[i / 2][0], narrow_pairs[i / 2][1]);
+        for (size_t i = 0; m->mask == G950 && i < 2 * sizeof narrow_pairs / sizeof *narrow_pairs;
+             i++)
+            add_scaled(&l, i % 2 ? 16 : 32, narrow_pairs[i / 2][0], narrow_pairs[i / 2][1]);
         for (; made < l.count; made++)
             l.c[made].fresh = true;
         for (size_t i = 0; m->mask == G950 && i < l.count; i++) {

@@ -9,6 +9,7 @@
 #define SMALL FOUR "v_mfma_f32_16x16x32_bf16 v[16:19], v[10:13], v[10:13], 0\n"
 #define BIG FOUR "v_mfma_f32_32x32x16_f16 v[16:31], v[10:13], v[10:13], 0\n"
 #define NARROW FOUR "v_mfma_f32_32x32x64_f8f6f4 v[16:31], v[10:13], "
+#define SCALED "v_mfma_scale_f32_16x16x128_f8f6f4 v[16:19], v[10:13], v[10:13], 0, "
 #define F64 FOUR "v_mfma_f64_16x16x4_f64 v[16:23], v[10:11], v[12:13], 0\n"
 
 static const struct plant {
@@ -41,6 +42,19 @@ static const struct plant {
     {"matrix result read, row 16: 19 wait states where 20 are needed",
      NARROW "v[8:15], 0 cbsz:4\ns_nop 15\ns_nop 2\nv_mov_b32 v1, v16\n"},
     {"never", NARROW "v[8:15], 0 cbsz:4\ns_nop 15\ns_nop 3\nv_mov_b32 v1, v16\n" STORE_V1},
+    /* scaled: one wait state, however long, and the scales are read as A and B are */
+    {"VALU result read by a matrix instruction, row 14: 1 wait states where 2 are needed",
+     FOUR "v_mov_b32 v14, v0\ns_nop 0\n" SCALED "v14, v10 cbsz:4 blgp:4\n"},
+    {"matrix result read, row 16: 7 wait states where 8 are needed",
+     FOUR SCALED "v10, v10 cbsz:4 blgp:4\ns_nop 6\nv_mov_b32 v1, v16\n"},
+    {NULL, FOUR "v_mov_b32 v14, v0\ns_nop 1\n" SCALED "v14, v10 op_sel:[1,0,0] cbsz:4 blgp:4\n"
+                "s_nop 7\nv_mov_b32 v1, v16\n" STORE_V1},
+    {"the scale of a matrix product was never computed",
+     FOUR SCALED "v10, v15 cbsz:4 blgp:4\n"},
+    {NULL, FOUR "v_and_b32 v15, 0xff, v15\ns_nop 1\n" SCALED
+                "v10, v15 op_sel:[0,1,0] cbsz:4 blgp:4\n"},
+    {"never", "v_mov_b32 v10, 0\ns_nop 1\n" SCALED "v10, v10 cbsz:4 blgp:4\ns_nop 7\n"
+              "v_mov_b32 v1, v16\n" STORE_V1},
     /* of f64 */
     {"matrix result read, row 16: 18 wait states where 19 are needed",
      F64 "s_nop 15\ns_nop 1\nv_mov_b32 v1, v16\n"},
@@ -71,8 +85,6 @@ static const struct plant {
     {"never", "v_bitop3_b32 v1, v9, v0, 2 bitop3:0x36\n" STORE_V1},
     {"never", "v_bitop3_b32 v1, v0, v9, 7 bitop3:0x78\n" STORE_V1},
     /* refused by name */
-    {"v_mfma_ld_scale_b32",
-     FOUR "v_mfma_scale_f32_16x16x128_f8f6f4 v[16:19], v[8:15], v[8:15], 0, v10, v10\n"},
     {"v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0\n"},
     {"ds_read_b96_tr_b6", "v_lshlrev_b32 v6, 4, v0\nds_read_b96_tr_b6 v[8:10], v6\n"},
 };
