@@ -11,11 +11,22 @@
  *     O += V^T P^T     arriving        read V(t)
  *     store K                          write K(t+1)
  *     barrier
+ *
+ * sliced_step.h has another order, of most fast steps on CDNA.
  */
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
 
 #include "fast_step.h"
+
+/* Whether fast steps are sliced ones: a wave has two blocks of keys or more, and no score terms. */
+#define FAST_SLICED                                                                                \
+    (KERNEL_WAVE == 64 && KERNEL_TILE_Q * KERNEL_TILE_K >= KERNEL_WAVES * 32 * 64 &&               \
+     !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE)
+#if FAST_SLICED
+#include "sliced_step.h"
+#endif
+
 #if KERNEL_PADDING
 #include "padded_walk.h"
 #else
@@ -237,9 +248,13 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
+#if FAST_SLICED
+            sliced_step(p, courier, place.factor, keys, next);
+#else
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next))
                 break;
+#endif
         }
     }
 }

@@ -81,9 +81,13 @@ DEVICE void walk_keys(struct progress &x, const struct courier &courier, const s
 #pragma unroll 1
         for (; tile < until; tile++) {
             advance(next, keys, tile + 1);
+#if FAST_SLICED
+            sliced_step(x, courier, place.factor, keys, next);
+#else
             if (!step<STEP_FAST>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next))
                 break;
+#endif
         }
     }
 }

@@ -10,7 +10,8 @@
  * shift as it is. Only if the P of some lane then add up to more than LIMIT (a sum that is needed
  * anyway, while a maximum would cost an instruction for every two scores), which is rare after the
  * first tile, the step is done again in its general form: it moves the shift up such that the
- * largest P is 2^BIAS, and rescales O and sum. The wave decides as a whole.
+ * largest P is 2^BIAS, and rescales O and sum. The wave decides as a whole. (The step of
+ * sliced_step.h does this itself, for half of a tile.)
  *
  *     f16    P below 2^15, and the largest at least 2^8, so that what falls among the subnormals,
  *            which gfx90a takes for 0, is below 2^-22 of it
@@ -134,11 +135,11 @@ template <enum score_kind kind> DEVICE struct softmax_state softmax_start()
 }
 
 /* Largest of this lane's scores of one column. */
-DEVICE float column_max(const block_acc (&s)[KEY_BLOCKS])
+template <int blocks> DEVICE float column_max(const block_acc (&s)[blocks])
 {
     float largest = -__builtin_inff();
 #pragma unroll
-    for (int block = 0; block < KEY_BLOCKS; block++)
+    for (int block = 0; block < blocks; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i++)
             largest = __builtin_fmaxf(largest, s[block][i]);
@@ -163,9 +164,9 @@ DEVICE float shift_for(float score, float factor)
  * Moves the shift up to this tile's largest score and rescales what was summed so far. Returns
  * whether the score asks for the wide form.
  */
-template <enum score_kind kind>
+template <enum score_kind kind, int blocks>
 DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
-                       const block_acc (&s)[KEY_BLOCKS], float factor)
+                       const block_acc (&s)[blocks], float factor)
 {
     float largest = column_max(s);
 #if KERNEL_SCORE > 1 && KERNEL_WAVE == 64 && !defined(__gfx950__)

@@ -83,7 +83,7 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
 }
 
 /* Where scalar registers are short. */
-#if KERNEL_DIM == 96
+#if KERNEL_DIM == 32 || KERNEL_DIM == 96 || (KERNEL_DIM == 64 && KERNEL_TILE_Q == 64)
 #define PITCH_ANEW KERNEL_WAVE == 64
 #else
 #define PITCH_ANEW KERNEL_SCORE && KERNEL_WAVE == 64

@@ -5,11 +5,16 @@
 #ifndef AOTHIP_CARGO_STORE_H
 #define AOTHIP_CARGO_STORE_H
 
+DEVICE void store_k_chunk(char *tile, const struct cargo &from, const struct courier &c, int i)
+{
+    *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
+}
+
 DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
 {
 #pragma unroll
     for (int i = 0; i < K_LOADS; i++)
-        *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
+        store_k_chunk(tile, from, c, i);
 }
 
 #if KERNEL_FP8
@@ -46,17 +51,22 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     return true;
 }
 
+/* Channel `i` of the eight of four rows: a quad of keys. */
+DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct courier &c, int i)
+{
+    const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
+    u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
+    u32x2 quad = {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
+                  __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+    *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
+}
+
 /* Four rows of eight channels become eight rows of a quad of keys. */
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
 {
-    const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
 #pragma unroll
-    for (int i = 0; i < CHUNK; i++) {
-        u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-        u32x2 quad = {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
-                      __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
-        *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
-    }
+    for (int i = 0; i < CHUNK; i++)
+        store_v_channel(tile, from, c, i);
 }
 
 #endif

@@ -18,6 +18,15 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
+enum { MMA_PARTS = 1 };
+
+/* With a call beside it. */
+template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag b, F beside)
+{
+    mma(c, a, b);
+    beside(0);
+}
+
 #endif
 
 /* This value in the lane that holds the other rows of the same column. */

@@ -64,20 +64,32 @@ DEVICE u32 row_channel(u32 row)
 #if defined(__gfx950__)
 #include "mfma_deep.h"
 #elif !KERNEL_FP8
-DEVICE void mma(block_acc &c, block_frag a, block_frag b)
+enum { MMA_PARTS = 2 }; /* instructions */
+
+/* With a call beside each part. */
+template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag b, F beside)
 {
     u32x2 a0 = a.lo, a1 = a.hi, b0 = b.lo, b1 = b.hi;
 #if KERNEL_DTYPE == MMA_F16
     c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a0),
                                              __builtin_bit_cast(f16x4, b0), c, 0, 0, 0);
+    beside(0);
     c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a1),
                                              __builtin_bit_cast(f16x4, b1), c, 0, 0, 0);
+    beside(1);
 #else
     c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a0),
                                                  __builtin_bit_cast(s16x4, b0), c, 0, 0, 0);
+    beside(0);
     c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a1),
                                                  __builtin_bit_cast(s16x4, b1), c, 0, 0, 0);
+    beside(1);
 #endif
+}
+
+DEVICE void mma(block_acc &c, block_frag a, block_frag b)
+{
+    mma_beside(c, a, b, [](int) {});
 }
 
 #endif
