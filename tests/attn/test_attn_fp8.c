@@ -182,6 +182,16 @@ static const struct fp8_case cases[] = {
     {"rotation of pairs, split", {SHAPE(F16, 2, 2, 2, 3, 600, 64, 64), .cache = ROTARY_PAIRS,
                                   .scales = SCALES_HEAD, .splits = 2}},
     {"no keys", {SHAPE(F16, 2, 1, 2, 20, 0, 64, 64), .scales = SCALES_ONE}},
+    {"prefill of pages", {SHAPE(BF16, 2, 2, 2, 150, 300, 128, 128), .seqs = USED_K, .cache = PAGES,
+                          .page = 16, .scales = SCALES_BATCH,
+                          .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
+    {"prefill of pages, 64 channels",
+     {SHAPE(F16, 2, 1, 3, 140, 260, 64, 56), .seqs = USED_K, .cache = PAGES, .page = 32,
+      .scales = SCALES_HEAD, .mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, .left = 90, .right = 7}},
+    {"prefill", {SHAPE(BF16, 1, 2, 2, 200, 500, 128, 112), .scales = SCALES_HEAD,
+                 .mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT, .left = 250, .right = 0}},
+    {"prefill, 64 channels", {SHAPE(F16, 2, 2, 1, 150, 290, 64, 64), .scales = SCALES_BATCH,
+                              .mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT}},
 };
 /* clang-format on */
 
