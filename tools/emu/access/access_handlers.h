@@ -30,6 +30,7 @@
     X(ds_read_b64_tr_b16, EMU_E_CROSS_LANE, EMU_C_LDS)                                             \
     X(ds_read_b64_tr_b8, EMU_E_CROSS_LANE, EMU_C_LDS)                                              \
     X(ds_read_b64_tr_b4, EMU_E_CROSS_LANE, EMU_C_LDS)                                              \
+    X(ds_read_b96_tr_b6, EMU_E_CROSS_LANE, EMU_C_LDS)                                              \
     X(ds_nop, 0, EMU_C_LDS)                                                                        \
     X(lds_direct_load, EMU_E_READ_M0, EMU_C_LDS)                                                   \
     X(global_load_addtid_b32, 0, EMU_C_VMEM)                                                       \

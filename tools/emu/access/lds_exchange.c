@@ -96,47 +96,71 @@ void EMU_DO(ds_swizzle_b32)(struct emu_wave *w, const struct emu_op *op)
     }
 }
 
+/* Bits at .. at + bits - 1 of consecutive words. */
+static uint32_t field(const uint32_t *x, unsigned at, unsigned bits)
+{
+    uint64_t pair = x[at / 32];
+
+    if (at % 32 + bits > 32)
+        pair |= (uint64_t)x[at / 32 + 1] << 32;
+    return (uint32_t)(pair >> at % 32) & ((1u << bits) - 1);
+}
+
+static void put_field(uint32_t *x, unsigned at, unsigned bits, uint32_t value)
+{
+    x[at / 32] |= value << at % 32;
+    if (at % 32 + bits > 32)
+        x[at / 32 + 1] |= value >> (32 - at % 32);
+}
+
 /*
- * ds_read_b64_tr_b16, b8, b4: the 16 lanes of a row read n by 16 elements, n being those of a lane,
- * a row of them in 16 / n lanes, and each gets a column.
+ * ds_read_b64_tr_b16, b8, b4, ds_read_b96_tr_b6: the 16 lanes of a row read n by 16 elements, n
+ * being those of a lane, a row of them in 16 / n lanes, and each gets a column. Of 6 bits each lane
+ * reads from a multiple of 16 bytes.
  */
 static void transpose(struct emu_wave *w, const struct emu_op *op, unsigned bits)
 {
-    const unsigned n = 64 / bits;
-    const uint64_t exec = emu_exec(w), ones = (UINT64_C(1) << bits) - 1;
-    uint64_t data[64] = {0}, poison[64] = {0};
+    const unsigned words = bits == 6 ? 3 : 2, n = 32 * words / bits;
+    const uint64_t exec = emu_exec(w);
+    uint32_t data[64][3] = {{0}}, poison[64][3] = {{0}};
     struct emu_where a;
-    emu_where_lds(w, op, &a, (unsigned)op->insn->offset, 8, EMU_READ);
+    uint64_t odd = 0;
+
+    emu_where_lds(w, op, &a, (unsigned)op->insn->offset, 4 * words, EMU_READ);
     EMU_EACH_LANE(l, a.mask)
     {
-        memcpy(&data[l], a.p[l], 8);
-        if (w->strict)
-            poison[l] = emu_lane_poison(&a, l, 0, 4) | (uint64_t)emu_lane_poison(&a, l, 4, 4) << 32;
+        odd |= (uint64_t)(bits == 6 && a.addr[l] % 16) << l;
+        memcpy(data[l], a.p[l], 4 * words);
+        for (unsigned r = 0; w->strict && r < words; r++)
+            poison[l][r] = emu_lane_poison(&a, l, 4 * r, 4);
     }
+    if (odd)
+        emu_fault(w, odd, "LDS address of ds_read_b96_tr_b6 is no multiple of 16");
     EMU_EACH_LANE(l, exec)
     {
-        uint64_t x = 0, never = 0;
+        uint32_t x[3] = {0}, never[3] = {0};
         for (unsigned k = 0; k < n; k++) {
-            unsigned from = (l & ~15u) + 16 / n * k + l % 16 / n, shift = l % n * bits;
-            x |= (data[from] >> shift & ones) << bits * k;
-            never |= (poison[from] >> shift & ones) << bits * k;
+            unsigned from = (l & ~15u) + 16 / n * k + l % 16 / n, at = l % n * bits;
+            put_field(x, bits * k, bits, field(data[from], at, bits));
+            put_field(never, bits * k, bits, field(poison[from], at, bits));
         }
-        for (unsigned r = 0; r < 2; r++) {
-            emu_row(w, op->d[0] + r)[l] = (uint32_t)(x >> 32 * r);
-            if (never >> 32 * r & 0xffffffff)
-                emu_set_poison(w, op->d[0] + r, l, (uint32_t)(never >> 32 * r));
+        for (unsigned r = 0; r < words; r++) {
+            emu_row(w, op->d[0] + r)[l] = x[r];
+            if (never[r])
+                emu_set_poison(w, op->d[0] + r, l, never[r]);
         }
     }
 }
 
-#define TRANSPOSE(bits)                                                                            \
-    void EMU_DO(ds_read_b64_tr_b##bits)(struct emu_wave * w, const struct emu_op *op)              \
+#define TRANSPOSE(width, bits)                                                                     \
+    void EMU_DO(ds_read_b##width##_tr_b##bits)(struct emu_wave * w, const struct emu_op *op)       \
     {                                                                                              \
         transpose(w, op, bits);                                                                    \
     }
-TRANSPOSE(16)
-TRANSPOSE(8)
-TRANSPOSE(4)
+TRANSPOSE(64, 16)
+TRANSPOSE(64, 8)
+TRANSPOSE(64, 4)
+TRANSPOSE(96, 6)
 
 void EMU_DO(ds_nop)(struct emu_wave *w, const struct emu_op *op)
 {

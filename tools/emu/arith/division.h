@@ -222,6 +222,34 @@ EMU_INLINE uint32_t f32_bf8_sr_ocp(float x, uint32_t dither)
     return f32_ocp(x, 2, 15, true, dither);
 }
 
+/*
+ * ---- 16-bit floats of gfx950, rounded by random bits: the highest ones of `dither` are added below
+ * the last place that stays, and the rest is cut off. ----
+ */
+
+EMU_INLINE uint32_t f32_bf16_sr(float x, uint32_t dither)
+{
+    uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+
+    if (magnitude >= 0x7f800000)
+        return u >> 16 | (magnitude > 0x7f800000 ? 0x40 : 0);
+    return sign | (magnitude + (dither >> 16)) >> 16;
+}
+
+EMU_INLINE uint32_t f32_f16_sr(float x, uint32_t dither)
+{
+    uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+    int32_t e = (int32_t)(magnitude >> 23) - 127;
+    uint32_t lost = e < -14 ? (uint32_t)(-1 - e) : 13, whole, r;
+
+    if (magnitude > 0x7f800000)
+        return sign | 0x7e00 | (magnitude >> 13 & 0x3ff);
+    whole = (magnitude & 0x7fffff) | (e > -127 ? 0x800000 : 0);
+    r = lost > 31 ? 0 : (uint32_t)(((uint64_t)whole + (dither >> (32 - lost))) >> lost);
+    r += e < -14 ? 0 : (uint32_t)(e + 14) << 10;
+    return sign | (r < 0x7c00 ? r : 0x7c00);
+}
+
 /* ---- cube maps ---- */
 
 struct emu_cube {

@@ -216,15 +216,23 @@ static void permlane32_swap(struct emu_wave *w, const struct emu_op *op)
     lane_swap(w, op, 32);
 }
 
-/* v_bitop3: bit 4 a + 2 b + c of the table, for each bit of the three sources. */
-static void bitop3(struct emu_wave *w, const struct emu_op *op)
+/* A source of 16 or 32 bits. */
+static uint32_t half_or_whole(const struct emu_wave *w, const struct emu_op *op, unsigned i,
+                              unsigned lane)
 {
-    const unsigned table = op->insn->bitop3;
+    return source(w, op, i, lane) >> (op->insn->src[i].flags & EMU_OPF_HI ? 16 : 0);
+}
+
+/* v_bitop3: bit 4 a + 2 b + c of the table, for each bit of the three sources. */
+static void bitop3_bits(struct emu_wave *w, const struct emu_op *op, uint32_t mask)
+{
+    const unsigned table = op->insn->bitop3, shift = op->insn->op_sel & 8 ? 16 : 0;
     uint64_t m = emu_exec(w);
     uint32_t r[64];
 
     for (unsigned l = 0; l < w->lanes; l++) {
-        uint32_t a = source(w, op, 0, l), b = source(w, op, 1, l), c = source(w, op, 2, l);
+        uint32_t a = half_or_whole(w, op, 0, l), b = half_or_whole(w, op, 1, l);
+        uint32_t c = half_or_whole(w, op, 2, l);
 
         r[l] = 0;
         for (unsigned i = 0; i < 8; i++)
@@ -232,8 +240,21 @@ static void bitop3(struct emu_wave *w, const struct emu_op *op)
                 r[l] |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
     }
     for (unsigned l = 0; l < w->lanes; l++)
-        if (m >> l & 1)
-            emu_row(w, op->d[0])[l] = r[l];
+        if (m >> l & 1) {
+            uint32_t *d = &emu_row(w, op->d[0])[l];
+
+            *d = (*d & ~(mask << shift)) | (r[l] & mask) << shift;
+        }
+}
+
+static void bitop3(struct emu_wave *w, const struct emu_op *op)
+{
+    bitop3_bits(w, op, ~0u);
+}
+
+static void bitop3_b16(struct emu_wave *w, const struct emu_op *op)
+{
+    bitop3_bits(w, op, 0xffff);
 }
 
 static void nothing(struct emu_wave *w, const struct emu_op *op)
@@ -281,6 +302,7 @@ const struct emu_sem emu_sem_cross[] = {
     R(v_permlane16_swap_b32, permlane16_swap, EMU_E_CROSS_LANE),
     R(v_permlane32_swap_b32, permlane32_swap, EMU_E_CROSS_LANE),
     R(v_bitop3_b32, bitop3, 0),
+    R(v_bitop3_b16, bitop3_b16, 0),
     R(v_mqsad_u32_u8, mqsad, 0),
     R(v_nop, nothing, 0),
     R(v_pipeflush, nothing, 0),

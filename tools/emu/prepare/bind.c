@@ -74,7 +74,9 @@ static bool keeps_half_on_gfx9(const char *sem)
     static const char *const names[] = {"v_mad_f16",       "v_mad_u16",        "v_mad_i16",
                                         "v_fma_f16",       "v_div_fixup_f16",  "v_mac_f16",
                                         "v_madmk_f16",     "v_madak_f16",      "v_fma_mixlo_f16",
-                                        "v_fma_mixhi_f16", "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32"};
+                                        "v_fma_mixhi_f16", "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32",
+                                        "v_ashr_pk_i8_i32", "v_ashr_pk_u8_i32", "v_cvt_sr_f16_f32",
+                                        "v_cvt_sr_bf16_f32"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], sem) == 0)
@@ -90,7 +92,7 @@ static uint8_t half_flags(const struct emu_insn *insn, const char *sem, uint32_t
               strcmp(sem, "v_fma_mixhi_f16") == 0;
     uint8_t flags = hi ? EMU_B_DST_HI : 0;
 
-    if (strncmp(sem, "v_cvt_sr_", 9) == 0)
+    if (strncmp(sem, "v_cvt_sr_fp8", 12) == 0 || strncmp(sem, "v_cvt_sr_bf8", 12) == 0)
         return EMU_B_KEEP_BYTES;
     if ((!is_half(d->type) && !fp8) || effects & EMU_E_WHOLE)
         return 0;

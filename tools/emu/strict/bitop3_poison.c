@@ -5,6 +5,8 @@ void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op)
 {
     const struct emu_insn *insn = op->insn;
     uint32_t *to = w->vp + (size_t)op->d[0] * w->lanes;
+    const bool half = insn->dst[0].type == EMU_T_B16;
+    const unsigned up = insn->op_sel & 8 ? 16 : 0;
     uint64_t exec = emu_exec(w);
 
     for (unsigned l = 0; l < w->lanes; l++) {
@@ -19,6 +21,10 @@ void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op)
 
             value[i] = row ? w->v[at] : w->s[at];
             poison[i] = row ? w->vp[at] : kind == EMU_OPK_SGPR ? w->sp[at] : 0;
+            if (insn->src[i].flags & EMU_OPF_HI) {
+                value[i] >>= 16;
+                poison[i] >>= 16;
+            }
         }
         /* Which results there are where poisoned bits may be 0 or 1. */
         for (unsigned k = 0; k < 8; k++) {
@@ -28,6 +34,9 @@ void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op)
                 may &= (k >> (2 - i) & 1 ? value[i] : ~value[i]) | poison[i];
             can[insn->bitop3 >> k & 1] |= may;
         }
-        to[l] = can[0] & can[1];
+        if (half)
+            to[l] = (to[l] & ~(0xffffu << up)) | (can[0] & can[1] & 0xffff) << up;
+        else
+            to[l] = can[0] & can[1];
     }
 }

@@ -310,11 +310,13 @@ static bool moves_within(const struct emu_op *op, const char *sem)
 {
     const struct emu_insn *insn = op->insn;
 
+    if (starts(sem, "v_bitop3_b16"))
+        return insn->op_sel & 8;
     if (!(op->flags & EMU_B_VECTOR) || insn->ndst == 0 || insn->dst[0].kind != EMU_OPK_VGPR)
         return false;
     if (insn->ext == EMU_EXT_SDWA)
         return insn->dst_sel != EMU_SDWA_DWORD;
-    if (starts(sem, "v_cvt_sr_"))
+    if (starts(sem, "v_cvt_sr_fp8") || starts(sem, "v_cvt_sr_bf8"))
         return (insn->op_sel & 0xc) != 0;
     /* v_fma_mixhi_f16 has no OPSEL of its result, and LLVM adds no wait for it */
     return op->flags & EMU_B_DST_HI && !starts(sem, "v_fma_mixhi");

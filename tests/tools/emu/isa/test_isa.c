@@ -201,7 +201,7 @@ static void print_coverage(FILE *f)
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
         "  images with their ray tracing, export, interpolation, what works on global wave sync\n"
         "  (GWS) and the ordered counters of the global data share alone; and of gfx950 what\n"
-        "  converts floats of 8 bits or fewer with a scale, some conversions, and what loads scales\n"
+        "  converts floats of 8 bits or fewer with a scale, and what loads scales\n"
         "  without the product behind it; and of gfx1200 sparse products, dot products of 8-bit\n"
         "  floats, transposing loads, named barriers and dynamic registers\n"
         "- missing: as trapped, but nobody meant it so\n"

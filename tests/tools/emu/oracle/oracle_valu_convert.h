@@ -160,6 +160,29 @@ static uint64_t sr_8(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     return sf_pack8(f, v, x->mode & MODE_FP16_OVFL);
 }
 
+/* The same to 16 bits; the manual of CDNA 4 does not say which random bits, taken to be as above. */
+static uint64_t sr_16(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t random)
+{
+    static const struct sf_env env = {SF_NEAREST, true, true};
+    struct sf v = sf_unpack(&sf_f32, a);
+    const unsigned width = 23 - f->frac_bits;
+
+    if (v.cls != SF_IS_FINITE)
+        return sf_pack(f, v, &env);
+    if (v.denormal || v.exp + 23 < 2 - (1 << (f->exp_bits - 1))) { /* not documented */
+        x->open = 1;
+        return 0;
+    }
+    v.sig = (v.sig + (random >> (32 - width))) & ~((UINT64_C(1) << width) - 1);
+    return sf_pack(f, v, &env);
+}
+
+/* A byte of an integer that saturates. */
+static uint64_t within(int32_t a, int32_t least, int32_t most)
+{
+    return (uint64_t)(a < least ? least : a > most ? most : a) & 0xff;
+}
+
 static uint64_t pk_f32_8(struct oracle_lane *x, const struct sf_format *f, uint64_t a)
 {
     return pack(x, &sf_f32, sf_unpack(f, a & 255)) | pack(x, &sf_f32, sf_unpack(f, a >> 8 & 255))

@@ -49,6 +49,24 @@ static void run_relative(unsigned how, const struct oracle_wave *before, struct 
         after->v[to][l] = before->v[from][lane];
 }
 
+/* `how`: the table, and from bit 8 on: 16 bits only, and whose upper ones, sources and result. */
+enum { BITOP_16 = 1 << 8, BITOP_SEL = 9 };
+
+static void run_bitop(unsigned how, const struct oracle_wave *before, struct oracle_wave *after,
+                      unsigned l)
+{
+    const unsigned sel = how & BITOP_16 ? how >> BITOP_SEL : 0, up = sel >> 3 & 1 ? 16 : 0;
+
+    for (unsigned b = 0; b < (how & BITOP_16 ? 16u : 32u); b++) {
+        unsigned at = 0;
+
+        for (unsigned i = 0; i < 3; i++)
+            at = at * 2 + (before->v[i][l] >> (b + (sel >> i & 1 ? 16 : 0)) & 1);
+        after->v[8][l] &= ~(1u << (b + up));
+        after->v[8][l] |= (how >> at & 1) << (b + up);
+    }
+}
+
 /*
  * Rows of `how & 48` lanes: v8's rows 1, 3 and v0's rows 0, 2 change places. Variants: 1 reads
  * disabled lanes, 2 takes 0 for them, else a lane whose partner is disabled keeps its value.
@@ -117,13 +135,7 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
             swap_rows(c->arg[1], before, after, l);
             break;
         case BITOP:
-            after->v[8][l] = 0;
-            for (unsigned b = 0; b < 32; b++) {
-                unsigned x = before->v[0][l] >> b & 1, y = before->v[1][l] >> b & 1;
-                unsigned z = before->v[2][l] >> b & 1;
-
-                after->v[8][l] |= (c->arg[1] >> (x * 4 + y * 2 + z) & 1) << b;
-            }
+            run_bitop(c->arg[1], before, after, l);
             break;
         case RELATIVE:
             run_relative(c->arg[1], before, after, l);
@@ -227,6 +239,9 @@ static void add_swaps(struct sem_list *l)
 
         snprintf(text, sizeof text, "v_bitop3_b32 v8, v0, v1, v2 bitop3:%#x", tables[i]);
         add(l, "v_bitop3_b32", BITOP, tables[i], text);
+        snprintf(text, sizeof text, "v_bitop3_b16 v8, v0, v1, v2 bitop3:%#x op_sel:[%u,%u,%u,%u]",
+                 tables[i], i & 1, i >> 1 & 1, i >> 2, ~i & 1);
+        add(l, "v_bitop3_b16", BITOP, tables[i] | BITOP_16 | (i | (~i & 1) << 3) << BITOP_SEL, text);
     }
     for (; first < l->count; first++)
         l->c[first].fresh = true;

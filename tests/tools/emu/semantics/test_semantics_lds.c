@@ -141,6 +141,7 @@ static const struct row rows[] = {
     {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 16, 64, 'b', G950},
     {TRANSPOSE, {"ds_read_b64_tr_b8", NULL}, 8, 64, 'b', G950},
     {TRANSPOSE, {"ds_read_b64_tr_b4", NULL}, 4, 64, 'b', G950},
+    {TRANSPOSE, {"ds_read_b96_tr_b6", NULL}, 6, 96, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx3", NULL}, 3, 0, 'b', G950},
     {TO_LDS, {"global_load_lds_dwordx4", NULL}, 4, 0, 'b', G950},
     {SWIZZLE, {"ds_swizzle_b32", "ds_swizzle_b32"}, 0, 0, 'b', ALL},
@@ -340,22 +341,28 @@ static void run_append(const struct sem_case *c, const struct oracle_wave *b, st
 static void run_transpose(const struct sem_case *c, const struct oracle_wave *b,
                           struct oracle_wave *a, const uint8_t *lds)
 {
-    const unsigned bits = ((const struct row *)c->row)->kind, n = 64 / bits, in_row = 16 / n;
+    const struct row *r = c->row;
+    const unsigned bits = r->kind, n = r->width / bits, in_row = 16 / n;
 
     for (unsigned first = 0; first < 64; first += 16) {
         unsigned matrix[16][16];
 
         for (unsigned l = 0; l < 16; l++)
-            for (unsigned e = 0; e < n; e++)
-                matrix[l / in_row][l % in_row * n + e] =
-                    (unsigned)(oracle_get(lds + b->v[0][first + l] + c->arg[0], 8) >> e * bits &
-                               ((1u << bits) - 1));
-        for (unsigned l = 0; l < 16; l++)
-            for (unsigned e = 0; on(b, first + l) && e < n; e++) {
-                uint32_t *to = &a->v[8 + e * bits / 32][first + l];
+            for (unsigned e = 0; e < n; e++) {
+                const uint8_t *at = lds + b->v[0][first + l] + c->arg[0];
 
-                *to = (e * bits % 32 ? *to : 0) | matrix[e][l] << e * bits % 32;
+                matrix[l / in_row][l % in_row * n + e] = 0;
+                for (unsigned bit = e * bits; bit < (e + 1) * bits; bit++)
+                    matrix[l / in_row][l % in_row * n + e] |= (at[bit / 8] >> bit % 8 & 1u)
+                                                              << (bit - e * bits);
             }
+        for (unsigned l = 0; on(b, first + l) && l < 16; l++) {
+            for (unsigned bit = 0; bit < r->width; bit += 32)
+                a->v[8 + bit / 32][first + l] = 0;
+            for (unsigned bit = 0; bit < r->width; bit++)
+                a->v[8 + bit / 32][first + l] |= (matrix[bit / bits][l] >> bit % bits & 1)
+                                                 << bit % 32;
+        }
     }
 }
 
@@ -464,7 +471,8 @@ static void add(struct sem_list *l, const struct row *r, bool gfx11)
             break;
         case TRANSPOSE:
             c->full_exec = true; /* what a lane gets is other lanes' */
-            snprintf(c->text, sizeof c->text, "%s v[8:9], v0%s", name, n ? " offset:1024" : "");
+            snprintf(c->text, sizeof c->text, "%s v[8:%u], v0%s", name, r->width == 96 ? 10u : 9u,
+                     n ? " offset:1024" : "");
             break;
         case TO_LDS:
             c->arg[0] = 0;

@@ -84,9 +84,16 @@ static const struct plant {
     {NULL, "v_and_b32 v6, 1, v9\nv_bitop3_b32 v1, v6, v0, 1 bitop3:0xd8\n" STORE_V1},
     {"never", "v_bitop3_b32 v1, v9, v0, 2 bitop3:0x36\n" STORE_V1},
     {"never", "v_bitop3_b32 v1, v0, v9, 7 bitop3:0x78\n" STORE_V1},
+    {"never", "v_mov_b32 v1, 0\nv_bitop3_b16 v1, v9, v0, 2 bitop3:0x36 op_sel:[0,0,0,1]\ns_nop 0\n"
+              STORE_V1},
+    {NULL, "v_lshlrev_b32 v6, 16, v9\nv_mov_b32 v1, 0\n"
+           "v_bitop3_b16 v1, v6, v0, v0 bitop3:0x36\n" STORE_V1},
+    {"partially written register used, row 1: 0 wait states where 1 are needed",
+     "v_mov_b32 v1, 0\nv_bitop3_b16 v1, v0, v0, v0 bitop3:0x36 op_sel:[0,0,0,1]\n"
+     "v_mov_b32 v7, v1\n"},
     /* refused by name */
     {"v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0\n"},
-    {"ds_read_b96_tr_b6", "v_lshlrev_b32 v6, 4, v0\nds_read_b96_tr_b6 v[8:10], v6\n"},
+    {"no multiple of 16", "v_lshlrev_b32 v6, 3, v0\nds_read_b96_tr_b6 v[8:10], v6\n"},
 };
 
 static void run(const struct plant *p)
