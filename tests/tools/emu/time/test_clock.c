@@ -136,11 +136,12 @@ static void queues(void)
     free(g);
 }
 
-/* Workgroups of which more than their beginning is run, where each has so many instructions. */
-static unsigned run_whole(double cost)
+/* Workgroups of which more than their beginning is run, of x * 32 and at most `limit`,
+ * where each has so many instructions. */
+static unsigned run_whole(uint32_t x, unsigned limit, double cost)
 {
-    const uint32_t grid[3] = {256, 16, 2};
-    struct emu_clock_recorder *r = emu_clock_recorder_new(grid, 0, true);
+    const uint32_t grid[3] = {x, 16, 2};
+    struct emu_clock_recorder *r = emu_clock_recorder_new(grid, limit, true);
     unsigned n = 0;
 
     for (unsigned i = 0; i < emu_clock_ahead(r); i++)
@@ -154,9 +155,10 @@ static unsigned run_whole(double cost)
 
 static void plans(void)
 {
-    is_int(run_whole(1e6), run_whole(1), "all that were chosen are run, where that is quick");
-    is_int(run_whole(EMU_CLOCK_LONG / 10), 10, "of long ones as many as are affordable");
-    is_int(run_whole(EMU_CLOCK_LONG), 6, "of very long ones those at the ends of the axes");
+    is_int(run_whole(256, 0, 1e6), EMU_CLOCK_USUAL, "the usual number is run, where that is quick");
+    is_int(run_whole(256, 0, EMU_CLOCK_LONG / 10), 10, "of long ones as many as are affordable");
+    is_int(run_whole(256, 0, EMU_CLOCK_LONG), 6, "of very long ones those at the ends of the axes");
+    is_int(run_whole(2, 64, EMU_CLOCK_LONG), 64, "all, where more than usual were asked for");
 }
 
 static void names(void)
