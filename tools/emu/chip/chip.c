@@ -1,13 +1,20 @@
-/* Rounds of workgroups over the units of a chip. Those on one unit share it evenly. */
+/* Rounds of workgroups over the units of a chip. */
 #include "chip.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Of a workgroup's time, by which units that do the same differ. */
+#define UNLIKE 0.001
+/* Pace of one whom others leave nothing. */
+#define LEAST 1e-6
 
 struct unit_load {
-    unsigned n;
+    unsigned n, ends;               /* workgroups; the one that ends next */
     double now, next;               /* clocks: of the state; of the next end */
-    double left[EMU_CHIP_RESIDENT]; /* work, in clocks alone */
+    double turn;                    /* the latter, for who comes before whom */
+    double left[EMU_CHIP_RESIDENT]; /* work, in clocks alone; the oldest first */
     double started[EMU_CHIP_RESIDENT];
 };
 
@@ -20,40 +27,70 @@ struct state {
     unsigned last_unit;
 };
 
+/* Clocks alone that n workgroups together work in a clock. */
+static double work_of(const struct emu_chip *c, unsigned n)
+{
+    return n ? n / c->slow[n] : 0;
+}
+
+/* The same of workgroup i: the oldest works as if alone, each other in what those before it leave.
+ */
+static double pace(const struct emu_chip *c, const struct unit_load *u, unsigned i)
+{
+    if (!c->oldest_first)
+        return 1 / c->slow[u->n];
+    return fmax(work_of(c, i + 1) - work_of(c, i), LEAST);
+}
+
 /* Lets the unit's workgroups work until t. */
 static void work_until(const struct emu_chip *c, struct unit_load *u, double t)
 {
     for (unsigned i = 0; i < u->n; i++)
-        u->left[i] -= (t - u->now) / c->slow[u->n];
+        u->left[i] -= (t - u->now) * pace(c, u, i);
     u->now = t;
 }
 
-static void find_next(const struct emu_chip *c, struct unit_load *u)
+double emu_chip_unlike(unsigned unit, double at)
 {
-    double least = HUGE_VAL;
+    const uint64_t mixed = ((uint64_t)at + unit) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-    for (unsigned i = 0; i < u->n; i++)
-        least = u->left[i] < least ? u->left[i] : least;
-    u->next = u->n ? u->now + (least > 0 ? least : 0) * c->slow[u->n] : HUGE_VAL;
+    return UNLIKE * (double)mixed / 0x1p32;
+}
+
+/* Of the workgroup that ends next. */
+static void find_next(const struct emu_chip *c, struct unit_load *u, unsigned unit)
+{
+    u->next = u->turn = HUGE_VAL;
+    for (unsigned i = 0; i < u->n; i++) {
+        const double end = u->now + fmax(u->left[i], 0) / pace(c, u, i);
+
+        if (end < u->next) {
+            u->next = end;
+            u->ends = i;
+        }
+    }
+    if (u->n)
+        u->turn = u->next + emu_chip_unlike(unit, u->next) * (u->next - u->started[u->ends]);
 }
 
 static bool add(struct state *s, struct unit_load *u, unsigned die, double t, double delay)
 {
     const struct emu_chip *c = s->chip;
+    const unsigned unit = (unsigned)(u - s->unit);
     uint64_t i = s->next[die];
 
     if (i >= c->workgroups)
         return false;
     s->next[die] += c->dies;
     if (c->unit_of)
-        c->unit_of[i] = (unsigned)(u - s->unit);
+        c->unit_of[i] = unit;
     if (u->n)
         work_until(c, u, t);
     u->now = t;
     u->started[u->n] = t + delay;
     u->left[u->n] = c->alone[i] + delay;
     u->n++;
-    find_next(c, u);
+    find_next(c, u, unit);
     return true;
 }
 
@@ -80,25 +117,24 @@ static void end_one(struct state *s, unsigned number)
     const struct emu_chip *c = s->chip;
     struct unit_load *u = &s->unit[number];
     const double from = u->now;
-    unsigned least = 0;
+    const unsigned ended = u->ends;
 
     work_until(c, u, u->next);
     s->busy += u->now - from;
-    for (unsigned i = 1; i < u->n; i++)
-        if (u->left[i] < u->left[least])
-            least = i;
-    s->total += u->now - u->started[least];
-    s->last = u->now;
-    s->last_unit = number;
+    s->total += u->now - u->started[ended];
+    if (u->now >= s->last) {
+        s->last = u->now;
+        s->last_unit = number;
+    }
     s->ends++;
     for (int i = 0; i < 2; i++)
         if (s->ends == c->mark[i])
             s->at[i] = s->last;
     u->n--;
-    u->left[least] = u->left[u->n];
-    u->started[least] = u->started[u->n];
+    memmove(u->left + ended, u->left + ended + 1, (u->n - ended) * sizeof *u->left);
+    memmove(u->started + ended, u->started + ended + 1, (u->n - ended) * sizeof *u->started);
     if (!add(s, u, number % c->dies, u->now, c->turnaround))
-        find_next(c, u);
+        find_next(c, u, number);
 }
 
 bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t)
@@ -110,7 +146,7 @@ bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t)
     s.next = calloc(c->dies, sizeof *s.next);
     ok = s.unit && s.next;
     for (unsigned i = 0; ok && i < c->units; i++)
-        s.unit[i].next = HUGE_VAL;
+        s.unit[i].turn = HUGE_VAL;
     for (unsigned i = 0; ok && i < c->dies; i++)
         s.next[i] = i;
     if (ok)
@@ -119,9 +155,9 @@ bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t)
         unsigned first = 0;
 
         for (unsigned i = 1; i < c->units; i++)
-            if (s.unit[i].next < s.unit[first].next)
+            if (s.unit[i].turn < s.unit[first].turn)
                 first = i;
-        if (s.unit[first].next == HUGE_VAL)
+        if (s.unit[first].turn == HUGE_VAL)
             break;
         end_one(&s, first);
     }

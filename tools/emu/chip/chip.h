@@ -13,6 +13,7 @@ struct emu_chip {
     double dispatch;                    /* clocks from one launch of an engine to its next */
     double turnaround;                  /* from an end to the next launch in its place */
     double slow[EMU_CHIP_RESIDENT + 1]; /* how much longer a workgroup takes beside r - 1 others */
+    bool oldest_first;                  /* on a unit; else those on it share it evenly */
     uint64_t workgroups;
     const float *alone; /* clocks of each workgroup when it has a unit to itself */
     uint64_t mark[2];   /* ends of workgroups to be noted */
@@ -30,5 +31,11 @@ struct emu_chip_time {
 /* Workgroup i goes to die i modulo their number, there to the unit with most room. False when out
  * of memory. */
 bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t);
+/*
+ * Part of a workgroup's time by which the unit's ends later than others that take as long, for who
+ * comes before whom: no two units do quite the same, and in step each would get the same heads again
+ * and again, which its caches know.
+ */
+double emu_chip_unlike(unsigned unit, double at);
 
 #endif

@@ -11,8 +11,6 @@
 
 /* Instructions that are simulated at most. */
 #define MOST 10e6
-/* Of a workgroup's time, by which units that do the same differ. */
-#define UNLIKE 0.001
 
 /* What leads on: a workgroup that is launched, NULL for none; whether the unit then runs. */
 struct step {
@@ -228,15 +226,12 @@ static void fill(struct tree *t)
             walk(t, &t->walker[i], &(struct step){.runs = true});
 }
 
-/*
- * When the unit's workgroup ends, for who comes before whom: no two units do quite the same, and
- * in step each would get the same heads again and again, which its caches know.
- */
+/* When the unit's workgroup ends, for who comes before whom. */
 static double turn_at(const struct walker *w, unsigned unit)
 {
-    const uint64_t mixed = (w->at->now + unit) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    const double now = (double)w->at->now;
 
-    return w->base + (double)w->at->now + UNLIKE * (double)w->at->took * (double)mixed / 0x1p32;
+    return w->base + now + emu_chip_unlike(unit, now) * (double)w->at->took;
 }
 
 /* The unit whose next workgroup ends first of all; as many as there are: none. */

@@ -90,9 +90,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 /* Of the lines that a workgroup touches. */
 struct reuse {
-    double fresh;    /* part that no other one on its die fetches at the same time */
-    double unique;   /* part that no other one of the launch touches */
-    uint64_t period; /* those so far apart along x share most of theirs; 0: none */
+    double fresh;            /* part that no other one on its die fetches at the same time */
+    double unique;           /* part that no other one of the launch touches */
+    uint64_t period, beside; /* as of struct emu_clock_recorder */
     uint64_t *line;
     uint16_t *hits;
     size_t lines;
@@ -113,25 +113,33 @@ static double part_of(const struct reuse *reuse, double others)
 struct places {
     unsigned sharing;           /* samples with much in common with the first */
     uint64_t first, last, next; /* of them; next: the first place behind that is none, or the end */
+    uint64_t beside;            /* places that share from 0 on, where `first` is beyond them */
 };
 
-/* How many share on the axis: every first one, up to half way between the last place that does and
- * the next that was seen not to. */
+/* How many share on the axis: those beside every first one, up to half way between the last place
+ * that does and the next that was seen not to. */
 static double sharers_of(const struct places *p)
 {
-    return p->sharing ? (double)(p->last + p->next) / 2 / (double)p->first : 0;
+    const double steps = (double)(p->last + p->next) / 2 / (double)p->first;
+
+    return p->first == 1 ? steps : (double)p->beside * (steps + 1) - 1;
 }
 
+/* Heads that share keys and values lie beside each other, and share them again a period later. */
 static void note_place(struct places *p, uint64_t at, bool shares)
 {
     if (shares) {
-        p->first = p->sharing++ ? p->first : at;
+        p->sharing++;
+        p->first = !p->first || (p->first == 1 && p->beside > 1) ? at : p->first;
         p->last = at;
         if (p->next <= at)
             p->next = UINT64_MAX;
-    } else if (p->sharing && p->next == UINT64_MAX && at % p->first == 0) {
-        p->next = at;
+        return;
     }
+    if (p->first == 1 && p->beside == 1)
+        p->beside = at;
+    if (p->sharing && p->next == UINT64_MAX && at % p->first == 0)
+        p->next = at;
 }
 
 /* The workgroups along one axis: which lines they have in common with the first, and how many of
@@ -146,7 +154,7 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
     const uint64_t every = other_dies ? other_dies : 1; /* of them are on the same die */
     const uint64_t at_once = (active + step * every - 1) / (step * every);
     const uint64_t on_die = (n + every - 1) / every;
-    struct places places = {.next = UINT64_MAX};
+    struct places places = {.next = UINT64_MAX, .beside = 1};
     double others, part;
 
     memset(out->hits, 0, out->lines * sizeof *out->hits);
@@ -168,8 +176,10 @@ static void look_along(const struct emu_clock_recorder *r, unsigned axis, unsign
         return;
     if (places.next > on_die)
         places.next = on_die;
-    if (!axis && every == 1)
+    if (!axis && every == 1) {
         out->period = places.first;
+        out->beside = places.first > 1 ? places.beside : 1;
+    }
     others = sharers_of(&places) / places.sharing;
     part = part_of(out, at_once < on_die ? others * (double)at_once / (double)on_die : others);
     out->fresh = part < out->fresh ? part : out->fresh;
@@ -194,6 +204,7 @@ struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,
     out.fresh = reuse.fresh;
     out.bytes = 64.0 * (double)reuse.lines * (double)r->workgroups * reuse.unique;
     out.period = reuse.period;
+    out.beside = reuse.beside;
     out.active = (double)(r->workgroups < units ? r->workgroups : units);
     return out;
 }
@@ -206,7 +217,6 @@ struct emu_unit_share emu_unit_share(const struct emu_unit_reuse *reuse,
     struct emu_unit_share s;
 
     s.far_share = reuse->fresh;
-    s.period = reuse->period;
     s.l2_rate = g->l2_rate / (active / g->xcds < 1 ? 1 : active / g->xcds);
     if (s.l2_rate > g->l2_unit_rate)
         s.l2_rate = g->l2_unit_rate;

@@ -10,7 +10,7 @@ struct emu_unit_reuse {
     double fresh;    /* part of a workgroup's lines that no other on its die fetches meanwhile */
     double bytes;    /* that all of them touch */
     double active;   /* units with work */
-    uint64_t period; /* workgroups so far apart along x share most; 0: none do */
+    uint64_t period, beside; /* as of struct emu_clock_recorder */
 };
 
 struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,

@@ -120,7 +120,6 @@ struct emu_unit_share {
     double l2_rate, far_rate; /* bytes a clock for each unit */
     double far_latency;
     double far_share;
-    uint64_t period; /* those so far apart along x share most of what they touch; 0: none do */
 };
 
 /* The first slot of a SIMD from t on. Those of gfx9's SIMDs take turns. */

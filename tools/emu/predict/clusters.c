@@ -34,50 +34,80 @@ void emu_clusters_make(struct emu_clusters *c, const struct emu_clock_recorder *
     }
 }
 
-/* The cost of the samples on a line through the origin, at coordinate x of the axis. Where x counts
- * heads and their tiles, costs go by the tile. */
-static double on_axis(const struct emu_clock_recorder *r, unsigned axis, uint64_t x)
+/* Samples on a line through the origin: each `step` is a place, or `width` steps are. */
+struct line {
+    uint64_t step, places, width;
+};
+
+static double part_of_head(const struct emu_clock_recorder *r, uint64_t x);
+
+/* The cost at place x, between those of samples. */
+static double on_line(const struct emu_clock_recorder *r, const struct line *line, uint64_t x)
 {
-    const uint64_t step = axis == 0   ? 1
-                          : axis == 1 ? r->grid[0]
-                                      : (uint64_t)r->grid[0] * r->grid[1];
-    const uint64_t width = !axis && r->period ? r->period : 1, place = x / width;
     double below = 0, above = 0, low = 0, high = 0;
     bool has_below = false, has_above = false;
 
     for (unsigned i = 0; i < r->groups; i++) {
-        const uint64_t number = r->group[i]->number, at = number / step / width;
+        const uint64_t number = r->group[i]->number, at = number / line->step / line->width;
+        double cost = r->group[i]->cost;
 
-        if (number % step || number / step >= r->grid[axis] || !r->group[i]->done)
+        if (number % line->step || at >= line->places || !r->group[i]->done)
             continue;
-        if (at <= place && (!has_below || (double)at >= low)) {
+        if (line->width > 1)
+            cost /= part_of_head(r, number);
+        if (at <= x && (!has_below || (double)at >= low)) {
             low = (double)at;
-            below = r->group[i]->cost;
+            below = cost;
             has_below = true;
         }
-        if (at >= place && (!has_above || (double)at <= high)) {
+        if (at >= x && (!has_above || (double)at <= high)) {
             high = (double)at;
-            above = r->group[i]->cost;
+            above = cost;
             has_above = true;
         }
     }
     if (!has_below || !has_above)
         return has_below ? below : above;
-    return high > low ? below + (above - below) * ((double)place - low) / (high - low) : below;
+    return high > low ? below + (above - below) * ((double)x - low) / (high - low) : below;
+}
+
+/* What the head of workgroup x costs, of the first one's. */
+static double part_of_head(const struct emu_clock_recorder *r, uint64_t x)
+{
+    const struct line heads = {1, r->period, 1};
+    const double first = r->group[0]->cost;
+    bool differ = false;
+
+    for (unsigned i = 0; i < r->groups && r->group[i]->number < r->period; i++)
+        differ = differ || (r->group[i]->done && fabs(r->group[i]->cost - first) > SAME * first);
+    return differ && first > 0 ? on_line(r, &heads, x % r->period) / first : 1;
+}
+
+/* Along x. Where it counts heads and their tiles, costs go by the tile, and by the head. */
+static double on_first_axis(const struct emu_clock_recorder *r, uint64_t x)
+{
+    struct line line = {1, r->grid[0], 1};
+
+    if (r->period < 2)
+        return on_line(r, &line, x);
+    line.places = (r->grid[0] + r->period - 1) / r->period;
+    line.width = r->period;
+    return on_line(r, &line, x / r->period) * part_of_head(r, x);
 }
 
 double emu_clock_cost(const struct emu_clock_recorder *r, uint64_t i)
 {
-    const uint64_t x = i % r->grid[0], y = i / r->grid[0] % r->grid[1],
-                   z = i / r->grid[0] / r->grid[1];
+    const struct line y = {r->grid[0], r->grid[1], 1},
+                      z = {(uint64_t)r->grid[0] * r->grid[1], r->grid[2], 1};
     double origin;
 
     if (r->cost)
         return r->cost[i];
-    origin = on_axis(r, 0, 0);
+    origin = on_first_axis(r, 0);
     if (origin <= 0)
         return origin;
-    return on_axis(r, 0, x) * on_axis(r, 1, y) / origin * on_axis(r, 2, z) / origin;
+    return on_first_axis(r, i % r->grid[0]) * on_line(r, &y, i / y.step % r->grid[1]) / origin *
+           on_line(r, &z, i / z.step) / origin;
 }
 
 struct emu_between emu_clusters_find(const struct emu_clusters *c, double cost)

@@ -194,10 +194,8 @@ static void repeat_first(struct job *j)
 
 static struct emu_turn_source source_of(const struct job *j)
 {
-    return (struct emu_turn_source){.recorder = j->launch->clock,
-                                    .clusters = &j->clusters,
-                                    .period = j->share.period,
-                                    .alone = j->alone};
+    return (struct emu_turn_source){
+        .recorder = j->launch->clock, .clusters = &j->clusters, .alone = j->alone};
 }
 
 /* How many units are simulated: several, where they are done soon, for each of them is a little
@@ -218,12 +216,22 @@ static size_t events_of(const struct job *j)
     return j->options->flags & EMU_TIME_EVENTS ? room : 0;
 }
 
+/* Waves that take turns share a unit evenly; else the oldest workgroup comes before the others. */
+static struct emu_chip chip_of(const struct job *j, unsigned v)
+{
+    struct emu_chip c = j->chip;
+
+    c.oldest_first = variants[v].policy != EMU_UNIT_ROTATE;
+    return c;
+}
+
 /* Looks closely at some units under a variant: corrects the rounds, and says where the clocks
  * went. */
 static bool look_closer(struct job *j, const struct emu_turns *turns, unsigned v)
 {
     const struct emu_unit_kind kind = kind_of(j, v);
-    struct emu_detail d = {.chip = &j->chip,
+    const struct emu_chip chip = chip_of(j, v);
+    struct emu_detail d = {.chip = &chip,
                            .kind = &kind,
                            .offset = variants[v].offset,
                            .turn = turns->turn,
@@ -334,9 +342,11 @@ static bool run_chip(struct job *j)
     }
     j->chip.alone = alone;
     j->chip.unit_of = unit_of;
-    ok = ok && emu_chip_run(&j->chip, &j->time[0]);
-    for (unsigned v = 1; ok && v < VARIANTS; v++)
-        j->time[v] = j->time[0];
+    for (unsigned v = distinct(j); ok && v-- > 0;) { /* unit_of: as of the first */
+        const struct emu_chip chip = chip_of(j, v);
+
+        ok = emu_chip_run(&chip, &j->time[v]);
+    }
     ok = ok && look_closely(j);
     repeat_first(j);
     free(alone);
@@ -397,6 +407,7 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
         return "no workgroup fits on a compute unit";
     j->reuse = emu_unit_reuse(r, j->gpu, units, j->chip.resident);
     r->period = j->reuse.period;
+    r->beside = j->reuse.beside;
     weigh(j);
     if (!find_share(j))
         return "out of memory";

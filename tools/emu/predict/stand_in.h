@@ -10,8 +10,9 @@ struct emu_stand_in {
     unsigned cluster; /* of the group */
 };
 
-/* period: workgroups so far apart along x share most of what they touch; 0: none do. */
+/* Equal ones touch the same memory. */
+uint64_t emu_stand_in_tag(const struct emu_clock_recorder *r, uint64_t i);
 struct emu_stand_in emu_stand_in(const struct emu_clock_recorder *r, const struct emu_clusters *c,
-                                 uint64_t period, uint64_t i);
+                                 uint64_t i);
 
 #endif

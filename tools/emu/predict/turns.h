@@ -10,7 +10,6 @@
 struct emu_turn_source {
     const struct emu_clock_recorder *recorder;
     const struct emu_clusters *clusters;
-    uint64_t period;     /* as of struct emu_unit_share */
     const double *alone; /* clocks of a workgroup of each cluster on a unit of its own */
 };
 

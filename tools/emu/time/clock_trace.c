@@ -47,21 +47,22 @@ static uint64_t even(uint64_t x)
 
 /*
  * Those that may use the same memory as the first: neighbours, and where x counts heads and tiles
- * of a head, its other tiles.
+ * of a head, its other tiles: the number of heads divides that of all.
  */
 static void choose_near(struct emu_clock_recorder *r, unsigned limit)
 {
-    for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
-        choose(r, limit, x, 0, 0);
-    for (uint64_t x = 3; x < r->grid[0] && x <= 12; x += x < 7 ? 1 : 5) /* heads are often not so */
-        choose(r, limit, x, 0, 0);
-    for (uint64_t part = 2; part <= 32; part += part < 8 ? 1 : 4)
-        if (r->grid[0] % part == 0)
-            choose(r, limit, r->grid[0] / part, 0, 0);
     if (r->grid[1] > 1)
         choose(r, limit, 0, 1, 0);
     if (r->grid[2] > 1)
         choose(r, limit, 0, 0, 1);
+    for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
+        choose(r, limit, x, 0, 0);
+    for (uint64_t x = 3; x < r->grid[0] && x <= 64; x++)
+        if (r->grid[0] % x == 0)
+            choose(r, limit, x, 0, 0);
+    for (uint64_t part = 2; part <= 32; part += part < 8 ? 1 : 4)
+        if (r->grid[0] % part == 0)
+            choose(r, limit, r->grid[0] / part, 0, 0);
 }
 
 /*

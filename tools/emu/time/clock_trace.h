@@ -63,6 +63,7 @@ struct emu_clock_recorder {
     unsigned groups;
     struct emu_clock_group *group[EMU_CLOCK_SAMPLES];
     uint64_t period; /* those so far apart along x share most of what they touch; 0: none do */
+    uint64_t beside; /* of each period so many next to each other, from 0, share it, too */
     float *cost;     /* of each workgroup of the launch that has run; NULL: not known */
 };
 

@@ -85,6 +85,16 @@ static void rounds(void)
     c.slow[2] = 1.5;
     ok(fabs(run(&c, 16, 100) - 150) < 1e-6, "two on a unit share it");
     ok(fabs(run(&c, 12, 100) - 150) < 1e-6, "where they meet");
+    c.oldest_first = true;
+    ok(fabs(run(&c, 16, 100) - 500 / 3.0) < 1e-4, "the second takes what the older leaves");
+    c.units = c.dies = 1;
+    c.turnaround = 0;
+    ok(fabs(run(&c, 3, 90) - 220) < 1e-4, "they do not end at once, so a third waits less");
+    c.oldest_first = false;
+    ok(fabs(run(&c, 3, 90) - 225) < 1e-6, "than where they share");
+    c.units = 8;
+    c.dies = 2;
+    c.turnaround = 10;
     c.dispatch = 5;
     c.resident = 1;
     ok(run(&c, 8, 100) == 115, "an engine launches one after the other");
@@ -155,9 +165,9 @@ static unsigned run_whole(uint32_t x, unsigned limit, double cost)
 
 static void plans(void)
 {
-    is_int(run_whole(256, 0, 1e6), EMU_CLOCK_USUAL, "the usual number is run, where that is quick");
-    is_int(run_whole(256, 0, EMU_CLOCK_LONG / 10), 10, "of long ones as many as are affordable");
-    is_int(run_whole(256, 0, EMU_CLOCK_LONG), 6, "of very long ones those at the ends of the axes");
+    is_int(run_whole(240, 0, 1e6), EMU_CLOCK_USUAL, "the usual number is run, where that is quick");
+    is_int(run_whole(240, 0, EMU_CLOCK_LONG / 10), 10, "of long ones as many as are affordable");
+    is_int(run_whole(240, 0, EMU_CLOCK_LONG), 6, "of very long ones those at the ends of the axes");
     is_int(run_whole(2, 64, EMU_CLOCK_LONG), 64, "all, where more than usual were asked for");
 }
 

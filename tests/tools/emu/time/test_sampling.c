@@ -17,7 +17,7 @@ static const struct problem problems[] = {
     {"d64 causal", 2, 8, 8, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d128 causal", 1, 8, 8, 512, 512, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d64, odd lengths", 3, 7, 7, 301, 131, 64, 0, 0, AOTHIP_F16},
-    {"d128, odd lengths", 3, 5, 5, 301, 131, 128, 0, 0, AOTHIP_F16},
+    {"d128, odd lengths", 3, 7, 7, 301, 131, 128, 0, 0, AOTHIP_F16},
     /* many short workgroups that differ */
     {"d64 causal, 40 heads", 1, 40, 40, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d64 causal, 5 of 8", 5, 8, 8, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
@@ -47,9 +47,12 @@ static const struct {
     {"gfx1100", {"5.3 rounds", 8, 96, 96, 128, 64, 64, 0, 0, AOTHIP_F16}},
     {"gfx1100",
      {"2.1 rounds, causal", 1, 101, 101, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
+    /* whose workgroups on a unit end one after the other, not all at once */
     {"gfx1151",
-     {"2.1 rounds, causal", 1, 42, 42, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
-    {"gfx1151", {"5.3 rounds", 8, 40, 40, 128, 77, 64, 0, 0, AOTHIP_F16}},
+     {"2.1 rounds, shared keys", 4, 8, 2, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0,
+      AOTHIP_F16}},
+    /* memory is shared nine workgroups apart */
+    {"gfx1151", {"3.3 rounds of 9 heads", 2, 9, 9, 700, 512, 128, 0, BIAS, AOTHIP_BF16}},
     /* whether a unit gets a fourth workgroup hangs on less than a percent of another's time */
     {"gfx942", {"1.5 rounds of 77 keys", 76, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
     {"gfx90a", {"3.5 rounds of 77 keys", 64, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
