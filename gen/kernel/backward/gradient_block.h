@@ -261,14 +261,19 @@ DEVICE struct context context_of(const struct attn_bwd_args &args, const struct 
 }
 
 #if OWNS_KEYS
-/* What row_vector[which] has for this lane's rows of a block. */
+/* What row_vector[which] has for this lane's rows 4 * i .. of a block, of consecutive ones. */
+DEVICE f32x4 row_four(int which, int block, int i)
+{
+    return *(const f32x4 *)&row_vector[which][block * BLOCK + vector_slot(acc_row(4 * i))];
+}
+
+/* The same for all its rows. */
 DEVICE block_acc row_values(int which, int block)
 {
     block_acc x;
 #pragma unroll
     for (int i = 0; i < ACC; i += 4) {
-        u32 slot = block * BLOCK + vector_slot(acc_row(i));
-        f32x4 four = *(const f32x4 *)&row_vector[which][slot];
+        const f32x4 four = row_four(which, block, i / 4);
 #pragma unroll
         for (int j = 0; j < 4; j++)
             x[i + j] = four[j];
@@ -450,48 +455,7 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 
 #else
 
-/* Of natural scores and lse; see weight_of(). The scores are rounded as lse was. */
-DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 lse, float raise)
-{
-    asm("" : "+v"(scores));
-    f32x2 less = scores - lse;
-    less = f32x2{less.x > 0 ? 0 : less.x, less.y > 0 ? 0 : less.y};
-    return LIFTS ? less * LOG2_E + raise : less * LOG2_E;
-}
-
-/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
-template <enum gradient of, enum lse_form form>
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
-{
-    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
-    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
-        row + BLOCK - 1 > awaited_long(column.full.last))
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            s[i] = sees(column, row, i) ? s[i] : context.masked;
-#if OWNS_KEYS
-    const block_acc lse = row_values(0, block);
-#else
-    const block_acc lse = column.lse;
-    (void)block;
-#endif
-#pragma unroll
-    for (int i = 0; i < ACC; i += 2) { /* pairs: wave64 hardware has instructions for them */
-        f32x2 x = {s[i], s[i + 1]}, y = {dp[i], dp[i + 1]}, l = {lse[i], lse[i + 1]};
-        x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, f32x2(context.factor), -l)
-                              : wide_exponents(x * context.factor, l, raise_of(column));
-        x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
-#if !DELTA_FIRST
-        y -= f32x2(column.delta);
-#endif
-        y *= x;
-        s[i] = begin_round(x.x);
-        s[i + 1] = begin_round(x.y);
-        dp[i] = begin_round(y.x);
-        dp[i + 1] = begin_round(y.y);
-    }
-}
+#include "gradient_plain.h"
 
 #endif
 

@@ -5,6 +5,14 @@
 #ifndef AOTHIP_ATTN_BWD_OWNED_H
 #define AOTHIP_ATTN_BWD_OWNED_H
 
+/*
+ * Of V that comes again, LDS has room for some: the lane's chunks of the first KEPT_STEPS of
+ * owned_frag(). What comes from memory is then on its way while those are multiplied.
+ */
+#define KEPT_STEPS (OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0)
+
+static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
+
 /* The wave's columns of the owned tensors. */
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
@@ -50,6 +58,11 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
         y.buffer = describe(view, x);
         y.pitch = stay_apart((u32)x.pitch);
         y.dim = stay_apart(x.dim);
+        const u32 lane = lane_id();
+#pragma unroll
+        for (int step = 0; step < KEPT_STEPS; step++)
+            kept_chunk[step][thread_id()] =
+                load_chunk(view, x, lane % BLOCK, 16 * step + CHUNK * (lane / BLOCK));
         return;
     }
 #endif
@@ -90,6 +103,8 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
 #if OWNED_AGAIN
     if (t == 1) {
         step += slab * SLAB_STEPS;
+        if (step < KEPT_STEPS)
+            return kept_chunk[step][stay_here(thread_id())];
         return load_chunk_at(y.buffer, 16 * step < y.room ? y.again : NOWHERE, 32 * step);
     }
 #endif

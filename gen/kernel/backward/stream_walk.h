@@ -341,6 +341,14 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
 #endif
 
+/* See products_beside.h. Clang 19 would spill some registers where they are shortest. */
+#define MIXES_PRODUCTS                                                                             \
+    (KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 &&                                      \
+     !(OWNED_AGAIN && __clang_major__ < 22) && !(SUMS_DQ && KERNEL_DIM == 64))
+#if MIXES_PRODUCTS
+#include "products_beside.h"
+#endif
+
 /* Slabs of the larger head dim; as many as a walk has where that suffices. */
 DEVICE int slabs_of(const struct attn_problem &a)
 {
@@ -436,6 +444,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         lds_barrier();
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
+#if MIXES_PRODUCTS
+            add_block<form>(to, y, context, column, row + block * BLOCK, block);
+#else
             block_acc s = zero_acc(), dp = first_dp(block);
             multiply_rows(s, y, 0, 0, block);
             stay_product(s);
@@ -444,6 +455,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             no_further();
             differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
+#endif
         }
 #endif
     } while (++tile < walk.end);
