@@ -130,25 +130,52 @@ DEVICE struct dq_band band_before(const struct context &c, int tile)
 }
 
 /*
- * Once all waves have stored their dS: adds what the wave has of dQ. There are no branches, or the
- * next wait for a load would be one for the additions.
+ * Once all waves have stored their dS: what the wave has of dQ, with beside(n), n < RUN_GROUPS,
+ * between the products.
  */
-DEVICE void add_dq(const struct owned &y, const struct context &c, struct dq_band &to)
+template <class Beside> DEVICE block_acc dq_block(const struct owned &y, Beside beside)
 {
     block_acc dq = zero_acc();
+    block_frag a = ds_frag(0);
 #pragma unroll
-    for (int group = 0; group < RUN_GROUPS; group++)
-        mma(dq, ds_frag(group), y.turned[group]);
+    for (int group = 0; group < RUN_GROUPS; group++) {
+        const block_frag now = a;
+        if (group + 1 < RUN_GROUPS)
+            a = ds_frag(group + 1);
+        in_order();
+        mma(dq, now, y.turned[group]);
+        beside(group);
+        in_order();
+    }
+    return dq;
+}
+
+/* Where a block of dQ is added. */
+DEVICE __amdgpu_buffer_rsrc_t place_of(const struct dq_band &to)
+{
     const kernarg_u64 first = (kernarg_u64)to.first;
     const kernarg_u64 at = (kernarg_u64)uniform((u32)(first >> 32)) << 32 | uniform((u32)first);
-    const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
-        (GLOBAL char *)at, 0, (int)uniform((u32)to.bytes), DESCRIPTOR_WORD3);
-    const int own = (int)lane_id() * 4;
-#pragma unroll
-    for (int i = 0; i < ACC; i++)
-        add_to_buffer(dq[i], buffer, own + i * KERNEL_WAVE * 4, 0, 0);
+    return __builtin_amdgcn_make_buffer_rsrc((GLOBAL char *)at, 0, (int)uniform((u32)to.bytes),
+                                             DESCRIPTOR_WORD3);
+}
+
+DEVICE void advance(struct dq_band &to, const struct context &c)
+{
     to.first += c.dq_band_bytes;
     to.bytes = c.dq_band_bytes ? SUMS_BYTES : 0;
+}
+
+/*
+ * Adds part `part` of `parts` of a block. There are no branches, and before the first step, too,
+ * there are as many additions after the loads as in a step, or waits for a load would be waits for
+ * the additions.
+ */
+DEVICE void add_dq(const block_acc &dq, __amdgpu_buffer_rsrc_t to, int part, int parts)
+{
+    const int own = (int)lane_id() * 4;
+#pragma unroll
+    for (int i = part * ACC / parts; i < (part + 1) * ACC / parts; i++)
+        add_to_buffer(dq[i], to, own + i * KERNEL_WAVE * 4, 0, 0);
 }
 
 #endif

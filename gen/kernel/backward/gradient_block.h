@@ -129,6 +129,12 @@ DEVICE void no_further()
         __builtin_amdgcn_sched_barrier(0);
 }
 
+/* Nothing is moved from here on to what is before, or the other way round. */
+DEVICE void in_order()
+{
+    __builtin_amdgcn_sched_barrier(0);
+}
+
 /*
  * Rows of the stream that a column sees: first .. last. Both grow with the column.
  *

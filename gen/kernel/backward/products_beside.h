@@ -16,12 +16,6 @@
 
 #include "packed_block.h"
 
-/* Nothing is moved from here on to what is before, or the other way round. */
-DEVICE void in_order()
-{
-    __builtin_amdgcn_sched_barrier(0);
-}
-
 enum { PAIRS = ACC / 2 };
 
 /* Pairs beginning with the first one that a share of the work, the n-th of `of`, has; their end. */
@@ -35,8 +29,7 @@ template <enum lse_form form>
 DEVICE void weigh_pair(block_acc &s, f32x2 lse, int i, const struct context &context,
                        const struct column &column)
 {
-    const f32x2 x =
-        weights_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, lse, context, column);
+    const f32x2 x = weights_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, lse, context, column);
     s[2 * i] = x.x;
     s[2 * i + 1] = x.y;
 }
@@ -50,29 +43,29 @@ DEVICE void pack_pair(struct packed_block &to, f32x2 x, int i)
 static_assert(!OWNED_AGAIN || KEPT_STEPS > 1, "what multiply_rows_beside() knows");
 
 /*
- * dP += X1 Y1^T, with load(n) before each product and beside(n) after it, n < SLAB_STEPS. Y1 from
- * memory is loaded two products ahead, the first of it as soon as there are registers.
+ * S or dP += X Y^T, with load(n) before each product and beside(n) after it, n < SLAB_STEPS. Y1
+ * from memory is loaded two products ahead, the first of it as soon as there are registers.
  */
 template <class Load, class Beside>
-DEVICE void multiply_rows_beside(block_acc &dp, const struct owned &y, int block, Load load,
-                                 Beside beside)
+DEVICE void multiply_rows_beside(block_acc &s, const struct owned &y, int t, int block,
+                                 Load load, Beside beside)
 {
-    const int at_hand = OWNED_AGAIN ? KEPT_STEPS : SLAB_STEPS;
-    block_frag a = row_frag(row_tile[1], block, 0), b[SLAB_STEPS];
-    b[0] = owned_frag(y, 1, 0, 0);
+    const int at_hand = OWNED_AGAIN && t == 1 ? KEPT_STEPS : SLAB_STEPS;
+    block_frag a = row_frag(row_tile[t], block, 0), b[SLAB_STEPS];
+    b[0] = owned_frag(y, t, 0, 0);
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++) {
         const block_frag now = a;
         const int next = step + 1, far = step == 0 ? at_hand : step + 2;
         if (far < SLAB_STEPS && (step == 0 || far > at_hand))
-            b[far] = owned_frag(y, 1, 0, far);
+            b[far] = owned_frag(y, t, 0, far);
         if (next < SLAB_STEPS)
-            a = row_frag(row_tile[1], block, next);
+            a = row_frag(row_tile[t], block, next);
         if (next < at_hand)
-            b[next] = owned_frag(y, 1, 0, next);
+            b[next] = owned_frag(y, t, 0, next);
         load(step);
         in_order();
-        mma(dp, now, b[step]);
+        mma(s, now, b[step]);
         beside(step);
         in_order();
     }
@@ -138,13 +131,27 @@ DEVICE void multiply_weights(struct results &to, struct packed_block &ds, const 
 }
 #endif
 
-/* What a block of rows, the first of which is row `row`, adds to the results. */
+#if SUMS_DQ
+#define ADDED_DQ , const block_acc &dq, __amdgpu_buffer_rsrc_t to_dq
+#else
+#define ADDED_DQ
+#endif
+
+/*
+ * What a block of rows, the first of which is row `row`, adds to the results. With SUMS_DQ also
+ * adds dq, beside S.
+ */
 template <enum lse_form form>
 DEVICE void add_block(struct results &to, struct owned &y, const struct context &context,
-                      const struct column &column, int row, int block)
+                      const struct column &column, int row, int block ADDED_DQ)
 {
     block_acc s = zero_acc();
+#if SUMS_DQ
+    multiply_rows_beside(
+        s, y, 0, block, [](int) {}, [&](int n) { add_dq(dq, to_dq, n, SLAB_STEPS); });
+#else
     multiply_rows(s, y, 0, 0, block);
+#endif
     find_again(y);
     hide_rows(s, context, column, row);
     block_acc dp = first_dp(block);
@@ -164,7 +171,7 @@ DEVICE void add_block(struct results &to, struct owned &y, const struct context 
     const auto lse_of = [&](int) { return f32x2(column.lse); };
 #endif
     in_order();
-    multiply_rows_beside(dp, y, block, load, [&](int n) {
+    multiply_rows_beside(dp, y, 1, block, load, [&](int n) {
 #pragma unroll
         for (int i = share_begin(n, SLAB_STEPS); i < share_begin(n + 1, SLAB_STEPS); i++)
             weigh_pair<form>(s, lse_of(i), i, context, column);

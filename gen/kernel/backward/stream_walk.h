@@ -57,181 +57,8 @@ static SHARED __attribute__((aligned(
     16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? WALK_BLOCKS * LINE_BLOCK_BYTES : 16];
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
-/* What streams by, for one query head. Uniform. */
-struct stream {
-    struct rows mine;      /* of the tensor that this wave carries */
-    struct rows_view view; /* of it, from the next tile to load on */
-#if OWNS_KEYS
-    __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
-    u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
-    float factor;                  /* for it: lse becomes as it is subtracted, delta maybe -delta */
-#if LIFTS
-    float offset; /* of lse */
-    u32 lift;     /* of dO, 1 for Q */
-#endif
-#endif
-};
 
-/* Goes to tile `tile`; to the next one. */
-DEVICE void rewind(struct stream &x, int tile, int end)
-{
-    x.view = view_of(x.mine, tile * STREAM_ROWS, end);
-#if OWNS_KEYS
-    x.vector_from = stay_apart((u32)tile * STREAM_ROWS * x.vector_pitch);
-#endif
-}
-
-DEVICE void advance(struct stream &x)
-{
-    x.view.first += x.mine.pitch * STREAM_ROWS;
-    x.view.count -= STREAM_ROWS;
-#if OWNS_KEYS
-    x.vector_from += x.vector_pitch * STREAM_ROWS;
-#endif
-}
-
-/*
- * What a thread carries: a chunk of UNIT_ROWS rows of the tile, in runs of up to four rows, eight
- * rows apart. Eight neighbours carry a row's first eight chunks, or its last.
- */
-struct duty {
-    u32 row, chunk, unit;
-};
-
-enum { RUN_ROWS = UNIT_ROWS < 4 ? UNIT_ROWS : 4, RUNS = UNIT_ROWS / RUN_ROWS, RUN_APART = 8 };
-
-/*
- * The next bits of the unit make the next eight threads store to what is left of the columns: to
- * the other half of a quad, if a thread has but one, and to the other half of a 16-byte column.
- */
-DEVICE struct duty duty_of(u32 unit)
-{
-    const u32 places = STREAM_ROWS / UNIT_ROWS; /* of a chunk */
-    const u32 quads = STREAM_ROWS / 8;          /* half of those of a tile */
-    u32 place = unit / 8 % places, chunk = unit % 8 + unit / (8 * places) * 8, row = 0;
-    if (UNIT_ROWS == 2) {
-        row = place % 2 * 2;
-        place /= 2;
-    }
-    if (RUNS > 1)
-        row = place / 2 * 16 + place % 2 * 4;
-    else if (KERNEL_WAVE == 32)
-        row = place * 4;
-    else
-        row += place % quads * 8 + place / quads * 4;
-    return {row, chunk, unit};
-}
-
-/* A duty in one register. */
-DEVICE u32 pack_duty(const struct duty &x)
-{
-    return x.row | x.chunk << 8 | x.unit << 16;
-}
-
-DEVICE struct duty unpack_duty(u32 x)
-{
-    x = stay_here(x);
-    return {x % 256, x >> 8 & 255, x >> 16};
-}
-
-struct cargo {
-    u32x4 chunk[RUNS][RUN_ROWS];
-#if OWNS_KEYS
-    float vector; /* lse or delta of one row */
-#endif
-};
-
-DEVICE u32 carrier()
-{
-    return wave_id() / (KERNEL_WAVES / 2);
-}
-
-/* Each wave owns its own columns. Uniform. */
-DEVICE u32 team_id()
-{
-    return wave_id();
-}
-
-DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
-{
-    x.mine = carrier() == 0 ? x0 : x1;
-}
-
-/* Slab `slab` of the stream's tile, on its way. */
-DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
-{
-#pragma unroll
-    for (int run = 0; run < RUNS; run++)
-        load_chunks<RUN_ROWS>(to.chunk[run], x.view, x.mine, duty.row + run * RUN_APART,
-                              (u32)slab * SLAB + duty.chunk * CHUNK);
-#if OWNS_KEYS
-    u32 offset = duty.unit % STREAM_ROWS * x.vector_pitch + x.vector_from;
-    to.vector = __builtin_bit_cast(
-        float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
-#endif
-}
-
-/* A run of rows, the first of which is row `row` of the tile, as columns. */
-DEVICE void turn_rows(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 chunk)
-{
-    /* A quad is (0, pair), (next, last); a run of two rows is half of one. */
-    const int pair = VT_PAIR_STEP, last = RUN_ROWS == 2 ? 1 : 3,
-              next = RUN_ROWS == 2 ? 0 : 3 - pair;
-    char *to = tile + turned_quad_at(chunk * CHUNK, row / 4);
-#pragma unroll
-    for (int i = 0; i < CHUNK; i++) {
-        u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-        u32 low = __builtin_amdgcn_perm(x[pair][i / 2], x[0][i / 2], select);
-        if (RUN_ROWS == 2)
-            *(u32 *)(to + turned_step(i) + row % 4 * 2) = low;
-        else
-            *(u32x2 *)(to + turned_step(i)) =
-                u32x2{low, __builtin_amdgcn_perm(x[last][i / 2], x[next][i / 2], select)};
-    }
-}
-
-template <enum lse_form form>
-DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x,
-                        int slab)
-{
-    const u32 which = carrier(), at = row_chunk_at(duty.row, duty.chunk);
-#if LIFTS && OWNS_KEYS
-#pragma unroll
-    for (int run = 0; run < RUNS; run++)
-#pragma unroll
-        for (int i = 0; i < RUN_ROWS; i++)
-            from.chunk[run][i] = lift_chunk(from.chunk[run][i], x.lift);
-#endif
-#pragma unroll
-    for (u32 run = 0; run < RUNS; run++)
-#pragma unroll
-        for (u32 i = 0; i < RUN_ROWS; i++)
-            *(u32x4 *)(row_tile[which] +
-                       (COMPUTED_ANEW ? row_chunk_below(at, run * RUN_APART + i)
-                                      : row_chunk_at(duty.row + run * RUN_APART + i, duty.chunk))) =
-                from.chunk[run][i];
-    if (TURNED == 2 || which < TURNED) {
-#pragma unroll
-        for (int run = 0; run < RUNS; run++)
-            turn_rows(turned_tile[TURNED == 2 ? which : 0], from.chunk[run],
-                      duty.row + run * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS);
-    }
-#if OWNS_KEYS
-    float vector = from.vector;
-    if (form == LSE_NATURAL && which == 1)
-        vector = kept_delta(vector);
-#if LIFTS
-    vector = __builtin_fmaf(vector, x.factor, x.offset);
-#else
-    vector *= x.factor;
-#endif
-    if (duty.unit < STREAM_ROWS)
-        row_vector[which][vector_slot(duty.unit)] = vector;
-#else
-    (void)x;
-#endif
-}
-
+#include "carried_tiles.h"
 #include "owned_columns.h"
 #if SUMS_DQ
 #include "fused_walk.h"
@@ -298,16 +125,7 @@ struct results {
     block_acc r[TURNED][WALK_BLOCKS];
 };
 
-#if SUMS_DQ
-DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const struct context &,
-                       const struct column &, int, int block)
-{
-    const struct packed_block packed = pack_block(ds, 0);
-    store_ds(packed);
-    multiply_turned(to.r[1], p, 1, block);
-    multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
-}
-#elif TERMS_NEAR && DBIAS_BESIDE
+#if TERMS_NEAR && DBIAS_BESIDE
 DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
                        int block)
@@ -341,10 +159,14 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
 #endif
 
-/* See products_beside.h. Clang 19 would spill some registers where they are shortest. */
+/* See products_beside.h. Where registers are shortest, this would spill some of them. */
+#if __clang_major__ < 22 || defined(__gfx90a__)
+#define MIXES_SCARCE 0
+#else
+#define MIXES_SCARCE 1
+#endif
 #define MIXES_PRODUCTS                                                                             \
-    (KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 &&                                      \
-     !(OWNED_AGAIN && __clang_major__ < 22) && !(SUMS_DQ && KERNEL_DIM == 64))
+    (KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 && (MIXES_SCARCE || !OWNED_AGAIN))
 #if MIXES_PRODUCTS
 #include "products_beside.h"
 #endif
@@ -370,7 +192,8 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
     load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
 #if SUMS_DQ
-    struct dq_band dq = band_before(context, tile);
+    struct dq_band band = band_before(context, tile);
+    add_dq(zero_acc(), place_of(band), 0, 1);
 #endif
 #pragma unroll 1
     do {
@@ -436,15 +259,24 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #endif
         lds_barrier();
 #if SUMS_DQ
-        add_dq(y, context, dq); /* of the tile before */
-#endif
+        lift_cargo(cargo, x);
+        const block_acc dq = dq_block(y, [&](int n) { /* of the tile before */
+            store_chunks(cargo, duty, 0, n, RUN_GROUPS);
+        });
+        const __amdgpu_buffer_rsrc_t to_dq = place_of(band);
+        advance(band, context);
+        store_vector<form>(cargo, duty, x);
+#else
         store_cargo<form>(cargo, duty, x, 0);
+#endif
         advance(x);
         load_cargo(cargo, duty, x, 0);
         lds_barrier();
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
-#if MIXES_PRODUCTS
+#if SUMS_DQ
+            add_block<form>(to, y, context, column, row + block * BLOCK, block, dq, to_dq);
+#elif MIXES_PRODUCTS
             add_block<form>(to, y, context, column, row + block * BLOCK, block);
 #else
             block_acc s = zero_acc(), dp = first_dp(block);
@@ -460,8 +292,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #endif
     } while (++tile < walk.end);
 #if SUMS_DQ
+    await_ds();
     lds_barrier();
-    add_dq(y, context, dq);
+    add_dq(dq_block(y, [](int) {}), place_of(band), 0, 1);
 #endif
 }
 

@@ -1,0 +1,208 @@
+/*
+ * How the tiles of stream_walk.h come to LDS: what of them each thread loads a step ahead, and
+ * stores as rows and as columns.
+ */
+#ifndef AOTHIP_ATTN_BWD_CARRIED_TILES_H
+#define AOTHIP_ATTN_BWD_CARRIED_TILES_H
+
+/* What streams by, for one query head. Uniform. */
+struct stream {
+    struct rows mine;      /* of the tensor that this wave carries */
+    struct rows_view view; /* of it, from the next tile to load on */
+#if OWNS_KEYS
+    __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
+    u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
+    float factor;                  /* for it: lse becomes as it is subtracted, delta maybe -delta */
+#if LIFTS
+    float offset; /* of lse */
+    u32 lift;     /* of dO, 1 for Q */
+#endif
+#endif
+};
+
+/* Goes to tile `tile`; to the next one. */
+DEVICE void rewind(struct stream &x, int tile, int end)
+{
+    x.view = view_of(x.mine, tile * STREAM_ROWS, end);
+#if OWNS_KEYS
+    x.vector_from = stay_apart((u32)tile * STREAM_ROWS * x.vector_pitch);
+#endif
+}
+
+DEVICE void advance(struct stream &x)
+{
+    x.view.first += x.mine.pitch * STREAM_ROWS;
+    x.view.count -= STREAM_ROWS;
+#if OWNS_KEYS
+    x.vector_from += x.vector_pitch * STREAM_ROWS;
+#endif
+}
+
+/*
+ * What a thread carries: a chunk of UNIT_ROWS rows of the tile, in runs of up to four rows, eight
+ * rows apart. Eight neighbours carry a row's first eight chunks, or its last.
+ */
+struct duty {
+    u32 row, chunk, unit;
+};
+
+enum { RUN_ROWS = UNIT_ROWS < 4 ? UNIT_ROWS : 4, RUNS = UNIT_ROWS / RUN_ROWS, RUN_APART = 8 };
+
+/*
+ * The next bits of the unit make the next eight threads store to what is left of the columns: to
+ * the other half of a quad, if a thread has but one, and to the other half of a 16-byte column.
+ */
+DEVICE struct duty duty_of(u32 unit)
+{
+    const u32 places = STREAM_ROWS / UNIT_ROWS; /* of a chunk */
+    const u32 quads = STREAM_ROWS / 8;          /* half of those of a tile */
+    u32 place = unit / 8 % places, chunk = unit % 8 + unit / (8 * places) * 8, row = 0;
+    if (UNIT_ROWS == 2) {
+        row = place % 2 * 2;
+        place /= 2;
+    }
+    if (RUNS > 1)
+        row = place / 2 * 16 + place % 2 * 4;
+    else if (KERNEL_WAVE == 32)
+        row = place * 4;
+    else
+        row += place % quads * 8 + place / quads * 4;
+    return {row, chunk, unit};
+}
+
+/* A duty in one register. */
+DEVICE u32 pack_duty(const struct duty &x)
+{
+    return x.row | x.chunk << 8 | x.unit << 16;
+}
+
+DEVICE struct duty unpack_duty(u32 x)
+{
+    x = stay_here(x);
+    return {x % 256, x >> 8 & 255, x >> 16};
+}
+
+struct cargo {
+    u32x4 chunk[RUNS][RUN_ROWS];
+#if OWNS_KEYS
+    float vector; /* lse or delta of one row */
+#endif
+};
+
+DEVICE u32 carrier()
+{
+    return wave_id() / (KERNEL_WAVES / 2);
+}
+
+/* Each wave owns its own columns. Uniform. */
+DEVICE u32 team_id()
+{
+    return wave_id();
+}
+
+DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
+{
+    x.mine = carrier() == 0 ? x0 : x1;
+}
+
+/* Slab `slab` of the stream's tile, on its way. */
+DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
+{
+#pragma unroll
+    for (int run = 0; run < RUNS; run++)
+        load_chunks<RUN_ROWS>(to.chunk[run], x.view, x.mine, duty.row + run * RUN_APART,
+                              (u32)slab * SLAB + duty.chunk * CHUNK);
+#if OWNS_KEYS
+    u32 offset = duty.unit % STREAM_ROWS * x.vector_pitch + x.vector_from;
+    to.vector = __builtin_bit_cast(
+        float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
+#endif
+}
+
+/* Channel i of the chunk of a run of rows, the first of which is row `row` of the tile. */
+DEVICE void turn_channel(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 chunk, int i)
+{
+    /* A quad is (0, pair), (next, last); a run of two rows is half of one. */
+    const int pair = VT_PAIR_STEP, last = RUN_ROWS == 2 ? 1 : 3,
+              next = RUN_ROWS == 2 ? 0 : 3 - pair;
+    char *to = tile + turned_quad_at(chunk * CHUNK, row / 4);
+    const u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
+    const u32 low = __builtin_amdgcn_perm(x[pair][i / 2], x[0][i / 2], select);
+    if (RUN_ROWS == 2)
+        *(u32 *)(to + turned_step(i) + row % 4 * 2) = low;
+    else
+        *(u32x2 *)(to + turned_step(i)) =
+            u32x2{low, __builtin_amdgcn_perm(x[last][i / 2], x[next][i / 2], select)};
+}
+
+/* Part `part` of `parts` of the chunks, as rows and as columns. */
+DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab, int part,
+                         int parts)
+{
+    const int rows = RUNS * RUN_ROWS;
+    const u32 which = carrier(), at = row_chunk_at(duty.row, duty.chunk);
+#pragma unroll
+    for (int n = part * rows / parts; n < (part + 1) * rows / parts; n++) {
+        const u32 run = (u32)n / RUN_ROWS, i = (u32)n % RUN_ROWS;
+        *(u32x4 *)(row_tile[which] +
+                   (COMPUTED_ANEW ? row_chunk_below(at, run * RUN_APART + i)
+                                  : row_chunk_at(duty.row + run * RUN_APART + i, duty.chunk))) =
+            from.chunk[run][i];
+    }
+    if (TURNED == 2 || which < TURNED) {
+#pragma unroll
+        for (int n = part * RUNS * CHUNK / parts; n < (part + 1) * RUNS * CHUNK / parts; n++)
+            turn_channel(turned_tile[TURNED == 2 ? which : 0], from.chunk[n / CHUNK],
+                         duty.row + n / CHUNK * RUN_APART,
+                         duty.chunk + (u32)slab * SLAB_CHUNKS, n % CHUNK);
+    }
+}
+
+/* What comes before store_chunks(). */
+DEVICE void lift_cargo(struct cargo &from, const struct stream &x)
+{
+#if LIFTS && OWNS_KEYS
+#pragma unroll
+    for (int run = 0; run < RUNS; run++)
+#pragma unroll
+        for (int i = 0; i < RUN_ROWS; i++)
+            from.chunk[run][i] = lift_chunk(from.chunk[run][i], x.lift);
+#else
+    (void)from;
+    (void)x;
+#endif
+}
+
+/* What comes with the chunks. */
+template <enum lse_form form>
+DEVICE void store_vector(const struct cargo &from, const struct duty &duty, const struct stream &x)
+{
+#if OWNS_KEYS
+    const u32 which = carrier();
+    float vector = from.vector;
+    if (form == LSE_NATURAL && which == 1)
+        vector = kept_delta(vector);
+#if LIFTS
+    vector = __builtin_fmaf(vector, x.factor, x.offset);
+#else
+    vector *= x.factor;
+#endif
+    if (duty.unit < STREAM_ROWS)
+        row_vector[which][vector_slot(duty.unit)] = vector;
+#else
+    (void)from;
+    (void)duty;
+    (void)x;
+#endif
+}
+
+template <enum lse_form form>
+DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x,
+                        int slab)
+{
+    lift_cargo(from, x);
+    store_chunks(from, duty, slab, 0, 1);
+    store_vector<form>(from, duty, x);
+}
+
+#endif
