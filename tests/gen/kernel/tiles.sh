@@ -3,6 +3,9 @@
 # Tables that make one tile after the other the fastest, and the forward kernels' own tests.
 . "${srcdir:=.}/tests/tap.sh"
 store=images/aotriton.images
+case `ldd tools/aothip-images` in
+*libasan*) echo '1..0 # SKIP sanitizers see nothing here that they do not see in the other tests' && exit 0 ;;
+esac
 tools/aothip-images list $store >"$work/list" || exit 99
 for tile in 64 32; do
     echo 'aothip-tune 1' >"$work/table"

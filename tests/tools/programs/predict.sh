@@ -10,7 +10,7 @@ export AOTHIP_IMAGES="$images"
 ! sanitized || gpus=$first # the tables of the others are read by the other build
 for gpu in $gpus; do
     exits 0 "$gpu: a prediction" "$bench" --emulate $gpu --both --json \
-        heads=4,seq=512,dim=64 heads=4,seq=1024,dim=64,mask=tl
+        heads=4,seq=256,dim=64 heads=4,seq=512,dim=64,mask=tl
     cp out $gpu.json
 done
 if command -v python3 >/dev/null; then

@@ -262,8 +262,8 @@ static const char *const mi300x[] = {
     "batch=4,heads=32,seq=4096,dim=64,dtype=bf16,mask=tl",
     "batch=2,heads=64,heads_k=8,seq=4096,dim=128,dtype=bf16,mask=br,layout=bshd",
     "batch=64,heads=64,heads_k=8,seq_q=1,seq_k=8192,dim=128,dtype=bf16,mask=br,layout=bshd",
-    "batch=64,heads=64,heads_k=8,seq_q=1,seq_k=8192,dim=128,dtype=bf16,mask=br,layout=bshd,"
-    "kv=e4m3fnuz",
+    ("batch=64,heads=64,heads_k=8,seq_q=1,seq_k=8192,dim=128,dtype=bf16,mask=br,layout=bshd,"
+     "kv=e4m3fnuz"),
     "batch=2,heads=24,seq=4608,dim=128,dtype=bf16,layout=bshd",
     NULL,
 };

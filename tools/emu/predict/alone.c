@@ -35,7 +35,9 @@ double emu_alone_clocks(const struct emu_unit_kind *kind, const struct emu_clust
     if (clocks >= 0)
         return emu_unit_sum_trace(executed, kind->kernel, g, kind->ops, weight) ? clocks : -1;
     u = emu_unit_new(kind);
-    if (u && emu_unit_launch(u, g, 0, 0))
+    if (!u)
+        return -1;
+    if (emu_unit_launch(u, g, 0, 0))
         while (emu_unit_run(u) >= 0)
             clocks = (double)u->now;
     if (clocks >= 0 && emu_unit_sum_ops(executed, u->count, u->nops, weight))
