@@ -35,7 +35,8 @@ void plan_refuse(const struct plan *plan, const struct select_need *need, struct
                                         [AOTHIP_FP8_E5M2_FNUZ] = "FP8_E5M2_FNUZ"};
     if (is_foreign_fp8(plan, need->dtype)) {
         status_set(why, AOTHIP_E_UNSUPPORTED,
-                   "q: %s has no matrix instructions for %s; k and v of it go with q of F16 or BF16",
+                   "q: %s has no matrix instructions for %s; k and v of it go with q of F16 or "
+                   "BF16",
                    plan->device->target.gpu, names[need->dtype]);
         return;
     }

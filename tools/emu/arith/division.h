@@ -223,8 +223,8 @@ EMU_INLINE uint32_t f32_bf8_sr_ocp(float x, uint32_t dither)
 }
 
 /*
- * ---- 16-bit floats of gfx950, rounded by random bits: the highest ones of `dither` are added below
- * the last place that stays, and the rest is cut off. ----
+ * ---- 16-bit floats of gfx950, rounded by random bits: the highest ones of `dither` are added
+ * below the last place that stays, and the rest is cut off. ----
  */
 
 EMU_INLINE uint32_t f32_bf16_sr(float x, uint32_t dither)

@@ -241,7 +241,8 @@ static void add_swaps(struct sem_list *l)
         add(l, "v_bitop3_b32", BITOP, tables[i], text);
         snprintf(text, sizeof text, "v_bitop3_b16 v8, v0, v1, v2 bitop3:%#x op_sel:[%u,%u,%u,%u]",
                  tables[i], i & 1, i >> 1 & 1, i >> 2, ~i & 1);
-        add(l, "v_bitop3_b16", BITOP, tables[i] | BITOP_16 | (i | (~i & 1) << 3) << BITOP_SEL, text);
+        add(l, "v_bitop3_b16", BITOP, tables[i] | BITOP_16 | (i | (~i & 1) << 3) << BITOP_SEL,
+            text);
     }
     for (; first < l->count; first++)
         l->c[first].fresh = true;
