@@ -15,15 +15,6 @@ static const struct format_entry *entry_of(const struct plan *plan, int entry)
     return &plan->device->images->entries[entry];
 }
 
-/* Whether a type is one of FP8 that the GPU's matrix instructions do not take. */
-static int is_foreign_fp8(const struct plan *plan, int dtype)
-{
-    const enum target_fp8 own = target_fp8(plan->device->target.gpu);
-    const int fnuz = dtype == AOTHIP_FP8_E4M3_FNUZ || dtype == AOTHIP_FP8_E5M2_FNUZ;
-    return shape_is_fp8(dtype) && own != TARGET_FP8_UNKNOWN &&
-           own != (fnuz ? TARGET_FP8_FNUZ : TARGET_FP8_OCP);
-}
-
 void plan_refuse(const struct plan *plan, const struct select_need *need, struct status *why)
 {
     static const char *const names[] = {[AOTHIP_F32] = "F32",
@@ -33,7 +24,7 @@ void plan_refuse(const struct plan *plan, const struct select_need *need, struct
                                         [AOTHIP_FP8_E5M2] = "FP8_E5M2",
                                         [AOTHIP_FP8_E4M3_FNUZ] = "FP8_E4M3_FNUZ",
                                         [AOTHIP_FP8_E5M2_FNUZ] = "FP8_E5M2_FNUZ"};
-    if (is_foreign_fp8(plan, need->dtype)) {
+    if (select_foreign_fp8(plan->device->target.gpu, need->dtype)) {
         status_set(why, AOTHIP_E_UNSUPPORTED,
                    "q: %s has no matrix instructions for %s; k and v of it go with q of F16 or "
                    "BF16",

@@ -7,6 +7,7 @@
 #include "args.h"
 #include "kernarg.h"
 #include "shape.h"
+#include "target.h"
 
 enum { GROUPS = FORMAT_OP_END * SELECT_DTYPES };
 
@@ -172,6 +173,14 @@ struct select_need select_need_converted(const struct select_need *need,
     converted.dtype = p->o.dtype;
     converted.features |= FORMAT_FEATURE_FP8_CACHE | FORMAT_FEATURE_UNALIGNED;
     return converted;
+}
+
+int select_foreign_fp8(const char *gpu, int dtype)
+{
+    const enum target_fp8 own = target_fp8(gpu);
+    const int fnuz = dtype == AOTHIP_FP8_E4M3_FNUZ || dtype == AOTHIP_FP8_E5M2_FNUZ;
+    return shape_is_fp8(dtype) && own != TARGET_FP8_UNKNOWN &&
+           own != (fnuz ? TARGET_FP8_FNUZ : TARGET_FP8_OCP);
 }
 
 struct select_need select_need_merge(const struct aothip_attn_merge_params *p)

@@ -36,6 +36,9 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
 struct select_need select_need_converted(const struct select_need *need,
                                          const struct aothip_attn_fwd_params *params);
 
+/* Whether a type is one of FP8 that the GPU's matrix instructions do not take. */
+int select_foreign_fp8(const char *gpu, int dtype);
+
 /* The needs of a valid merge, which has no scores. */
 struct select_need select_need_merge(const struct aothip_attn_merge_params *params);
 
