@@ -33,8 +33,8 @@ struct emu_chip_time {
 bool emu_chip_run(const struct emu_chip *c, struct emu_chip_time *t);
 /*
  * Part of a workgroup's time by which the unit's ends later than others that take as long, for who
- * comes before whom: no two units do quite the same, and in step each would get the same heads again
- * and again, which its caches know.
+ * comes before whom: no two units do quite the same, and in step each would get the same heads
+ * again and again, which its caches know.
  */
 double emu_chip_unlike(unsigned unit, double at);
 
