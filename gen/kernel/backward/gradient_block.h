@@ -8,21 +8,6 @@
 
 #include "gradient_lift.h"
 #include "gradient_score.h"
-/* Slabs of the results that one walk computes: lds_tiles.h has what a slab is. */
-#if KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
-#define WALK_SLABS 2
-#else
-#define WALK_SLABS 1
-#endif
-
-/*
- * The owned operands stay where they are throughout a walk, but where they are too many: then each
- * slab of them comes from memory, where it is in the cache, again for every tile. For OWNED_AGAIN
- * see below.
- */
-#define OWNED_PER_TILE                                                                             \
-    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1) ||                                \
-                           (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
 
 #if KERNEL_DTYPE == 1
 #include "mma_f32.h"
@@ -54,15 +39,6 @@ DEVICE float begin_round(float x)
 #endif
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
-
-/*
- * The owned operands fit into the registers of wave64 hardware, but for V beside dK and dV of 128
- * channels: two waves a SIMD leave 256 registers, of which the results take half. V comes from
- * memory, where it is in the cache, again for every block of rows. With dQ there is one wave.
- */
-#define OWNED_AGAIN                                                                                \
-    (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED &&                   \
-     !OWNED_PER_TILE && !SUMS_DQ)
 
 #define COMPUTED_ANEW (KERNEL_SCORE || OWNED_AGAIN) /* see stay_here() */
 
@@ -461,8 +437,64 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 
 #else
 
-#include "gradient_plain.h"
+/* Of natural scores and lse; see weight_of(). The scores are rounded as lse was. */
+DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 lse, float raise)
+{
+    asm("" : "+v"(scores));
+    f32x2 less = scores - lse;
+    less = f32x2{less.x > 0 ? 0 : less.x, less.y > 0 ? 0 : less.y};
+    return LIFTS ? less * LOG2_E + raise : less * LOG2_E;
+}
 
+/* A score that gives P = 0 wherever a column of S does not see the row. */
+DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
+                      int row)
+{
+    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
+    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
+        row + BLOCK - 1 > awaited_long(column.full.last))
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[i] = sees(column, row, i) ? s[i] : context.masked;
+}
+
+/* P of two scores. Pairs: wave64 hardware has instructions for them. */
+template <enum lse_form form>
+DEVICE f32x2 weights_of(f32x2 x, f32x2 lse, const struct context &context,
+                        const struct column &column)
+{
+    x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, f32x2(context.factor), -lse)
+                          : wide_exponents(x * context.factor, lse, raise_of(column));
+    return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
+}
+
+/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
+template <enum gradient of, enum lse_form form>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    hide_rows(s, context, column, row);
+#if OWNS_KEYS
+    const block_acc lse = row_values(0, block);
+#else
+    const block_acc lse = column.lse;
+    (void)block;
+#endif
+#pragma unroll
+    for (int i = 0; i < ACC; i += 2) {
+        const f32x2 x =
+            weights_of<form>(f32x2{s[i], s[i + 1]}, f32x2{lse[i], lse[i + 1]}, context, column);
+        f32x2 y = {dp[i], dp[i + 1]};
+#if !DELTA_FIRST
+        y -= f32x2(column.delta);
+#endif
+        y *= x;
+        s[i] = begin_round(x.x);
+        s[i + 1] = begin_round(x.y);
+        dp[i] = begin_round(y.x);
+        dp[i + 1] = begin_round(y.y);
+    }
+}
 #endif
 
 #endif

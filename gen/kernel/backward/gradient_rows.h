@@ -30,6 +30,31 @@ DEVICE const struct attn_bwd_args &args_here()
     return *(const struct attn_bwd_args *)at;
 }
 
+/* Slabs of the results that one walk computes: lds_tiles.h has what a slab is. */
+#if KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
+#define WALK_SLABS 2
+#else
+#define WALK_SLABS 1
+#endif
+
+/*
+ * The owned operands stay where they are throughout a walk, but where they are too many: then each
+ * slab of them comes from memory, where it is in the cache, again for every tile. For OWNED_AGAIN
+ * see below.
+ */
+#define OWNED_PER_TILE                                                                             \
+    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1) ||                                \
+                           (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
+
+/*
+ * The owned operands fit into the registers of wave64 hardware, but for V beside dK and dV of 128
+ * channels: two waves a SIMD leave 256 registers, of which the results take half. V comes from
+ * memory, where it is in the cache, again for every block of rows. With dQ there is one wave.
+ */
+#define OWNED_AGAIN                                                                                \
+    (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED &&                   \
+     !OWNED_PER_TILE && !SUMS_DQ)
+
 /*
  * A uniform number that is not wanted for long waits in a vector register where scalar registers
  * are short. awaited() is the number.
@@ -369,7 +394,7 @@ DEVICE float vector_at(kernarg_u64 vector, const struct vector_place &place, int
 
 /* lse in the usual form; +infinity for rows that do not exist or see nothing. */
 DEVICE float lse_at(const struct attn_bwd_args &args, const struct vector_place &place, int row,
-                     int seq_q)
+                    int seq_q)
 {
     if (row >= seq_q)
         return __builtin_inff();

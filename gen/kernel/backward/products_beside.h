@@ -47,8 +47,8 @@ static_assert(!OWNED_AGAIN || KEPT_STEPS > 1, "what multiply_rows_beside() knows
  * from memory is loaded two products ahead, the first of it as soon as there are registers.
  */
 template <class Load, class Beside>
-DEVICE void multiply_rows_beside(block_acc &s, const struct owned &y, int t, int block,
-                                 Load load, Beside beside)
+DEVICE void multiply_rows_beside(block_acc &s, const struct owned &y, int t, int block, Load load,
+                                 Beside beside)
 {
     const int at_hand = OWNED_AGAIN && t == 1 ? KEPT_STEPS : SLAB_STEPS;
     block_frag a = row_frag(row_tile[t], block, 0), b[SLAB_STEPS];

@@ -58,8 +58,7 @@ static SHARED __attribute__((aligned(
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
 
-#include "carried_tiles.h"
-#include "owned_columns.h"
+#include "walk_operands.h"
 #if SUMS_DQ
 #include "fused_walk.h"
 #endif
@@ -261,7 +260,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if SUMS_DQ
         lift_cargo(cargo, x);
         const block_acc dq = dq_block(y, [&](int n) { /* of the tile before */
-            store_chunks(cargo, duty, 0, n, RUN_GROUPS);
+                                                      store_chunks(cargo, duty, 0, n, RUN_GROUPS);
         });
         const __amdgpu_buffer_rsrc_t to_dq = place_of(band);
         advance(band, context);
