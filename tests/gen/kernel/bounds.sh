@@ -58,9 +58,12 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         # clang 19 moves more between the two halves of 512 registers than it has room for.
         # Teams on RDNA 3 have half of their registers for O: the matrix gives them scratch memory.
         # What reads FP8 may spill beside its loop, which touches no scratch memory, but on RDNA 4;
-        # what multiplies it only by clang 19, with pages.
+        # what multiplies it only by clang 19, with pages; and by clang 19 RDNA 3 reads a register
+        # back in the loop.
         beside = count[$1 " " $2, "loop_scratch"] == 0 &&
                  ($2 ~ /_cache_/ && $1 !~ /^gfx12/ || by == "clang-19" && $2 ~ /_fp8_.*_paged$/)
+        beside = beside || by == "clang-19" && count[$1 " " $2, "loop_scratch"] == 1 &&
+                           $2 == "attn_fwd_cache_f16_d128_t128x32"
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
             $2 !~ /^attn_fwd_b?f16_d(256_t64x32|512_t32x32)$/)
             spilling = spilling " " $1 " " $2
@@ -73,7 +76,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         split("f16 bf16", types)
         for (t = 1; t <= 2; t++) {
             type = types[t]
-            at_least(fwd("gfx942", type, 128), t == 1 ? 18 : 16)
+            # 18 and 16 percent before the softmax of half a tile ran beside the products of the
+            # other half, which takes a third less time
+            at_least(fwd("gfx942", type, 128), 14)
             for (dim = 64; dim <= 128; dim += 64) {
                 mi300 = fwd("gfx942", type, dim)
                 mi200 = fwd("gfx90a", type, dim)
@@ -104,8 +109,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                 }
             }
         }
-        # gfx950, where the compiler knows it: a product is half as many instructions, all else a
-        # hundredth more at most, and in bf16 no more of them than in f16.
+        # gfx950, where the compiler knows it: a product is half as many instructions, all else
+        # three hundredths more at most (of which most wait for products), and in bf16 no more of them than in f16.
         for (w = 1; w <= 3 && by != "clang-19"; w++) {
             f16 = walk_of("gfx950", w, "f16")
             bf16 = walk_of("gfx950", w, "bf16")
@@ -113,8 +118,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
             rest = count[f16, "total"] - count[f16, "matrix"]
             allowed = count[before, "total"] - count[before, "matrix"]
             half = count[f16, "matrix"] * 2 == count[before, "matrix"]
-            report(half && rest && rest * 100 <= allowed * 101,
-                   f16 ": half of the products of gfx942, and a hundredth more beside them at most")
+            report(half && rest && rest * 100 <= allowed * 103,
+                   f16 ": half of the products of gfx942, and three hundredths more beside them at most")
             report(count[bf16, "total"] <= count[f16, "total"] && count[bf16, "total"] &&
                    count[bf16, "perm"] == count[f16, "perm"],
                    bf16 ": no more instructions than in f16, and no bytes put together to round")

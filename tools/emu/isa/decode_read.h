@@ -32,7 +32,7 @@ struct emu_slot {
 /* A row's signature, parsed. */
 struct emu_sig {
     uint8_t ndst, nsrc;
-    struct emu_slot dst[2], src[4];
+    struct emu_slot dst[2], src[5];
     /* What cannot be said by types, found by name once. */
     bool acc;       /* reads D0 as one more, unnamed source */
     bool cndmask;   /* bitwise sources that still have neg and abs */

@@ -106,7 +106,8 @@ static bool is_doubtful(const char *text)
 {
     const char *s = text;
 
-    if (strstr(text, "/*Invalid") || strstr(text, "src_flat_scratch_base") ||
+    if (strstr(text, "/*Invalid") || strstr(text, "/* Invalid") ||
+        strstr(text, "src_flat_scratch_base") ||
         strstr(text, ", vcc|") || strstr(text, ", vcc_lo|")) /* abs of v_cndmask */
         return true;
     while ((s = strchr(s, '[')) != NULL) { /* v[253:256] */
@@ -133,7 +134,7 @@ static size_t ask(unsigned release, void *dc, uint8_t *bytes, unsigned dwords, c
     size_t n = llvms[release].run(dc, bytes, 4 * dwords, 0, text, 512);
     char *c;
 
-    doubtful = release && n && is_doubtful(text);
+    doubtful = n && is_doubtful(text);
     if (!n) {
         text[0] = 0;
         return 0;
@@ -175,7 +176,6 @@ static size_t judge12(struct judges *j, uint8_t *bytes, unsigned dwords, size_t 
     bool doubt = doubtful || mixes_up_constants(bytes, dwords);
     size_t m = ask(0, j->base[0], bytes, dwords, older);
 
-    doubtful = is_doubtful(older);
     if (!n || (!doubt && m))
         return n;
     strcpy(text, older);
@@ -198,8 +198,10 @@ static size_t judge(struct judges *j, uint8_t *bytes, unsigned dwords, const cha
         take_out(text, " scale_offset");
         take_out(text, " nv");
     }
-    if (!j->newer || !strcmp(text, ours))
+    if (!j->newer || !strcmp(text, ours)) {
+        doubtful = false;
         return n;
+    }
     if (j->gfx12)
         return judge12(j, bytes, dwords, n, text);
     doubt |= n == 12;
@@ -210,7 +212,9 @@ static size_t judge(struct judges *j, uint8_t *bytes, unsigned dwords, const cha
     doubtful = doubt;
     if (differs)
         return n;
-    return ask(0, j->base[0], bytes, dwords, text);
+    n = ask(0, j->base[0], bytes, dwords, text);
+    doubtful = false;
+    return n;
 }
 
 #endif

@@ -288,7 +288,8 @@ static void add_mfma(struct sem_list *l, const struct row *r, const struct oracl
     unsigned g942 = m->mask != G90A, bits = oracle_element_bits(r->a);
     const bool ocp = m->mask == G950;
     struct plan p = {.p = {r->m, r->n, r->k, r->blocks, ocp ? of_gfx950(r->a) : r->a,
-                           ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false, false}};
+                           ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false, false,
+                           false}};
     char name[64], tail[64];
 
     if (!r->name[g942] || (ocp && strstr(r->name[1], "xf32")))
@@ -338,7 +339,8 @@ static unsigned format_number(enum oracle_element e)
 /* m by m. All codes of six and four bits, of which the sums are exact. */
 static void add_narrow(struct sem_list *l, unsigned m, enum oracle_element a, enum oracle_element b)
 {
-    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode()},
+    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(),
+                           false},
                      .a_regs = oracle_element_bits(a),
                      .b_regs = oracle_element_bits(b),
                      .d_regs = m * m / 64};
@@ -387,7 +389,7 @@ static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 {
     struct plan p = {.p = {r->m, r->n, r->k, 1, ocp ? of_gfx950(r->a) : r->a,
                            ocp ? of_gfx950(r->b) : r->b, r->d, 0, 0, 0, true, true, false,
-                           f32_mode()},
+                           f32_mode(), false},
                      .sparse = true,
                      .d_regs = r->m * r->n / 64};
     char name[64], tail[64];
@@ -411,7 +413,8 @@ static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false, false},
+    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false, false,
+                           false},
                      .wmma = true};
     char name[64], tail[64] = "";
 
