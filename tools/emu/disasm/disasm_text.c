@@ -209,7 +209,8 @@ static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigne
 
 void emu_print_operand(struct emu_text *t, const struct emu_insn *in, const struct emu_operand *o)
 {
-    uint32_t literal = in->word[in->size / 4 - 1];
+    /* scaled products, of 16 bytes, have none */
+    uint32_t literal = in->size <= sizeof in->word ? in->word[in->size / 4 - 1] : 0;
     unsigned type = o->type;
 
     /* The printed form of a constant: mix literals as halves, SALU half comparisons as integers. */

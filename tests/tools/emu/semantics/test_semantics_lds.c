@@ -356,7 +356,9 @@ static void run_transpose(const struct sem_case *c, const struct oracle_wave *b,
                     matrix[l / in_row][l % in_row * n + e] |= (at[bit / 8] >> bit % 8 & 1u)
                                                               << (bit - e * bits);
             }
-        for (unsigned l = 0; on(b, first + l) && l < 16; l++) {
+        for (unsigned l = 0; l < 16; l++) {
+            if (!on(b, first + l))
+                continue;
             for (unsigned bit = 0; bit < r->width; bit += 32)
                 a->v[8 + bit / 32][first + l] = 0;
             for (unsigned bit = 0; bit < r->width; bit++)
