@@ -259,9 +259,8 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         lds_barrier();
 #if SUMS_DQ
         lift_cargo(cargo, x);
-        const block_acc dq = dq_block(y, [&](int n) { /* of the tile before */
-                                                      store_chunks(cargo, duty, 0, n, RUN_GROUPS);
-        });
+        const auto store = [&](int n) { store_chunks(cargo, duty, 0, n, RUN_GROUPS); };
+        const block_acc dq = dq_block(y, store); /* of the tile before */
         const __amdgpu_buffer_rsrc_t to_dq = place_of(band);
         advance(band, context);
         store_vector<form>(cargo, duty, x);
