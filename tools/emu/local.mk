@@ -26,7 +26,8 @@ emu_wave = tools/emu/wave/fault_report.c tools/emu/wave/host_level.c tools/emu/w
 emu_arith = tools/emu/arith/division.h tools/emu/arith/lane_math.h tools/emu/arith/row_math.h \
 	tools/emu/arith/screen_partition.h tools/emu/arith/transcendental.h tools/emu/arith/trig_preop.c
 emu_exec = tools/emu/exec/cross_lane.c tools/emu/exec/dpp.c tools/emu/exec/float_mode.c \
-	tools/emu/exec/flow.c tools/emu/exec/fork.c tools/emu/exec/scalar.c tools/emu/exec/sem_scalar.def
+	tools/emu/exec/flow.c tools/emu/exec/fork.c tools/emu/exec/scalar.c tools/emu/exec/scaled_floats.c \
+	tools/emu/exec/scaled_floats.h tools/emu/exec/sem_scalar.def tools/emu/exec/sem_scaled.def
 emu_vector = tools/emu/vector/dense_lanes.h tools/emu/vector/lanes.h tools/emu/vector/modifiers.h \
 	tools/emu/vector/sem_poison.def tools/emu/vector/sem_vector.def \
 	tools/emu/vector/source_modifiers.h tools/emu/vector/w32.c tools/emu/vector/w32_v3.c \
@@ -50,7 +51,7 @@ emu_strict = tools/emu/strict/bitop3_poison.c tools/emu/strict/describe.c tools/
 	tools/emu/strict/hazard_gfx11.c tools/emu/strict/hazard_gfx12.c tools/emu/strict/hazard_gfx9.c tools/emu/strict/hazard_paths.c \
 	tools/emu/strict/lds_log.c tools/emu/strict/lds_races.c tools/emu/strict/lds_visible.c \
 	tools/emu/strict/matrix_poison.c tools/emu/strict/pending.c tools/emu/strict/poison.c \
-	tools/emu/strict/rewrites.c tools/emu/strict/scalar_poison.c tools/emu/strict/strict.h \
+	tools/emu/strict/rewrites.c tools/emu/strict/scalar_poison.c tools/emu/strict/scaled_poison.c tools/emu/strict/strict.h \
 	tools/emu/strict/strict_step.c tools/emu/strict/wait_warnings.c tools/emu/strict/watch.c
 emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time/clock_gfx1100.def \
 	tools/emu/time/clock_gfx1151.def tools/emu/time/clock_gfx1201.def tools/emu/time/clock_gfx90a.def \

@@ -226,7 +226,8 @@ semantics_tests = tests/tools/emu/semantics/test_semantics_scalar tests/tools/em
 	tests/tools/emu/semantics/test_semantics_buffer tests/tools/emu/semantics/test_semantics_range \
 	tests/tools/emu/semantics/test_semantics_smem \
 	tests/tools/emu/semantics/test_semantics_agpr \
-	tests/tools/emu/semantics/test_semantics_lanes tests/tools/emu/semantics/test_semantics_matrix \
+	tests/tools/emu/semantics/test_semantics_lanes tests/tools/emu/semantics/test_semantics_scaled \
+	tests/tools/emu/semantics/test_semantics_matrix \
 	tests/tools/emu/semantics/test_semantics_matrix_f32
 check_PROGRAMS += tests/tools/emu/softfloat/test_softfloat $(semantics_tests)
 TESTS += tests/tools/emu/softfloat/test_softfloat $(semantics_tests)
@@ -275,6 +276,9 @@ tests_tools_emu_semantics_test_semantics_smem_LDADD = $(semantics_ldadd)
 tests_tools_emu_semantics_test_semantics_agpr_SOURCES = tests/tools/emu/semantics/test_semantics_agpr.c
 tests_tools_emu_semantics_test_semantics_agpr_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_semantics_test_semantics_agpr_LDADD = $(semantics_ldadd)
+tests_tools_emu_semantics_test_semantics_scaled_SOURCES = tests/tools/emu/semantics/test_semantics_scaled.c
+tests_tools_emu_semantics_test_semantics_scaled_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_semantics_test_semantics_scaled_LDADD = $(semantics_ldadd)
 tests_tools_emu_semantics_test_semantics_lanes_SOURCES = tests/tools/emu/semantics/test_semantics_lanes.c
 tests_tools_emu_semantics_test_semantics_lanes_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_semantics_test_semantics_lanes_LDADD = $(semantics_ldadd)

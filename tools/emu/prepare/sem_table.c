@@ -61,7 +61,8 @@ static size_t add_rows(struct entry *t, const struct emu_vrow *r)
 static size_t add_all(struct entry *t, unsigned wave)
 {
     static const struct emu_sem *const sems[] = {emu_sem_scalar, emu_sem_flow,   emu_sem_fork,
-                                                 emu_sem_cross,  emu_sem_memory, emu_sem_matrix};
+                                                 emu_sem_cross,  emu_sem_scaled, emu_sem_memory,
+                                                 emu_sem_matrix};
     size_t n = add_rows(t, emu_lanes_for(wave)->rows);
 
     for (size_t i = 0; i < sizeof sems / sizeof *sems; i++)

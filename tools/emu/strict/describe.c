@@ -2,11 +2,10 @@
  * Describes each op of a kernel for strict mode: registers read and written, how poison spreads,
  * what it counts up. Everything follows from the decoded operands and the semantic row.
  */
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "scaled_floats.h"
 #include "strict.h"
 
 static bool is_row(const struct emu_operand *o)
@@ -305,13 +304,39 @@ static void describe_matrix(struct emu_strict_op *so, const struct emu_insn *ins
         so->matrix = EMU_X_XDL;
 }
 
+/*
+ * LLVM 22 waits for parts of D0 that are not its lowest, and for all that random bits rounded to
+ * four.
+ */
+static bool moves_scaled(const struct emu_scaled *s, unsigned op_sel)
+{
+    const bool halves = s->elements * emu_float_bits(s->to) == 16;
+
+    return op_sel & (halves ? 8 : 12) || emu_scaled_is_early(s);
+}
+
+/* What LLVM 22 calls early-clobbered. */
+static void describe_scaled(struct emu_strict_op *so, const struct emu_scaled *s)
+{
+    const struct emu_range *d = &so->write[0];
+
+    so->own_poison = emu_strict_scaled_poison;
+    for (unsigned i = 0; emu_scaled_is_early(s) && i < so->nread; i++)
+        so->overlaps |= so->read[i].first < d->first + d->n &&
+                        d->first < so->read[i].first + so->read[i].n;
+}
+
 /* Only part of D0 changes place: what the manual calls OPSEL and SDWA, and fp8 by the byte. */
 static bool moves_within(const struct emu_op *op, const char *sem)
 {
     const struct emu_insn *insn = op->insn;
 
+    const struct emu_scaled *s = emu_scaled_of(sem);
+
     if (starts(sem, "v_bitop3_b16"))
         return insn->op_sel & 8;
+    if (s)
+        return emu_scaled_is_partial(s) && moves_scaled(s, insn->op_sel);
     if (!(op->flags & EMU_B_VECTOR) || insn->ndst == 0 || insn->dst[0].kind != EMU_OPK_VGPR)
         return false;
     if (insn->ext == EMU_EXT_SDWA)
@@ -339,7 +364,8 @@ static void describe_hazards(struct emu_strict_op *so, const struct emu_op *op, 
 
     so->is_fma64 = starts(sem, "v_fma_f64") || starts(sem, "v_fmac_f64");
     so->is_permlane = starts(sem, "v_permlane");
-    so->is_bitop3 = starts(sem, "v_bitop3");
+    if (op->inner && starts(sem, "v_bitop3"))
+        so->own_poison = emu_strict_bitop3_poison;
     so->is_depctr = strcmp(sem, "s_waitcnt_depctr") == 0;
     so->is_empty = strcmp(sem, "v_nop") == 0;
     so->needs_m0 = insn->flags & EMU_F_LDS_DMA || insn->mem & EMU_M_GDS ||
@@ -404,6 +430,8 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         describe_matrix(so, insn, sem);
     } else if (op->cls == EMU_C_VALU) {
         so->kind = EMU_K_CROSS;
+        if (op->inner && emu_scaled_of(sem)) /* has the registers that it names */
+            describe_scaled(so, emu_scaled_of(sem));
     } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM ||
                starts(sem, "s_sendmsg_rtn")) {
         describe_memory(so, op);
@@ -414,95 +442,4 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         if (starts(sem, "s_set_gpr_idx_on") || starts(sem, "s_set_gpr_idx_idx"))
             so->swrite[so->nswrite++] = (struct emu_range){EMU_S_M0, 1};
     }
-}
-
-static void add_rows(struct emu_strict_gate *gate, const struct emu_range *r, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        for (unsigned row = r[i].first; row < (unsigned)r[i].first + r[i].n; row++)
-            gate->rows[row / 64] |= UINT64_C(1) << row % 64;
-}
-
-static void add_scalars(struct emu_strict_gate *gate, const struct emu_range *r, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        for (unsigned s = r[i].first; s < (unsigned)r[i].first + r[i].n; s++) {
-            unsigned bit = s < EMU_S_REGS ? s : EMU_S_NULL; /* SCC as an operand */
-
-            gate->scalars[bit / 64] |= UINT64_C(1) << bit % 64;
-        }
-}
-
-static void add_registers(struct emu_strict_gate *gate, const struct emu_strict_op *so)
-{
-    add_rows(gate, so->read, so->nread);
-    add_rows(gate, so->write, so->nwrite);
-    add_scalars(gate, so->sread, so->nsread);
-    add_scalars(gate, so->swrite, so->nswrite);
-}
-
-static void make_gate(struct emu_strict_gate *gate, const struct emu_strict_program *s,
-                      const struct emu_strict_op *so, const struct emu_op *op)
-{
-    const struct emu_range scc = {EMU_S_NULL, 1};
-
-    gate->kind = so->kind;
-    gate->waits = so->waits;
-    gate->always = s->may_hazard || so->relative;
-    gate->counts = so->counters != 0;
-    gate->is_plain = op->insn && !gate->always && so->kind != EMU_K_MEMORY && !so->waits &&
-                     op->cls != EMU_C_MESSAGE;
-    add_registers(gate, so);
-    for (unsigned i = 0; so->kind == EMU_K_VOPD && i < 3; i++)
-        if (s->pairs[op->target + (int)i].shadow.fn)
-            add_registers(gate, &s->pairs[op->target + (int)i]);
-    if (op->effects & (EMU_E_READ_SCC | EMU_E_WRITE_SCC))
-        add_scalars(gate, &scc, 1);
-}
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-bool emu_strict_prepare(const struct emu_kernel *k, bool warn_waits)
-{
-    struct emu_program *p = k->program;
-    struct emu_strict_program *s;
-    bool ok = true;
-
-    pthread_mutex_lock(&lock);
-    if (!p->strict) {
-        p->strict_release = emu_strict_release;
-        s = calloc(1, sizeof *s);
-        if (s) {
-            s->ops = calloc(p->nops, sizeof *s->ops);
-            s->pairs = calloc(p->npairs + 1, sizeof *s->pairs);
-            s->gates = calloc(p->nops, sizeof *s->gates);
-        }
-        ok = s && s->ops && s->pairs && s->gates;
-        for (unsigned i = 0; ok && i < p->nops; i++)
-            emu_strict_describe(&s->ops[i], &p->ops[i], p);
-        for (unsigned i = 0; ok && i < p->npairs; i++)
-            emu_strict_describe(&s->pairs[i], &p->pairs[i], p);
-        if (ok)
-            s->may_hazard = emu_strict_may_hazard(k, s->ops);
-        for (unsigned i = 0; ok && i < p->nops; i++)
-            make_gate(&s->gates[i], s, &s->ops[i], &p->ops[i]);
-        if (ok)
-            p->strict = s;
-        else
-            emu_strict_release(s);
-    }
-    ok = ok && (!warn_waits || emu_strict_warn_begin(p->strict, p->nops));
-    pthread_mutex_unlock(&lock);
-    return ok;
-}
-
-void emu_strict_release(struct emu_strict_program *s)
-{
-    if (!s)
-        return;
-    free(s->ops);
-    free(s->pairs);
-    free(s->gates);
-    emu_strict_warn_free(s);
-    free(s);
 }

@@ -355,12 +355,17 @@ static void step_cross(struct emu_wave *w, const struct emu_strict_op *so, const
     run(w, op);
 }
 
-static void step_bitop3(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
-                        emu_fn *run)
+static void step_own(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op,
+                     emu_fn *run)
 {
-    if (sources_dirty(w, so) || range_dirty(w, &so->write[0])) {
-        emu_strict_bitop3_poison(w, op);
-        refresh(w, so->write[0].first);
+    const struct emu_range *d = &so->write[0];
+
+    if (so->overlaps)
+        emu_fault(w, emu_exec(w), "v%u is written while sources are still read", d->first);
+    if (sources_dirty(w, so) || range_dirty(w, d)) {
+        so->own_poison(w, op);
+        for (unsigned r = 0; r < d->n; r++)
+            refresh(w, d->first + r);
     }
     run(w, op);
 }
@@ -455,8 +460,8 @@ void emu_strict_look(struct emu_wave *w, const struct emu_strict_op *so, const s
         step_vopd(w, op, run);
         break;
     case EMU_K_CROSS:
-        if (so->is_bitop3)
-            step_bitop3(w, so, op, run);
+        if (so->own_poison)
+            step_own(w, so, op, run);
         else
             step_cross(w, so, op, run);
         break;

@@ -82,7 +82,10 @@ struct emu_strict_op {
     bool is_dpp, is_trans, is_nop, is_dot, is_fma64, is_permlane, is_empty; /* v_nop */
     bool needs_m0, reads_vcc, reads_vccz, reads_execz, reads_lane, writes_half, keeps_part,
         reads_literal;
-    bool is_depctr, is_bitop3;
+    bool is_depctr;
+    bool overlaps; /* D0 is written while sources that share registers with it are still read */
+    /* what becomes of poison, where no rule for all instructions of its kind does it */
+    void (*own_poison)(struct emu_wave *w, const struct emu_op *op);
     uint8_t relative;               /* of emu_relative_kind */
     uint8_t gets_hwreg, sets_hwreg; /* s_getreg, s_setreg: the register's number + 1 */
     uint16_t shift_row;             /* gfx90a: row + 1 that a 64-bit shift takes its amount from */
@@ -370,6 +373,7 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
                               const struct emu_op *op);
 /* The caller keeps the dirty bit of the row that it writes. */
 void emu_strict_bitop3_poison(struct emu_wave *w, const struct emu_op *op);
+void emu_strict_scaled_poison(struct emu_wave *w, const struct emu_op *op);
 /* Poison of word i of the result; any: some source has poison. */
 uint32_t emu_strict_scalar_poison(const struct emu_wave *w, const struct emu_strict_op *so,
                                   const struct emu_op *op, unsigned i, bool any);

@@ -169,12 +169,13 @@ unsigned emu_relative_kind(const char *sem);
 void emu_relative_rows(struct emu_wave *w, unsigned kind, struct emu_op *op);
 void emu_relative(struct emu_wave *w, const struct emu_op *op);
 
-/* Scalar and cross-lane handlers: scalar.c, flow.c, fork.c,
- * cross_lane.c. */
+/* Scalar and cross-lane handlers, and conversions with a scale: scalar.c, flow.c, fork.c,
+ * cross_lane.c, scaled_floats.c. */
 extern const struct emu_sem emu_sem_scalar[];
 extern const struct emu_sem emu_sem_flow[];
 extern const struct emu_sem emu_sem_fork[];
 extern const struct emu_sem emu_sem_cross[];
+extern const struct emu_sem emu_sem_scaled[];
 
 static inline const struct emu_program *emu_program_of(const struct emu_wave *w)
 {

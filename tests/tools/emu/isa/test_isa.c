@@ -200,9 +200,8 @@ static void print_coverage(FILE *f)
         "  raise in a kernel, and the launch stops with it\n"
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
         "  images with their ray tracing, export, interpolation, what works on global wave sync\n"
-        "  (GWS) and the ordered counters of the global data share alone; and of gfx950 what\n"
-        "  converts floats of 8 bits or fewer with a scale, and what loads scales\n"
-        "  without the product behind it; and of gfx1200 sparse products, dot products of 8-bit\n"
+        "  (GWS) and the ordered counters of the global data share alone; of gfx950 what\n"
+        "  loads scales without the product behind it; and of gfx1200 sparse products, dot products of 8-bit\n"
         "  floats, transposing loads, named barriers and dynamic registers\n"
         "- missing: as trapped, but nobody meant it so\n"
         "- empty: the GPU has no such instruction\n\n",

@@ -154,6 +154,12 @@ dpp.c|vop1|row_half_mirror|s/(7 - (l & 7))/(3 - (l \& 3))/
 cross_lane.c|lanes|v_permlane64|s/source(w, op, 0, l ^ 32)/source(w, op, 0, l)/
 cross_lane.c|lanes|@v_permlane16_swap|s/y\[l ^ row\] : 0/x[l ^ row] : 0/
 cross_lane.c|lanes|@v_bitop3|s/(i & 4 ? a : ~a)/(i \& 1 ? a : ~a)/
+scaled_floats.c|scaled|@scalef32_pk_fp8|s/(rest == half && kept & 1)/rest == half/
+scaled_floats.c|scaled|@scalef32_sr|s/>> places)/>> (places - 1))/
+scaled_floats.c|scaled|@scalef32_2xpk16|s/p.source = element & 1/p.source = element >> 4/
+scaled_floats.c|scaled|@scalef32_pk_fp4|s/8 \* (sel >> 2 & 3)/8 * (sel >> 3 \& 1)/
+scaled_floats.c|scaled|@scalef32_pk_f16_bf8|s/scale == 255/scale == 256/
+scaled_floats.c|scaled|@scalef32_sr_pk32|s/random >> 31 ? 0xc5u : 0/0/
 sem_vector.def|vop3|@v_cvt_pk_bf16|/^V(v_cvt_pk_bf16_f32,/s/f32_bf16(S1.f32)/f32_bf16(S0.f32)/
 lane_math.h|vop3|@v_maximum3_f32|/^EMU_INLINE uint32_t maximum_f32/,/^}/s/key32(b) > key32(a)/key32(b) < key32(a)/
 # ---- memory

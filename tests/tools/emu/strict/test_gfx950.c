@@ -1,6 +1,5 @@
 /*
- * gfx950: wait states that it needs beyond gfx942's, its LDS, and instructions that the emulator
- * knows but does not execute.
+ * gfx950: wait states that it needs beyond gfx942's, its LDS, and what poison becomes.
  */
 #include "test_exec_asm.h"
 
@@ -10,6 +9,8 @@
 #define BIG FOUR "v_mfma_f32_32x32x16_f16 v[16:31], v[10:13], v[10:13], 0\n"
 #define NARROW FOUR "v_mfma_f32_32x32x64_f8f6f4 v[16:31], v[10:13], "
 #define SCALED "v_mfma_scale_f32_16x16x128_f8f6f4 v[16:19], v[10:13], v[10:13], 0, "
+#define SIX FOUR "v_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
+#define WIDEN "v_cvt_scalef32_pk32_f32_fp6 v[16:47], v[10:15], 1.0\n"
 #define F64 FOUR "v_mfma_f64_16x16x4_f64 v[16:23], v[10:11], v[12:13], 0\n"
 
 static const struct plant {
@@ -91,8 +92,42 @@ static const struct plant {
     {"partially written register used, row 1: 0 wait states where 1 are needed",
      "v_mov_b32 v1, 0\nv_bitop3_b16 v1, v0, v0, v0 bitop3:0x36 op_sel:[0,0,0,1]\n"
      "v_mov_b32 v7, v1\n"},
-    /* refused by name */
-    {"v_cvt_scalef32_pk_fp4_f32", "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0\n"},
+    /* conversions with a scale: of it only the exponent counts; elements each by themselves */
+    {NULL, "v_or_b32 v6, v9, v9\nv_and_b32 v6, 0x807fffff, v6\nv_mov_b32 v1, 0\n"
+           "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v6\n" STORE_V1},
+    {"never", "v_mov_b32 v1, 0\nv_and_b32 v6, 0x800000, v9\n"
+              "v_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v6\n" STORE_V1},
+    {"never", "v_mov_b32 v1, 0\nv_cvt_scalef32_pk_fp8_f32 v1, v0, v9, 1.0\n" STORE_V1},
+    {NULL, "v_mov_b32 v1, 0\nv_cvt_scalef32_pk_fp8_f32 v1, v0, v9, 1.0\nv_and_b32 v1, 0xff, v1\n"
+           STORE_V1},
+    {NULL, "v_cvt_scalef32_pk_fp8_f32 v1, v0, v0, 1.0\nv_and_b32 v1, 0xffff, v1\n" STORE_V1},
+    {"never", "v_cvt_scalef32_pk_fp8_f32 v1, v0, v0, 1.0\nv_and_b32 v1, 0x1ffff, v1\n" STORE_V1},
+    {"never", "v_mov_b32 v1, 0\nv_cvt_scalef32_sr_fp8_f32 v1, v0, v9, 1.0\n" STORE_V1},
+    {NULL, "v_lshlrev_b32 v6, 16, v9\nv_cvt_scalef32_pk_f32_fp8 v[10:11], v6, 1.0\n"
+           "v_mov_b32 v1, v10\n"
+           "v_cvt_scalef32_pk_f32_fp8 v[10:11], v6, 1.0 op_sel:[0,0,0]\nv_mov_b32 v1, v11\n" STORE_V1},
+    {"never", "v_lshlrev_b32 v6, 16, v9\n"
+              "v_cvt_scalef32_pk_f32_fp8 v[10:11], v6, 1.0 op_sel:[1,0,0]\nv_mov_b32 v1, v11\n"
+              STORE_V1},
+    /* six bits across two registers, the last two of v10 and four of v11 */
+    {NULL, SIX "v_lshlrev_b32 v11, 4, v9\n" WIDEN "v_mov_b32 v1, v21\n" STORE_V1},
+    {"never", SIX "v_lshlrev_b32 v11, 3, v9\n" WIDEN "v_mov_b32 v1, v21\n" STORE_V1},
+    {NULL, SIX "v_lshlrev_b32 v11, 3, v9\n" WIDEN "v_mov_b32 v1, v20\n" STORE_V1},
+    /* wait states as LLVM 22 has them: none for the lowest part, but for random fp4 always */
+    {"partially written register used, row 1: 0 wait states where 1 are needed",
+     "v_mov_b32 v1, 0\nv_cvt_scalef32_pk_fp4_f32 v1, v0, v0, v0 op_sel:[0,0,1,0]\nv_mov_b32 v7, v1\n"},
+    {"partially written register used, row 1: 0 wait states where 1 are needed",
+     "v_mov_b32 v1, 0\nv_cvt_scalef32_f16_fp8 v1, v0, v0 op_sel:[0,0,1]\nv_mov_b32 v7, v1\n"},
+    {"partially written register used, row 1: 0 wait states where 1 are needed",
+     "v_mov_b32 v1, 0\nv_cvt_scalef32_sr_pk_fp4_f16 v1, v0, v0, v0\nv_mov_b32 v7, v1\n"},
+    {NULL, "v_mov_b32 v1, 0\nv_cvt_scalef32_pk_fp8_f16 v1, v0, v0\nv_mov_b32 v1, v1\n" STORE_V1},
+    /* LLVM 22 keeps the result of these apart from their sources */
+    {"v10 is written while sources are still read",
+     SIX "v_cvt_scalef32_pk32_f32_fp6 v[10:41], v[10:15], 1.0\n"},
+    {"v1 is written while sources are still read",
+     "v_mov_b32 v1, 0\nv_cvt_scalef32_sr_pk_fp4_f16 v1, v0, v1, 1.0\n"},
+    {"register beyond", "v_cvt_scalef32_pk32_f32_fp6 v[40:71], v[10:15], 1.0\n"},
+    {"wider than 64 bits", ".long 0xd2580008, 0x00000014\n"},
     {"no multiple of 16", "v_lshlrev_b32 v6, 3, v0\nds_read_b96_tr_b6 v[8:10], v6\n"},
 };
 
