@@ -107,7 +107,7 @@ static void print_dpp(struct emu_text *t, const struct emu_insn *in)
 
 static void print_sdwa(struct emu_text *t, const struct emu_insn *in)
 {
-    if (in->enc != EMU_VOPC && !emu_row_sig(in->row)->from_fp8)
+    if (in->ndst && in->enc != EMU_VOPC && !emu_row_sig(in->row)->from_fp8)
         emu_text_add(t, " dst_sel:%s dst_unused:%s", sel_names[in->dst_sel],
                      unused_names[in->dst_unused]);
     for (unsigned i = 0; i < in->nsrc && i < 2; i++)

@@ -251,6 +251,23 @@ static void check_all_seen(const struct target *t)
     ok(!never, "%s: the words contained every instruction of the table", t->mcpu);
 }
 
+/* v_nop before what may be a control word of DPP or SDWA: of each, every bit by itself, and some. */
+static void run_escapes(const struct target *t)
+{
+    static const uint32_t escapes[] = {0x7e0000f9, 0x7e0000fa, 0x7e0000e9, 0x7e0000ea};
+    static const uint32_t some[] = {0, 0x1404, 0x1f00, 0x40401fff, 0xff0000e4, 0xff08114f};
+    enum { SOME = sizeof some / sizeof *some, ALL = 4 * (32 + SOME) };
+    uint32_t words[ALL][2];
+    unsigned n = 0;
+
+    for (unsigned e = 0; e < 4; e++)
+        for (unsigned i = 0; i < 32 + SOME; i++, n++) {
+            words[n][0] = escapes[e];
+            words[n][1] = i < 32 ? UINT32_C(1) << i : some[i - 32];
+        }
+    run(t, &(struct input){0, 0, (const uint8_t *)words, sizeof words}, "v_nop with DPP or SDWA");
+}
+
 static void run_object(const char *path)
 {
     char err[256] = "", what[300];
@@ -331,6 +348,8 @@ int main(int argc, char **argv)
             "random words");
         if (t->whole && words >= WORDS_FOR_ALL_ROWS && progress->at)
             check_all_seen(t);
+        if (t->whole)
+            run_escapes(t);
     }
     for (int i = optind; i < argc; i++)
         run_object(argv[i]);
