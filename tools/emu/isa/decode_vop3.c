@@ -276,6 +276,8 @@ static bool read_matrix_src(struct emu_reader *r, unsigned i, bool acc)
     unsigned value = emu_bits(r, 32 + 9 * i, 9);
 
     slot.type = r->sig->f64_neg ? EMU_T_F64 : EMU_T_F32; /* constants */
+    if (r->sig->f8f6f4 && i < 2 && value < 256)
+        return false; /* vector registers only: LLVM 22 calls all else invalid, or refuses it */
     if (r->sig->f8f6f4 && i < 2)
         slot.dwords = narrow_dwords(emu_bits(r, i ? 61 : 8, 3));
     if (!emu_read_src(r, value, slot, o))
