@@ -225,9 +225,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
     multiply_vp(x.o, s);
-    /* Clang 22 would store K, and wait for it, before the products. (Wave32 has lds_barrier() for
+    /* Clang 22 would store K, and wait for it, before the products. (RDNA 3 has lds_barrier() for
      * it, but where a wave multiplies with few keys.) */
-    if (KERNEL_WAVE == 64 || KEY_SHARES > 1)
+    if (KERNEL_WAVE == 64 || KEY_SHARES > 1 || MMA_STRAIGHT)
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
