@@ -192,6 +192,8 @@ static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigne
     char buf[32] = "";
     struct emu_text own = {buf, sizeof buf, 0};
 
+    if (in->flags & EMU_F_MATRIX && type == EMU_T_B64)
+        type = EMU_T_B32;
     print_bits(&own, type, literal);
     if (newer && type == EMU_T_BF16) { /* its low half is what counts */
         uint16_t half = (uint16_t)literal;

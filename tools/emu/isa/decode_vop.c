@@ -110,7 +110,7 @@ static bool set_mods(struct emu_reader *r, unsigned i, unsigned bits)
     if (present && f & EMU_D_NEGX)
         return true;
     if (present && f & EMU_D_IMODS) {
-        o->flags |= bits & 1 ? EMU_OPF_SEXT : 0;
+        o->flags |= bits & 1 && !r->gfx12 ? EMU_OPF_SEXT : 0;
         return true;
     }
     return bits == 0;

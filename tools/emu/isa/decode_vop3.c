@@ -118,9 +118,11 @@ static bool set_op_sel(struct emu_reader *r)
     unsigned bits = emu_bits(r, 11, 4) & (r->sig->two_sel ? 3 : r->sig->dot16 ? 12 : 15);
 
     if ((r->sig->var_lanes && emu_bits(r, 13, 1)) ||
-        (r->gfx12 && r->sig->stochastic && bits & 3 && !in->ext) || (r->gfx12 && r->sig->byte_sel && bits & 12))
+        (r->gfx12 && r->sig->stochastic && bits & 3 && !in->ext) ||
+        (r->gfx12 && r->sig->byte_sel && bits & 12 && !in->ext))
         return false;
     if (r->sig->byte_sel && r->row->flags & EMU_D_OPSEL) {
+        bits &= 3;
         in->op_sel = (uint8_t)bits;
         if (bits) {
             in->src[0].flags |= EMU_OPF_BYTE;

@@ -168,7 +168,8 @@ static bool mixes_up_constants(const uint8_t *bytes, unsigned dwords)
 
 /*
  * Of gfx12 LLVM 19 knows all instructions, too. It judges where LLVM 22 says of an operand that the
- * instruction cannot have it, and words that LLVM 22 alone takes for an instruction.
+ * instruction cannot have it, and words that LLVM 22 alone takes for an instruction. Nobody does
+ * where LLVM 22 may print it wrongly and LLVM 19 refuses it, or has halves where 22 has none.
  */
 static size_t judge12(struct judges *j, uint8_t *bytes, unsigned dwords, size_t n, char text[512])
 {
@@ -178,6 +179,7 @@ static size_t judge12(struct judges *j, uint8_t *bytes, unsigned dwords, size_t 
 
     if (!n || (!doubt && m))
         return n;
+    doubtful |= doubt && (!m || (strstr(older, " op_sel:") && !strstr(text, " op_sel:")));
     strcpy(text, older);
     return m;
 }
