@@ -212,7 +212,7 @@ tests_tools_emu_liboracle_la_SOURCES = \
 	tests/tools/emu/semantics/test_semantics.h \
 	tests/tools/emu/semantics/test_semantics_build.c tests/tools/emu/semantics/test_semantics_state.c \
 	tests/tools/emu/semantics/test_semantics_forms.c tests/tools/emu/semantics/test_semantics_forms.h \
-	tests/tools/emu/semantics/test_semantics_shapes.h \
+	tests/tools/emu/semantics/test_semantics_lds.h tests/tools/emu/semantics/test_semantics_shapes.h \
 	tests/tools/emu/semantics/test_semantics_spell.h \
 	tests/tools/emu/semantics/test_semantics_run.c tests/tools/emu/semantics/test_semantics_run.h \
 	tests/tools/emu/semantics/test_semantics_text.c

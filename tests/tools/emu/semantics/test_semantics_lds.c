@@ -8,151 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "oracle_memory.h"
 #include "test_semantics.h"
-
-enum form {
-    READ,
-    READ2,
-    WRITE,
-    WRITE2,
-    ATOMIC,
-    EXCHANGE2,
-    SWIZZLE,
-    PERMUTE,
-    BPERMUTE,
-    ADDTID_R,
-    ADDTID_W,
-    APPEND,
-    CONDXCHG,
-    TRANSPOSE,
-    TO_LDS
-};
-
-struct row {
-    enum form form;
-    const char *name[2];
-    unsigned kind;  /* oracle_load, oracle_store, oracle_atomic, or the element's bytes */
-    unsigned width; /* atomics: 32, 64 */
-    char type;      /* of the data */
-    unsigned targets;
-};
-
-#define LD(n9, n11, kind)                                                                          \
-    {                                                                                              \
-        READ, {n9, n11}, kind, 0, 'b', ALL                                                         \
-    }
-#define ST(n9, n11, kind)                                                                          \
-    {                                                                                              \
-        WRITE, {n9, n11}, kind, 0, 'b', ALL                                                        \
-    }
-#define AT(op, width, type, n9, n9r, n11, n11r, targets)                                           \
-    {ATOMIC, {n9, n11}, op, width, type, targets},                                                 \
-    {                                                                                              \
-        ATOMIC, {n9r, n11r}, op, width, type, targets                                              \
-    }
-#define AT32(op, base9, base11)                                                                    \
-    AT(op, 32, 'u', "ds_" base9 "_u32", "ds_" base9 "_rtn_u32", "ds_" base11 "_u32",               \
-       "ds_" base11 "_rtn_u32", ALL),                                                              \
-        AT(op, 64, 'U', "ds_" base9 "_u64", "ds_" base9 "_rtn_u64", "ds_" base11 "_u64",           \
-           "ds_" base11 "_rtn_u64", ALL)
-#define ATI(op, base)                                                                              \
-    AT(op, 32, 'i', "ds_" base "_i32", "ds_" base "_rtn_i32", "ds_" base "_i32",                   \
-       "ds_" base "_rtn_i32", ALL),                                                                \
-        AT(op, 64, 'I', "ds_" base "_i64", "ds_" base "_rtn_i64", "ds_" base "_i64",               \
-           "ds_" base "_rtn_i64", ALL)
-#define ATB(op, base9, base11)                                                                     \
-    AT(op, 32, 'b', "ds_" base9 "_b32", "ds_" base9 "_rtn_b32", "ds_" base11 "_b32",               \
-       "ds_" base11 "_rtn_b32", ALL),                                                              \
-        AT(op, 64, 'q', "ds_" base9 "_b64", "ds_" base9 "_rtn_b64", "ds_" base11 "_b64",           \
-           "ds_" base11 "_rtn_b64", ALL)
-#define ATF(op, base9, base11, targets)                                                            \
-    AT(op, 32, 'n', "ds_" base9 "_f32", "ds_" base9 "_rtn_f32", "ds_" base11 "_f32",               \
-       "ds_" base11 "_rtn_f32", targets),                                                          \
-        AT(op, 64, 'N', "ds_" base9 "_f64", "ds_" base9 "_rtn_f64", "ds_" base11 "_f64",           \
-           "ds_" base11 "_rtn_f64", targets)
-
-static const struct row rows[] = {
-    LD("ds_read_u8", "ds_load_u8", L_U8),
-    LD("ds_read_i8", "ds_load_i8", L_I8),
-    LD("ds_read_u16", "ds_load_u16", L_U16),
-    LD("ds_read_i16", "ds_load_i16", L_I16),
-    LD("ds_read_b32", "ds_load_b32", L_B32),
-    LD("ds_read_b64", "ds_load_b64", L_B64),
-    LD("ds_read_b96", "ds_load_b96", L_B96),
-    LD("ds_read_b128", "ds_load_b128", L_B128),
-    LD("ds_read_u8_d16", "ds_load_u8_d16", L_D16_U8),
-    LD("ds_read_u8_d16_hi", "ds_load_u8_d16_hi", L_HI_U8),
-    LD("ds_read_i8_d16", "ds_load_i8_d16", L_D16_I8),
-    LD("ds_read_i8_d16_hi", "ds_load_i8_d16_hi", L_HI_I8),
-    LD("ds_read_u16_d16", "ds_load_u16_d16", L_D16_B16),
-    LD("ds_read_u16_d16_hi", "ds_load_u16_d16_hi", L_HI_B16),
-    {READ2, {"ds_read2_b32", "ds_load_2addr_b32"}, 4, 1, 'b', ALL},
-    {READ2, {"ds_read2st64_b32", "ds_load_2addr_stride64_b32"}, 4, 64, 'b', ALL},
-    {READ2, {"ds_read2_b64", "ds_load_2addr_b64"}, 8, 1, 'b', ALL},
-    {READ2, {"ds_read2st64_b64", "ds_load_2addr_stride64_b64"}, 8, 64, 'b', ALL},
-    ST("ds_write_b8", "ds_store_b8", S_B8),
-    ST("ds_write_b16", "ds_store_b16", S_B16),
-    ST("ds_write_b32", "ds_store_b32", S_B32),
-    ST("ds_write_b64", "ds_store_b64", S_B64),
-    ST("ds_write_b96", "ds_store_b96", S_B96),
-    ST("ds_write_b128", "ds_store_b128", S_B128),
-    ST("ds_write_b8_d16_hi", "ds_store_b8_d16_hi", S_HI_B8),
-    ST("ds_write_b16_d16_hi", "ds_store_b16_d16_hi", S_HI_B16),
-    {WRITE2, {"ds_write2_b32", "ds_store_2addr_b32"}, 4, 1, 'b', ALL},
-    {WRITE2, {"ds_write2st64_b32", "ds_store_2addr_stride64_b32"}, 4, 64, 'b', ALL},
-    {WRITE2, {"ds_write2_b64", "ds_store_2addr_b64"}, 8, 1, 'b', ALL},
-    {WRITE2, {"ds_write2st64_b64", "ds_store_2addr_stride64_b64"}, 8, 64, 'b', ALL},
-    {EXCHANGE2, {"ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32"}, 4, 1, 'b', ALL},
-    {EXCHANGE2, {"ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32"}, 4, 64, 'b', ALL},
-    {EXCHANGE2, {"ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64"}, 8, 64, 'b', ALL},
-    {EXCHANGE2, {"ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64"}, 8, 1, 'b', ALL},
-    AT32(A_ADD, "add", "add"),
-    AT32(A_SUB, "sub", "sub"),
-    AT32(A_RSUB, "rsub", "rsub"),
-    AT32(A_INC, "inc", "inc"),
-    AT32(A_DEC, "dec", "dec"),
-    AT32(A_MIN_U, "min", "min"),
-    AT32(A_MAX_U, "max", "max"),
-    ATI(A_MIN_I, "min"),
-    ATI(A_MAX_I, "max"),
-    ATB(A_AND, "and", "and"),
-    ATB(A_OR, "or", "or"),
-    ATB(A_XOR, "xor", "xor"),
-    ATB(A_MSKOR, "mskor", "mskor"),
-    ATB(A_CMPST, "cmpst", "cmpstore"),
-    {ATOMIC, {"ds_wrxchg_rtn_b32", "ds_storexchg_rtn_b32"}, A_SWAP, 32, 'b', ALL},
-    {ATOMIC, {"ds_wrxchg_rtn_b64", "ds_storexchg_rtn_b64"}, A_SWAP, 64, 'q', ALL},
-    {ATOMIC, {"ds_wrap_rtn_b32", "ds_wrap_rtn_b32"}, A_WRAP, 32, 'u', BEFORE12},
-    {ATOMIC, {NULL, "ds_sub_gs_reg_rtn"}, A_SUB, 32, 'u', NONE},
-    ATF(A_MIN_F, "min", "min", BEFORE12),
-    ATF(A_MAX_F, "max", "max", BEFORE12),
-    ATF(A_MIN_F, "min", "min_num", G12),
-    ATF(A_MAX_F, "max", "max_num", G12),
-    ATF(A_CMPST_F, "cmpst", "cmpstore", BEFORE12),
-    AT(A_CSUB, 32, 'u', NULL, NULL, "ds_sub_clamp_u32", "ds_sub_clamp_rtn_u32", G12),
-    AT(A_COND_SUB, 32, 'u', NULL, NULL, "ds_cond_sub_u32", "ds_cond_sub_rtn_u32", G12),
-    AT(A_ADD_F, 32, 'n', "ds_add_f32", "ds_add_rtn_f32", "ds_add_f32", "ds_add_rtn_f32", ALL),
-    AT(A_ADD_F, 64, 'N', "ds_add_f64", "ds_add_rtn_f64", NULL, NULL, ALL),
-    AT(A_PK_ADD_F16, 32, 'H', "ds_pk_add_f16", "ds_pk_add_rtn_f16", "ds_pk_add_f16",
-       "ds_pk_add_rtn_f16", G942 | G950 | G12),
-    AT(A_PK_ADD_BF16, 32, 'G', "ds_pk_add_bf16", "ds_pk_add_rtn_bf16", "ds_pk_add_bf16",
-       "ds_pk_add_rtn_bf16", G942 | G950 | G12),
-    {TRANSPOSE, {"ds_read_b64_tr_b16", NULL}, 16, 64, 'b', G950},
-    {TRANSPOSE, {"ds_read_b64_tr_b8", NULL}, 8, 64, 'b', G950},
-    {TRANSPOSE, {"ds_read_b64_tr_b4", NULL}, 4, 64, 'b', G950},
-    {TRANSPOSE, {"ds_read_b96_tr_b6", NULL}, 6, 96, 'b', G950},
-    {TO_LDS, {"global_load_lds_dwordx3", NULL}, 3, 0, 'b', G950},
-    {TO_LDS, {"global_load_lds_dwordx4", NULL}, 4, 0, 'b', G950},
-    {SWIZZLE, {"ds_swizzle_b32", "ds_swizzle_b32"}, 0, 0, 'b', ALL},
-    {PERMUTE, {"ds_permute_b32", "ds_permute_b32"}, 0, 0, 'b', ALL},
-    {BPERMUTE, {"ds_bpermute_b32", "ds_bpermute_b32"}, 0, 0, 'b', ALL},
-    {ADDTID_R, {"ds_read_addtid_b32", "ds_load_addtid_b32"}, 0, 0, 'b', ALL},
-    {ADDTID_W, {"ds_write_addtid_b32", "ds_store_addtid_b32"}, 0, 0, 'b', ALL},
-    {APPEND, {"ds_append", "ds_append"}, 1, 0, 'b', ALL},
-    {APPEND, {"ds_consume", "ds_consume"}, 0, 0, 'b', ALL},
-    {CONDXCHG, {"ds_condxchg32_rtn_b64", "ds_condxchg32_rtn_b64"}, 0, 64, 'q', ALL},
-};
+#include "test_semantics_lds.h"
 
 /* Lane addresses: different multiples of 16 below 1 KiB, in a shuffled order, plus a fine offset.
  */
@@ -421,97 +278,102 @@ static struct sem_case *begin(struct sem_list *l, const struct row *r, const cha
     return c;
 }
 
+/* First and second address in units of the element; n: the second form. */
+static void write_pair(struct sem_case *c, const struct row *r, const char *name, unsigned n)
+{
+    c->arg[2] = n ? 1024 / (r->kind * r->width) & 255 : 0;
+    c->arg[3] = r->width > 1 ? 2048 / (r->kind * r->width) : 255;
+    if (r->form != READ2 && r->width == 1) { /* halves of the lane's 16 bytes */
+        c->arg[2] = n && r->kind == 4 ? 2 : 0;
+        c->arg[3] = r->kind == 4 ? 3 : 1;
+    }
+    if (r->form == READ2)
+        snprintf(c->text, sizeof c->text, "%s %s, v0 offset0:%u offset1:%u", name,
+                 sem_vgprs(8, 2 * r->kind), c->arg[2], c->arg[3]);
+    else if (r->form == WRITE2)
+        snprintf(c->text, sizeof c->text, "%s v0, %s, %s offset0:%u offset1:%u", name,
+                 sem_vgprs(4, r->kind), sem_vgprs(12, r->kind), c->arg[2], c->arg[3]);
+    else
+        snprintf(c->text, sizeof c->text, "%s %s, v0, %s, %s offset0:%u offset1:%u", name,
+                 sem_vgprs(8, 2 * r->kind), sem_vgprs(4, r->kind), sem_vgprs(12, r->kind),
+                 c->arg[2], c->arg[3]);
+}
+
+static void write_atomic(struct sem_case *c, const struct row *r, const char *name,
+                         const char *offset)
+{
+    const bool two =
+        r->kind == A_MSKOR || r->kind == A_CMPST || r->kind == A_CMPST_F || r->kind == A_WRAP;
+
+    snprintf(c->text, sizeof c->text, "%s %s%sv0, %s%s%s%s", name,
+             strstr(name, "_rtn") ? sem_vgprs(8, r->width / 8) : "",
+             strstr(name, "_rtn") ? ", " : "", sem_vgprs(4, r->width / 8), two ? ", " : "",
+             two ? sem_vgprs(12, r->width / 8) : "", offset);
+}
+
+/* One address, or none; n: the second form. */
+static void write_one(struct sem_case *c, const struct row *r, const char *name, unsigned n)
+{
+    const char *offset = n ? " offset:1024" : "";
+    unsigned bytes = 0;
+
+    switch (r->form) {
+    case READ:
+        bytes = oracle_load_bytes((enum oracle_load)r->kind);
+        snprintf(c->text, sizeof c->text, "%s %s, v0%s", name, sem_vgprs(8, bytes), offset);
+        break;
+    case WRITE:
+        bytes = oracle_store_bytes((enum oracle_store)r->kind);
+        snprintf(c->text, sizeof c->text, "%s v0, %s%s", name, sem_vgprs(4, bytes), offset);
+        break;
+    case PERMUTE:
+    case BPERMUTE:
+        c->arg[0] = n ? 12 : 0;
+        snprintf(c->text, sizeof c->text, "%s v8, v0, v4%s", name, n ? " offset:12" : "");
+        break;
+    case TRANSPOSE:
+        c->full_exec = true; /* what a lane gets is other lanes' */
+        snprintf(c->text, sizeof c->text, "%s v[8:%u], v0%s", name, r->width == 96 ? 10u : 9u,
+                 offset);
+        break;
+    case TO_LDS:
+        c->arg[0] = 0;
+        snprintf(c->text, sizeof c->text,
+                 "s_mov_b32 m0, s20\n  s_nop 4\n  %s v[0:1], off\n  s_waitcnt vmcnt(0)\n"
+                 "  s_mov_b32 m0, s77",
+                 name);
+        break;
+    case CONDXCHG:
+        snprintf(c->text, sizeof c->text, "%s v[8:9], v0, v[4:5]%s", name, offset);
+        break;
+    default: /* of a lane's own place, or the wave's */
+        snprintf(c->text, sizeof c->text, "%s %s%s", name, r->form == ADDTID_W ? "v4" : "v8",
+                 offset);
+    }
+    c->arg[1] = bytes > 2 ? 0 : bytes;
+}
+
 static void add(struct sem_list *l, const struct row *r, bool gfx11)
 {
     static const unsigned swizzles[] = {0x80e4, 0x8027, 0x801b, 0x041f, 0x101f, 0x7c1f,
                                         0x0018, 0x03e0, 0x5555, 0xe000, 0xe010, 0xe01f,
                                         0xc020, 0xc0e0, 0xc421, 0xc7e0, 0xc063, 0xc538};
     const char *name = r->name[gfx11];
-    bool two =
-        r->kind == A_MSKOR || r->kind == A_CMPST || r->kind == A_CMPST_F || r->kind == A_WRAP;
-    struct sem_case *c;
 
     for (unsigned n = 0; n < (r->form == SWIZZLE ? 18u : 2u); n++) {
-        c = begin(l, r, name);
+        struct sem_case *c = begin(l, r, name);
+
         c->arg[0] = n ? 1024 : 0;
-        switch (r->form) {
-        case READ:
-            c->arg[1] = oracle_load_bytes((enum oracle_load)r->kind) > 2
-                            ? 0
-                            : oracle_load_bytes((enum oracle_load)r->kind);
-            snprintf(c->text, sizeof c->text, "%s %s, v0%s", name,
-                     sem_vgprs(8, oracle_load_bytes((enum oracle_load)r->kind)),
-                     n ? " offset:1024" : "");
-            break;
-        case WRITE:
-            c->arg[1] = oracle_store_bytes((enum oracle_store)r->kind) > 2
-                            ? 0
-                            : oracle_store_bytes((enum oracle_store)r->kind);
-            snprintf(c->text, sizeof c->text, "%s v0, %s%s", name,
-                     sem_vgprs(4, oracle_store_bytes((enum oracle_store)r->kind)),
-                     n ? " offset:1024" : "");
-            break;
-        case ATOMIC:
-            if (strstr(name, "_rtn"))
-                snprintf(c->text, sizeof c->text, "%s %s, v0, %s%s%s%s", name,
-                         sem_vgprs(8, r->width / 8), sem_vgprs(4, r->width / 8), two ? ", " : "",
-                         two ? sem_vgprs(12, r->width / 8) : "", n ? " offset:1024" : "");
-            else
-                snprintf(c->text, sizeof c->text, "%s v0, %s%s%s%s", name,
-                         sem_vgprs(4, r->width / 8), two ? ", " : "",
-                         two ? sem_vgprs(12, r->width / 8) : "", n ? " offset:1024" : "");
-            break;
-        case SWIZZLE:
+        if (r->form == SWIZZLE) {
             c->arg[0] = swizzles[n];
             c->prepare = NULL;
             snprintf(c->text, sizeof c->text, "%s v8, v0 offset:%u", name, swizzles[n]);
-            break;
-        case PERMUTE:
-        case BPERMUTE:
-            c->arg[0] = n ? 12 : 0;
-            snprintf(c->text, sizeof c->text, "%s v8, v0, v4%s", name, n ? " offset:12" : "");
-            break;
-        case TRANSPOSE:
-            c->full_exec = true; /* what a lane gets is other lanes' */
-            snprintf(c->text, sizeof c->text, "%s v[8:%u], v0%s", name, r->width == 96 ? 10u : 9u,
-                     n ? " offset:1024" : "");
-            break;
-        case TO_LDS:
-            c->arg[0] = 0;
-            snprintf(c->text, sizeof c->text,
-                     "s_mov_b32 m0, s20\n  s_nop 4\n  %s v[0:1], off\n  s_waitcnt vmcnt(0)\n"
-                     "  s_mov_b32 m0, s77",
-                     name);
-            break;
-        case CONDXCHG:
-            snprintf(c->text, sizeof c->text, "%s v[8:9], v0, v[4:5]%s", name,
-                     n ? " offset:1024" : "");
-            break;
-        case APPEND:
-        case ADDTID_R:
-            snprintf(c->text, sizeof c->text, "%s v8%s", name, n ? " offset:1024" : "");
-            break;
-        case ADDTID_W:
-            snprintf(c->text, sizeof c->text, "%s v4%s", name, n ? " offset:1024" : "");
-            break;
-        default: /* first and second address in units of the element */
-            c->arg[2] = n ? 1024 / (r->kind * r->width) & 255 : 0;
-            c->arg[3] = r->width > 1 ? 2048 / (r->kind * r->width) : 255;
-            if (r->form != READ2 && r->width == 1) { /* halves of the lane's 16 bytes */
-                c->arg[2] = n && r->kind == 4 ? 2 : 0;
-                c->arg[3] = r->kind == 4 ? 3 : 1;
-            }
-            if (r->form == READ2)
-                snprintf(c->text, sizeof c->text, "%s %s, v0 offset0:%u offset1:%u", name,
-                         sem_vgprs(8, 2 * r->kind), c->arg[2], c->arg[3]);
-            else if (r->form == WRITE2)
-                snprintf(c->text, sizeof c->text, "%s v0, %s, %s offset0:%u offset1:%u", name,
-                         sem_vgprs(4, r->kind), sem_vgprs(12, r->kind), c->arg[2], c->arg[3]);
-            else
-                snprintf(c->text, sizeof c->text, "%s %s, v0, %s, %s offset0:%u offset1:%u", name,
-                         sem_vgprs(8, 2 * r->kind), sem_vgprs(4, r->kind), sem_vgprs(12, r->kind),
-                         c->arg[2], c->arg[3]);
-            break;
+        } else if (r->form == ATOMIC) {
+            write_atomic(c, r, name, n ? " offset:1024" : "");
+        } else if (r->form == READ2 || r->form == WRITE2 || r->form == EXCHANGE2) {
+            write_pair(c, r, name, n);
+        } else {
+            write_one(c, r, name, n);
         }
     }
 }
