@@ -201,7 +201,7 @@ static void print_literal(struct emu_text *t, const struct emu_insn *in, unsigne
         own.len = 0;
         print_bits(&own, type, half < 0xfff0 ? half : half | 0xffff0000u);
     }
-    if (!newer || (emu_is_gfx12(in) && buf[0] == '0' && buf[1] == 'x'))
+    if (!newer || (emu_is_gfx12(in) && type != EMU_T_BF16 && buf[0] == '0' && buf[1] == 'x'))
         emu_text_add(t, "%s", buf);
     else if (strncmp(buf, "0x", 2) == 0)
         emu_text_add(t, "0x%x", literal);
