@@ -58,7 +58,8 @@ emu_time = tools/emu/time/clock.h tools/emu/time/clock_fields.def tools/emu/time
 	tools/emu/time/clock_gfx942.def tools/emu/time/clock_gfx950.def \
 	tools/emu/time/clock_file.c tools/emu/time/clock_file.h \
 	tools/emu/time/clock_ops.c tools/emu/time/clock_ops.h tools/emu/time/clock_params.c \
-	tools/emu/time/clock_params.h tools/emu/time/clock_trace.c tools/emu/time/clock_trace.h
+	tools/emu/time/clock_params.h tools/emu/time/clock_record.h tools/emu/time/clock_trace.c \
+	tools/emu/time/clock_trace.h tools/emu/time/common_lines.c tools/emu/time/common_lines.h
 emu_chip = tools/emu/chip/chip.c tools/emu/chip/chip.h tools/emu/chip/clock_result.c \
 	tools/emu/chip/clock_result.h tools/emu/chip/everything.c tools/emu/chip/everything.h \
 	tools/emu/chip/histories.c tools/emu/chip/histories.h tools/emu/chip/orders.c \

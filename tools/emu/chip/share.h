@@ -7,10 +7,9 @@
 /* gigahertz: to make clocks of nanoseconds. resident: workgroups on a unit. */
 /* What the workgroups of a launch touch in common. */
 struct emu_unit_reuse {
-    double fresh;    /* part of a workgroup's lines that no other on its die fetches meanwhile */
-    double bytes;    /* that all of them touch */
-    double active;   /* units with work */
-    uint64_t period, beside; /* as of struct emu_clock_recorder */
+    double fresh;  /* part of a workgroup's lines that no other on its die fetches meanwhile */
+    double bytes;  /* that all of them touch */
+    double active; /* units with work */
 };
 
 struct emu_unit_reuse emu_unit_reuse(const struct emu_clock_recorder *r,

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SAME 0.002 /* costs that differ by less are equal */
-
 static int by_cost(const void *a, const void *b)
 {
     const struct emu_clock_group *const *x = a, *const *y = b;
@@ -25,7 +23,7 @@ void emu_clusters_make(struct emu_clusters *c, const struct emu_clock_recorder *
             c->group[n++] = r->group[i];
     qsort(c->group, n, sizeof c->group[0], by_cost);
     for (unsigned i = 0; i < n; i++) {
-        if (!c->n || c->group[i]->cost > c->cost[c->n - 1] * (1 + SAME)) {
+        if (!c->n || c->group[i]->cost > c->cost[c->n - 1] * (1 + EMU_CLOCK_SAME)) {
             c->cost[c->n] = c->group[i]->cost;
             c->member[c->n] = &c->group[i];
             c->members[c->n++] = 0;
@@ -79,7 +77,8 @@ static double part_of_head(const struct emu_clock_recorder *r, uint64_t x)
     bool differ = false;
 
     for (unsigned i = 0; i < r->groups && r->group[i]->number < r->period; i++)
-        differ = differ || (r->group[i]->done && fabs(r->group[i]->cost - first) > SAME * first);
+        differ = differ ||
+                 (r->group[i]->done && fabs(r->group[i]->cost - first) > EMU_CLOCK_SAME * first);
     return differ && first > 0 ? on_line(r, &heads, x % r->period) / first : 1;
 }
 
@@ -121,7 +120,7 @@ struct emu_between emu_clusters_find(const struct emu_clusters *c, double cost)
         b.lower = b.upper = i ? c->n - 1 : 0;
         if (c->cost[b.lower] > 0)
             b.scale = cost / c->cost[b.lower];
-        if (fabs(b.scale - 1) <= SAME)
+        if (fabs(b.scale - 1) <= EMU_CLOCK_SAME)
             b.scale = 1;
         return b;
     }

@@ -12,6 +12,7 @@
 #include "chip.h"
 #include "clock_result.h"
 #include "clusters.h"
+#include "common_lines.h"
 #include "detail.h"
 #include "doubt.h"
 #include "everything.h"
@@ -399,6 +400,7 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
             return "its workgroups take their work from a counter in memory";
     emu_clock_settle(r);
     emu_clock_rebase(r);
+    emu_clock_find_period(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)
         return "no workgroup was recorded";
@@ -406,8 +408,6 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     if (!j->chip.resident)
         return "no workgroup fits on a compute unit";
     j->reuse = emu_unit_reuse(r, j->gpu, units, j->chip.resident);
-    r->period = j->reuse.period;
-    r->beside = j->reuse.beside;
     weigh(j);
     if (!find_share(j))
         return "out of memory";

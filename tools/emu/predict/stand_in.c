@@ -11,8 +11,15 @@ uint64_t emu_stand_in_tag(const struct emu_clock_recorder *r, uint64_t i)
     return r->period ? row * r->period + x % r->period / r->beside : i;
 }
 
+/* Which of those beside each other that share memory it is. */
+static uint64_t beside(const struct emu_clock_recorder *r, uint64_t i)
+{
+    return r->period ? i % r->grid[0] % r->period % r->beside : 0;
+}
+
 /* Of a cluster's members the nearest along x, where memory is shared by period, and rather one with
- * the first workgroup's memory, for all with a tag share that. */
+ * the first workgroup's memory, for all with a tag share that; of these the one of the same place
+ * beside others, which has the same memory of its own. */
 static const struct emu_clock_group *member_for(const struct emu_clock_recorder *r,
                                                 const struct emu_clusters *c, unsigned cluster,
                                                 uint64_t i)
@@ -25,8 +32,9 @@ static const struct emu_clock_group *member_for(const struct emu_clock_recorder 
     for (unsigned k = 0; k < c->members[cluster]; k++) {
         const uint64_t place = member[k]->number % r->grid[0] / width,
                        steps = place > mine ? place - mine : mine - place,
-                       far = 2 * steps +
-                             (emu_stand_in_tag(r, member[k]->number) ? 2 * OTHER_MEMORY + 1 : 0);
+                       other = emu_stand_in_tag(r, member[k]->number) ? 4 * OTHER_MEMORY + 2 : 0,
+                       far = 4 * steps + other +
+                             (beside(r, member[k]->number) != beside(r, i) ? 1 : 0);
 
         found = far < best ? k : found;
         best = far < best ? far : best;

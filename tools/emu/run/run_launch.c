@@ -390,7 +390,8 @@ static bool run_samples(struct run *r)
     return r->launch->fault.text[0] || run_workers(r);
 }
 
-/* The workgroups; of those that are only sampled the others as well, where they are quickly run. */
+/* The workgroups; of those that are only sampled the others as well, where they are quickly run,
+ * or else some more that their samples ask for. */
 static bool run_groups(struct run *r)
 {
     struct emu_clock_recorder *clock = r->launch->clock;
@@ -399,11 +400,12 @@ static bool run_groups(struct run *r)
         return run_workers(r);
     if (!run_samples(r))
         return false;
-    if (r->launch->fault.text[0] || !emu_clock_light(clock))
+    if (r->launch->fault.text[0])
         return true;
-    r->rest = true;
-    r->wanted = r->groups;
-    atomic_store(&r->next, 0);
+    r->rest = emu_clock_light(clock);
+    atomic_store(&r->next, r->rest ? 0 : clock->groups);
+    emu_clock_choose_tiles(clock);
+    r->wanted = r->rest ? r->groups : clock->groups;
     return run_workers(r);
 }
 

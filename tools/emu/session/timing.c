@@ -96,6 +96,8 @@ struct emu_timing emu_timing_begin(struct emu_launch *l, bool whole)
         limit = EMU_CLOCK_USUAL;
     if (!l->strict)
         l->clock = emu_clock_recorder_new(l->grid, limit, t.options.flags & EMU_TIME_SAMPLES_ONLY);
+    if (l->clock && !t.options.sample_limit)
+        l->clock->most = EMU_CLOCK_MOST;
     return t;
 }
 

@@ -1,6 +1,8 @@
 /* Records workgroups of a launch for the clock, and chooses which. */
 #include "clock_trace.h"
 
+#include "common_lines.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,12 +59,12 @@ static void choose_near(struct emu_clock_recorder *r, unsigned limit)
         choose(r, limit, 0, 0, 1);
     for (uint64_t x = 1; x < r->grid[0] && x <= 64; x *= 2)
         choose(r, limit, x, 0, 0);
+    for (uint64_t part = 2; part <= 32; part += part < 16 ? 1 : 4)
+        if (r->grid[0] % part == 0)
+            choose(r, limit, r->grid[0] / part, 0, 0);
     for (uint64_t x = 3; x < r->grid[0] && x <= 64; x++)
         if (r->grid[0] % x == 0)
             choose(r, limit, x, 0, 0);
-    for (uint64_t part = 2; part <= 32; part += part < 8 ? 1 : 4)
-        if (r->grid[0] % part == 0)
-            choose(r, limit, r->grid[0] / part, 0, 0);
 }
 
 /*
@@ -132,8 +134,9 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     r->whole = !limit;
     memcpy(r->grid, grid, sizeof r->grid);
     r->workgroups = (uint64_t)grid[0] * grid[1] * grid[2];
-    limit = limit ? limit : EMU_CLOCK_USUAL;
-    choose_all(r, limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES);
+    limit = limit < EMU_CLOCK_SAMPLES ? limit : EMU_CLOCK_SAMPLES;
+    r->most = limit ? limit : EMU_CLOCK_MOST;
+    choose_all(r, limit ? limit : EMU_CLOCK_USUAL);
     if (r->whole && !samples_only && r->workgroups <= EMU_CLOCK_SAMPLES)
         choose_rest(r, true);
     if (!samples_only || r->workgroups <= EMU_CLOCK_WHOLE)
@@ -229,6 +232,40 @@ bool emu_clock_light(struct emu_clock_recorder *r)
         return true;
     }
     return n && cost <= wave * waves && all <= launch;
+}
+
+/* Does work differ along x? */
+static bool differ(const struct emu_clock_recorder *r)
+{
+    const double first = r->group[0]->cost;
+
+    for (unsigned i = 1; i < r->groups; i++)
+        if (r->group[i]->done && r->group[i]->number < r->grid[0] &&
+            fabs(r->group[i]->cost - first) > first * EMU_CLOCK_SAME)
+            return true;
+    return false;
+}
+
+void emu_clock_choose_tiles(struct emu_clock_recorder *r)
+{
+    double cost = 0;
+    unsigned room;
+    uint64_t tiles, step;
+
+    sort(r);
+    if (r->groups >= r->most || !differ(r))
+        return;
+    emu_clock_find_period(r);
+    if (r->period < 2)
+        return;
+    for (unsigned i = 0; i < r->groups; i++)
+        cost += r->group[i]->cost / r->groups;
+    room = (unsigned)fmin(r->most, EMU_CLOCK_LONG / cost);
+    tiles = (r->grid[0] + r->period - 1) / r->period;
+    step = (tiles + r->most - r->groups - 1) / (r->most - r->groups);
+    for (uint64_t head = 0; head < r->beside; head++)
+        for (uint64_t i = 0; i < tiles && r->groups < room; i += step)
+            choose(r, room, i * r->period + head, 0, 0);
 }
 
 /* Those that were recorded before the launch was known to be much work. */

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "clock_params.h"
 #include "clusters.h"
+#include "common_lines.h"
 #include "tap.h"
 
 static void tables(void)
@@ -171,6 +172,55 @@ static void plans(void)
     is_int(run_whole(2, 64, EMU_CLOCK_LONG), 64, "all, where more than usual were asked for");
 }
 
+/* What workgroup `number` of a causal launch does: heads in pairs share 64 lines of keys, each
+ * workgroup has a line of its own, and later tiles are longer. */
+static void record_tile(struct emu_clock_recorder *r, struct emu_clock_group *g, uint64_t heads,
+                        double longer)
+{
+    enum { KEYS = 64 };
+    const uint64_t head = g->number % heads, tile = g->number / heads;
+    struct emu_clock_wave *w = &g->wave[0];
+
+    w->line = malloc((KEYS + 1) * sizeof *w->line);
+    for (w->lines = 0; w->line && w->lines < KEYS; w->lines++)
+        w->line[w->lines] = head / 2 * KEYS + w->lines;
+    if (w->line)
+        w->line[w->lines++] = 1000000 + g->number;
+    emu_clock_end_group(r, g, g->number, 1, 1e5 * (1 + longer * (double)tile));
+}
+
+/* Of the workgroups of the first pair of heads so many are recorded at last. */
+static unsigned run_tiles(unsigned heads, unsigned tiles, unsigned limit, double longer)
+{
+    const uint32_t grid[3] = {heads * tiles, 2, 1};
+    struct emu_clock_recorder *r = emu_clock_recorder_new(grid, limit, true);
+    unsigned first = 0, n = 0;
+
+    for (; first < r->groups; first++)
+        record_tile(r, r->group[first], heads, longer);
+    emu_clock_choose_tiles(r);
+    for (unsigned i = 0; i < r->groups; i++)
+        n += r->group[i]->number < grid[0] && r->group[i]->number % heads < 2;
+    for (; first < r->groups; first++)
+        record_tile(r, r->group[first], heads, longer);
+    emu_clock_settle(r);
+    emu_clock_find_period(r);
+    ok(r->period == heads && r->beside == 2, "%u heads in pairs: period %d, %d beside", heads,
+       (int)r->period, (int)r->beside);
+    emu_clock_recorder_free(r);
+    return n;
+}
+
+static void tiles(void)
+{
+    const unsigned few = run_tiles(24, 12, 0, 0);
+
+    ok(few < 24, "%u tiles of two heads are usual", few);
+    is_int(run_tiles(24, 12, 0, 1), 24, "where they differ all are recorded");
+    is_int(run_tiles(70, 6, 0, 1), 12, "of heads whose number has no small divisors, too");
+    ok(run_tiles(24, 12, EMU_CLOCK_USUAL, 1) < 24, "but no more than were asked for");
+}
+
 static void names(void)
 {
     for (int i = 0; i < EMU_TIME_CAUSES; i++)
@@ -190,6 +240,7 @@ int main(void)
     costs();
     queues();
     plans();
+    tiles();
     names();
     return tap_done();
 }

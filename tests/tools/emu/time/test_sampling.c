@@ -51,6 +51,9 @@ static const struct {
       AOTHIP_F16}},
     /* memory is shared nine workgroups apart */
     {"gfx1151", {"3.3 rounds of 9 heads", 2, 9, 9, 700, 512, 128, 0, BIAS, AOTHIP_BF16}},
+    /* eight dies: tiles of a head are on one of them, which is seen all the same */
+    {"gfx942",
+     {"2.4 rounds, causal", 2, 72, 72, 640, 640, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
     /* whether a unit gets a fourth workgroup hangs on less than a percent of another's time */
     {"gfx942", {"1.5 rounds of 77 keys", 76, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
     {"gfx90a", {"3.5 rounds of 77 keys", 64, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
