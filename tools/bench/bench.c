@@ -18,7 +18,7 @@ static const char help[] =
     "such as batch=4,heads=32,seq=4096,dim=128; its keys: batch heads heads_k seq\n"
     "seq_q seq_k dim dim_v, dtype=f16|bf16|f32|e4m3|e5m2|e4m3fnuz|e5m2fnuz,\n"
     "kv= one of the last four, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd,\n"
-    "with=window|keep|bias|alibi|softcap|sinks|dropout|lengths|paged.\n"
+    "atomics=0|1, with=window|keep|bias|alibi|softcap|sinks|dropout|lengths|paged.\n"
     "\n"
     "      --file FILE        shapes, one a line; # begins a comment; -: stdin\n"
     "      --preset NAME      the shapes of mi300x or strix-halo\n"

@@ -139,7 +139,8 @@ void bench_print_csv(const struct bench_style *style, const struct bench_result 
            s->seq_k, s->dim, s->dim_v);
     print_csv_values(style, r);
     print_csv_error(&r->why);
-    printf(",%s", s->feature ? bench_feature_name(s->feature) : "");
+    printf(",%s%s%s", s->feature ? bench_feature_name(s->feature) : "",
+           s->feature && s->atomics ? "+" : "", s->atomics ? "atomics" : "");
     if (style->beside) {
         putchar(',');
         print_predicted(r);

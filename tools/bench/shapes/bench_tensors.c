@@ -172,6 +172,7 @@ int bench_tensors_make(const struct bench_shape *s, struct bench_tensors *t)
     add_feature(t, s);
     if (s->backward) {
         t->bwd = (struct aothip_attn_bwd_params){.struct_size = sizeof(t->bwd), .fwd = f};
+        t->bwd.atomics = s->atomics;
         t->bwd.d_o = make_q(t, s, s->dtype, s->dim_v);
         t->bwd.dq = make_q(t, s, s->dtype, s->dim);
         t->bwd.dk = make_k(t, s, s->dim);

@@ -26,9 +26,13 @@ void bench_add_shape(struct bench_shapes *s, const char *where, const char *text
 
     if (bench_parse(text, &shape, error))
         cli_usage_error("%s: %s", where, error);
+    if (s->passes == BENCH_PASS_AS_GIVEN && shape.atomics && !shape.backward)
+        cli_usage_error("%s: atomics: of the backward pass alone", where);
     if (s->passes == BENCH_PASS_BOTH) {
-        shape.backward = 0;
-        add_one(s, &shape);
+        struct bench_shape forward = shape;
+
+        forward.backward = forward.atomics = 0;
+        add_one(s, &forward);
     }
     if (s->passes != BENCH_PASS_AS_GIVEN) {
         shape.backward = 1;

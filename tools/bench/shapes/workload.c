@@ -63,6 +63,8 @@ static const struct word {
     {"layout", "bshd", offsetof(struct bench_shape, bshd), 1},
     {"pass", "fwd", offsetof(struct bench_shape, backward), 0},
     {"pass", "bwd", offsetof(struct bench_shape, backward), 1},
+    {"atomics", "0", offsetof(struct bench_shape, atomics), 0},
+    {"atomics", "1", offsetof(struct bench_shape, atomics), 1},
     {"with", "none", offsetof(struct bench_shape, feature), BENCH_PLAIN},
     {"with", "window", offsetof(struct bench_shape, feature), BENCH_WINDOW},
     {"with", "keep", offsetof(struct bench_shape, feature), BENCH_KEEP},
@@ -241,12 +243,12 @@ const char *bench_text(const struct bench_shape *s, char text[BENCH_TEXT_MAX])
 {
     snprintf(text, BENCH_TEXT_MAX,
              "batch=%d,heads=%d,heads_k=%d,seq_q=%d,seq_k=%d,dim=%d,dim_v=%d,dtype=%s,mask=%s,"
-             "layout=%s,pass=%s%s%s%s%s",
+             "layout=%s,pass=%s%s%s%s%s%s",
              s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim, s->dim_v,
              spelling("dtype", s->dtype), spelling("mask", s->mask), spelling("layout", s->bshd),
-             spelling("pass", s->backward), s->feature ? ",with=" : "",
-             s->feature ? bench_feature_name(s->feature) : "", s->kv ? ",kv=" : "",
-             s->kv ? spelling("kv", s->kv) : "");
+             spelling("pass", s->backward), s->atomics ? ",atomics=1" : "",
+             s->feature ? ",with=" : "", s->feature ? bench_feature_name(s->feature) : "",
+             s->kv ? ",kv=" : "", s->kv ? spelling("kv", s->kv) : "");
     return text;
 }
 

@@ -26,6 +26,7 @@ struct bench_shape {
     int kv;       /* the type of k and v where it is not that of q: one of FP8; 0: as q */
     int bshd;     /* 1: (batch, sequence, head, channel) in memory; 0: head before sequence */
     int backward; /* 1: the backward pass alone */
+    int atomics;  /* 1: the backward pass may add dq up in any order */
 };
 
 enum { BENCH_ERROR_MAX = 256 };
@@ -33,7 +34,7 @@ enum { BENCH_ERROR_MAX = 256 };
 /*
  * Reads "batch=4,heads=32,seq=4096,dim=128": in any order batch, heads, heads_k, seq (both), seq_q,
  * seq_k, dim (both), dim_v, dtype=f16|bf16|f32|e4m3|e5m2|e4m3fnuz|e5m2fnuz, kv=as_q or one of the
- * last four, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd,
+ * last four, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd, atomics=0|1,
  * with=window|keep|bias|alibi|softcap|sinks|dropout|lengths|paged.
  * What is not named is as in *shape, save that heads_k, seq_k and dim_v follow heads, seq_q and dim
  * where those are named. Returns 0, or -1 with one line in `error`.
@@ -47,7 +48,7 @@ int bench_refuse(const struct bench_shape *shape, char error[BENCH_ERROR_MAX]);
 struct bench_shape bench_default(void);
 
 /* The shape as bench_parse() reads it; returns text. */
-enum { BENCH_TEXT_MAX = 224 };
+enum { BENCH_TEXT_MAX = 240 };
 const char *bench_text(const struct bench_shape *shape, char text[BENCH_TEXT_MAX]);
 
 /* The shapes of a preset as lines of text, NULL behind the last; NULL if there is none. */
