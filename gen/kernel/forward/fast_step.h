@@ -13,6 +13,17 @@
 #define TEAMS (KERNEL_WAVES / KEY_SHARES)
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
+#include "tile.h"
+
+/*
+ * Short rows of Q on RDNA 4: the operands of the first steps of Q K^T stay in registers, so that
+ * LDS has room for five workgroups and not three.
+ */
+#if defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PADDING &&   \
+    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE
+#define Q_HELD 3
+#endif
+
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"

@@ -35,6 +35,11 @@ DEVICE int key_share()
  */
 #define Q_IN_LDS (KERNEL_WAVE == 32)
 
+/* But for the channels of its first steps, where they are held in registers (fast_step.h). */
+#ifndef Q_HELD
+#define Q_HELD 0
+#endif
+
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
 static_assert(Q_BLOCKS * BLOCK * TEAMS == KERNEL_TILE_Q, "waves own whole blocks of queries");
 static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole blocks");
@@ -43,8 +48,10 @@ typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
 typedef block_acc output_blocks[Q_BLOCKS][DIM_BLOCKS];
 
 enum {
-    STAGES = KERNEL_DIM / USED_DIM,              /* parts of the channels of Q and K */
-    Q_STAGE_BYTES = KERNEL_TILE_Q * K_ROW_BYTES, /* of Q in LDS */
+    STAGES = KERNEL_DIM / USED_DIM, /* parts of the channels of Q and K */
+    Q_HELD_CHUNKS = 2 * Q_HELD,     /* of a row of Q, which are not in LDS */
+    Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES,
+    Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES, /* of Q in LDS */
 };
 
 static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
@@ -140,8 +147,35 @@ DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct 
 
 /* Q as B operands, with the scale's sign. */
 struct queries {
-    block_frag frag[Q_IN_LDS ? 1 : STAGES * QK_STEPS];
+    block_frag frag[Q_HELD     ? Q_BLOCKS * Q_HELD
+                    : Q_IN_LDS ? 1
+                               : STAGES * QK_STEPS];
 };
+
+#if Q_HELD
+
+/* The first steps' channels to registers, the others to LDS. */
+DEVICE void split_q(struct queries &q, const struct tile_view &view, const struct slice &slice,
+                    u32 sign)
+{
+    const u32 chunks = CHUNKS - Q_HELD_CHUNKS;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const u32 row = TEAM_ID * COLUMNS + column * BLOCK + lane_column();
+#pragma unroll
+        for (int step = 0; step < Q_HELD; step++)
+            q.frag[column * Q_HELD + step] = TIMES_SIGN(
+                load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half()), sign);
+    }
+#pragma unroll
+    for (u32 i = 0; i < KERNEL_TILE_Q * chunks / THREADS; i++) {
+        const u32 n = i * THREADS + thread_id(), row = n / chunks, chunk = n % chunks;
+        u32x4 x = load_chunk(view, slice, row, (Q_HELD_CHUNKS + chunk) * CHUNK);
+        *(u32x4 *)(q_tile + row * Q_ROW_BYTES + chunk * CHUNK_BYTES) = TIMES_SIGN(x, sign);
+    }
+}
+
+#endif
 
 DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
                    const struct attn_problem &a)
@@ -154,7 +188,9 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
         slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
 #endif
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
-#if Q_IN_LDS
+#if Q_HELD
+    split_q(q, view, slice, sign);
+#elif Q_IN_LDS
     const u32 rows_per_load = THREADS / CHUNKS;
     (void)q;
 #pragma unroll
@@ -175,6 +211,13 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 
 DEVICE block_frag q_frag(const struct queries &q, int stage, int step, int block)
 {
+#if Q_HELD
+    if (step < Q_HELD)
+        return q.frag[block * Q_HELD + step];
+    const u32 row = (TEAM_ID * Q_BLOCKS + block) * BLOCK + lane_column();
+    const char *line = q_tile + row * Q_ROW_BYTES;
+    return load_frag(line, 2 * (step - Q_HELD), 2 * (step - Q_HELD) + 1);
+#endif
     if (Q_IN_LDS)
         return k_tile_frag(q_tile + stage * Q_STAGE_BYTES, (int)TEAM_ID * Q_BLOCKS + block, step);
     return q.frag[stage * QK_STEPS + step];
