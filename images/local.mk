@@ -98,7 +98,7 @@ update-clock: all tests/tools/emu/time/attn_clock$(EXEEXT)
 
 # The tables by which tiles are chosen, under the emulator's clock; tests/tools/programs/tune.sh holds
 # kernels against them. A table goes into the store with the next make.
-TUNE_GPUS = gfx90a gfx942 gfx950 gfx1100 gfx1151
+TUNE_GPUS = gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 update-tune: all
 	@$(MKDIR_P) '$(srcdir)/images/tune'
 	@for gpu in $(TUNE_GPUS); do echo "tuning $$gpu"; \

@@ -35,7 +35,7 @@
 #define KERNEL_SCORE 0
 #define KERNEL_PADDING 1
 #endif
-#if KERNEL_DIM > 128 && !KERNEL_UNALIGNED && !KERNEL_SCORE && !defined(__GFX12__)
+#if KERNEL_DIM > 128 && !KERNEL_UNALIGNED && !KERNEL_SCORE
 #include "team_form.h"
 #elif KERNEL_UNALIGNED == 1 || KERNEL_DIM > 128
 #include "general_form.h"

@@ -17,10 +17,10 @@
 
 /*
  * Short rows of Q on RDNA 4: the operands of the first steps of Q K^T stay in registers, so that
- * LDS has room for five workgroups and not three.
+ * LDS has room for five workgroups and not three. Waves that share keys have too few rows for it.
  */
 #if defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PADDING &&   \
-    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE
+    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE && KERNEL_WAVES * 16 <= KERNEL_TILE_Q
 #define Q_HELD 3
 #endif
 

@@ -159,6 +159,7 @@ DEVICE void split_q(struct queries &q, const struct tile_view &view, const struc
                     u32 sign)
 {
     const u32 chunks = CHUNKS - Q_HELD_CHUNKS;
+    static_assert(KERNEL_TILE_Q * chunks % THREADS == 0, "each thread brings as many chunks");
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const u32 row = TEAM_ID * COLUMNS + column * BLOCK + lane_column();
