@@ -69,6 +69,7 @@ emu_chip = tools/emu/chip/chip.c tools/emu/chip/chip.h tools/emu/chip/clock_resu
 	tools/emu/chip/unit_memory.c tools/emu/chip/unit_parts.h tools/emu/chip/unit_state.h
 emu_predict = tools/emu/predict/alone.c tools/emu/predict/alone.h \
 	tools/emu/predict/clusters.c tools/emu/predict/clusters.h \
+	tools/emu/predict/pieces.c tools/emu/predict/pieces.h \
 	tools/emu/predict/detail.c tools/emu/predict/detail.h tools/emu/predict/doubt.c \
 	tools/emu/predict/doubt.h tools/emu/predict/predict.c tools/emu/predict/predict.h \
 	tools/emu/predict/shorten.c tools/emu/predict/shorten.h tools/emu/predict/stand_in.c \

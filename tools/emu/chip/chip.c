@@ -103,7 +103,7 @@ static void fill(struct state *s)
     unsigned per_die = c->units / c->dies;
 
     for (unsigned die = 0; die < c->dies; die++)
-        for (unsigned k = 0; k < per_die * c->resident; k++) {
+        for (unsigned k = 0; k < emu_chip_places(c); k++) {
             double delay = floor(k / side) * c->dispatch;
 
             if (!add(s, &s->unit[k % per_die * c->dies + die], die, 0, delay))

@@ -9,6 +9,7 @@ enum { EMU_CHIP_RESIDENT = 32 };
 
 struct emu_chip {
     unsigned units, dies, resident;     /* resident: workgroups that fit on a unit */
+    uint64_t at_once;                   /* workgroups at most, on all units; 0: as many as fit */
     unsigned engines;                   /* that launch workgroups side by side */
     double dispatch;                    /* clocks from one launch of an engine to its next */
     double turnaround;                  /* from an end to the next launch in its place */
@@ -27,6 +28,14 @@ struct emu_chip_time {
     unsigned last;     /* unit that ended last */
     double unit_busy;  /* sum over the units of the clocks with any workgroup on them */
 };
+
+/* Workgroups that a die begins with. */
+static inline uint64_t emu_chip_places(const struct emu_chip *c)
+{
+    const uint64_t fit = (uint64_t)(c->units / c->dies) * c->resident;
+
+    return c->at_once && c->at_once < fit ? c->at_once : fit;
+}
 
 /* Workgroup i goes to die i modulo their number, there to the unit with most room. False when out
  * of memory. */

@@ -178,7 +178,7 @@ static void set_doubts(struct emu_time_result *r, const struct emu_result_parts 
     const enum emu_family family = p->launch->kernel->family;
     const struct emu_clock_gpu *g = emu_clock_gpu(family);
     const double after = r->rounds > 1 ? ceil(r->rounds) - 1 : 0, places = r->units * r->resident,
-                 turns = after * g->turnaround * emu_clock_uncertainty(family, "turnaround"),
+                 turns = after * p->chip->turnaround * emu_clock_uncertainty(family, "turnaround"),
                  launches = fmin(r->workgroups, places) / g->engines * p->chip->dispatch *
                             emu_clock_uncertainty(family, "dispatch"),
                  chip = hypot(turns, launches) / r->cycles.middle;

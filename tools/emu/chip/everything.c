@@ -46,7 +46,7 @@ static void fill(struct dispatcher *d)
     const unsigned per_die = c->units / c->dies;
 
     for (unsigned die = 0; die < c->dies; die++)
-        for (unsigned k = 0; k < per_die * c->resident; k++) {
+        for (unsigned k = 0; k < emu_chip_places(c); k++) {
             const unsigned row = k / per_die;
 
             if (!launch(d, k % per_die * c->dies + die,

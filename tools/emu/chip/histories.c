@@ -210,7 +210,7 @@ static void fill(struct tree *t)
         t->walker[i].at = &t->root;
     t->root.members = c->units;
     for (unsigned die = 0; die < c->dies; die++)
-        for (unsigned k = 0; k < per_die * c->resident && !t->failed; k++) {
+        for (unsigned k = 0; k < emu_chip_places(c) && !t->failed; k++) {
             const unsigned unit = k % per_die * c->dies + die, row = k / per_die;
             const double at = (double)(unsigned)(k / side) * c->dispatch + row * t->what->offset;
             struct step s = {0};

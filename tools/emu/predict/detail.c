@@ -70,6 +70,7 @@ bool emu_detail_run(struct emu_detail *d)
     part.dispatch *= each;
     part.units = part.engines = d->units;
     part.dies = 1;
+    part.at_once = 0;
     part.unit_of = NULL;
     part.workgroups = d->n;
     if (d->n >= 3 * room) {

@@ -18,6 +18,7 @@
 #include "everything.h"
 #include "histories.h"
 #include "orders.h"
+#include "pieces.h"
 #include "resident.h"
 #include "share.h"
 #include "turns.h"
@@ -370,6 +371,15 @@ static void set_up_chip(struct job *j, unsigned units, unsigned registers, unsig
     j->chip.turnaround = j->gpu->turnaround;
     j->chip.resident = emu_clock_resident(j->launch, waves, registers);
     j->chip.workgroups = r->workgroups;
+    if (r->takers) { /* whoever is free goes on */
+        const uint64_t most = (r->takers + units - 1) / units;
+
+        j->chip.dies = 1;
+        j->chip.turnaround = 0;
+        j->chip.at_once = r->takers;
+        if (most < j->chip.resident)
+            j->chip.resident = (unsigned)most;
+    }
     each = (r->workgroups + units - 1) / units;
     j->resident = each < j->chip.resident ? (unsigned)each : j->chip.resident;
     j->ghz = emu_clock_frequency(j->launch->kernel->family, 0.5);
@@ -394,11 +404,12 @@ static bool find_doubt(struct job *j)
 static const char *predict(struct job *j, unsigned units, unsigned registers)
 {
     struct emu_clock_recorder *r = j->launch->clock;
+    const char *why;
 
-    for (unsigned i = 0; i < r->groups; i++)
-        if (r->group[i]->queue)
-            return "its workgroups take their work from a counter in memory";
     emu_clock_settle(r);
+    why = emu_pieces_make(r, j->ops, j->launch->kernel->program->nops);
+    if (*why)
+        return why;
     emu_clock_rebase(r);
     emu_clock_find_period(r);
     emu_clusters_make(&j->clusters, r);

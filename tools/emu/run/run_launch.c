@@ -328,10 +328,24 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
+/* The clock wants to see in order who takes which piece of work. */
+static bool one_by_one(const struct emu_launch *l)
+{
+    const struct emu_program *p = l->kernel->program;
+
+    for (unsigned i = 0; l->clock && i < p->nops; i++)
+        if (p->ops[i].insn && emu_clock_takes(&p->ops[i]))
+            return true;
+    return false;
+}
+
 static unsigned thread_count(const struct run *r)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = r->launch->threads ? r->launch->threads : cores > 0 ? (uint64_t)cores : 1;
+
+    if (one_by_one(r->launch))
+        return 1;
 
     n = n < r->wanted ? n : r->wanted;
     return n > 256 ? 256 : (unsigned)n;

@@ -19,7 +19,16 @@ struct emu_clock_wave {
     size_t n, room;
     uint64_t *line; /* addresses / 64 */
     size_t lines, line_room;
-    uint32_t taken; /* index + 1 of the last op that fetched and changed one place */
+};
+
+/* A wave fetched and changed one place in memory: whoever takes a piece of work does. */
+struct emu_clock_taking {
+    uint64_t line;   /* as above */
+    size_t at;       /* number of the wave's record */
+    double executed; /* instructions of the workgroup before */
+    uint32_t op;
+    uint16_t wave;
+    bool recorded; /* false: the workgroup was no more, so `at` says nothing */
 };
 
 struct emu_clock_group {
@@ -28,7 +37,12 @@ struct emu_clock_group {
     bool done, failed;
     bool glance, cut; /* only its beginning is wanted; it ended before the workgroup did */
     bool spare;       /* only wanted if all of the launch is recorded */
-    bool queue;       /* a wave took from one place in memory again and again: work from a queue */
+    bool queue;       /* a wave took from one place in memory again: work from a queue, */
+    uint64_t counter; /* which is this line */
+    bool full;        /* such a workgroup takes all there is, and enough of it was recorded */
+    double executed;  /* instructions */
+    struct emu_clock_taking *taking;
+    size_t takings, taking_room;
     unsigned waves;
     struct emu_clock_wave wave[EMU_MAX_WAVES];
     struct emu_footprint footprint;
@@ -50,6 +64,9 @@ enum { EMU_CLOCK_SAMPLES = 1024, EMU_CLOCK_USUAL = 32, EMU_CLOCK_MOST = 64 };
 #define EMU_CLOCK_LONG 128e6
 #define EMU_CLOCK_GLANCE 1e6
 
+/* Instructions that are recorded of a workgroup that takes from a queue. */
+#define EMU_CLOCK_QUEUE (2 * EMU_CLOCK_WHOLE)
+
 /* Of a launch; group[] in order of their importance, and after emu_clock_settle of their numbers.
  */
 struct emu_clock_recorder {
@@ -65,6 +82,7 @@ struct emu_clock_recorder {
     uint64_t period; /* those so far apart along x share most of what they touch; 0: none do */
     uint64_t beside; /* of each period so many next to each other, from 0, share it, too */
     float *cost;     /* of each workgroup of the launch that has run; NULL: not known */
+    uint64_t takers; /* workgroups that take pieces of work, which then stand for workgroups */
 };
 
 #endif

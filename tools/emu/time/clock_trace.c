@@ -147,12 +147,14 @@ struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsign
     return NULL;
 }
 
-static void free_group(struct emu_clock_group *g)
+void emu_clock_group_free(struct emu_clock_group *g)
 {
-    for (unsigned i = 0; i < EMU_MAX_WAVES; i++) {
+    for (unsigned i = 0; g && i < EMU_MAX_WAVES; i++) {
         free(g->wave[i].record);
         free(g->wave[i].line);
     }
+    if (g)
+        free(g->taking);
     free(g);
 }
 
@@ -161,7 +163,7 @@ void emu_clock_recorder_free(struct emu_clock_recorder *r)
     if (!r)
         return;
     for (unsigned i = 0; i < r->groups; i++)
-        free_group(r->group[i]);
+        emu_clock_group_free(r->group[i]);
     free(r->cost);
     free(r);
 }
@@ -253,7 +255,7 @@ void emu_clock_choose_tiles(struct emu_clock_recorder *r)
     uint64_t tiles, step;
 
     sort(r);
-    if (r->groups >= r->most || !differ(r))
+    if (r->groups >= r->most || !differ(r) || r->group[0]->queue)
         return;
     emu_clock_find_period(r);
     if (r->period < 2)
@@ -276,7 +278,7 @@ static void drop_spare(struct emu_clock_recorder *r)
     r->groups = 0;
     for (unsigned i = 0; i < n; i++)
         if (r->group[i]->spare)
-            free_group(r->group[i]);
+            emu_clock_group_free(r->group[i]);
         else
             r->group[r->groups++] = r->group[i];
 }
@@ -296,15 +298,39 @@ void emu_clock_settle(struct emu_clock_recorder *r)
     r->cost = NULL;
 }
 
-/* An atomic of one place whose old value comes back, for the second time: who has taken a piece of
- * work comes for another. The emulator's first workgroup would do all of it. */
-static void note_taking(struct emu_clock_group *g, struct emu_clock_wave *w,
-                        const struct emu_op *op, const struct emu_clock_record *x)
+bool emu_clock_takes(const struct emu_op *op)
 {
-    if (!(op->insn->flags & EMU_F_ATOMIC) || !op->insn->ndst || g->footprint.lines != 1)
+    return op->cls == EMU_C_VMEM && op->insn->flags & EMU_F_ATOMIC && op->insn->ndst;
+}
+
+/* An atomic of one place whose old value comes back; for the second time: who has taken a piece of
+ * work comes for another. The emulator's first workgroup does all of it. */
+static void note_taking(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
+                        const struct emu_op *ops)
+{
+    const uint64_t line = g->footprint.line[0];
+    const uint32_t number = (uint32_t)(op - ops);
+    struct emu_clock_taking *last = NULL;
+
+    if (!emu_clock_takes(op) || g->footprint.lines != 1)
         return;
-    g->queue = g->queue || w->taken == x->op + 1;
-    w->taken = x->op + 1;
+    if (!grow((void **)&g->taking, &g->taking_room, g->takings + 1, sizeof *g->taking)) {
+        g->failed = true;
+        return;
+    }
+    for (size_t i = g->takings; i-- > 0 && !last;)
+        last = g->taking[i].wave == wave ? &g->taking[i] : NULL;
+    if (last && last->op == number && last->line == line && !g->queue) {
+        g->queue = true;
+        g->counter = line;
+    }
+    g->taking[g->takings++] = (struct emu_clock_taking){.line = line,
+                                                        .at = g->wave[wave].n,
+                                                        .executed = g->executed,
+                                                        .op = number,
+                                                        .wave = (uint16_t)wave,
+                                                        .recorded = !g->full};
+    g->full = g->full || (g->queue && g->executed > EMU_CLOCK_QUEUE);
 }
 
 /* What the instruction did to memory. */
@@ -332,6 +358,12 @@ void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_o
     const struct emu_op *after = op + op->next;
     bool first = true;
 
+    note_taking(g, wave, op, ops);
+    g->executed++;
+    if (g->full) {
+        g->footprint.lds_cycles = g->footprint.lds_ideal = g->footprint.lines = 0;
+        return;
+    }
     do {
         struct emu_clock_record *x;
 
@@ -341,8 +373,6 @@ void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_o
         }
         x = &w->record[w->n++];
         *x = (struct emu_clock_record){.op = (uint32_t)(op - ops)};
-        if (first && op->cls == EMU_C_VMEM)
-            note_taking(g, w, op, x);
         if (first && (op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM))
             take_footprint(g, w, x);
         first = false;

@@ -14,6 +14,8 @@
  */
 struct emu_clock_recorder *emu_clock_recorder_new(const uint32_t grid[3], unsigned limit,
                                                   bool samples_only);
+/* NULL is nothing. */
+void emu_clock_group_free(struct emu_clock_group *g);
 void emu_clock_recorder_free(struct emu_clock_recorder *r);
 /* Counts addresses from the lowest page that was touched: where memory lies differs from run to
  * run.
@@ -38,6 +40,10 @@ void emu_clock_choose_tiles(struct emu_clock_recorder *r);
 /* Everything has run that will: costs of a part of the launch are forgotten, and spare workgroups
  * of one that is much work. */
 void emu_clock_settle(struct emu_clock_recorder *r);
+/* Does the instruction fetch and change a place in memory, as who takes work from a queue does?
+ * Where a kernel has one, workgroups are to be run one after the other: the first then takes all.
+ */
+bool emu_clock_takes(const struct emu_op *op);
 /* Wave i has executed op, and the ops behind it that have no effect. */
 void emu_clock_note(struct emu_clock_group *g, unsigned wave, const struct emu_op *op,
                     const struct emu_op *ops);

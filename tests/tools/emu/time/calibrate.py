@@ -161,6 +161,33 @@ def aotriton(library, peers):
                 "its tile there is not known" if dim == 64 else "")
 
 
+# The same sweep, b16 h16 causal bf16, the whole launch: head dim, keys, executed FLOPs, MfmaUtil,
+# clocks of the GPU
+CAUSAL = [(64, 1024, 38654705664, 12.7, 490000), (128, 1024, 77309411328, 16.3, 764000)]
+
+
+def aotriton_causal(library, peers):
+    title("gfx942: AOTriton forward, causal, tiles from a counter, b16 h16 (attn-dsl-bench; B-)")
+    e = emu_clock.Emulator(library)
+    for dim, s, flops, util, clocks in CAUSAL:
+        q, k, v, o = (e.memory(16 * 16 * s * dim * 2) for _ in range(4))
+        lse, counter = e.memory(16 * 16 * s * 4), e.upload(bytes(16))
+        stride = struct.pack("<3Q", 16 * s * dim, s * dim, dim)
+        args = struct.pack("<3Qf4x2Q", q, k, v, dim ** -0.5, lse, o) + 4 * stride
+        args += struct.pack("<3i4x2Q2i2Q", 16, 16, 0, 0, 0, s, s, 0, 0)
+        args += struct.pack("<2iQ2i2Q", -2147483647, -2147483647, counter, 304, 16, 0, 0)
+        path = f"{peers}/aotriton/gfx942.attn_fwd.f_d{dim}_bf_c.hsaco"
+        r = e.time(e.function(path, "attn_fwd"), (2 * 304, 1, 1), (256, 1, 1), args, 32768)
+        e.free()
+        row(f"d{dim}, {s} keys: executed matrix FLOPs", "", f"{flops / 1e9:.3f}G",
+            f"{r.matrix_flops / 1e9:.3f}G", "exact", round(r.matrix_flops) == flops)
+        compare(f"d{dim}, {s} keys: clocks of the launch, with a spread of {SPREAD}", "clk", clocks,
+                r.cycles.middle * SPREAD, 15)
+        mine = 100 * r.matrix_busy / SPREAD
+        row(f"d{dim}, {s} keys: matrix utilisation, after this spread", "%", f"{util:.1f}",
+            f"{mine:.1f}", "4 points", abs(mine - util) <= 4, f"{mine - util:+.1f}")
+
+
 def main():
     library = os.path.abspath(sys.argv[1])
     peers = sys.argv[2] if len(sys.argv) > 2 else None
@@ -174,6 +201,7 @@ def main():
             counters(a)
             times(a)
             aotriton(library, peers)
+            aotriton_causal(library, peers)
         return bad > 0
     bad = 0
     print("What the emulator's clock predicts beside what was measured and published.\n"

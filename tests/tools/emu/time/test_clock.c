@@ -9,6 +9,7 @@
 #include "clock_params.h"
 #include "clusters.h"
 #include "common_lines.h"
+#include "pieces.h"
 #include "tap.h"
 
 static void tables(void)
@@ -142,9 +143,82 @@ static void queues(void)
     g->footprint.lines = 1;
     emu_clock_note(g, 0, &op, &op);
     ok(!g->queue, "what adds and does not look is none");
-    free(g->wave[0].record);
-    free(g->wave[0].line);
-    free(g);
+    emu_clock_group_free(g);
+}
+
+enum { WORK, BARRIER, TAKE, END, OPS };
+
+/* Two waves do as many pieces as they are told, each with one instruction of work more than the
+ * last: a barrier, the first looks at the counter, another barrier, work. */
+static void record_pieces(struct emu_clock_group *g, unsigned pieces)
+{
+    struct emu_insn insn = {0}, atomic = {.flags = EMU_F_ATOMIC, .ndst = 1};
+    struct emu_op op[OPS];
+
+    for (unsigned i = 0; i < OPS; i++)
+        op[i] = (struct emu_op){.insn = i == TAKE ? &atomic : &insn,
+                                .cls = i == TAKE ? EMU_C_VMEM : EMU_C_VALU,
+                                .dwords = 1,
+                                .next = 1};
+    for (unsigned i = 0; i < 2 * (pieces + 1); i++) {
+        const unsigned piece = i / 2, wave = i % 2;
+
+        emu_clock_note(g, wave, &op[BARRIER], op);
+        g->footprint.lines = 1;
+        g->footprint.line[0] = 77;
+        if (!wave)
+            emu_clock_note(g, wave, &op[TAKE], op);
+        g->footprint.lines = 0;
+        emu_clock_note(g, wave, &op[BARRIER], op);
+        for (unsigned k = 0; piece < pieces && k <= piece; k++)
+            emu_clock_note(g, wave, &op[WORK], op);
+    }
+    emu_clock_note(g, 0, &op[END], op);
+    emu_clock_note(g, 1, &op[END], op);
+}
+
+/* Of three workgroups the first takes three pieces of work, the others so many. */
+static struct emu_clock_recorder *record_queue(unsigned others)
+{
+    const uint32_t grid[3] = {3, 1, 1};
+    struct emu_clock_recorder *r = emu_clock_recorder_new(grid, 0, false);
+
+    for (unsigned i = 0; i < 3; i++) {
+        record_pieces(r->group[i], i ? others : 3);
+        emu_clock_end_group(r, r->group[i], i, 2, r->group[i]->executed);
+    }
+    emu_clock_settle(r);
+    return r;
+}
+
+static void pieces(void)
+{
+    static const struct emu_clock_op ops[OPS] = {[WORK] = {.kind = EMU_CK_VALU},
+                                                 [BARRIER] = {.kind = EMU_CK_BARRIER},
+                                                 [TAKE] = {.kind = EMU_CK_VMEM},
+                                                 [END] = {.kind = EMU_CK_END}};
+    static const unsigned records[] = {6, 6, 7, 3}; /* of wave 0 */
+    static const float cost[] = {8, 9, 11, 6, 7, 7};
+    struct emu_clock_recorder *r = record_queue(0);
+
+    is_str(emu_pieces_make(r, ops, OPS), "", "pieces are told apart");
+    is_int(r->workgroups, 6, "three pieces, who finds nothing more, and two who never did");
+    is_int(r->takers, 3, "three take");
+    is_int(r->groups, 6, "all of them recorded");
+    for (unsigned i = 0; i < 4; i++) {
+        const struct emu_clock_wave *w = &r->group[i]->wave[0];
+
+        is_int(w->n, records[i], "instructions of a piece");
+        ok(w->record[w->n - 1].op == END, "it ends");
+        is_int(w->lines, i < 4, "and looks at the counter once");
+        is_int(r->group[i]->wave[1].n, records[i] - (i < 4), "another wave has its part");
+    }
+    ok(memcmp(r->cost, cost, sizeof cost) == 0, "what each costs");
+    is_int(r->group[4]->number, 4, "the other workgroups come last");
+    emu_clock_recorder_free(r);
+    r = record_queue(2);
+    ok(*emu_pieces_make(r, ops, OPS), "where the second took pieces as well nobody knows how");
+    emu_clock_recorder_free(r);
 }
 
 /* Workgroups of which more than their beginning is run, of x * 32 and at most `limit`,
@@ -239,6 +313,7 @@ int main(void)
     rounds();
     costs();
     queues();
+    pieces();
     plans();
     tiles();
     names();
