@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Of a workgroup's time, by which units that do the same differ. */
-#define UNLIKE 0.001
+#define UNLIKE 0.003
 /* Pace of one whom others leave nothing. */
 #define LEAST 1e-6
 
