@@ -25,7 +25,7 @@ emu_wave = tools/emu/wave/fault_report.c tools/emu/wave/host_level.c tools/emu/w
 	tools/emu/wave/wave.h
 emu_arith = tools/emu/arith/division.h tools/emu/arith/lane_math.h tools/emu/arith/row_math.h \
 	tools/emu/arith/screen_partition.h tools/emu/arith/transcendental.h tools/emu/arith/trig_preop.c
-emu_exec = tools/emu/exec/cross_lane.c tools/emu/exec/dpp.c tools/emu/exec/float_mode.c \
+emu_exec = tools/emu/exec/barriers.c tools/emu/exec/cross_lane.c tools/emu/exec/dpp.c tools/emu/exec/float_mode.c \
 	tools/emu/exec/flow.c tools/emu/exec/fork.c tools/emu/exec/scalar.c tools/emu/exec/scaled_floats.c \
 	tools/emu/exec/scaled_floats.h tools/emu/exec/sem_scalar.def tools/emu/exec/sem_scaled.def
 emu_vector = tools/emu/vector/dense_lanes.h tools/emu/vector/lanes.h tools/emu/vector/modifiers.h \
@@ -34,16 +34,18 @@ emu_vector = tools/emu/vector/dense_lanes.h tools/emu/vector/lanes.h tools/emu/v
 	tools/emu/vector/w32_v4.c tools/emu/vector/w64.c tools/emu/vector/w64_v3.c \
 	tools/emu/vector/w64_v4.c
 emu_matrix = tools/emu/matrix/cut_sum.h tools/emu/matrix/fused_sum.h \
-	tools/emu/matrix/host_vectors.h tools/emu/matrix/matrix_ops.h tools/emu/matrix/mfma.c \
+	tools/emu/matrix/host_vectors.h tools/emu/matrix/lane_tiles.h tools/emu/matrix/matrix_ops.h tools/emu/matrix/mfma.c \
 	tools/emu/matrix/mfma_narrow.c \
 	tools/emu/matrix/product.h tools/emu/matrix/product_base.c tools/emu/matrix/product_level.c \
 	tools/emu/matrix/product_v3.c tools/emu/matrix/product_v4.c tools/emu/matrix/sem_matrix.def \
-	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/wmma.c tools/emu/matrix/wmma_lanes.c
+	tools/emu/matrix/small_floats.c tools/emu/matrix/sum_rules.h tools/emu/matrix/swmmac.c \
+	tools/emu/matrix/wmma.c tools/emu/matrix/wmma_lanes.c
 emu_access = tools/emu/access/access.h tools/emu/access/access_handlers.h \
 	tools/emu/access/access_table.c tools/emu/access/atomics.c tools/emu/access/buffers.c \
 	tools/emu/access/dense_access.c tools/emu/access/dense_access.h tools/emu/access/lane_addresses.c \
 	tools/emu/access/lds_exchange.c tools/emu/access/loads_stores.c tools/emu/access/scalar_memory.c \
-	tools/emu/access/sem_memory.def tools/emu/access/texel_formats.c tools/emu/access/transactions.c
+	tools/emu/access/sem_memory.def tools/emu/access/texel_formats.c tools/emu/access/transactions.c \
+	tools/emu/access/transposed_loads.c
 emu_prepare = tools/emu/prepare/bind.c tools/emu/prepare/builder.c tools/emu/prepare/operands.c \
 	tools/emu/prepare/operands.h tools/emu/prepare/prepare.c tools/emu/prepare/sem_table.c
 emu_strict = tools/emu/strict/bitop3_poison.c tools/emu/strict/describe.c tools/emu/strict/gates.c tools/emu/strict/global_races.c \

@@ -197,7 +197,7 @@ tests_tools_emu_liboracle_la_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_liboracle_la_LIBADD = -lm
 tests_tools_emu_liboracle_la_SOURCES = \
 	tests/tools/emu/oracle/oracle.h \
-	tests/tools/emu/oracle/oracle_compare.c \
+	tests/tools/emu/oracle/oracle_compare.c tests/tools/emu/oracle/oracle_lanes.c \
 	tests/tools/emu/oracle/oracle_matrix.c tests/tools/emu/oracle/oracle_matrix.h \
 	tests/tools/emu/oracle/oracle_memory.c tests/tools/emu/oracle/oracle_memory.h \
 	tests/tools/emu/oracle/oracle_texel.c tests/tools/emu/oracle/oracle_texel.h \
@@ -213,7 +213,7 @@ tests_tools_emu_liboracle_la_SOURCES = \
 	tests/tools/emu/semantics/test_semantics_build.c tests/tools/emu/semantics/test_semantics_state.c \
 	tests/tools/emu/semantics/test_semantics_forms.c tests/tools/emu/semantics/test_semantics_forms.h \
 	tests/tools/emu/semantics/test_semantics_lds.h tests/tools/emu/semantics/test_semantics_shapes.h \
-	tests/tools/emu/semantics/test_semantics_spell.h \
+	tests/tools/emu/semantics/test_semantics_spell.h tests/tools/emu/semantics/test_semantics_tiles.h \
 	tests/tools/emu/semantics/test_semantics_run.c tests/tools/emu/semantics/test_semantics_run.h \
 	tests/tools/emu/semantics/test_semantics_text.c
 
@@ -228,7 +228,9 @@ semantics_tests = tests/tools/emu/semantics/test_semantics_scalar tests/tools/em
 	tests/tools/emu/semantics/test_semantics_agpr \
 	tests/tools/emu/semantics/test_semantics_lanes tests/tools/emu/semantics/test_semantics_scaled \
 	tests/tools/emu/semantics/test_semantics_matrix \
-	tests/tools/emu/semantics/test_semantics_matrix_f32
+	tests/tools/emu/semantics/test_semantics_matrix_f32 \
+	tests/tools/emu/semantics/test_semantics_gfx12 tests/tools/emu/semantics/test_semantics_swmmac \
+	tests/tools/emu/semantics/test_semantics_swmmac_exact
 check_PROGRAMS += tests/tools/emu/softfloat/test_softfloat $(semantics_tests)
 TESTS += tests/tools/emu/softfloat/test_softfloat $(semantics_tests)
 tests_tools_emu_softfloat_test_softfloat_SOURCES = tests/tools/emu/softfloat/test_softfloat.c
@@ -289,6 +291,16 @@ tests_tools_emu_semantics_test_semantics_matrix_f32_SOURCES = tests/tools/emu/se
 tests_tools_emu_semantics_test_semantics_matrix_f32_CPPFLAGS = $(emu_test_cppflags) \
 	-DMATRIX_MODE='"f32"'
 tests_tools_emu_semantics_test_semantics_matrix_f32_LDADD = $(semantics_ldadd)
+tests_tools_emu_semantics_test_semantics_gfx12_SOURCES = tests/tools/emu/semantics/test_semantics_gfx12.c
+tests_tools_emu_semantics_test_semantics_gfx12_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_semantics_test_semantics_gfx12_LDADD = $(semantics_ldadd)
+tests_tools_emu_semantics_test_semantics_swmmac_SOURCES = tests/tools/emu/semantics/test_semantics_swmmac.c
+tests_tools_emu_semantics_test_semantics_swmmac_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_semantics_test_semantics_swmmac_LDADD = $(semantics_ldadd)
+tests_tools_emu_semantics_test_semantics_swmmac_exact_SOURCES = tests/tools/emu/semantics/test_semantics_swmmac.c
+tests_tools_emu_semantics_test_semantics_swmmac_exact_CPPFLAGS = $(emu_test_cppflags) \
+	-DMATRIX_MODE='"hw"'
+tests_tools_emu_semantics_test_semantics_swmmac_exact_LDADD = $(semantics_ldadd)
 
 # Speed on the attention kernels; never a test.
 EXTRA_PROGRAMS += tests/tools/emu/exec/bench_exec

@@ -34,6 +34,9 @@ struct emu_where {
     uint8_t valid[64];
 };
 
+/* The addresses of all lanes, of a global or flat instruction. */
+void emu_vector_addresses(const struct emu_wave *w, const struct emu_op *op, uint64_t *addr);
+
 /* Check and locate `bytes` bytes per active lane. They fault on any address that is not allowed. */
 void emu_where_global(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
                       unsigned bytes, enum emu_access access);

@@ -26,6 +26,13 @@
     X(ds_consume, EMU_E_READ_M0, EMU_C_LDS)                                                        \
     X(ds_permute_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                 \
     X(ds_bpermute_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                \
+    X(ds_bpermute_fi_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                             \
+    X(global_load_tr_b64, EMU_E_CROSS_LANE, EMU_C_VMEM)                                            \
+    X(global_load_tr_b128, EMU_E_CROSS_LANE, EMU_C_VMEM)                                           \
+    X(global_load_block, EMU_E_READ_M0, EMU_C_VMEM)                                                \
+    X(global_store_block, EMU_E_READ_M0, EMU_C_VMEM)                                               \
+    X(scratch_load_block, EMU_E_READ_M0, EMU_C_VMEM)                                               \
+    X(scratch_store_block, EMU_E_READ_M0, EMU_C_VMEM)                                              \
     X(ds_swizzle_b32, EMU_E_CROSS_LANE, EMU_C_LDS)                                                 \
     X(ds_read_b64_tr_b16, EMU_E_CROSS_LANE, EMU_C_LDS)                                             \
     X(ds_read_b64_tr_b8, EMU_E_CROSS_LANE, EMU_C_LDS)                                              \
@@ -116,17 +123,18 @@
 /* Emitted for s_atomic and s_buffer_atomic. */
 #define EMU_MEM_SCALAR_ATOMIC_OF(X, B)                                                             \
     X(B##_swap, 0, EMU_C_SMEM)                                                                     \
-    X(B##_swap_x2, 0, EMU_C_SMEM) X(B##_cmpswap, 0, EMU_C_SMEM) X(B##_cmpswap_x2, 0, EMU_C_SMEM)   \
-        X(B##_add, 0, EMU_C_SMEM) X(B##_add_x2, 0, EMU_C_SMEM) X(B##_sub, 0, EMU_C_SMEM)           \
-            X(B##_sub_x2, 0, EMU_C_SMEM) X(B##_smin, 0, EMU_C_SMEM) X(B##_smin_x2, 0, EMU_C_SMEM)  \
-                X(B##_umin, 0, EMU_C_SMEM) X(B##_umin_x2, 0, EMU_C_SMEM)                           \
-                    X(B##_smax, 0, EMU_C_SMEM) X(B##_smax_x2, 0, EMU_C_SMEM)                       \
-                        X(B##_umax, 0, EMU_C_SMEM) X(B##_umax_x2, 0, EMU_C_SMEM)                   \
-                            X(B##_and, 0, EMU_C_SMEM) X(B##_and_x2, 0, EMU_C_SMEM)                 \
-                                X(B##_or, 0, EMU_C_SMEM) X(B##_or_x2, 0, EMU_C_SMEM)               \
-                                    X(B##_xor, 0, EMU_C_SMEM) X(B##_xor_x2, 0, EMU_C_SMEM)         \
-                                        X(B##_inc, 0, EMU_C_SMEM) X(B##_inc_x2, 0, EMU_C_SMEM)     \
-                                            X(B##_dec, 0, EMU_C_SMEM) X(B##_dec_x2, 0, EMU_C_SMEM)
+    X(B##_swap_x2, 0, EMU_C_SMEM)                                                                  \
+    X(B##_cmpswap, 0, EMU_C_SMEM) X(B##_cmpswap_x2, 0, EMU_C_SMEM) X(B##_add, 0, EMU_C_SMEM)       \
+        X(B##_add_x2, 0, EMU_C_SMEM) X(B##_sub, 0, EMU_C_SMEM) X(B##_sub_x2, 0, EMU_C_SMEM)        \
+            X(B##_smin, 0, EMU_C_SMEM) X(B##_smin_x2, 0, EMU_C_SMEM) X(B##_umin, 0, EMU_C_SMEM)    \
+                X(B##_umin_x2, 0, EMU_C_SMEM) X(B##_smax, 0, EMU_C_SMEM)                           \
+                    X(B##_smax_x2, 0, EMU_C_SMEM) X(B##_umax, 0, EMU_C_SMEM)                       \
+                        X(B##_umax_x2, 0, EMU_C_SMEM) X(B##_and, 0, EMU_C_SMEM)                    \
+                            X(B##_and_x2, 0, EMU_C_SMEM) X(B##_or, 0, EMU_C_SMEM)                  \
+                                X(B##_or_x2, 0, EMU_C_SMEM) X(B##_xor, 0, EMU_C_SMEM)              \
+                                    X(B##_xor_x2, 0, EMU_C_SMEM) X(B##_inc, 0, EMU_C_SMEM)         \
+                                        X(B##_inc_x2, 0, EMU_C_SMEM) X(B##_dec, 0, EMU_C_SMEM)     \
+                                            X(B##_dec_x2, 0, EMU_C_SMEM)
 
 #define EMU_MEM_SCALAR(X)                                                                          \
     X(s_load_dword, 0, EMU_C_SMEM)                                                                 \
@@ -144,6 +152,10 @@
     X(s_load_u8, 0, EMU_C_SMEM)                                                                    \
     X(s_load_i16, 0, EMU_C_SMEM)                                                                   \
     X(s_load_u16, 0, EMU_C_SMEM)                                                                   \
+    X(s_buffer_load_i8, 0, EMU_C_SMEM)                                                             \
+    X(s_buffer_load_u8, 0, EMU_C_SMEM)                                                             \
+    X(s_buffer_load_i16, 0, EMU_C_SMEM)                                                            \
+    X(s_buffer_load_u16, 0, EMU_C_SMEM)                                                            \
     X(s_buffer_load_b96, 0, EMU_C_SMEM)                                                            \
     X(s_store_dword, 0, EMU_C_SMEM)                                                                \
     X(s_store_dwordx2, 0, EMU_C_SMEM)                                                              \

@@ -109,7 +109,7 @@ void emu_where_global_at(struct emu_wave *w, struct emu_where *a, unsigned bytes
 }
 
 /* vaddr (64 bits, or 32 bits with a scalar base) + offset, for global and flat. */
-static void vector_addresses(const struct emu_wave *w, const struct emu_op *op, uint64_t *addr)
+void emu_vector_addresses(const struct emu_wave *w, const struct emu_op *op, uint64_t *addr)
 {
     const unsigned lanes = w->lanes;
     const uint64_t offset = (uint64_t)(int64_t)op->insn->offset;
@@ -135,7 +135,7 @@ void emu_where_global(struct emu_wave *w, const struct emu_op *op, struct emu_wh
 {
     a->mask = emu_exec(w);
     a->zero = a->partial = 0;
-    vector_addresses(w, op, a->addr);
+    emu_vector_addresses(w, op, a->addr);
     emu_where_global_at(w, a, bytes, access);
 }
 
@@ -227,7 +227,7 @@ void emu_where_flat(struct emu_wave *w, const struct emu_op *op, struct emu_wher
                     unsigned bytes, enum emu_access access)
 {
     uint64_t lds = 0, scratch = 0, exec = emu_exec(w);
-    vector_addresses(w, op, a->addr);
+    emu_vector_addresses(w, op, a->addr);
     a->mask = exec;
     a->zero = a->partial = 0;
     a->global = false;

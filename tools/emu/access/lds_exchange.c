@@ -21,17 +21,17 @@ static void give(struct emu_wave *w, const struct emu_op *op, unsigned lane, uin
         emu_set_poison(w, op->d[0], lane, poison);
 }
 
-/* gfx9 exchanges among 64 lanes; gfx11 within each half of 32, also in wave64. */
+/* gfx9 and gfx12 exchange among all lanes; gfx11 within each half of 32, also in wave64. */
 static unsigned lane_named(const struct emu_wave *w, const struct emu_op *op, unsigned l,
                            uint32_t addr)
 {
     unsigned n = (addr + (uint32_t)op->insn->offset) / 4;
-    if (op->insn->family < EMU_GFX11)
+    if (op->insn->family < EMU_GFX11 || op->insn->family >= EMU_GFX12)
         return n % w->lanes;
     return n % 32 + (l & 32);
 }
 
-void EMU_DO(ds_bpermute_b32)(struct emu_wave *w, const struct emu_op *op)
+static void bpermute(struct emu_wave *w, const struct emu_op *op, bool inactive)
 {
     struct gather g;
     uint32_t addr[64];
@@ -41,9 +41,19 @@ void EMU_DO(ds_bpermute_b32)(struct emu_wave *w, const struct emu_op *op)
     EMU_EACH_LANE(l, exec)
     {
         unsigned from = lane_named(w, op, l, addr[l]);
-        bool on = exec >> from & 1;
-        give(w, op, l, on ? g.data[from] : 0, on ? g.poison[from] : 0);
+        bool on = inactive || exec >> from & 1;
+        give(w, op, l, on ? g.data[from] : 0, on && w->strict ? g.poison[from] : 0);
     }
+}
+
+void EMU_DO(ds_bpermute_b32)(struct emu_wave *w, const struct emu_op *op)
+{
+    bpermute(w, op, false);
+}
+
+void EMU_DO(ds_bpermute_fi_b32)(struct emu_wave *w, const struct emu_op *op)
+{
+    bpermute(w, op, true);
 }
 
 void EMU_DO(ds_permute_b32)(struct emu_wave *w, const struct emu_op *op)

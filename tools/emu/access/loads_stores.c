@@ -33,8 +33,8 @@ BODY void put32(uint8_t *p, uint32_t v)
     memcpy(p, &v, sizeof v);
 }
 
-#define D(i) d[(i) * stride]
-#define S(i) s[(i) * stride]
+#define D(i) d[(i)*stride]
+#define S(i) s[(i)*stride]
 #define U8(i) p[i]
 #define U16(i) get16(p + (i))
 #define U32(i) get32(p + (i))
@@ -43,8 +43,8 @@ BODY void put32(uint8_t *p, uint32_t v)
 #define W32(i, x) put32(p + (i), (x))
 #define SEXT8(x) ((uint32_t)(int8_t)(x))
 #define SEXT16(x) ((uint32_t)(int16_t)(x))
-#define LOW(d0, x) (((d0) & 0xffff0000u) | ((x) & 0xffffu))
-#define HIGH(d0, x) (((d0) & 0xffffu) | (uint32_t)(x) << 16)
+#define LOW(d0, x) (((d0)&0xffff0000u) | ((x)&0xffffu))
+#define HIGH(d0, x) (((d0)&0xffffu) | (uint32_t)(x) << 16)
 
 #define LOAD(name, bytes, words, ...)                                                              \
     BODY void name##_body(uint32_t *d, size_t stride, const uint8_t *p)                            \
@@ -295,6 +295,44 @@ static bool dense_lds(struct emu_wave *w, const struct emu_op *op, unsigned offs
         run_store(w, op, op->s[1], &a, bytes, words, name##_body);                                 \
     }
 #include "sem_memory.def"
+
+/*
+ * gfx12: up to 32 registers, those of M0's bits, to or from the dwords in their places. All are
+ * located before the first is loaded, which may be the address.
+ */
+typedef void where_fn(struct emu_wave *w, const struct emu_op *op, struct emu_where *a,
+                      unsigned bytes, enum emu_access access);
+
+EMU_DEVICE_DATA static void move_block(struct emu_wave *w, const struct emu_op *op, where_fn *where,
+                                       enum emu_access access)
+{
+    struct emu_where a[32];
+    struct emu_insn insn = *op->insn;
+    struct emu_op part = *op;
+    const uint32_t wanted = w->s[EMU_S_M0];
+
+    part.insn = &insn;
+    for (unsigned i = 0; i < 32; i++, insn.offset += 4)
+        if (wanted >> i & 1)
+            where(w, &part, &a[i], 4, access);
+    part.insn = op->insn;
+    for (unsigned i = 0; i < 32; i++, part.d[0]++) {
+        if (wanted >> i & 1 && access == EMU_READ)
+            run_load(w, &part, &a[i], 4, 1, load_dword_body);
+        else if (wanted >> i & 1)
+            run_store(w, op, op->s[1] + i, &a[i], 4, 1, store_dword_body);
+    }
+}
+
+#define BLOCK(space, name, access)                                                                 \
+    void EMU_DO(space##_##name##_block)(struct emu_wave * w, const struct emu_op *op)              \
+    {                                                                                              \
+        move_block(w, op, emu_where_##space, access);                                              \
+    }
+BLOCK(global, load, EMU_READ)
+BLOCK(global, store, EMU_WRITE)
+BLOCK(scratch, load, EMU_READ)
+BLOCK(scratch, store, EMU_WRITE)
 
 /* Two addresses in one instruction: offset0 and offset1 count elements, or 64 elements. */
 EMU_DEVICE_DATA static void read2(struct emu_wave *w, const struct emu_op *op, unsigned bytes,

@@ -53,11 +53,9 @@ static void load(struct emu_wave *w, const struct emu_op *op, unsigned n)
 }
 
 /* gfx12: a byte or two, extended. Their address may have any low bits that suit them. */
-EMU_DEVICE_DATA static void load_small(struct emu_wave *w, const struct emu_op *op, unsigned bytes,
-                                       bool is_signed)
+EMU_DEVICE_DATA static void load_small_at(struct emu_wave *w, const struct emu_op *op,
+                                          uint64_t addr, unsigned bytes, bool is_signed)
 {
-    uint64_t addr =
-        emu_s64(w, op->s[0]) + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1);
     uint8_t *init, shadow[4] = {0xff, 0xff, 0xff, 0xff};
     const uint8_t *p;
     uint32_t x = 0;
@@ -72,6 +70,13 @@ EMU_DEVICE_DATA static void load_small(struct emu_wave *w, const struct emu_op *
     if (init)
         memcpy(shadow, init, bytes);
     give_scalars(w, op, &x, 1, init ? shadow : NULL);
+}
+
+static void load_small(struct emu_wave *w, const struct emu_op *op, unsigned bytes, bool is_signed)
+{
+    uint64_t addr =
+        emu_s64(w, op->s[0]) + (uint64_t)(int64_t)op->insn->offset + emu_scalar(w, op, 1);
+    load_small_at(w, op, addr, bytes, is_signed);
 }
 
 /* A scalar buffer: base and size of the descriptor; every dword past the end reads 0. */
@@ -106,6 +111,19 @@ EMU_DEVICE_DATA static void buffer_load(struct emu_wave *w, const struct emu_op 
             memcpy(shadow + 4 * i, init, 4);
     }
     give_scalars(w, op, x, n, shadow);
+}
+
+static void buffer_load_small(struct emu_wave *w, const struct emu_op *op, unsigned bytes,
+                              bool is_signed)
+{
+    static const uint32_t nothing;
+    struct scalar_buffer b = scalar_buffer(w, op);
+    uint64_t offset = emu_scalar(w, op, 1) + (uint64_t)(int64_t)op->insn->offset;
+
+    if (offset < b.size && b.size - offset >= bytes)
+        load_small_at(w, op, b.base + offset, bytes, is_signed);
+    else
+        give_scalars(w, op, &nothing, 1, NULL);
 }
 
 EMU_DEVICE_DATA static void store_at(struct emu_wave *w, const struct emu_op *op, uint64_t addr,
@@ -150,6 +168,10 @@ SCALAR(s_load_u8, load_small(w, op, 1, false))
 SCALAR(s_load_i16, load_small(w, op, 2, true))
 SCALAR(s_load_u16, load_small(w, op, 2, false))
 SCALAR(s_buffer_load_b96, buffer_load(w, op, 3))
+SCALAR(s_buffer_load_i8, buffer_load_small(w, op, 1, true))
+SCALAR(s_buffer_load_u8, buffer_load_small(w, op, 1, false))
+SCALAR(s_buffer_load_i16, buffer_load_small(w, op, 2, true))
+SCALAR(s_buffer_load_u16, buffer_load_small(w, op, 2, false))
 SCALAR(s_store_dword, store_at(w, op, scalar_address(w, op), 1))
 SCALAR(s_store_dwordx2, store_at(w, op, scalar_address(w, op), 2))
 SCALAR(s_store_dwordx4, store_at(w, op, scalar_address(w, op), 4))

@@ -191,6 +191,13 @@ EMU_INLINE float bf8_f32_ocp(uint32_t b)
     return (b & 0x7f) == 0x7c ? as_f32((b & 0x80) << 24 | 0x7f800000) : magnitude_f32(b, 2, 15);
 }
 
+/* Four products of 8-bit floats onto c, which each are exact. */
+#define DOT_8(of_a, of_b, a, b, c)                                                                 \
+    fmaf(of_a(byte(a, 3)), of_b(byte(b, 3)),                                                       \
+         fmaf(of_a(byte(a, 2)), of_b(byte(b, 2)),                                                  \
+              fmaf(of_a(byte(a, 1)), of_b(byte(b, 1)),                                             \
+                   fmaf(of_a(byte(a, 0)), of_b(byte(b, 0)), c))))
+
 EMU_INLINE uint32_t f32_ocp(float x, unsigned mantissa, int32_t bias, bool stochastic,
                             uint32_t dither)
 {

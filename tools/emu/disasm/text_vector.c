@@ -187,7 +187,7 @@ static void print_packed_mods(struct emu_text *t, const struct emu_insn *in)
     bool mix = in->src[0].type == EMU_T_MIX;
 
     if (emu_row_sig(in->row)->swmmac && in->op_sel)
-        emu_text_add(t, " index_key:1");
+        emu_text_add(t, " index_key:%u", in->op_sel);
     else if (in->op_sel)
         print_list(t, "op_sel", in->op_sel, n);
     if (mix ? in->op_sel_hi : !plain && (in->op_sel_hi & all) != all)

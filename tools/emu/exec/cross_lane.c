@@ -131,18 +131,21 @@ void emu_relative(struct emu_wave *w, const struct emu_op *op)
 
 /*
  * v_permlane16: lane l takes lane (nibble of S1:S2 for l % 16) of its own row of 16, x16 of the
- * neighbour row. op_sel bit 0 is FI (disabled lanes may be read), bit 1 BOUND_CTRL (a disabled lane
- * reads as 0 instead of leaving D0 alone).
+ * neighbour row; of the forms _var each lane has its nibble in S1. op_sel bit 0 is FI (disabled
+ * lanes may be read), bit 1 BOUND_CTRL (a disabled lane reads as 0 instead of leaving D0 alone).
  */
-static void permlane(struct emu_wave *w, const struct emu_op *op, unsigned flip)
+static void permlane(struct emu_wave *w, const struct emu_op *op, unsigned flip, bool var)
 {
-    uint64_t select = source(w, op, 1, 0) | (uint64_t)source(w, op, 2, 0) << 32, m = emu_exec(w);
+    uint64_t select = source(w, op, 1, 0), m = emu_exec(w);
     bool inactive = op->insn->op_sel & 1, zero = op->insn->op_sel & 2;
     bool is_row = op->insn->src[0].kind == EMU_OPK_VGPR, all = m == emu_all_lanes(w);
     uint32_t *d = emu_row(w, op->d[0]), t[64];
 
+    if (!var)
+        select |= (uint64_t)source(w, op, 2, 0) << 32;
     for (unsigned l = 0; l < w->lanes; l++) {
-        unsigned from = ((l & ~15u) ^ flip) | (unsigned)(select >> 4 * (l & 15) & 15);
+        const uint64_t nibble = var ? source(w, op, 1, l) : select >> 4 * (l & 15);
+        unsigned from = ((l & ~15u) ^ flip) | (unsigned)(nibble & 15);
 
         if (all && is_row)
             t[l] = emu_row(w, op->s[0])[from];
@@ -158,12 +161,22 @@ static void permlane(struct emu_wave *w, const struct emu_op *op, unsigned flip)
 
 static void permlane16(struct emu_wave *w, const struct emu_op *op)
 {
-    permlane(w, op, 0);
+    permlane(w, op, 0, false);
 }
 
 static void permlanex16(struct emu_wave *w, const struct emu_op *op)
 {
-    permlane(w, op, 16);
+    permlane(w, op, 16, false);
+}
+
+static void permlane16_var(struct emu_wave *w, const struct emu_op *op)
+{
+    permlane(w, op, 0, true);
+}
+
+static void permlanex16_var(struct emu_wave *w, const struct emu_op *op)
+{
+    permlane(w, op, 16, true);
 }
 
 /* Swaps the halves of a wave64; nothing in wave32. */
@@ -288,7 +301,10 @@ static void mqsad(struct emu_wave *w, const struct emu_op *op)
     }
 }
 
-#define R(name, fn, effects) {#name, {fn, fn}, effects, EMU_C_VALU}
+#define R(name, fn, effects)                                                                       \
+    {                                                                                              \
+#name, {fn, fn }, effects, EMU_C_VALU                                                      \
+    }
 
 const struct emu_sem emu_sem_cross[] = {
     R(v_readfirstlane_b32, readfirstlane, EMU_E_CROSS_LANE | EMU_E_READ_EXEC),
@@ -298,6 +314,8 @@ const struct emu_sem emu_sem_cross[] = {
     R(v_swaprel_b32, swaprel, EMU_E_READ_M0),
     R(v_permlane16_b32, permlane16, EMU_E_CROSS_LANE),
     R(v_permlanex16_b32, permlanex16, EMU_E_CROSS_LANE),
+    R(v_permlane16_var_b32, permlane16_var, EMU_E_CROSS_LANE),
+    R(v_permlanex16_var_b32, permlanex16_var, EMU_E_CROSS_LANE),
     R(v_permlane64_b32, permlane64, EMU_E_CROSS_LANE),
     R(v_permlane16_swap_b32, permlane16_swap, EMU_E_CROSS_LANE),
     R(v_permlane32_swap_b32, permlane32_swap, EMU_E_CROSS_LANE),

@@ -1,5 +1,5 @@
 /*
- * Program flow and machine state: branches, calls, barriers, waits, hardware registers, indexing.
+ * Program flow and machine state: branches, calls, waits, hardware registers, indexing.
  */
 #include <fenv.h>
 #include <string.h>
@@ -9,12 +9,6 @@
 static uint64_t address_of(const struct emu_wave *w, const struct emu_op *op)
 {
     return w->group->kernel->code_address + (uint64_t)(op - emu_program_of(w)->ops) * 4;
-}
-
-static void stop(struct emu_wave *w, enum emu_state state)
-{
-    w->state = state;
-    w->attention |= EMU_A_STOP;
 }
 
 void emu_jump(struct emu_wave *w, uint64_t address)
@@ -102,44 +96,13 @@ static void call(struct emu_wave *w, const struct emu_op *op)
 
 void emu_end_wave(struct emu_wave *w)
 {
-    stop(w, EMU_ENDED);
+    emu_stop_wave(w, EMU_ENDED);
 }
 
 static void endpgm(struct emu_wave *w, const struct emu_op *op)
 {
     (void)op;
     emu_end_wave(w);
-}
-
-static void barrier(struct emu_wave *w, const struct emu_op *op)
-{
-    (void)op;
-    stop(w, EMU_AT_BARRIER);
-}
-
-/*
- * gfx12's barrier in two steps. Waves stop at the second until all have come to it: an order that
- * the hardware may choose, too, and what a wave does between the two counts as before the barrier.
- */
-static void barrier_signal(struct emu_wave *w, const struct emu_op *op)
-{
-    if (w->s[op->s[0]] != 0xffffffff)
-        emu_fault(w, 0, "barrier %d: only that of the workgroup, -1, is emulated",
-                  (int)w->s[op->s[0]]);
-    if (w->signalled)
-        emu_fault(w, 0, "s_barrier_signal twice without s_barrier_wait");
-    w->signalled = true;
-}
-
-static void barrier_wait(struct emu_wave *w, const struct emu_op *op)
-{
-    if ((int16_t)op->imm != -1)
-        emu_fault(w, 0, "barrier %d: only that of the workgroup, -1, is emulated",
-                  (int16_t)op->imm);
-    if (!w->signalled)
-        emu_fault(w, 0, "s_barrier_wait without s_barrier_signal: it would never return");
-    w->signalled = false;
-    stop(w, EMU_AT_BARRIER);
 }
 
 /* Waits, hints, cache and priority control: state that the emulator has none of. */
@@ -407,7 +370,10 @@ static void movrelsd2(struct emu_wave *w, const struct emu_op *op)
     w->s[relative(w, op->d[0], m0 >> 16 & 0x3ff, 1)] = w->s[from];
 }
 
-#define R(name, fn, effects, cls) {#name, {fn, fn}, effects, EMU_C_##cls}
+#define R(name, fn, effects, cls)                                                                  \
+    {                                                                                              \
+#name, {fn, fn }, effects, EMU_C_##cls                                                     \
+    }
 #define FLOW(name, fn, effects) R(name, fn, effects, BRANCH)
 #define NOTHING(name) R(name, nothing, 0, MESSAGE)
 
@@ -431,9 +397,6 @@ const struct emu_sem emu_sem_flow[] = {
     FLOW(s_endpgm, endpgm, 0),
     FLOW(s_endpgm_saved, endpgm, 0),
     FLOW(s_endpgm_ordered_ps_done, endpgm, 0),
-    R(s_barrier, barrier, 0, MESSAGE),
-    R(s_barrier_signal, barrier_signal, 0, MESSAGE),
-    R(s_barrier_wait, barrier_wait, 0, MESSAGE),
     R(s_trap, trap, 0, MESSAGE),
     R(s_sethalt, halt, 0, MESSAGE),
     R(s_sendmsg, sendmsg, EMU_E_READ_M0, MESSAGE),

@@ -203,6 +203,15 @@ static bool fix_mix(struct emu_reader *r)
     return true;
 }
 
+/* A lane's indices fill 16 or 32 bits of a register in wave32, in wave64 half of that, but for what
+ * has a single register of A. */
+static unsigned most_index_key(unsigned wave, const char *name)
+{
+    if (strstr(name, "64_iu4"))
+        return wave == 32 ? 0 : 1;
+    return wave == 32 || strstr(name, "iu4") ? 1 : 3;
+}
+
 /* gfx12: the sources of a WMMA have no halves to choose; what else it takes goes by their type. */
 static bool set_wmma_mods(struct emu_reader *r)
 {
@@ -212,7 +221,7 @@ static bool set_wmma_mods(struct emu_reader *r)
     unsigned neg_lo = sig->fp8 ? 4 : sig->iu ? 3 : 7, neg_hi = sig->iu ? 0 : neg_lo;
 
     if (sig->swmmac) { /* the third source holds indices */
-        in->op_sel = sel & (in->wave == 32 && strstr(r->row->name, "64_iu4") ? 0 : 1);
+        in->op_sel = sel & most_index_key(in->wave, r->row->name);
         sel &= ~(unsigned)in->op_sel;
         neg_lo &= 3, neg_hi &= 3;
         emu_add_implicit(r);

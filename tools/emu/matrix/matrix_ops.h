@@ -118,6 +118,13 @@ static inline void emu_wmma_dot(struct emu_wave *w, const float *a, const float 
 void emu_wmma_lanes_f32(struct emu_wave *w, const struct emu_op *op, bool bf16);
 void emu_wmma_lanes_16(struct emu_wave *w, const struct emu_op *op, bool bf16);
 void emu_wmma_lanes_int(struct emu_wave *w, const struct emu_op *op, unsigned bits);
+emu_fn emu_wmma_iu4_deep;
+
+/* SWMMAC of gfx12 (swmmac.c). */
+emu_fn emu_swmmac_f32_f16, emu_swmmac_f32_bf16, emu_swmmac_f16, emu_swmmac_bf16;
+emu_fn emu_swmmac_f32_fp8_fp8, emu_swmmac_f32_fp8_bf8, emu_swmmac_f32_bf8_fp8,
+    emu_swmmac_f32_bf8_bf8;
+emu_fn emu_swmmac_iu8, emu_swmmac_iu4, emu_swmmac_iu4_deep;
 
 /* Lane whose B register lane l reads under BLGP (every type but f64). */
 static inline unsigned emu_blgp_lane(unsigned blgp, unsigned l)

@@ -193,19 +193,36 @@ emu_fn *emu_matrix_direct(struct emu_op *op, const char *sem)
     return NULL;
 }
 
-#define ROW(name, fn) {#name, {fn, fn}, EMU_E_IGNORES_EXEC, EMU_C_MATRIX},
-#define MFMA(name, ...) ROW(name, name)
+#define ROW(name, fn)                                                                              \
+    {                                                                                              \
+#name, {fn, fn }, EMU_E_IGNORES_EXEC, EMU_C_MATRIX                                         \
+    }
+#define MFMA(name, ...) ROW(name, name),
 #define SMFMAC MFMA
 #define F8F6F4 MFMA
 const struct emu_sem emu_sem_matrix[] = {
 #include "sem_matrix.def"
-    ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16) ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16)
-        ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16) ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16)
-            ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8)
-                ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4)
-                    ROW(v_wmma_f32_16x16x16_fp8_fp8, emu_wmma_f32_fp8_fp8)
-                        ROW(v_wmma_f32_16x16x16_fp8_bf8, emu_wmma_f32_fp8_bf8)
-                            ROW(v_wmma_f32_16x16x16_bf8_fp8, emu_wmma_f32_bf8_fp8)
-                                ROW(v_wmma_f32_16x16x16_bf8_bf8, emu_wmma_f32_bf8_bf8) /* */
+    ROW(v_wmma_f32_16x16x16_f16, emu_wmma_f32_f16),
+    ROW(v_wmma_f32_16x16x16_bf16, emu_wmma_f32_bf16),
+    ROW(v_wmma_f16_16x16x16_f16, emu_wmma_f16),
+    ROW(v_wmma_bf16_16x16x16_bf16, emu_wmma_bf16),
+    ROW(v_wmma_i32_16x16x16_iu8, emu_wmma_iu8),
+    ROW(v_wmma_i32_16x16x16_iu4, emu_wmma_iu4),
+    ROW(v_wmma_i32_16x16x32_iu4, emu_wmma_iu4_deep),
+    ROW(v_wmma_f32_16x16x16_fp8_fp8, emu_wmma_f32_fp8_fp8),
+    ROW(v_wmma_f32_16x16x16_fp8_bf8, emu_wmma_f32_fp8_bf8),
+    ROW(v_wmma_f32_16x16x16_bf8_fp8, emu_wmma_f32_bf8_fp8),
+    ROW(v_wmma_f32_16x16x16_bf8_bf8, emu_wmma_f32_bf8_bf8),
+    ROW(v_swmmac_f32_16x16x32_f16, emu_swmmac_f32_f16),
+    ROW(v_swmmac_f32_16x16x32_bf16, emu_swmmac_f32_bf16),
+    ROW(v_swmmac_f16_16x16x32_f16, emu_swmmac_f16),
+    ROW(v_swmmac_bf16_16x16x32_bf16, emu_swmmac_bf16),
+    ROW(v_swmmac_f32_16x16x32_fp8_fp8, emu_swmmac_f32_fp8_fp8),
+    ROW(v_swmmac_f32_16x16x32_fp8_bf8, emu_swmmac_f32_fp8_bf8),
+    ROW(v_swmmac_f32_16x16x32_bf8_fp8, emu_swmmac_f32_bf8_fp8),
+    ROW(v_swmmac_f32_16x16x32_bf8_bf8, emu_swmmac_f32_bf8_bf8),
+    ROW(v_swmmac_i32_16x16x32_iu8, emu_swmmac_iu8),
+    ROW(v_swmmac_i32_16x16x32_iu4, emu_swmmac_iu4),
+    ROW(v_swmmac_i32_16x16x64_iu4, emu_swmmac_iu4_deep),
     {NULL, {NULL, NULL}, 0, 0},
 };

@@ -62,7 +62,7 @@ static size_t add_all(struct entry *t, unsigned wave)
 {
     static const struct emu_sem *const sems[] = {emu_sem_scalar, emu_sem_flow,   emu_sem_fork,
                                                  emu_sem_cross,  emu_sem_scaled, emu_sem_memory,
-                                                 emu_sem_matrix};
+                                                 emu_sem_matrix, emu_sem_barriers};
     size_t n = add_rows(t, emu_lanes_for(wave)->rows);
 
     for (size_t i = 0; i < sizeof sems / sizeof *sems; i++)

@@ -145,7 +145,7 @@ static void describe_row(struct emu_strict_op *so, const struct emu_op *op)
     so->clean = *insn;
     so->clean.clamp = so->clean.omod = so->clean.neg_lo = so->clean.neg_hi = 0;
     for (unsigned i = 0; i < 6; i++)
-        so->clean.src[i].flags &= (uint8_t)~(EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_SEXT);
+        so->clean.src[i].flags &= (uint8_t) ~(EMU_OPF_NEG | EMU_OPF_ABS | EMU_OPF_SEXT);
     so->shadow.insn = &so->clean;
     if (strcmp(sem, "v_pk_mov_b32") == 0 || op->row == poison_row(insn->wave, "v_mov_b32")->fn)
         return;
@@ -246,7 +246,7 @@ static uint8_t counters(const struct emu_insn *insn)
 
     switch (insn->enc) {
     case EMU_SMEM:
-    case EMU_SOP1: /* s_sendmsg_rtn */
+    case EMU_SOP1: /* s_sendmsg_rtn, s_get_barrier_state */
         return !returns ? 0 : insn->family >= EMU_GFX12 ? EMU_CNT_KM : EMU_CNT_SMEM;
     case EMU_DS:
         return EMU_CNT_LDS;
@@ -273,6 +273,7 @@ static void describe_memory(struct emu_strict_op *so, const struct emu_op *op)
         so->address_reads = strstr(emu_rows[insn->row].sem, "permute") != NULL;
     if (op->effects & EMU_E_READ_M0)
         add_sread(so, EMU_S_M0, 1);
+    so->is_block = strstr(emu_rows[insn->row].sem, "load_block") != NULL;
 }
 
 /* Passes and class of an MFMA: the table that the semantics are made of. */
@@ -296,6 +297,7 @@ static void describe_matrix(struct emu_strict_op *so, const struct emu_insn *ins
         so->passes /= 2;
     if (family == EMU_GFX950 && strcmp(sem, "v_mfma_f64_16x16x4_f64") == 0)
         so->passes = 16;
+    so->is_sparse = starts(sem, "v_swmmac");
     if (strstr(sem, "f64"))
         so->matrix = strstr(sem, "4x4x4") ? EMU_X_F64_SMALL : EMU_X_F64_LARGE;
     else if (strlen(sem) > 3 && strcmp(sem + strlen(sem) - 3, "f32") == 0 && !strstr(sem, "xf32"))
@@ -322,8 +324,8 @@ static void describe_scaled(struct emu_strict_op *so, const struct emu_scaled *s
 
     so->own_poison = emu_strict_scaled_poison;
     for (unsigned i = 0; emu_scaled_is_early(s) && i < so->nread; i++)
-        so->overlaps |= so->read[i].first < d->first + d->n &&
-                        d->first < so->read[i].first + so->read[i].n;
+        so->overlaps |=
+            so->read[i].first < d->first + d->n && d->first < so->read[i].first + so->read[i].n;
 }
 
 /* Only part of D0 changes place: what the manual calls OPSEL and SDWA, and fp8 by the byte. */
@@ -415,6 +417,7 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
     so->waits = wait_kind(insn, sem);
     so->rule = scalar_rule(sem);
     so->is_nop = strcmp(sem, "s_nop") == 0;
+    so->scc_is_late = strcmp(sem, "s_barrier_signal_isfirst") == 0;
     so->is_dot = starts(sem, "v_dot");
     describe_hazards(so, op, sem);
     so->reads_lane = starts(sem, "v_readlane") || starts(sem, "v_readfirstlane");
@@ -433,7 +436,7 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         if (op->inner && emu_scaled_of(sem)) /* has the registers that it names */
             describe_scaled(so, emu_scaled_of(sem));
     } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM ||
-               starts(sem, "s_sendmsg_rtn")) {
+               starts(sem, "s_sendmsg_rtn") || starts(sem, "s_get_barrier_state")) {
         describe_memory(so, op);
     } else {
         so->kind = EMU_K_SCALAR;

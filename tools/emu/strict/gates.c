@@ -39,7 +39,7 @@ static void make_gate(struct emu_strict_gate *gate, const struct emu_strict_prog
 
     gate->kind = so->kind;
     gate->waits = so->waits;
-    gate->always = s->may_hazard || so->relative || so->overlaps;
+    gate->always = s->may_hazard || so->relative || so->overlaps || so->scc_is_late;
     gate->counts = so->counters != 0;
     gate->is_plain = op->insn && !gate->always && so->kind != EMU_K_MEMORY && !so->waits &&
                      op->cls != EMU_C_MESSAGE;

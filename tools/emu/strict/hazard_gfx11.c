@@ -1,7 +1,7 @@
 /*
  * Strict mode: what gfx11 does not resolve by itself. The rules, and the distances at which they
  * end, are those by which LLVM's hazard recognizer places v_nop and s_waitcnt_depctr:
- *   - the result of a WMMA is A or B of the next one: a VALU instruction between them;
+ *   - the result of a WMMA is A, B or the index of the next one: a VALU instruction between them;
  *   - v_cmpx before v_permlane: a VALU instruction that is not v_nop between them;
  *   - gfx1100-1103: a transcendental result read within five VALU instructions and one
  *     transcendental one: s_waitcnt_depctr va_vdst(0) before the reader;
@@ -59,6 +59,10 @@ static void check_wmma(struct emu_hazards *h, const struct emu_strict_op *so,
         if ((so->read[i].first == op->s[0] || so->read[i].first == op->s[1]) &&
             overlap(&so->read[i], &h->gfx11.wmma))
             blame(h, "result of the WMMA before in v%u read as A or B: missing v_nop",
+                  so->read[i].first);
+        else if (so->is_sparse && so->read[i].first == op->s[2] &&
+                 overlap(&so->read[i], &h->gfx11.wmma))
+            blame(h, "result of the WMMA before in v%u read as index: missing v_nop",
                   so->read[i].first);
 }
 

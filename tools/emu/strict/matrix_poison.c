@@ -100,14 +100,25 @@ static bool dirty(const struct emu_wave *w, const struct emu_range *r)
     return emu_range_bits(w->vp_dirty, r) != 0;
 }
 
-static uint64_t poison_lanes(const struct emu_wave *w, const struct emu_range *r)
+static uint64_t poison_lanes(const struct emu_wave *w, const struct emu_range *r, uint32_t bits)
 {
     uint64_t lanes = 0;
 
     for (unsigned i = 0; i < r->n; i++)
         for (unsigned l = 0; l < w->lanes; l++)
-            lanes |= (uint64_t)(w->vp[(size_t)(r->first + i) * w->lanes + l] != 0) << l;
+            lanes |= (uint64_t)((w->vp[(size_t)(r->first + i) * w->lanes + l] & bits) != 0) << l;
     return lanes;
+}
+
+/* Those of the index register that count: of gfx12 the part that OP_SEL chooses. */
+static uint32_t index_bits(const struct emu_wave *w, const struct emu_insn *insn, const char *name)
+{
+    const bool four = strstr(name, "iu4") != NULL, deep = strstr(name, "x64_iu4") != NULL;
+    const unsigned n = (deep ? 32 : 16) / (w->lanes == 64 && (deep || !four) ? 2 : 1);
+
+    if (insn->family < EMU_GFX12 || n == 32)
+        return ~0u;
+    return ((1u << n) - 1) << insn->op_sel * n;
 }
 
 /* Values and poison of all operands, kept while the registers are used for the indicator run. */
@@ -143,8 +154,8 @@ static void check_scales(struct emu_wave *w, const struct emu_op *op)
 
     for (unsigned i = 3; insn->size == 16 && i < insn->nsrc; i++) {
         const unsigned side = i - 3;
-        const unsigned byte =
-            (insn->op_sel >> side & 1) | (unsigned)(insn->op_sel_hi >> side & 1) << 1;
+        const unsigned byte = (insn->op_sel >> side & 1) | (unsigned)(insn->op_sel_hi >> side & 1)
+                                                               << 1;
         uint64_t lanes = 0;
 
         for (unsigned l = 0; l < w->lanes; l++)
@@ -195,6 +206,7 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
     struct emu_counters *counters = w->group->counters;
     struct emu_insn unscaled = *op->insn; /* a scale might make the indicator nothing */
     struct emu_op plain = *op;
+    uint64_t lanes;
     bool sparse;
 
     (void)so;
@@ -203,9 +215,10 @@ void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so
     plain.insn = &unscaled;
     if (!in[0] && !in[1] && !in[2] && !dirty(w, &r[3]))
         return;
-    sparse = strncmp(name, "v_smfmac", 8) == 0;
-    if (sparse && in[2])
-        emu_fault(w, poison_lanes(w, &r[2]), "the index of a sparse product was never computed");
+    sparse = strncmp(name, "v_smfmac", 8) == 0 || strncmp(name, "v_swmmac", 8) == 0;
+    lanes = sparse && in[2] ? poison_lanes(w, &r[2], index_bits(w, op->insn, name)) : 0;
+    if (lanes)
+        emu_fault(w, lanes, "the index of a sparse product was never computed");
     for (unsigned i = 0; i < 4; i++)
         copy_rows(w, w->v, &r[i], keep.value[i], false);
     for (unsigned i = 0; i < 3; i++)

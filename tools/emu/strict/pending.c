@@ -150,6 +150,13 @@ static void finish_exp(struct emu_wave *w, unsigned n)
         finish(w, s->exp_op[from % 8]);
 }
 
+/* kmcnt counts s_barrier_signal_isfirst, too, and so does the wait at its barrier. */
+void emu_strict_scc_arrives(struct emu_wave *w)
+{
+    if (w->scc_poison == EMU_SCC_LATE)
+        w->scc_poison = 0;
+}
+
 /* Scalar loads come in any order: all or nothing. */
 static void finish_km(struct emu_wave *w)
 {
@@ -157,6 +164,7 @@ static void finish_km(struct emu_wave *w)
     uint32_t from = s->km_done;
 
     s->km_done = s->km_issued;
+    emu_strict_scc_arrives(w);
     if (s->km_issued - from > 64) /* what is forgotten is found out when it is touched */
         from = s->km_issued - 64;
     while (from++ < s->km_done)

@@ -291,6 +291,10 @@ static void step_scalar(struct emu_wave *w, const struct emu_strict_op *so, cons
     bool any, wide;
     uint8_t scc;
 
+    if (op->effects & EMU_E_READ_SCC && w->scc_poison == EMU_SCC_LATE)
+        emu_fault(w, 0,
+                  "SCC is read while s_barrier_signal_isfirst will still write it: missing "
+                  "s_wait_kmcnt 0 or s_barrier_wait");
     check_flow(w, so, op);
     any = scc_or_sources(w, so, op);
     wide = any && so->nswrite;
@@ -313,7 +317,7 @@ static void step_scalar(struct emu_wave *w, const struct emu_strict_op *so, cons
         for (unsigned i = 0; i < so->swrite[d].n && i < 2; i++)
             w->sp[so->swrite[d].first + i] = result[d][i];
     if (op->effects & EMU_E_WRITE_SCC)
-        w->scc_poison = scc;
+        w->scc_poison = so->scc_is_late ? EMU_SCC_LATE : scc;
     exec_must_be_clean(w);
 }
 
@@ -326,10 +330,15 @@ static void step_cross(struct emu_wave *w, const struct emu_strict_op *so, const
     struct emu_strict_op shadow = {.shadow = *op};
     bool dirty = sources_dirty(w, so);
     uint32_t select[3] = {0};
+    uint64_t steered = 0;
     char buf[16];
 
     for (unsigned i = 0; i < so->nwrite; i++)
         dirty |= range_dirty(w, &so->write[i]);
+    if (so->is_permlane && so->nread > 1) { /* each lane says which it takes */
+        shadow.control = 2;
+        steered = poisoned_lanes(w, &so->read[1]);
+    }
     for (unsigned i = 1; i < op->insn->nsrc && i < 3; i++) {
         const struct emu_operand *o = &op->insn->src[i];
 
@@ -351,6 +360,7 @@ static void step_cross(struct emu_wave *w, const struct emu_strict_op *so, const
         for (unsigned i = 0; i < so->nwrite; i++)
             for (unsigned r = 0; r < so->write[i].n; r++)
                 refresh(w, so->write[i].first + r);
+        poison_by_control(w, so, steered);
     }
     run(w, op);
 }
@@ -394,10 +404,11 @@ static void step_memory(struct emu_wave *w, const struct emu_strict_op *so, cons
                       scalar_name(so->sread[i].first, buf));
     for (unsigned i = 0; i < so->nwrite; i++)
         for (unsigned r = 0; r < so->write[i].n; r++)
-            clean_row(w, so->write[i].first + r,
-                      so->keeps_half == 1   ? 0xffff0000
-                      : so->keeps_half == 2 ? 0x0000ffff
-                                            : 0);
+            if (!so->is_block || w->s[EMU_S_M0] >> r & 1)
+                clean_row(w, so->write[i].first + r,
+                          so->keeps_half == 1   ? 0xffff0000
+                          : so->keeps_half == 2 ? 0x0000ffff
+                                                : 0);
     for (unsigned i = 0; i < so->nswrite; i++)
         for (unsigned r = 0; r < so->swrite[i].n; r++)
             w->sp[so->swrite[i].first + r] = 0;

@@ -68,6 +68,9 @@ enum emu_counter {
     EMU_CNT_KM = 32 /* gfx12: scalar loads have a counter of their own */
 };
 
+/* emu_wave.scc_poison: known, but not to be read before a wait. */
+enum { EMU_SCC_LATE = 2 };
+
 struct emu_strict_op {
     uint8_t kind;     /* enum emu_strict_kind */
     uint8_t rule;     /* enum emu_scalar_rule */
@@ -83,7 +86,10 @@ struct emu_strict_op {
     bool needs_m0, reads_vcc, reads_vccz, reads_execz, reads_lane, writes_half, keeps_part,
         reads_literal;
     bool is_depctr;
-    bool overlaps; /* D0 is written while sources that share registers with it are still read */
+    bool is_block;    /* gfx12: memory, the registers that M0 has bits of */
+    bool is_sparse;   /* gfx12: a sparse matrix product */
+    bool scc_is_late; /* gfx12: SCC is there once it has been waited for */
+    bool overlaps;    /* D0 is written while sources that share registers with it are still read */
     /* what becomes of poison, where no rule for all instructions of its kind does it */
     void (*own_poison)(struct emu_wave *w, const struct emu_op *op);
     uint8_t relative;               /* of emu_relative_kind */
@@ -338,6 +344,7 @@ void emu_strict_refresh(struct emu_wave *w, const struct emu_strict_gate *gate);
 void emu_strict_check_pending(struct emu_wave *w, const struct emu_strict_op *so);
 void emu_strict_issue(struct emu_wave *w, const struct emu_strict_op *so, const struct emu_op *op);
 /* waits: enum emu_wait_kind */
+void emu_strict_scc_arrives(struct emu_wave *w);
 void emu_strict_wait(struct emu_wave *w, unsigned waits, const struct emu_op *op);
 void emu_strict_check_hazards(struct emu_hazards *h, const struct emu_strict_op *so,
                               const struct emu_op *op);

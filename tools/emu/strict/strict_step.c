@@ -54,8 +54,10 @@ static void step(struct emu_wave *w, const struct emu_strict_program *p, const s
     }
     if (gate->waits)
         emu_strict_wait(w, gate->waits, op);
-    if (w->state == EMU_AT_BARRIER)
+    if (w->state == EMU_AT_BARRIER) {
+        emu_strict_scc_arrives(w);
         emu_strict_at_barrier(w);
+    }
 }
 
 static inline __attribute__((always_inline)) unsigned

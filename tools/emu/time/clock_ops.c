@@ -113,9 +113,9 @@ static uint32_t matrix_flops(const char *sem)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strcmp(shapes[i].name, sem) == 0)
             return shapes[i].flops;
-    if (!starts(sem, "v_wmma"))
+    if (!starts(sem, "v_wmma") && !starts(sem, "v_swmmac"))
         return 0;
-    return 2 * 16 * 16 * (strstr(sem, "16x16x32") ? 32 : 16);
+    return 2 * 16 * 16 * (strstr(sem, "16x16x64") ? 64 : strstr(sem, "16x16x32") ? 32 : 16);
 }
 
 /* WMMA of twice the rate: on gfx12 of 8 bits, too. */
@@ -134,7 +134,7 @@ static void describe_matrix(struct emu_clock_op *c, const struct emu_strict_op *
     c->kind = EMU_CK_MATRIX;
     c->port = (uint16_t)g->matrix_port;
     c->pipe = (uint16_t)(passes * g->matrix_pass);
-    if (starts(sem, "v_wmma") && is_narrow(sem, family))
+    if ((starts(sem, "v_wmma") || starts(sem, "v_swmmac")) && is_narrow(sem, family))
         c->pipe = c->port = (uint16_t)(c->pipe / 2);
     c->latency = (uint16_t)(c->pipe + slot * g->matrix_wait);
     c->chain = passes == 2 ? (uint16_t)(3 * slot) : c->pipe;

@@ -149,6 +149,15 @@ static void sign_modifiers(uint32_t *t, const uint32_t *s, const struct emu_oper
     FOR_LANES t[l] = (s[l] & keep) ^ flip;
 }
 
+/* What 8-bit floats are summed onto (gfx12) has its sign where packed sources have theirs. */
+static void sum_modifiers(uint32_t *t, const uint32_t *s, const struct emu_insn *insn, unsigned i)
+{
+    const uint32_t keep = insn->neg_hi >> i & 1 ? 0x7fffffff : ~0u;
+    const uint32_t flip = insn->neg_lo >> i & 1 ? 0x80000000 : 0;
+
+    FOR_LANES t[l] = (s[l] & keep) ^ flip;
+}
+
 /* One source through all its modifiers; t is room for two rows. */
 static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op, unsigned i,
                                      uint32_t *t, const struct emu_permute *dpp, uint64_t live)
@@ -184,6 +193,10 @@ static const uint32_t *modify_source(struct emu_wave *w, const struct emu_op *op
         s = t;
     }
     s = apply_mode(w, op, t, s, o->type);
+    if (op->flags & EMU_B_PACKED && o->type == EMU_T_F32 && insn->src[0].type == EMU_T_B32) {
+        sum_modifiers(t, s, insn, i);
+        s = t;
+    }
     if (o->flags & (EMU_OPF_NEG | EMU_OPF_ABS)) {
         sign_modifiers(t, s, o);
         s = t;

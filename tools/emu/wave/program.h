@@ -174,6 +174,7 @@ void emu_relative(struct emu_wave *w, const struct emu_op *op);
 extern const struct emu_sem emu_sem_scalar[];
 extern const struct emu_sem emu_sem_flow[];
 extern const struct emu_sem emu_sem_fork[];
+extern const struct emu_sem emu_sem_barriers[];
 extern const struct emu_sem emu_sem_cross[];
 extern const struct emu_sem emu_sem_scaled[];
 
@@ -198,6 +199,7 @@ void emu_run_mode(struct emu_wave *w, const struct emu_op *op);
 void emu_init_wave(struct emu_wave *w);
 
 void emu_jump(struct emu_wave *w, uint64_t address);
+void emu_stop_wave(struct emu_wave *w, enum emu_state state);
 void emu_end_wave(struct emu_wave *w);
 
 /* Bits of MODE on gfx9. */

@@ -275,7 +275,7 @@ struct emu_wave {
     uint32_t *vp;       /* poison bits, same rows as v; a set bit was never given a value */
     uint64_t *vp_dirty; /* bit r: some lane of row r has poison */
     uint32_t *sp;       /* poison bits of s[0..127] */
-    uint8_t scc_poison;
+    uint8_t scc_poison; /* 1, or EMU_SCC_LATE: it is on its way */
     uint8_t *scratch_poison; /* one byte per byte of scratch */
     struct emu_strict_wave *strict;
 };

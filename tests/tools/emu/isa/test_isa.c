@@ -201,8 +201,8 @@ static void print_coverage(FILE *f)
         "- trapped: recognised and printed; running one stops the kernel with its name. These are\n"
         "  images with their ray tracing, export, interpolation, what works on global wave sync\n"
         "  (GWS) and the ordered counters of the global data share alone; of gfx950 what\n"
-        "  loads scales without the product behind it; and of gfx1200 sparse products, dot products of 8-bit\n"
-        "  floats, transposing loads, named barriers and dynamic registers\n"
+        "  loads scales without the product behind it; and of gfx1200 named barriers, which its\n"
+        "  manual does not have, dynamic registers and the ordered addition of 64 bits\n"
         "- missing: as trapped, but nobody meant it so\n"
         "- empty: the GPU has no such instruction\n\n",
         f);

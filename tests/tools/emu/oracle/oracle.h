@@ -20,6 +20,7 @@ enum oracle_target {
     T_GFX1151,
     T_GFX1201,
     T_GFX1100_W64,
+    T_GFX1201_W64,
     ORACLE_TARGETS
 };
 
@@ -33,6 +34,11 @@ struct oracle_machine {
 };
 
 extern const struct oracle_machine oracle_machines[ORACLE_TARGETS];
+
+static inline bool oracle_is_gfx12(enum oracle_target t)
+{
+    return t == T_GFX1201 || t == T_GFX1201_W64;
+}
 
 /* Sets of targets, for operations that not all have. */
 enum oracle_only {
@@ -84,7 +90,8 @@ enum oracle_flag {
     F_OPSELD = 1 << 23, /* op_sel chooses the half of the destination only */
     F_OPSELB = 1 << 24, /* op_sel[3:2] chooses the byte of the destination */
     F_NOCLAMP = 1 << 25,
-    F_BYTESEL = 1 << 26 /* 8-bit floats: the byte, or the pair of bytes, of source 0 */
+    F_BYTESEL = 1 << 26, /* 8-bit floats: the byte, or the pair of bytes, of source 0 */
+    F_SUMSIGN = 1 << 27  /* neg_lo negates source 2, neg_hi takes its absolute before */
 };
 
 /* What one lane of one instruction sees. */

@@ -42,7 +42,7 @@ static const struct sf_format *format(enum oracle_element e)
 }
 
 /* Item `item` of an operand in a lane, as raw bits. */
-static uint64_t item_bits(enum oracle_element e, const uint32_t *x, unsigned lane, unsigned item)
+uint64_t oracle_item(enum oracle_element e, const uint32_t *x, unsigned lane, unsigned item)
 {
     unsigned bits = oracle_element_bits(e), first = item * bits;
     uint64_t v = 0;
@@ -52,7 +52,7 @@ static uint64_t item_bits(enum oracle_element e, const uint32_t *x, unsigned lan
     return v;
 }
 
-static int64_t integer(uint64_t v, unsigned bits, bool is_signed)
+int64_t oracle_integer(uint64_t v, unsigned bits, bool is_signed)
 {
     return is_signed ? (int64_t)(v << (64 - bits)) >> (64 - bits) : (int64_t)v;
 }
@@ -224,7 +224,7 @@ static uint64_t float_dot(const struct oracle_product *p, enum oracle_target t,
     return sf_pack(f, acc, &exact);
 }
 
-static uint64_t dot(const struct oracle_product *p, enum oracle_target t, const uint64_t *a,
+uint64_t oracle_dot(const struct oracle_product *p, enum oracle_target t, const uint64_t *a,
                     const uint64_t *b, uint64_t c)
 {
     unsigned bits = oracle_element_bits(p->a);
@@ -233,7 +233,7 @@ static uint64_t dot(const struct oracle_product *p, enum oracle_target t, const 
     if (format(p->d))
         return float_dot(p, t, format(p->d), a, b, c);
     for (unsigned k = 0; k < p->k; k++)
-        sum += integer(a[k], bits, p->a_signed) * integer(b[k], bits, p->b_signed);
+        sum += oracle_integer(a[k], bits, p->a_signed) * oracle_integer(b[k], bits, p->b_signed);
     return (uint32_t)sum;
 }
 
@@ -295,8 +295,8 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
                     unsigned la = i + p->m * (from + p->blocks * pa.group);
                     unsigned lb = j + p->n * (block + p->blocks * pb.group);
 
-                    row[k] = item_bits(p->a, a, la, pa.item);
-                    column[k] = item_bits(p->b, b, b_lane(blgp, lb), pb.item);
+                    row[k] = oracle_item(p->a, a, la, pa.item);
+                    column[k] = oracle_item(p->b, b, b_lane(blgp, lb), pb.item);
                     if (p->xf32) { /* ten bits of the fraction take part */
                         row[k] &= ~UINT64_C(0x1fff);
                         column[k] &= ~UINT64_C(0x1fff);
@@ -306,10 +306,10 @@ void oracle_mfma(const struct oracle_product *p, enum oracle_target t, const uin
                     if (p->d == M_F64 && p->blgp & 2)
                         column[k] ^= UINT64_C(1) << 63;
                 }
-                r = item_bits(p->d, c, lane, item);
+                r = oracle_item(p->d, c, lane, item);
                 if (p->d == M_F64 && p->blgp & 4)
                     r ^= UINT64_C(1) << 63;
-                r = dot(p, t, row, column, r);
+                r = oracle_dot(p, t, row, column, r);
                 if (p->d == M_F64) {
                     out[2 * item * 64 + lane] = (uint32_t)r;
                     out[(2 * item + 1) * 64 + lane] = (uint32_t)(r >> 32);
@@ -341,15 +341,14 @@ void oracle_mfma_scaled(const struct oracle_product *p, const struct oracle_scal
 
             for (unsigned k = 0; k < p->k; k++) {
                 const struct part pa = part_of(p, p->a, k, 32), pb = part_of(p, p->b, k, 32);
-                const uint64_t x = item_bits(p->a, a, i + p->m * pa.group, pa.item);
-                const uint64_t y = item_bits(p->b, b, j + p->n * pb.group, pb.item);
+                const uint64_t x = oracle_item(p->a, a, i + p->m * pa.group, pa.item);
+                const uint64_t y = oracle_item(p->b, b, j + p->n * pb.group, pb.item);
 
-                sum = rounded(&sf_f32,
-                              sf_fma(scaled_by(sf_unpack(format(p->a), x), scales, 0,
-                                               i + p->m * (k / 32)),
-                                     scaled_by(sf_unpack(format(p->b), y), scales, 1,
-                                               j + p->n * (k / 32)),
-                                     sum, SF_NEAREST));
+                sum = rounded(
+                    &sf_f32,
+                    sf_fma(scaled_by(sf_unpack(format(p->a), x), scales, 0, i + p->m * (k / 32)),
+                           scaled_by(sf_unpack(format(p->b), y), scales, 1, j + p->n * (k / 32)),
+                           sum, SF_NEAREST));
             }
             *to = (uint32_t)sf_pack(&sf_f32, sum, &exact);
         }
@@ -385,44 +384,15 @@ void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const u
                     unsigned l = i + p->m * part;
                     unsigned which = index[l] >> (set * 2 * held + 2 * e) & 3;
 
-                    row[sparse_column(p, part, e / 2 * 4 + which)] = item_bits(p->a, a, l, e);
+                    row[sparse_column(p, part, e / 2 * 4 + which)] = oracle_item(p->a, a, l, e);
                 }
             for (unsigned part = 0; part < parts; part++)
                 for (unsigned e = 0; e < 2 * held; e++)
-                    column[sparse_column(p, part, e)] = item_bits(p->b, b, j + p->n * part, e);
-            out[item * 64 + lane] = (uint32_t)dot(p, t, row, column, c[item * 64 + lane]);
+                    column[sparse_column(p, part, e)] = oracle_item(p->b, b, j + p->n * part, e);
+            out[item * 64 + lane] = (uint32_t)oracle_dot(p, t, row, column, c[item * 64 + lane]);
         }
     for (unsigned i = 0; i < p->m * p->n; i++)
         d[i] = out[i];
-}
-
-/* gfx12, wave32: lane 16 h + i holds of row i of A, or column i of B, elements 8 h .. 8 h + 7, and
- * of column i of C and D rows 8 h .. 8 h + 7, one after the other in its registers. */
-static void wmma_without_repeats(const struct oracle_product *p, enum oracle_target t,
-                                 const uint32_t *a, const uint32_t *b, const uint32_t *c,
-                                 uint32_t *d)
-{
-    unsigned bits = oracle_element_bits(p->d), per = 32 / bits;
-    static uint32_t out[8 * 64];
-
-    for (unsigned i = 0; i < 8 * 64; i++)
-        out[i] = 0;
-    for (unsigned i = 0; i < 16; i++)
-        for (unsigned j = 0; j < 16; j++) {
-            unsigned lane = 16 * (i / 8) + j, item = i % 8;
-            uint64_t row[16], column[16];
-
-            for (unsigned k = 0; k < 16; k++) {
-                row[k] = item_bits(p->a, a, 16 * (k / 8) + i, k % 8);
-                column[k] = item_bits(p->b, b, 16 * (k / 8) + j, k % 8);
-            }
-            out[item / per * 64 + lane] |=
-                (uint32_t)dot(p, t, row, column, item_bits(p->d, c, lane, item))
-                << item % per * bits;
-        }
-    for (unsigned r = 0; r < 8 / per; r++)
-        for (unsigned l = 0; l < 32; l++)
-            d[r * 64 + l] = out[r * 64 + l];
 }
 
 /*
@@ -437,8 +407,8 @@ void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, 
     bool narrow = p->d == M_F16 || p->d == M_BF16;
     static uint32_t out[8 * 64];
 
-    if (t == T_GFX1201) {
-        wmma_without_repeats(p, t, a, b, c, d);
+    if (oracle_is_gfx12(t)) {
+        oracle_wmma_lanes(p, t, a, b, c, d);
         return;
     }
     for (unsigned i = 0; i < 16; i++)
@@ -447,10 +417,10 @@ void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, 
             uint64_t row[16], column[16], r;
 
             for (unsigned k = 0; k < 16; k++) {
-                row[k] = item_bits(p->a, a, i, k);
-                column[k] = item_bits(p->b, b, j, k);
+                row[k] = oracle_item(p->a, a, i, k);
+                column[k] = oracle_item(p->b, b, j, k);
             }
-            r = dot(p, t, row, column, narrow ? c[at] >> shift & 0xffff : c[at]);
+            r = oracle_dot(p, t, row, column, narrow ? c[at] >> shift & 0xffff : c[at]);
             out[at] = narrow ? (c[at] & ~(0xffffu << shift)) | (uint32_t)r << shift : (uint32_t)r;
         }
     for (unsigned r = 0; r < 16 / rows; r++)

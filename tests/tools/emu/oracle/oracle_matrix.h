@@ -29,7 +29,7 @@ struct oracle_product {
     unsigned cbsz, abid, blgp;
     bool a_signed, b_signed; /* integers */
     bool xf32;
-    bool chain; /* f32 mode: every product is added by itself on every target */
+    bool chain;  /* f32 mode: every product is added by itself on every target */
     bool scaled; /* v_mfma_scale: with oracle_mfma_scaled() */
 };
 
@@ -59,6 +59,27 @@ void oracle_mfma_scaled(const struct oracle_product *p, const struct oracle_scal
  */
 void oracle_smfmac(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
                    const uint32_t *b, const uint32_t *index, const uint32_t *c, uint32_t *d);
+
+/* What the parts of this oracle share: an item of a lane's registers, as raw bits; a number of so
+ * many bits; the sum of k products onto c, as the target adds. */
+uint64_t oracle_item(enum oracle_element e, const uint32_t *x, unsigned lane, unsigned item);
+int64_t oracle_integer(uint64_t v, unsigned bits, bool is_signed);
+uint64_t oracle_dot(const struct oracle_product *p, enum oracle_target t, const uint64_t *a,
+                    const uint64_t *b, uint64_t c);
+
+/* WMMA of gfx12, 16x16x16 and, of four bits, 16x16x32. */
+void oracle_wmma_lanes(const struct oracle_product *p, enum oracle_target t, const uint32_t *a,
+                       const uint32_t *b, const uint32_t *c, uint32_t *d);
+
+/* SWMMAC of gfx12: k counts what A would have with its zeros. */
+struct oracle_sparse {
+    unsigned key;            /* which part of the index register */
+    unsigned neg_lo, neg_hi; /* bit 0: A, bit 1: B; of the even, and the odd ones that A holds */
+    bool clamp;
+};
+void oracle_swmmac(const struct oracle_product *p, const struct oracle_sparse *s,
+                   enum oracle_target t, const uint32_t *a, const uint32_t *b,
+                   const uint32_t *index, uint32_t *d);
 
 /* WMMA 16x16x16; hi: the half of the accumulator registers that 16-bit results use. */
 void oracle_wmma(const struct oracle_product *p, enum oracle_target t, bool hi, const uint32_t *a,

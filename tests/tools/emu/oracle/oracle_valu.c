@@ -18,6 +18,7 @@ const struct oracle_machine oracle_machines[ORACLE_TARGETS] = {
     {"gfx1151", "gfx1151", "+wavefrontsize32,-wavefrontsize64", 32, true, G1151},
     {"gfx1201", "gfx1201", "+wavefrontsize32,-wavefrontsize64", 32, true, G12},
     {"gfx1100 wave64", "gfx1100", "-wavefrontsize32,+wavefrontsize64", 64, true, G1100},
+    {"gfx1201 wave64", "gfx1201", "-wavefrontsize32,+wavefrontsize64", 64, true, G12},
 };
 
 unsigned oracle_bits(char type)

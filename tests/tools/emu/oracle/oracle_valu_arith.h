@@ -187,7 +187,7 @@ static uint64_t med3(struct oracle_lane *x, const struct sf_format *f, uint64_t 
     struct sf v[3] = {load(x, f, a), load(x, f, b), load(x, f, c)}, t;
 
     if (sf_is_nan_bits(f, a) || sf_is_nan_bits(f, b) || sf_is_nan_bits(f, c))
-        return x->target == T_GFX1201 ? number(x, f, number(x, f, a, b, false), c, false)
+        return oracle_is_gfx12(x->target) ? number(x, f, number(x, f, a, b, false), c, false)
                                       : min_(x, f, min_(x, f, a, b), c);
     for (int i = 0; i < 3; i++)
         if (less(v[(i + 1) % 2 + 1], v[(i + 1) % 2])) {

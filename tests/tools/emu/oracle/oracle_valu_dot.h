@@ -57,6 +57,31 @@ static uint64_t dot2_bf16(struct oracle_lane *x, uint64_t a, uint64_t b, uint64_
     return dot2(x, &sf_bf16, &sf_f32, a, b, c);
 }
 
+/*
+ * Four products of 8-bit floats, added one after the other; the sum's sign goes by modifiers.
+ * Whether denormal sums are flushed on the way is not documented.
+ */
+static uint64_t dot4_8(struct oracle_lane *x, const struct sf_format *fa,
+                       const struct sf_format *fb, uint64_t a, uint64_t b, uint64_t c)
+{
+    const enum sf_round r = round_of(x, &sf_f32);
+    struct sf sum = load(x, &sf_f32, c), flushed;
+
+    if (x->neg_hi & 4)
+        sum.sign = false;
+    if (x->neg_lo & 4)
+        sum.sign = !sum.sign;
+    flushed = sum;
+    for (unsigned i = 0; i < 32; i += 8) {
+        const struct sf u = sf_unpack(fa, a >> i & 255), v = sf_unpack(fb, b >> i & 255);
+
+        sum = sf_unpack(&sf_f32, pack_as(&sf_f32, sf_fma(u, v, sum, r), r, true));
+        flushed = sf_unpack(&sf_f32, pack(x, &sf_f32, sf_fma(u, v, flushed, r)));
+    }
+    permit(x, pack(x, &sf_f32, flushed));
+    return pack(x, &sf_f32, sum);
+}
+
 /* The 16-bit results: each step rounded to 16 bits, as the text reads, or the steps in f32. */
 static uint64_t dot2_16(struct oracle_lane *x, const struct sf_format *f, uint64_t a, uint64_t b,
                         uint64_t c)

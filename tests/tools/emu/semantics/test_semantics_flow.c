@@ -257,7 +257,7 @@ int main(void)
     sem_begin("control flow");
     for (int t = 0; t < ORACLE_TARGETS; t++) {
         /* gfx950 as gfx942, by the same rows; gfx1201 has none of these */
-        if (t == T_GFX950 || t == T_GFX1201)
+        if (t == T_GFX950 || oracle_is_gfx12((enum oracle_target)t))
             continue;
         struct sem_list l = {0};
 

@@ -341,6 +341,15 @@ static void whole_forms(struct maker *k)
     begin(k);
     use_inline(k, 2, 2);
     spell(k, "", true);
+    for (unsigned n = 1; n < 4 && k->op->flags & F_SUMSIGN; n++) {
+        begin(k);
+        spell(k, "", true);
+        k->c->insn.neg_lo = n & 1 ? 4 : 0;
+        k->c->insn.neg_hi = n & 2 ? 4 : 0;
+        say(k, " neg_lo:[0,0,%u] neg_hi:[0,0,%u]", n & 1, n >> 1);
+    }
+    if (k->op->flags & F_NOCLAMP)
+        return;
     if (k->op->flags & F_CLAMP || oracle_format(k->op->sig[0])) {
         begin(k);
         spell(k, "", true);

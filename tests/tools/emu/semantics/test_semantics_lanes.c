@@ -22,6 +22,8 @@ enum {
     SWAP64,
     PERM16,
     PERMX16,
+    PERMVAR,
+    PERMXVAR,
     ACC,
     INDEX_SRC,
     INDEX_DST,
@@ -83,13 +85,21 @@ static void swap_rows(unsigned how, const struct oracle_wave *before, struct ora
         after->v[mine][l] = 0;
 }
 
+/* The lane of 16 that permlane names: in 64 bits of scalars for all, or each in v1 for itself. */
+static unsigned chosen(const struct sem_case *c, const struct oracle_wave *before, unsigned l)
+{
+    uint64_t choice = before->s[24] | (uint64_t)before->s[28] << 32;
+
+    if (c->arg[0] == PERMVAR || c->arg[0] == PERMXVAR)
+        return before->v[1][l] % 16;
+    return choice >> 4 * (l & 15) & 15;
+}
+
 /* arg: 0 what, 1 variant */
 static void run_lanes(const struct sem_case *c, const struct oracle_wave *before,
                       struct oracle_wave *after, struct sem_memory *m)
 {
     unsigned lanes = oracle_machines[before->target].lanes, lane = before->s[20] & (lanes - 1);
-    uint64_t choice = before->s[24] | (uint64_t)before->s[28] << 32;
-
     (void)m;
     *after = *before;
     switch (c->arg[0]) {
@@ -104,7 +114,7 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
         break;
     }
     for (unsigned l = 0; l < lanes; l++) {
-        unsigned row = l & ~15u, from = choice >> 4 * (l & 15) & 15;
+        unsigned row = l & ~15u, from = chosen(c, before, l);
 
         if (!(before->exec >> l & 1))
             continue;
@@ -115,7 +125,9 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
             break;
         case PERM16:
         case PERMX16:
-            from += c->arg[0] == PERM16 ? row : row ^ 16;
+        case PERMVAR:
+        case PERMXVAR:
+            from += c->arg[0] == PERM16 || c->arg[0] == PERMVAR ? row : row ^ 16;
             if (before->exec >> from & 1 || c->arg[1] & 1) /* fetch inactive */
                 after->v[8][l] = before->v[0][from];
             else if (c->arg[1] & 2) /* bound_ctrl: zero */
@@ -150,12 +162,13 @@ static void run_lanes(const struct sem_case *c, const struct oracle_wave *before
      * permlane without either modifier and an inactive source lane: kept by the rule of DPP, or
      * read all the same, as the pseudo-code has it.
      */
-    if (c->arg[0] == PERM16 || c->arg[0] == PERMX16)
+    if (c->arg[0] >= PERM16 && c->arg[0] <= PERMXVAR)
         for (unsigned l = 0; l < lanes; l++)
             if (before->exec >> l & 1) {
-                unsigned row = c->arg[0] == PERM16 ? l & ~15u : (l & ~15u) ^ 16;
+                const bool other = c->arg[0] == PERMX16 || c->arg[0] == PERMXVAR;
 
-                after->v_alt[8][l] = before->v[0][row + (choice >> 4 * (l & 15) & 15)];
+                after->v_alt[8][l] =
+                    before->v[0][((l & ~15u) ^ (other ? 16 : 0)) + chosen(c, before, l)];
             }
 }
 
@@ -243,6 +256,25 @@ static void add_swaps(struct sem_list *l)
                  tables[i], i & 1, i >> 1 & 1, i >> 2, ~i & 1);
         add(l, "v_bitop3_b16", BITOP, tables[i] | BITOP_16 | (i | (~i & 1) << 3) << BITOP_SEL,
             text);
+    }
+    for (; first < l->count; first++)
+        l->c[first].fresh = true;
+}
+
+/* What gfx12 has beyond gfx11. */
+static void add_var(struct sem_list *l)
+{
+    size_t first = l->count;
+
+    for (unsigned how = 0; how < 4; how++) {
+        char text[128];
+
+        snprintf(text, sizeof text, "v_permlane16_var_b32 v8, v0, v1 op_sel:[%u,%u]", how & 1,
+                 how >> 1);
+        add(l, "v_permlane16_var_b32", PERMVAR, how, text);
+        snprintf(text, sizeof text, "v_permlanex16_var_b32 v8, v0, v1 op_sel:[%u,%u]", how & 1,
+                 how >> 1);
+        add(l, "v_permlanex16_var_b32", PERMXVAR, how, text);
     }
     for (; first < l->count; first++)
         l->c[first].fresh = true;
@@ -403,6 +435,8 @@ int main(void)
         add_lanes(&l, m);
         if (t == T_GFX950)
             add_swaps(&l);
+        if (m->mask == G12)
+            add_var(&l);
         if (m->gfx11 && m->lanes == 32)
             add_duals(&l, m);
         sem_run((enum oracle_target)t, &l);

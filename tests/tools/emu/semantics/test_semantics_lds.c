@@ -93,7 +93,8 @@ static void run_shuffle(const struct sem_case *c, const struct oracle_wave *b,
 {
     const struct row *r = c->row;
     unsigned lanes = oracle_machines[b->target].lanes;
-    unsigned group = oracle_machines[b->target].gfx11 ? 32 : 64;
+    const struct oracle_machine *m = &oracle_machines[b->target];
+    unsigned group = m->mask == G12 ? lanes : m->gfx11 ? 32 : 64;
     uint32_t got[64] = {0};
 
     for (unsigned l = 0; l < lanes; l++) {
@@ -110,7 +111,7 @@ static void run_shuffle(const struct sem_case *c, const struct oracle_wave *b,
             break;
         default:
             other = l / group * group + address / 4 % group;
-            got[l] = on(b, other) ? b->v[4][other] : 0;
+            got[l] = r->form == BPERMUTE_FI || on(b, other) ? b->v[4][other] : 0;
             break;
         }
     }
@@ -244,7 +245,7 @@ static void run_lds(const struct sem_case *c, const struct oracle_wave *before,
     const struct row *r = c->row;
 
     *after = *before;
-    if (r->form >= SWIZZLE && r->form <= BPERMUTE)
+    if (r->form >= SWIZZLE && r->form <= BPERMUTE_FI)
         run_shuffle(c, before, after);
     else if (r->form == APPEND)
         run_append(c, before, after, m->lds);
@@ -326,6 +327,10 @@ static void write_one(struct sem_case *c, const struct row *r, const char *name,
         bytes = oracle_store_bytes((enum oracle_store)r->kind);
         snprintf(c->text, sizeof c->text, "%s v0, %s%s", name, sem_vgprs(4, bytes), offset);
         break;
+    case BPERMUTE_FI: /* assemblers before LLVM 20 do not know it */
+        c->arg[0] = n ? 12 : 0;
+        snprintf(c->text, sizeof c->text, ".long %#x, 0x08000400", 0xdb340000 | c->arg[0]);
+        break;
     case PERMUTE:
     case BPERMUTE:
         c->arg[0] = n ? 12 : 0;
@@ -391,8 +396,8 @@ int main(void)
             if (rows[i].name[m->gfx11] && rows[i].targets & m->mask)
                 add(&l, &rows[i], m->gfx11);
         for (size_t i = 0; i < l.count; i++)
-            l.c[i].fresh =
-                ((const struct row *)l.c[i].row)->targets == (t == T_GFX1201 ? G12 : G950);
+            l.c[i].fresh = ((const struct row *)l.c[i].row)->targets ==
+                           (oracle_is_gfx12((enum oracle_target)t) ? G12 : G950);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

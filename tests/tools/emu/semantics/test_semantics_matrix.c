@@ -10,22 +10,14 @@
  * alignment, cuts and flushes do: all floats but f64 in the modes "hw" and "f32".
  * MATRIX_MODE is the mode of this program.
  */
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "oracle_matrix.h"
-#include "test_semantics.h"
 #include "test_semantics_shapes.h"
+#include "test_semantics_tiles.h"
 
 #ifndef MATRIX_MODE
 #define MATRIX_MODE "hw"
 #endif
 
 enum { A_AT = 0, B_AT = 2048, C_AT = 4096, INDEX_AT = 12288, SCALES_AT = 12544 };
-
-enum numbers { WHOLE, FRACTIONS, WIDE };
 
 /* What a case needs beyond its row; lives as long as the list. */
 struct plan {
@@ -35,11 +27,6 @@ struct plan {
     unsigned scale_byte[2], scale_spread; /* p.scaled */
     unsigned a_regs, b_regs, d_regs;
 };
-
-static bool is_float8(enum oracle_element e)
-{
-    return e == M_FP8 || e == M_BF8 || e == M_FP8_OCP || e == M_BF8_OCP;
-}
 
 /* What gfx950 takes where gfx942 takes this. */
 static enum oracle_element of_gfx950(enum oracle_element e)
@@ -52,84 +39,12 @@ static bool f32_mode(void)
     return strcmp(MATRIX_MODE, "f32") == 0;
 }
 
-/*
- * Anything that is finite. With exponents of eight bits, sums neither overflow nor leave the reach
- * of each other: 2^-24 .. 2^23 and now and then a denormal; the accumulator's range is wider.
- */
-static uint64_t wide(const struct sf_format *f, bool is_c)
-{
-    uint64_t one = (UINT64_C(1) << (f->exp_bits - 1)) - !f->fnuz, r = sem_random(), e;
-    uint64_t frac = sem_random() & ((UINT64_C(1) << f->frac_bits) - 1);
-    unsigned reach = is_c ? 40 : 24;
-
-    e = f->exp_bits < 8       ? (r >> 8) % (2 * one + (f->fnuz ? 0 : 1))
-        : (r >> 32) % 32 == 0 ? 0
-                              : one - reach + (r >> 8) % (2 * reach);
-    if (r % 8 == 0)
-        e = frac = 0;
-    if (f->fnuz && !e && !frac)
-        return 0;
-    return (r >> 48 & 1) << (f->exp_bits + f->frac_bits) | e << f->frac_bits | frac;
-}
-
-static uint64_t element(enum oracle_element e, enum numbers numbers, bool is_c)
-{
-    static const struct sf_format *const formats[] = {
-        &sf_f16, &sf_bf16, &sf_f32,     &sf_f64,     NULL, NULL, &sf_fp8,
-        &sf_bf8, NULL,     &sf_fp8_ocp, &sf_bf8_ocp, NULL, NULL, NULL};
-    const struct sf_env env = {SF_NEAREST, true, true};
-    int64_t n = (int64_t)(sem_random() % 5) - 2;
-
-    if (!formats[e])
-        return sem_random();
-    if (numbers == WIDE || (numbers == FRACTIONS && is_float8(e)))
-        return wide(formats[e], is_c);
-    if (numbers == FRACTIONS)
-        return sem_value(e == M_F16 ? 'H' : e == M_BF16 ? 'G' : 'n', true);
-    if (is_float8(e))
-        return sf_pack8(formats[e], sf_from_int(n), false);
-    return sf_pack(formats[e], sf_from_int(n), &env);
-}
-
-static void fill(uint8_t *at, unsigned regs, enum oracle_element e, enum numbers numbers, bool is_c)
-{
-    unsigned bits = oracle_element_bits(e);
-
-    for (unsigned r = 0; r < regs; r += bits == 64 ? 2 : 1)
-        for (unsigned l = 0; l < 64; l++) {
-            uint64_t word = bits == 6 ? sem_random() : 0;
-
-            for (unsigned b = 0; b < 64 && bits != 6; b += bits)
-                word |= (element(e, numbers, is_c) &
-                         (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1))
-                        << b;
-            memcpy(at + r * 256 + l * 4, &word, 4);
-            word >>= 32;
-            if (bits == 64)
-                memcpy(at + (r + 1) * 256 + l * 4, &word, 4);
-        }
-}
-
 /* gfx11's WMMA needs A and B again in every 16 lanes. */
 static void replicate(uint8_t *at, unsigned regs)
 {
     for (unsigned r = 0; r < regs; r++)
         for (unsigned l = 16; l < 64; l += 16)
             memcpy(at + r * 256 + l * 4, at + r * 256, 64);
-}
-
-/* Each four bits: two different places of four, in ascending order. */
-static void fill_index(uint8_t *at)
-{
-    static const uint32_t pairs[6] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
-
-    for (unsigned l = 0; l < 64; l++) {
-        uint32_t word = 0;
-
-        for (unsigned i = 0; i < 8; i++)
-            word = word << 4 | pairs[sem_random() % 6];
-        memcpy(at + l * 4, &word, 4);
-    }
 }
 
 /* Scales of 2^-spread .. 2^spread around 1, or of any size, NaN now and then. */
@@ -194,55 +109,6 @@ static void run(const struct sem_case *c, const struct oracle_wave *before,
     else
         oracle_mfma(&p->p, before->target, a, b, d, d);
     memcpy(m->window + C_AT, d, p->d_regs * 256);
-}
-
-static struct {
-    char *text;
-    size_t size, room;
-} out;
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *fmt, ...)
-{
-    va_list ap;
-
-    if (out.room - out.size < 256) {
-        out.room += 4096;
-        out.text = realloc(out.text, out.room);
-        if (!out.text)
-            abort();
-    }
-    va_start(ap, fmt);
-    out.size += (size_t)vsnprintf(out.text + out.size, out.room - out.size, fmt, ap);
-    va_end(ap);
-}
-
-static void move(const char *what, char file, unsigned reg, unsigned count, unsigned at)
-{
-    for (unsigned r = 0; r < count; r++) {
-        unsigned byte = at + r * 256, base = 20 + byte / 4096 * 2;
-
-        if (*what == 'l')
-            say("  global_load_dword %c%u, v24, s[%u:%u] offset:%u\n", file, reg + r, base,
-                base + 1, byte % 4096);
-        else
-            say("  global_store_dword v24, %c%u, s[%u:%u] offset:%u\n", file, reg + r, base,
-                base + 1, byte % 4096);
-    }
-}
-
-static const char *span(char file, unsigned reg, unsigned count)
-{
-    static char text[4][32];
-    static unsigned turn;
-    char *p = text[turn++ % 4];
-
-    if (count == 1)
-        snprintf(p, sizeof *text, "%c%u", file, reg);
-    else
-        snprintf(p, sizeof *text, "%c[%u:%u]", file, reg, reg + count - 1);
-    return p;
 }
 
 /* abc and cd: register file of A and B, and of C and D; tail: modifiers. */
@@ -339,11 +205,11 @@ static unsigned format_number(enum oracle_element e)
 /* m by m. All codes of six and four bits, of which the sums are exact. */
 static void add_narrow(struct sem_list *l, unsigned m, enum oracle_element a, enum oracle_element b)
 {
-    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(),
-                           false},
-                     .a_regs = oracle_element_bits(a),
-                     .b_regs = oracle_element_bits(b),
-                     .d_regs = m * m / 64};
+    struct plan p = {
+        .p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(), false},
+        .a_regs = oracle_element_bits(a),
+        .b_regs = oracle_element_bits(b),
+        .d_regs = m * m / 64};
     const char *name = m == 32 ? "mfma_f32_32x32x64_f8f6f4" : "mfma_f32_16x16x128_f8f6f4";
     const bool floats8 = is_float8(a) && is_float8(b);
     char tail[64];
@@ -363,11 +229,11 @@ static void add_narrow(struct sem_list *l, unsigned m, enum oracle_element a, en
  */
 static void add_scaled(struct sem_list *l, unsigned m, enum oracle_element a, enum oracle_element b)
 {
-    struct plan p = {.p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(),
-                           true},
-                     .a_regs = oracle_element_bits(a),
-                     .b_regs = oracle_element_bits(b),
-                     .d_regs = m * m / 64};
+    struct plan p = {
+        .p = {m, m, 2048 / m, 1, a, b, M_F32, 0, 0, 0, true, true, false, f32_mode(), true},
+        .a_regs = oracle_element_bits(a),
+        .b_regs = oracle_element_bits(b),
+        .d_regs = m * m / 64};
     const char *name =
         m == 32 ? "mfma_scale_f32_32x32x64_f8f6f4" : "mfma_scale_f32_16x16x128_f8f6f4";
     char tail[96];
@@ -413,14 +279,16 @@ static void add_smfmac(struct sem_list *l, const struct row *r, bool ocp)
 static void add_wmma(struct sem_list *l, const struct row *r, const struct oracle_machine *m)
 {
     unsigned bits = oracle_element_bits(r->a);
-    struct plan p = {.p = {16, 16, 16, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false, false,
-                           false},
-                     .wmma = true};
+    struct plan p = {
+        .p = {16, 16, r->k, 1, r->a, r->b, r->d, 0, 0, 0, false, false, false, false, false},
+        .wmma = true};
     char name[64], tail[64] = "";
 
     snprintf(name, sizeof name, "wmma_%s", r->name[1]);
-    p.a_regs = p.b_regs = m->mask == G12 ? bits / 4 : bits / 2;
-    p.d_regs = m->mask == G12 ? oracle_element_bits(r->d) / 4 : m->lanes == 32 ? 8 : 4;
+    p.a_regs = p.b_regs = m->mask == G12 ? sem_tile_regs(m, r->k / 2, bits) : bits / 2;
+    p.d_regs = m->mask == G12   ? sem_tile_regs(m, 8, oracle_element_bits(r->d))
+               : m->lanes == 32 ? 8
+                                : 4;
     p.repeats = m->mask != G12;
     p.p.chain = f32_mode() && r->d == M_F32;
     p.numbers = p.p.chain ? FRACTIONS : WHOLE;
@@ -453,6 +321,8 @@ int main(void)
         for (size_t i = 0; m->gfx11 && i < sizeof wmmas / sizeof *wmmas; i++)
             if (m->mask == G12 || !is_float8(wmmas[i].a))
                 add_wmma(&l, &wmmas[i], m);
+        for (size_t i = 0; m->mask == G12 && i < sizeof wmmas_gfx12 / sizeof *wmmas_gfx12; i++)
+            add_wmma(&l, &wmmas_gfx12[i], m);
         if (!m->gfx11)
             for (size_t i = 0; i < sizeof mfmas / sizeof *mfmas; i++)
                 add_mfma(&l, &mfmas[i], m);
@@ -475,8 +345,8 @@ int main(void)
              (m->mask == G942 || m->mask == G950) && i < sizeof smfmacs / sizeof *smfmacs; i++)
             add_smfmac(&l, &smfmacs[i], m->mask == G950);
         made = l.count;
-        for (size_t i = 0;
-             m->mask == G950 && i < sizeof smfmacs_gfx950 / sizeof *smfmacs_gfx950; i++)
+        for (size_t i = 0; m->mask == G950 && i < sizeof smfmacs_gfx950 / sizeof *smfmacs_gfx950;
+             i++)
             add_smfmac(&l, &smfmacs_gfx950[i], true);
         for (; made < l.count; made++)
             l.c[made].fresh = true;

@@ -270,7 +270,7 @@ static void run_fields(const struct sem_case *c, const struct oracle_wave *befor
                        struct oracle_wave *after, struct sem_memory *m)
 {
     /* gfx12 has neither IEEE nor DX10_CLAMP */
-    const uint32_t mode = before->mode & (before->target == T_GFX1201 ? 0xff : 0x3ff);
+    const uint32_t mode = before->mode & (oracle_is_gfx12(before->target) ? 0xff : 0x3ff);
 
     (void)m;
     *after = *before;
@@ -442,7 +442,7 @@ int main(void)
         add_scalars(&l, m);
         add_idle(&l, m);
         for (size_t i = 0; i < l.count; i++)
-            l.c[i].fresh = t == T_GFX1201;
+            l.c[i].fresh = oracle_is_gfx12((enum oracle_target)t);
         sem_run((enum oracle_target)t, &l);
         sem_free(&l);
     }

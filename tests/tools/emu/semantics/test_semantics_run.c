@@ -17,7 +17,7 @@
 #include "test_semantics_run.h"
 #include "tap.h"
 
-enum { CHUNK = 400, SHOWN = 4, QUICK_ONE_IN = 8 };
+enum { CHUNK = 400, SHOWN = 4, QUICK_ONE_IN = 8, TWIN_ONE_IN = 32 };
 
 struct sem_case *sem_add(struct sem_list *l)
 {
@@ -239,7 +239,7 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
 
 static bool allocate(enum oracle_target t)
 {
-    int device = t == T_GFX1100_W64 ? T_GFX1100 : (int)t;
+    int device = t == T_GFX1100_W64 ? T_GFX1100 : t == T_GFX1201_W64 ? T_GFX1201 : (int)t;
 
     return hipSetDevice(device) == hipSuccess &&
            hipMalloc(&device_in, SEM_GROUPS * SEM_STATE_BYTES) == hipSuccess &&
@@ -276,13 +276,13 @@ out:
 }
 
 /* For a quick answer every eighth form is enough; so it is for what gfx950 has of gfx942, and
- * gfx1201 of gfx1100. */
-static void thin_out(struct sem_list *l)
+ * gfx1201 of gfx1100; and one of 32 for that in wave64. */
+static void thin_out(struct sem_list *l, unsigned one_in)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < l->count; i++)
-        if (i % QUICK_ONE_IN && (!l->c[i].fresh || tap_quick()))
+        if (i % one_in && (!l->c[i].fresh || tap_quick()))
             free_case(&l->c[i]);
         else
             l->c[kept++] = l->c[i];
@@ -301,8 +301,8 @@ void sem_run(enum oracle_target t, struct sem_list *l)
     }
     if (mixed)
         check_strict(t);
-    if (tap_quick() || t == T_GFX950 || t == T_GFX1201)
-        thin_out(l);
+    if (tap_quick() || t == T_GFX950 || oracle_is_gfx12(t))
+        thin_out(l, t == T_GFX1201_W64 ? TWIN_ONE_IN : QUICK_ONE_IN);
     for (size_t first = 0; first < l->count; first += CHUNK) {
         size_t n = l->count - first < CHUNK ? l->count - first : CHUNK;
         void *image = sem_build(m, l->c + first, n);

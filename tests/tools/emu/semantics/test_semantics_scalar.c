@@ -295,7 +295,7 @@ static void run_mode(const struct sem_case *c, const struct oracle_wave *before,
     uint32_t mask = ((UINT64_C(1) << size) - 1) << offset;
     uint32_t mode = (before->mode & ~mask) | (before->s[20] << offset & mask);
 
-    if (before->target == T_GFX1201)
+    if (oracle_is_gfx12(before->target))
         mode &= ~(uint32_t)(MODE_DX10_CLAMP | MODE_IEEE);
 
     (void)mem;

@@ -80,6 +80,11 @@ static const struct row wmmas[] = {
     {{NULL, "f32_16x16x16_bf8_bf8"}, 16, 16, 16, 1, M_BF8_OCP, M_BF8_OCP, M_F32},
 };
 
+/* Of gfx12. */
+static const struct row wmmas_gfx12[] = {
+    {{NULL, "i32_16x16x32_iu4"}, 16, 16, 32, 1, M_I4, M_I4, M_I32},
+};
+
 static const struct row smfmacs[] = {
     {{NULL, "f32_16x16x32_f16"}, 16, 16, 32, 1, M_F16, M_F16, M_F32},
     {{NULL, "f32_32x32x16_f16"}, 32, 32, 16, 1, M_F16, M_F16, M_F32},

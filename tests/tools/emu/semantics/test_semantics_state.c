@@ -166,7 +166,7 @@ static void group_controls(const struct sem_case *c, struct oracle_wave *w, unsi
     uint64_t all = oracle_machines[w->target].lanes == 64 ? ~UINT64_C(0) : 0xffffffff;
 
     w->mode = modes[g];
-    if (w->target == T_GFX1201) /* has no such bits: it is always as with both */
+    if (oracle_is_gfx12(w->target)) /* has no such bits: it is always as with both */
         w->mode |= MODE_DX10_CLAMP | MODE_IEEE;
     w->exec = all;
     if (g % 2 && !c->full_exec)

@@ -40,7 +40,7 @@ int main(void)
             made = l.count;
             forms_add(&l, (enum oracle_target)t, &ops[i], false);
             for (; made < l.count; made++)
-                l.c[made].fresh = !(ops[i].targets & (t == T_GFX1201 ? G1100 : G942));
+                l.c[made].fresh = !(ops[i].targets & (oracle_is_gfx12((enum oracle_target)t) ? G1100 : G942));
             if (compares)
                 forms_add(&l, (enum oracle_target)t, &ops[i], true);
         }
