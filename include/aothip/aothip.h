@@ -197,7 +197,8 @@ struct aothip_scale {
  * 128, rows of q, k and v begin at multiples of 16 bytes, bias, keep, alibi_slopes, softcap and
  * dropout are absent and keys are not shared out (see splits), the products are of FP8, and P is
  * rounded to the e4m3 of their kind. Elsewhere all three are converted to o's type.
- * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8.
+ * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8, nor k_new and rotary
+ * position embedding FP8 of q: these are refused.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).
@@ -316,7 +317,7 @@ struct aothip_attn_fwd_params {
      * has before this call, plus k_seqs.starts[b] if given and not packed, row m of k_new is at
      * position old + m, and row m of q too, or all of q's at position old where mask is NONE. What
      * is rotated of q goes to the workspace, which must be given; not with q_seqs.packed or
-     * q_seqs.starts.
+     * q_seqs.starts, nor where q is FP8.
      */
     const void *rotary_cos, *rotary_sin;
     int64_t rotary_stride;

@@ -158,6 +158,11 @@ static enum aothip_status check_probs(const fwd_params *p, struct validate_view 
         return why->code;
     if (p->probs_dropped && !p->lse)
         return VALIDATE_FAIL("probs_dropped needs lse");
+    if (p->probs_dropped && shape_is_fp8(p->k.dtype))
+        return status_set(why, AOTHIP_E_UNSUPPORTED,
+                          "probs_dropped: k and v are FP8 (dtype %d), of which probs cannot be "
+                          "computed again",
+                          p->k.dtype);
     return validate_span(view, why);
 }
 
@@ -184,7 +189,9 @@ static enum aothip_status check_append(const fwd_params *p, struct validate_view
     if (!p->k_new.data)
         return AOTHIP_OK;
     if (shape_is_fp8(p->q.dtype))
-        return VALIDATE_FAIL("k_new does not go with FP8 of q");
+        return VALIDATE_FAIL(
+            "k_new does not go with FP8 of q; with q of F16 or BF16 it goes into caches "
+            "of FP8");
     for (int i = 0; i < 2; i++) {
         const struct aothip_tensor *cache = i ? &p->v : &p->k;
         if (validate_like_q(views[i], p->q.dtype, why))
@@ -239,7 +246,9 @@ static enum aothip_status check_rotary(const fwd_params *p, struct status *why)
     if (check_flag("rotary_interleaved", p->rotary_interleaved, why) || !p->rotary_cos)
         return why->code;
     if (shape_is_fp8(p->q.dtype))
-        return VALIDATE_FAIL("rotary_cos does not go with FP8 of q");
+        return VALIDATE_FAIL(
+            "rotary_cos does not go with FP8 of q; rotate before, or give q as F16 or "
+            "BF16");
     if (p->rotary_dim < 2 || p->rotary_dim % 2 || p->rotary_dim > p->q.size[3])
         return VALIDATE_FAIL("rotary_dim is %d, not even from 2 to q's head dim, %lld",
                              p->rotary_dim, (long long)p->q.size[3]);

@@ -161,12 +161,11 @@ static inline struct fields fields_of(const fwd_params *p)
                              (uintptr_t)k->lengths | (uintptr_t)k->starts;
     const uintptr_t scores = (uintptr_t)p->bias.data | (uintptr_t)p->keep.data |
                              (uintptr_t)p->alibi_slopes | (uintptr_t)p->sinks;
-    const uintptr_t rest = (uintptr_t)p->probs.data | (uintptr_t)p->block_table |
-                           (uintptr_t)p->batch_index | (uintptr_t)p->k_new.data |
-                           (uintptr_t)p->v_new.data | (uintptr_t)p->rotary_cos |
-                           (uintptr_t)p->rotary_sin | (uintptr_t)p->workspace |
-                           (uintptr_t)p->q_scale.data | (uintptr_t)p->k_scale.data |
-                           (uintptr_t)p->v_scale.data;
+    const uintptr_t rest =
+        (uintptr_t)p->probs.data | (uintptr_t)p->block_table | (uintptr_t)p->batch_index |
+        (uintptr_t)p->k_new.data | (uintptr_t)p->v_new.data | (uintptr_t)p->rotary_cos |
+        (uintptr_t)p->rotary_sin | (uintptr_t)p->workspace | (uintptr_t)p->q_scale.data |
+        (uintptr_t)p->k_scale.data | (uintptr_t)p->v_scale.data;
     return (struct fields){
         .arrays = arrays,
         .sequences = arrays | (uint32_t)(p->lse_layout | p->sequences | p->index64 | q->packed |
@@ -191,7 +190,7 @@ static inline void look_at_sequences(const fwd_params *p, uint64_t arrays, struc
     doubt->broken |= (uint32_t)(q->packed & !anywhere);
     if (p->lse_layout > AOTHIP_LSE_TOTAL) /* the last one reads where packed rows end */
         doubt->broken |= (uint32_t)(p->lse_layout ^ AOTHIP_LSE_HEADS_COMPACT) |
-                         (uint32_t)!(q->packed & anywhere);
+                         (uint32_t) !(q->packed & anywhere);
     doubt->broken |= (uint32_t)p->lse_layout >> 2;
 }
 
@@ -266,7 +265,7 @@ static uint32_t look_at_probs(const fwd_params *p, struct span *spans)
     doubt.differing |=
         (uint64_t)((probs->size[0] ^ shape_sequences(p)) | (probs->size[1] ^ p->q.size[1]));
     doubt.broken = (uint32_t)probs->dtype - 1 > 2;
-    doubt.broken |= !nests(probs) || (p->probs_dropped && !p->lse);
+    doubt.broken |= !nests(probs) || (p->probs_dropped && (!p->lse || shape_is_fp8(p->k.dtype)));
     for (int i = 0; i < SPANS; i++)
         doubt.broken |= i != PROBS && meet(spans[PROBS], spans[i]);
     return remains(&doubt, shift);

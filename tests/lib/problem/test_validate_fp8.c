@@ -48,6 +48,8 @@ RULE(scale_odd, cache(p); p->k_scale.data = at(0x65000002))
 RULE(scale_batch, cache(p); p->k_scale.data = at(0x65000000); p->k_scale.stride[0] = -1)
 RULE(scale_head, cache(p); p->v_scale.data = at(0x65000000);
      p->v_scale.stride[1] = ((int64_t)1 << 48) + 1)
+RULE(dropped_alone, cache(p); p->probs_dropped = 1)
+RULE(all_probs, all(p); problem_add_probs(p))
 RULE(probs_fp8, problem_add_probs(p); p->probs.dtype = AOTHIP_FP8_E4M3)
 RULE(keep_fp8, problem_add_keep(p); p->keep.dtype = AOTHIP_FP8_E4M3)
 
@@ -82,6 +84,8 @@ static const struct rule rules[] = {
     {"a scale misaligned", scale_odd, "k_scale: 0x65000002 is not aligned"},
     {"a scale's batch stride of -1", scale_batch, "k_scale: stride[0] (batch) is -1"},
     {"a scale's head stride", scale_head, "v_scale: stride[1] (head) is 281474976710657"},
+    {"probs_dropped without probs", dropped_alone, NULL},
+    {"probs", all_probs, NULL},
     {"probs of FP8", probs_fp8, "probs: dtype is 5"},
     {"keep of FP8", keep_fp8, "keep: dtype is 5"},
 };
@@ -101,6 +105,22 @@ static void test_types(void)
         is_int(validate_attn_fwd(&p, &checked, &why), AOTHIP_OK, "q of each type");
         is_int(select_need_attn_fwd(&p, 1).dtype, types[i], "is for kernels of that type");
         is_int(select_need_attn_fwd(&p, 1).features, 0, "and no other feature");
+    }
+}
+
+/* Neither a cache of FP8 nor q of it. */
+static void test_dropped(void)
+{
+    for (int i = 0; i < 2; i++) {
+        params p = problem_make();
+        struct validate_fwd checked;
+        struct status why;
+        (i ? all : cache)(&p);
+        problem_add_probs(&p);
+        p.probs_dropped = 1;
+        status_clear(&why);
+        is_int(validate_attn_fwd(&p, &checked, &why), AOTHIP_E_UNSUPPORTED, "no dropped probs");
+        contains(why.text, "probs_dropped: k and v are FP8 (dtype 5)", "and why");
     }
 }
 
@@ -198,6 +218,7 @@ int main(void)
 {
     check_rules(rules, sizeof(rules) / sizeof(rules[0]));
     test_types();
+    test_dropped();
     test_bwd();
     test_alignment();
     test_other_need();

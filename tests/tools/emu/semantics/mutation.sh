@@ -163,7 +163,7 @@ scaled_floats.c|scaled|@scalef32_sr_pk32|s/random >> 31 ? 0xc5u : 0/0/
 sem_vector.def|vop3|@v_cvt_pk_bf16|/^V(v_cvt_pk_bf16_f32,/s/f32_bf16(S1.f32)/f32_bf16(S0.f32)/
 lane_math.h|vop3|@v_maximum3_f32|/^EMU_INLINE uint32_t maximum_f32/,/^}/s/key32(b) > key32(a)/key32(b) < key32(a)/
 # ---- memory
-lds_exchange.c|lds|@ds_read_b64_tr|s/8 \* r + l % 16 \/ 4/8 * r + l % 16 \/ 8/
+lds_exchange.c|lds|@ds_read_b64_tr|s/\* k + l % 16 \/ n, at/* k + l % 8 \/ n, at/
 lds_exchange.c|lds|@load_lds_dwordx4|s/base + 4 \* words \* l/base + 4 * l/
 sem_memory.def|lds|ds_inc|s/^DS_ATOMIC32(inc, u32, old >= a/DS_ATOMIC32(inc, u32, old > a/
 sem_memory.def|lds|ds_read_u8_d16_hi|/^DS_LOAD(ds_read_u8_d16_hi,/s/HIGH(D(0), U8(0))/U8(0) << 16/
@@ -203,9 +203,23 @@ sem_vector.def|vop3|v_minimummaximum_f32|/^V(v_minimummaximum_f32,/s/maximum_f32
 sem_scalar.def|scalar|s_mul_u64|/^S(s_mul_u64,/s/S0.u64 \* S1.u64/S0.u32 * S1.u64/
 sem_memory.def|lds|ds_cond_sub|/^DS_ATOMIC32(cond_sub,/s/old < a/old <= a/
 isa_vop3.def|matrix|wmma_bf16|s/^I12(v_wmma_bf16_16x16x16_bf16, v_wmma_bf16_16x16x16_bf16,/I12(v_wmma_bf16_16x16x16_bf16, v_wmma_f16_16x16x16_f16,/
-wmma_lanes.c|matrix|wmma_f32|s/+ i % n) + N \* (i \/ n), &c/+ i % n) + N * (1 - i \/ n), \&c/
-wmma_lanes.c|matrix|wmma_f16|s/^            emu_row(w, op->d\[0\] + i % n \/ 2)/            emu_row(w, op->d[0] + i % n % 4)/
-wmma_lanes.c|matrix|wmma_i32_16x16x16_iu4|s/top = 1u << (bits - 1)/top = 1u << bits/
+wmma_lanes.c|matrix|wmma_f32|s/emu_tile_word(&t, N \* (i \/ OF_LANE)/emu_tile_word(\&t, N * (1 - i \/ OF_LANE)/
+wmma_lanes.c|matrix|wmma_f16|s/^        emu_tile_put(&to, N \* (i \/ N \/ OF_LANE)/        emu_tile_put(\&to, N * (1 - i \/ N \/ OF_LANE)/
+wmma_lanes.c|matrix|wmma_i32_16x16x32_iu4|s/wmma_int(w, op, 4, MOST_K)/wmma_int(w, op, 4, N)/
+lane_tiles.h|matrix|wmma_i32_16x16x16_iu4|s/top = 1u << (bits - 1)/top = 1u << bits/
+lane_tiles.h|matrix|wmma_f32|s/(r - t->half) \* 64 + 32 + lane/(r - t->half) * 64 + 32 + (lane ^ 16)/
+swmmac.c|swmmac|f32_16x16x32_f16|s/p \/ 2 \* 4 + which/p \/ 2 * 4 + 3 - which/
+swmmac.c|swmmac|index_key|s/op->insn->op_sel \* own + e % own/e % own/
+swmmac.c|swmmac|neg_hi|s/neg\[p & 1\] & 2 ? -b/neg[0] \& 2 ? -b/
+swmmac.c|swmmac|clamp|s/(p + 1) % s.held == 0/p + 1 == kept/
+transposed_loads.c|gfx12|tr_b128|s/return (l & ~7u) + e;/return (l \& ~15u) + e;/
+transposed_loads.c|gfx12|tr_b64|s/(l >> 3 & 1) \* 4/(l >> 2 \& 1) * 4/
+loads_stores.c|gfx12|block|s/insn.offset += 4)/insn.offset += wanted >> i \& 1 ? 4 : 0)/
+scalar_memory.c|gfx12|s_buffer_load_i8|s/b.size - offset >= bytes)/b.size - offset >= 4)/
+division.h|vop3p|v_dot4_f32|s/byte(a, 2)), of_b(byte(b, 2))/byte(a, 2)), of_b(byte(b, 1))/
+source_modifiers.h|vop3p|neg_hi:[0,0,1]|s/insn->neg_hi >> i & 1 ? 0x7fffffff : ~0u/insn->neg_hi >> i \& 1 ? ~0u : 0x7fffffff/
+cross_lane.c|lanes|v_permlane16_var|s/var ? source(w, op, 1, l)/var ? source(w, op, 1, 0)/
+lds_exchange.c|lds|0xdb34|s/inactive || exec >> from & 1/exec >> from \& 1/
 END
 echo "1..$count"
 exit $failed
