@@ -60,7 +60,7 @@ DEVICE struct column column_of(const struct job &job)
     return {index,
             visible,
             visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
-            {wait_long(high.first), wait_long(low.last)},
+            {wait_long((int)uniform((u32)high.first)), wait_long((int)uniform((u32)low.last))},
             {low.first, high.last}};
 }
 
@@ -120,7 +120,7 @@ template <enum lse_form form> DEVICE void lift_stream(struct stream &stream, boo
 {
 #if LIFTS
     const struct lift lift = lift_here();
-    stream.offset = lower && form == LSE_BASE2 ? -(float)lift.p : 0;
+    stream.offset = lower && form == LSE_BASE2 ? -LSE_SIGN * (float)lift.p : 0;
     stream.factor *= power_of_two(lower ? 0 : lift.d_o);
     stream.lift = lift_pair_of(lower ? 0 : lift.d_o);
 #else
@@ -149,7 +149,9 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         set_rows(stream, q, d_o);
         stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
         stream.vector_pitch = stay_apart((u32)vectors.step * 4);
-        stream.factor = lower ? lse_unit_of(now.problem, form) : DELTA_FIRST ? -1.0f : 1.0f;
+        stream.factor = lower         ? LSE_SIGN * lse_unit_of(now.problem, form)
+                        : DELTA_FIRST ? -1.0f
+                                      : 1.0f;
         lift_stream<form>(stream, lower);
         stream.factor = stay_apart(stream.factor);
 #if LIFTS
@@ -194,8 +196,7 @@ DEVICE bool asks_for_wide(const struct job &job, struct walk walk)
         const struct attn_bwd_args &now = args_here();
         p.head = (p.kv_head + 1) * now.problem.group - left;
         const struct vector_place place = vector_of(now.problem, p);
-        const __amdgpu_buffer_rsrc_t delta =
-            describe_vector(now.delta, place, job.sequence.seq_q);
+        const __amdgpu_buffer_rsrc_t delta = describe_vector(now.delta, place, job.sequence.seq_q);
         const u32 pitch = (u32)place.step * 4;
 #pragma unroll 1
         for (int first = walk.begin * STREAM_ROWS; first < end; first += LOADS * THREADS)

@@ -73,18 +73,15 @@ DEVICE void set_dq(struct context &c, const struct attn_bwd_share_args &args, co
     c.dq_band_bytes = run_channel() < args.bwd.problem.dim_qk ? to.band_bytes : 0;
 }
 
-/* The wave's block of dS. */
-DEVICE void store_ds(const struct packed_block &ds)
+/* Element i of the wave's block of dS. */
+DEVICE void store_ds(const struct packed_block &ds, int i)
 {
     const u32 key = wave_id() * BLOCK + lane_column(), chunk = key / CHUNK;
     const u32 column = chunk / 8 * 8 + (chunk % 8 ^ lane_half() * 4);
     const u32 at = lane_half() * 4 * DS_ROW_BYTES + column * CHUNK_BYTES + key % CHUNK * 2;
-#pragma unroll
-    for (int i = 0; i < ACC; i++) {
-        const u32 pair = ds.group[i / 8][i / 2 % 4];
-        *(u16 *)(ds_tile + (at ^ i % 4 * CHUNK_BYTES) + (8 * (i / 4) + i % 4) * DS_ROW_BYTES) =
-            (u16)(i % 2 ? pair >> 16 : pair);
-    }
+    const u32 pair = ds.group[i / 8][i / 2 % 4];
+    *(u16 *)(ds_tile + (at ^ i % 4 * CHUNK_BYTES) + (8 * (i / 4) + i % 4) * DS_ROW_BYTES) =
+        (u16)(i % 2 ? pair >> 16 : pair);
 }
 
 /* Row `lane_column()` of dS, keys 16 * group .. + 15 of the wave's run. */
@@ -93,15 +90,6 @@ DEVICE block_frag ds_frag(int group)
     const u32 column = (2 * (group % 4) + lane_half()) ^ lane_column() % 8;
     return *(const u32x4 *)(ds_tile + (lane_column() * DS_ROW_BYTES + column * CHUNK_BYTES) +
                             ((u32)run_key() * 2 + group / 4 * 8 * CHUNK_BYTES));
-}
-
-/*
- * For stores at the end of a loop's body before a barrier at its beginning: clang 22 drops the wait
- * that belongs to that, having looked at what comes before the loop alone.
- */
-DEVICE void await_ds()
-{
-    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
 }
 
 /* Any values will do for the dS before the first one, but those of nobody. */
@@ -129,27 +117,6 @@ DEVICE struct dq_band band_before(const struct context &c, int tile)
     return {c.dq + (kernarg_i64)(tile - 1) * c.dq_band_bytes, 0};
 }
 
-/*
- * Once all waves have stored their dS: what the wave has of dQ, with beside(n), n < RUN_GROUPS,
- * between the products.
- */
-template <class Beside> DEVICE block_acc dq_block(const struct owned &y, Beside beside)
-{
-    block_acc dq = zero_acc();
-    block_frag a = ds_frag(0);
-#pragma unroll
-    for (int group = 0; group < RUN_GROUPS; group++) {
-        const block_frag now = a;
-        if (group + 1 < RUN_GROUPS)
-            a = ds_frag(group + 1);
-        in_order();
-        mma(dq, now, y.turned[group]);
-        beside(group);
-        in_order();
-    }
-    return dq;
-}
-
 /* Where a block of dQ is added. */
 DEVICE __amdgpu_buffer_rsrc_t place_of(const struct dq_band &to)
 {
@@ -165,11 +132,7 @@ DEVICE void advance(struct dq_band &to, const struct context &c)
     to.bytes = c.dq_band_bytes ? SUMS_BYTES : 0;
 }
 
-/*
- * Adds part `part` of `parts` of a block. There are no branches, and before the first step, too,
- * there are as many additions after the loads as in a step, or waits for a load would be waits for
- * the additions.
- */
+/* Adds part `part` of `parts` of a block. */
 DEVICE void add_dq(const block_acc &dq, __amdgpu_buffer_rsrc_t to, int part, int parts)
 {
     const int own = (int)lane_id() * 4;

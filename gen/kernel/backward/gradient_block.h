@@ -40,10 +40,24 @@ DEVICE float begin_round(float x)
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
-#define COMPUTED_ANEW (KERNEL_SCORE || OWNED_AGAIN) /* see stay_here() */
+#define COMPUTED_ANEW                                                                              \
+    (KERNEL_SCORE || OWNED_AGAIN || (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
 #define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
+
+/* See products_beside.h. Where registers are shortest, this would spill some of them. */
+#if __clang_major__ < 22 || (defined(__gfx90a__) && KERNEL_DTYPE == 2)
+#define MIXES_SCARCE 0
+#else
+#define MIXES_SCARCE 1
+#endif
+#define MIXES_PRODUCTS                                                                             \
+    (KERNEL_DTYPE != 1 && KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 &&                 \
+     (MIXES_SCARCE || !OWNED_AGAIN))
+
+/* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
+#define LSE_SIGN (OWNS_KEYS && MIXES_PRODUCTS ? -1.0f : 1.0f)
 
 #if OWNS_KEYS
 static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
@@ -63,7 +77,7 @@ DEVICE u32 vector_slot(u32 row)
  * Where registers are short, what follows from x is computed anew in every step rather than held
  * throughout the walk.
  */
-DEVICE u32 stay_here(u32 x)
+template <class T> DEVICE T stay_here(T x)
 {
     if (COMPUTED_ANEW)
         asm volatile("" : "+v"(x));
@@ -205,8 +219,11 @@ struct context {
     u32 plain; /* whether the problem has no score features. In one register: a bool takes two */
 #endif
 #else
-    float factor; /* scale, or that * log2(e); not 0: the smallest number does what 0 would */
-    float masked; /* a score that gives P = 0 */
+    float factor;      /* scale, or that * log2(e); not 0: the smallest number does what 0 would */
+    float masked;      /* a score that gives P = 0 */
+#if OWNED_AGAIN
+    f32x2 factor_pair; /* as scalars, which vector instructions take */
+#endif
 #endif
 #if SUMS_DQ
     GLOBAL char *dq;   /* the wave's first block */
@@ -238,6 +255,11 @@ DEVICE struct context context_of(const struct attn_bwd_args &args, const struct 
     if (__builtin_fabsf(c.factor) < 0x1p-149f)
         c.factor = 0x1p-149f;
     c.masked = c.factor > 0 ? -__builtin_inff() : __builtin_inff();
+#if OWNED_AGAIN
+    c.factor_pair = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, c.factor)));
+    asm("" : "+s"(c.factor_pair));
+    c.masked = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, c.masked)));
+#endif
 #endif
     return c;
 }
@@ -435,66 +457,6 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 
 #endif
 
-#else
-
-/* Of natural scores and lse; see weight_of(). The scores are rounded as lse was. */
-DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 lse, float raise)
-{
-    asm("" : "+v"(scores));
-    f32x2 less = scores - lse;
-    less = f32x2{less.x > 0 ? 0 : less.x, less.y > 0 ? 0 : less.y};
-    return LIFTS ? less * LOG2_E + raise : less * LOG2_E;
-}
-
-/* A score that gives P = 0 wherever a column of S does not see the row. */
-DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
-                      int row)
-{
-    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
-    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
-        row + BLOCK - 1 > awaited_long(column.full.last))
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            s[i] = sees(column, row, i) ? s[i] : context.masked;
-}
-
-/* P of two scores. Pairs: wave64 hardware has instructions for them. */
-template <enum lse_form form>
-DEVICE f32x2 weights_of(f32x2 x, f32x2 lse, const struct context &context,
-                        const struct column &column)
-{
-    x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, f32x2(context.factor), -lse)
-                          : wide_exponents(x * context.factor, lse, raise_of(column));
-    return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
-}
-
-/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
-template <enum gradient of, enum lse_form form>
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
-{
-    hide_rows(s, context, column, row);
-#if OWNS_KEYS
-    const block_acc lse = row_values(0, block);
-#else
-    const block_acc lse = column.lse;
-    (void)block;
-#endif
-#pragma unroll
-    for (int i = 0; i < ACC; i += 2) {
-        const f32x2 x =
-            weights_of<form>(f32x2{s[i], s[i + 1]}, f32x2{lse[i], lse[i + 1]}, context, column);
-        f32x2 y = {dp[i], dp[i + 1]};
-#if !DELTA_FIRST
-        y -= f32x2(column.delta);
-#endif
-        y *= x;
-        s[i] = begin_round(x.x);
-        s[i + 1] = begin_round(x.y);
-        dp[i] = begin_round(y.x);
-        dp[i + 1] = begin_round(y.y);
-    }
-}
 #endif
 
 #endif

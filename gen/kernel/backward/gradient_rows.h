@@ -208,7 +208,14 @@ DEVICE struct rows_view view_of(const struct rows &x, int first, int end)
 DEVICE __amdgpu_buffer_rsrc_t describe(const struct rows_view &view, const struct rows &x)
 {
     int count = view.count < 128 ? view.count : 128;
+#if KERNEL_WAVE == 64 && !KERNEL_SCORE
+    /* Without a branch: the compiler would move things from beside products to behind it. */
+    count = count > 0 ? count : 0;
+    const u32 none = (u32)((count - 1) >> 31);
+    u32 bytes = ((u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2) & ~none;
+#else
     u32 bytes = count > 0 ? (u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+#endif
     return __builtin_amdgcn_make_buffer_rsrc(view.first, 0, (int)bytes, DESCRIPTOR_WORD3);
 }
 

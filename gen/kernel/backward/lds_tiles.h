@@ -67,13 +67,33 @@ DEVICE u32 row_chunk_below(u32 at, u32 i)
     return KERNEL_WAVE == 32 ? at + i * ROW_BYTES : at ^ (i * ROW_BYTES + i % 8 * CHUNK_BYTES);
 }
 
+#if KERNEL_WAVE == 64
+/*
+ * Where row_frag() finds it: what is the lane's, to be turned by another step's bits, and what is
+ * not.
+ */
+DEVICE u32 row_frag_at(int step)
+{
+    u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
+    return lane_column() * ROW_BYTES + column * CHUNK_BYTES;
+}
+
+DEVICE constexpr u32 row_frag_turn(int step)
+{
+    return (u32)(2 * (step % 4) * CHUNK_BYTES);
+}
+
+DEVICE constexpr int row_frag_offset(int block, int step)
+{
+    return block * BLOCK * ROW_BYTES + step / 4 * 8 * CHUNK_BYTES;
+}
+#endif
+
 /* Row `lane_column()` of a block, channels 16 * step .. + 15. */
 DEVICE block_frag row_frag(const char *tile, int block, int step)
 {
 #if KERNEL_WAVE == 64
-    u32 column = (2 * (step % 4) + lane_half()) ^ lane_column() % 8;
-    return *(const u32x4 *)(tile + (lane_column() * ROW_BYTES + column * CHUNK_BYTES) +
-                            (block * BLOCK * ROW_BYTES + step / 4 * 8 * CHUNK_BYTES));
+    return *(const u32x4 *)(tile + row_frag_at(step) + row_frag_offset(block, step));
 #else
     return load_frag(tile + lane_column() * ROW_BYTES + block * BLOCK * ROW_BYTES, 2 * step,
                      2 * step + 1);

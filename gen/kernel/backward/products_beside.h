@@ -1,35 +1,186 @@
 /*
- * One block of rows where a step of the walk has no slabs and no score terms, on wave64 hardware:
- * its products in a row, and between their instructions what is to be done element by element.
- * A matrix instruction leaves the issue port free for most of its time, but the compiler would not
- * mix the two by itself. So
+ * The walk where a step has no slabs and no score terms, on wave64 hardware: its products in a row,
+ * and between their instructions what else there is to be done. A matrix instruction leaves the
+ * issue port free for most of its time, but the compiler would not mix the two by itself. So
  *
- *     S
- *     dP          P from S
- *     dkdv: R1    the rest of P as operands; dS from P and dP, as operands
- *     R0
+ *     products         beside them                                      LDS
+ *     fused: dQ        the tile's columns are stored                    dS of the step before
+ *     S                they are, where not yet; dQ is added             rows of tile t
+ *     dP               P of S; tile t + 1 is on its way                 rows of tile t
+ *     barrier                                                           columns of t are there
+ *     dkdv: R1         the rest of P as operands; dS of P and dP        columns of t
+ *     R0               rows of tile t + 1 are stored; fused: dS         columns of t
+ *     barrier                                                           rows of t + 1 are there
  *
- * An operand from LDS is loaded one product ahead.
+ * Operands are read from LDS some products ahead. So all that a barrier waits for has been read
+ * some products before their end, and there it is: behind it, operands of the next products are
+ * read beside the last of these.
+ *
+ * The further a wave is in the step, the higher its priority: forward/sliced_step.h has why.
  */
 #ifndef AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 #define AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 
 #include "packed_block.h"
 
-enum { PAIRS = ACC / 2 };
+enum {
+    PAIRS = ACC / 2, /* of elements that a lane has of a block */
+    GROUP_PAIRS = PAIRS / BLOCK_GROUPS,
+    ROW_SLICES = MMA_PARTS * SLAB_STEPS,
+    ROW_PRODUCTS = STREAM_BLOCKS * 2 * SLAB_STEPS,
+    RESULT_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS, /* of a block of rows */
+    RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
+    TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
+    FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
+    KEPT_AHEAD = 2,  /* V from LDS */
+    AGAIN_AHEAD = 4, /* V from memory */
+    BEHIND = 2,      /* products behind a barrier */
+    CARGO_ROWS = RUNS * RUN_ROWS,
+    CARGO_CHANNELS = RUNS * CHUNK,
+};
 
-/* Pairs beginning with the first one that a share of the work, the n-th of `of`, has; their end. */
-DEVICE constexpr int share_begin(int n, int of)
+static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
+
+/* What the n-th of `of` shares of `all` begins with. */
+DEVICE constexpr int share_begin(int all, int n, int of)
 {
-    return n * PAIRS / of;
+    return n <= 0 ? 0 : n >= of ? all : n * all / of;
+}
+
+/* Calls f(i) for those of `all` in share n of `of`. */
+template <class F> DEVICE void each_of_share(int all, int n, int of, F f)
+{
+#pragma unroll
+    for (int i = share_begin(all, n, of); i < share_begin(all, n + 1, of); i++)
+        f(i);
+}
+
+/* Operands in their order. */
+struct operands_ahead {
+    block_frag row[ROW_PRODUCTS], again[SLAB_STEPS], turned[TURNED_PRODUCTS];
+    u32 row_at; /* in a tile, of the row that is read next, where registers are short */
+#if SUMS_DQ
+    block_frag ds[RUN_GROUPS];
+#endif
+};
+
+/* Before the first read_row(). */
+DEVICE void find_rows(struct operands_ahead &a)
+{
+    if (OWNED_AGAIN)
+        a.row_at = row_frag_at(0);
+}
+
+DEVICE void read_row(struct operands_ahead &a, int i)
+{
+#if OWNED_AGAIN
+    a.row[i] = *(const block_frag *)(row_tile[i / SLAB_STEPS] + a.row_at +
+                                     row_frag_offset(0, i % SLAB_STEPS));
+    a.row_at = stay_here(a.row_at ^ row_frag_turn(i) ^ row_frag_turn(i + 1));
+    return;
+#endif
+    a.row[i] = row_frag(row_tile[i / SLAB_STEPS % 2], i / SLAB_STEPS / 2, i % SLAB_STEPS);
+}
+
+/* Of each block those of R1 come first. */
+DEVICE void read_turned(struct operands_ahead &a, int i)
+{
+    const int result = i / RESULT_PRODUCTS, n = i % RESULT_PRODUCTS;
+    a.turned[i] = turned_frag(turned_tile[TURNED - 1 - result % TURNED], n % WALK_BLOCKS,
+                              result / TURNED * BLOCK_GROUPS + n / WALK_BLOCKS);
+}
+
+/* What a step begins with. */
+DEVICE void read_first(struct operands_ahead &a, int i)
+{
+#if SUMS_DQ
+    a.ds[i] = ds_frag(i);
+#else
+    read_row(a, i);
+#endif
+}
+
+/* V from memory or LDS for products from i on, which count from S on. */
+DEVICE void read_again(struct operands_ahead &a, const struct owned &y, int i)
+{
+#pragma unroll
+    for (int ahead = KEPT_AHEAD; ahead <= AGAIN_AHEAD; ahead++) {
+        const int step = i - SLAB_STEPS + ahead;
+        if (OWNED_AGAIN && step >= 0 && step < SLAB_STEPS &&
+            ahead == (is_kept(step) ? KEPT_AHEAD : AGAIN_AHEAD))
+            a.again[step] = owned_frag(y, 1, 0, step);
+    }
+}
+
+/*
+ * What is read before product i of `count`, with a barrier behind all but the last BEHIND of them:
+ * of these products, and of those that follow.
+ */
+template <class Now, class Next> DEVICE void read_ahead(int i, int count, Now now, Next next)
+{
+    if (i + FRAGS_AHEAD < count)
+        now(i + FRAGS_AHEAD);
+    else
+#pragma unroll
+        for (int j = i == count - BEHIND ? 0 : i + FRAGS_AHEAD - count;
+             j <= i + FRAGS_AHEAD - count && i >= count - BEHIND; j++)
+            next(j);
+}
+
+DEVICE void meet_behind(int i, int count)
+{
+    if (i == count - BEHIND - 1)
+        lds_barrier();
+    in_order();
+}
+
+/* S or dP += X Y^T of a block of rows, with beside(n), n < ROW_SLICES. */
+template <class Beside>
+DEVICE void multiply_rows_beside(block_acc &s, struct operands_ahead &a, const struct owned &y,
+                                 int t, int block, Beside beside)
+{
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++) {
+        const int i = (2 * block + t) * SLAB_STEPS + step;
+        read_ahead(
+            i, ROW_PRODUCTS, [&](int j) { read_row(a, j); }, [&](int j) { read_turned(a, j); });
+        read_again(a, y, i);
+        in_order();
+        mma_beside(s, a.row[i], OWNED_AGAIN && t == 1 ? a.again[step] : owned_frag(y, t, 0, step),
+                   [&](int part) {
+                       beside(MMA_PARTS * step + part);
+                       in_order();
+                   });
+        meet_behind(i, ROW_PRODUCTS);
+    }
+}
+
+/* R^T += X^T W of a block of rows, with beside(n), n < RESULT_SLICES. */
+template <class Beside>
+DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], struct operands_ahead &a,
+                                   const struct packed_block &w, int t, int block, Beside beside)
+{
+#pragma unroll
+    for (int n = 0; n < RESULT_PRODUCTS; n++) {
+        const int i = (block * TURNED + TURNED - 1 - t) * RESULT_PRODUCTS + n;
+        read_ahead(
+            i, TURNED_PRODUCTS, [&](int j) { read_turned(a, j); },
+            [&](int j) { read_first(a, j); });
+        in_order();
+        mma_beside(r[n % WALK_BLOCKS], a.turned[i], w.group[n / WALK_BLOCKS], [&](int part) {
+            beside(MMA_PARTS * n + part);
+            in_order();
+        });
+        meet_behind(i, TURNED_PRODUCTS);
+    }
 }
 
 /* Pair i of S becomes P. */
 template <enum lse_form form>
-DEVICE void weigh_pair(block_acc &s, f32x2 lse, int i, const struct context &context,
+DEVICE void weigh_pair(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
                        const struct column &column)
 {
-    const f32x2 x = weights_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, lse, context, column);
+    const f32x2 x = weights_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, negative_lse, context, column);
     s[2 * i] = x.x;
     s[2 * i + 1] = x.y;
 }
@@ -37,60 +188,7 @@ DEVICE void weigh_pair(block_acc &s, f32x2 lse, int i, const struct context &con
 /* A pair as part of an operand. */
 DEVICE void pack_pair(struct packed_block &to, f32x2 x, int i)
 {
-    to.group[i / 4][i % 4] = end_round_pair(begin_round(x.x), begin_round(x.y));
-}
-
-static_assert(!OWNED_AGAIN || KEPT_STEPS > 1, "what multiply_rows_beside() knows");
-
-/*
- * S or dP += X Y^T, with load(n) before each product and beside(n) after it, n < SLAB_STEPS. Y1
- * from memory is loaded two products ahead, the first of it as soon as there are registers.
- */
-template <class Load, class Beside>
-DEVICE void multiply_rows_beside(block_acc &s, const struct owned &y, int t, int block, Load load,
-                                 Beside beside)
-{
-    const int at_hand = OWNED_AGAIN && t == 1 ? KEPT_STEPS : SLAB_STEPS;
-    block_frag a = row_frag(row_tile[t], block, 0), b[SLAB_STEPS];
-    b[0] = owned_frag(y, t, 0, 0);
-#pragma unroll
-    for (int step = 0; step < SLAB_STEPS; step++) {
-        const block_frag now = a;
-        const int next = step + 1, far = step == 0 ? at_hand : step + 2;
-        if (far < SLAB_STEPS && (step == 0 || far > at_hand))
-            b[far] = owned_frag(y, t, 0, far);
-        if (next < SLAB_STEPS)
-            a = row_frag(row_tile[t], block, next);
-        if (next < at_hand)
-            b[next] = owned_frag(y, t, 0, next);
-        load(step);
-        in_order();
-        mma(s, now, b[step]);
-        beside(step);
-        in_order();
-    }
-}
-
-/* R^T += X^T W of a block of rows, with beside(n), n = 0 .. TURNED_PRODUCTS - 1. */
-enum { TURNED_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS };
-
-template <class Beside>
-DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], const struct packed_block &w, int t,
-                                   int block, Beside beside)
-{
-    block_frag a = turned_frag(turned_tile[t], 0, block * BLOCK_GROUPS);
-#pragma unroll
-    for (int n = 0; n < TURNED_PRODUCTS; n++) {
-        const block_frag now = a;
-        const int next = n + 1;
-        if (next < TURNED_PRODUCTS)
-            a = turned_frag(turned_tile[t], next % WALK_BLOCKS,
-                            block * BLOCK_GROUPS + next / WALK_BLOCKS);
-        in_order();
-        mma(r[n % WALK_BLOCKS], now, w.group[n / WALK_BLOCKS]);
-        beside(n);
-        in_order();
-    }
+    to.group[i / GROUP_PAIRS][i % GROUP_PAIRS] = end_round_pair(begin_round(x.x), begin_round(x.y));
 }
 
 /* dS of a pair, as part of an operand. */
@@ -106,88 +204,244 @@ DEVICE void differentiate_pair(struct packed_block &ds, const block_acc &p, cons
     pack_pair(ds, x * f32x2{p[2 * i], p[2 * i + 1]}, i);
 }
 
-#if OWNS_KEYS
-/* R1 += X1^T P of a block, and dS. P becomes an operand one group after the other. */
-DEVICE void multiply_weights(struct results &to, struct packed_block &ds, const block_acc &p,
-                             const block_acc &dp, int block, const struct column &column)
+/* What a step carries to the next one. */
+struct stream_progress {
+    struct cargo cargo;
+    struct operands_ahead ahead;
+#if SUMS_DQ
+    struct dq_band band;
+#endif
+};
+
+/* Share n of `of` of the next tile's rows, and what comes with them. */
+template <enum lse_form form>
+DEVICE void store_next_rows(struct cargo &cargo, const struct stream &stream,
+                            const struct duty &duty, int n, int of)
 {
-    enum { GROUP_PAIRS = PAIRS / BLOCK_GROUPS };
-    struct packed_block packed;
-    const auto pack = [&](int i) { pack_pair(packed, f32x2{p[2 * i], p[2 * i + 1]}, i); };
+    if (share_begin(CARGO_ROWS, n, of) == 0 && share_begin(CARGO_ROWS, n + 1, of) > 0) {
+        lift_cargo(cargo, stream);
+        store_vector<form>(cargo, duty, stream);
+    }
+    each_of_share(CARGO_ROWS, n, of, [&](int i) { store_row(cargo, duty, i); });
+}
+
+/* Share n of `of` of the tile's columns. */
+DEVICE void store_columns(const struct cargo &cargo, const struct duty &duty, int n, int of)
+{
+    if (TURNED == 1) {
+        n = n == 0 ? 0 : of; /* one branch */
+        of = 1;
+    }
+    if (share_begin(CARGO_CHANNELS, n, of) < share_begin(CARGO_CHANNELS, n + 1, of) &&
+        (TURNED == 2 || carrier() < TURNED))
+        each_of_share(CARGO_CHANNELS, n, of, [&](int i) { store_column(cargo, duty, 0, i); });
+}
+
+/*
+ * S and dP of a block of rows, of which the first one is row `row`. S becomes P; as operands, if
+ * the kernel has a use for it, its first group. beside(n), n < ROW_SLICES, is called beside S,
+ * fetch() beside dP.
+ */
+template <enum lse_form form, class Beside, class Fetch>
+DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p,
+                             struct operands_ahead &a, struct owned &y,
+                             const struct context &context, const struct column &column, int row,
+                             int block, Beside beside, Fetch fetch)
+{
+    enum { LATER = ROW_SLICES / 2 };
+    s = zero_acc();
+    find_again(y);
+    __builtin_amdgcn_s_setprio(0);
+    multiply_rows_beside(s, a, y, 0, block, beside);
+    hide_rows(s, context, column, row);
+    dp = first_dp(block);
+#if OWNS_KEYS
+    /* Read before the barrier, all at once where there are registers. */
+    static_assert(!OWNED_AGAIN || 6 * SLAB_STEPS <= 8 * (SLAB_STEPS - BEHIND), "pair 5 is");
+    f32x4 lse[ACC / 4];
 #pragma unroll
-    for (int i = 0; i < GROUP_PAIRS; i++)
-        pack(i);
-    multiply_turned_beside(to.r[1], packed, 1, block, [&](int n) {
-        const int next = n + WALK_BLOCKS; /* the product that wants what is packed */
-        if (next < TURNED_PRODUCTS)
-#pragma unroll
-            for (int j = share_begin(next, TURNED_PRODUCTS);
-                 j < share_begin(next + 1, TURNED_PRODUCTS); j++)
-                pack(j);
-#pragma unroll
-        for (int j = share_begin(n, TURNED_PRODUCTS); j < share_begin(n + 1, TURNED_PRODUCTS); j++)
-            differentiate_pair(ds, p, dp, j, column);
+    for (int i = 0; i < (OWNED_AGAIN ? 1 : ACC / 4); i++)
+        lse[i] = row_four(0, block, i);
+    const auto lse_of = [&](int i) { return i % 2 ? lse[i / 2].hi : lse[i / 2].lo; };
+#else
+    const auto lse_of = [&](int) { return f32x2(-column.lse); };
+#endif
+    in_order();
+    __builtin_amdgcn_s_setprio(1);
+    multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
+        if (n == 0)
+            fetch();
+        each_of_share(PAIRS, n, ROW_SLICES, [&](int i) {
+#if OWNS_KEYS
+            const f32x2 now = lse_of(i);
+            if (OWNED_AGAIN && i % 2 && i + 1 < PAIRS)
+                lse[i / 2 + 1] = row_four(0, block, i / 2 + 1);
+#else
+            const f32x2 now = lse_of(i);
+#endif
+            weigh_pair<form>(s, now, i, context, column);
+        });
+        if (OWNS_KEYS && n >= LATER)
+            each_of_share(GROUP_PAIRS, n - LATER, ROW_SLICES - LATER, [&](int i) {
+                pack_pair(p, f32x2{s[2 * i], s[2 * i + 1]}, i);
+            });
+    });
+}
+
+#if OWNS_KEYS
+/* R1 += X1^T P of a block, the rest of P as operands, and dS. */
+template <class Fetch>
+DEVICE void multiply_weights(struct results &to, struct packed_block &ds, struct packed_block &p,
+                             const block_acc &s, const block_acc &dp, struct operands_ahead &a,
+                             int block, const struct column &column, Fetch fetch)
+{
+    enum { FIRST = 2 }; /* dP is not there before */
+    multiply_turned_beside(to.r[1], a, p, 1, block, [&](int n) {
+        if (n == 0)
+            fetch();
+        each_of_share(PAIRS - GROUP_PAIRS, n, RESULT_SLICES / 2, [&](int i) {
+            const int j = GROUP_PAIRS + i;
+            pack_pair(p, f32x2{s[2 * j], s[2 * j + 1]}, j);
+        });
+        if (n >= FIRST)
+            each_of_share(PAIRS, n - FIRST, RESULT_SLICES - FIRST,
+                          [&](int i) { differentiate_pair(ds, s, dp, i, column); });
     });
 }
 #endif
 
 #if SUMS_DQ
-#define ADDED_DQ , const block_acc &dq, __amdgpu_buffer_rsrc_t to_dq
-#else
-#define ADDED_DQ
+/* What the wave has of the dQ of the step before, with beside(n), n < DQ_SLICES. */
+enum { DQ_SLICES = MMA_PARTS * RUN_GROUPS };
+
+template <class Beside>
+DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Beside beside)
+{
+    block_acc dq = zero_acc();
+#pragma unroll
+    for (int i = 0; i < RUN_GROUPS; i++) {
+        if (i + FRAGS_AHEAD < RUN_GROUPS)
+            a.ds[i + FRAGS_AHEAD] = ds_frag(i + FRAGS_AHEAD);
+        else
+            read_row(a, i + FRAGS_AHEAD - RUN_GROUPS);
+        in_order();
+        mma_beside(dq, a.ds[i], y.turned[i], [&](int part) {
+            beside(MMA_PARTS * i + part);
+            in_order();
+        });
+    }
+    return dq;
+}
 #endif
 
-/*
- * What a block of rows, the first of which is row `row`, adds to the results. With SUMS_DQ also
- * adds dq, beside S.
- */
+/* One step; the tile's first row is row `row`. */
 template <enum lse_form form>
-DEVICE void add_block(struct results &to, struct owned &y, const struct context &context,
-                      const struct column &column, int row, int block ADDED_DQ)
+DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct stream &stream,
+                       struct owned &y, const struct context &context, const struct column &column,
+                       u32 packed_duty, int row)
 {
-    block_acc s = zero_acc();
+    /* Slices of R0 beside which rows of the next tile are stored. */
+    enum {
+        LAST_SLICES = RESULT_SLICES - MMA_PARTS * BEHIND,
+        FIRST_STORE = LAST_SLICES / 2,
+    };
+    block_acc s, dp;
+    struct packed_block ds[STREAM_BLOCKS], p;
+    const struct duty duty = unpack_duty(packed_duty);
+    const auto fetch = [&]() {
+        advance(stream);
+        load_cargo(x.cargo, unpack_duty(packed_duty), stream, 0);
+    };
 #if SUMS_DQ
-    multiply_rows_beside(
-        s, y, 0, block, [](int) {}, [&](int n) { add_dq(dq, to_dq, n, SLAB_STEPS); });
-#else
-    multiply_rows(s, y, 0, 0, block);
-#endif
-    find_again(y);
-    hide_rows(s, context, column, row);
-    block_acc dp = first_dp(block);
-#if OWNS_KEYS
-    f32x4 lse[2] = {row_four(0, block, 0)};
-    const auto load = [&](int n) {
-        const int next = share_begin(n + 1, SLAB_STEPS);
-        if (next < PAIRS && next % 2 == 0)
-            lse[next / 2 % 2] = row_four(0, block, next / 2);
-    };
-    const auto lse_of = [&](int i) {
-        const f32x4 four = lse[i / 2 % 2];
-        return i % 2 ? four.hi : four.lo;
-    };
-#else
-    const auto load = [](int) {};
-    const auto lse_of = [&](int) { return f32x2(column.lse); };
-#endif
+    const block_acc dq =
+        multiply_ds(x.ahead, y, [&](int n) { store_columns(x.cargo, duty, n, DQ_SLICES); });
+    const __amdgpu_buffer_rsrc_t to_dq = place_of(x.band);
+    advance(x.band, context);
+    fetch();
     in_order();
-    multiply_rows_beside(dp, y, 1, block, load, [&](int n) {
+    const auto beside = [&](int, int n) { add_dq(dq, to_dq, n, ROW_SLICES); };
+#else
+    const auto beside = [&](int block, int n) {
+        if (block == 0)
+            store_columns(x.cargo, duty, n, ROW_SLICES);
+        else
+            each_of_share(PAIRS, n - MMA_PARTS, ROW_SLICES - MMA_PARTS,
+                          [&](int i) { differentiate_pair(ds[block - 1], s, dp, i, column); });
+    };
+#endif
 #pragma unroll
-        for (int i = share_begin(n, SLAB_STEPS); i < share_begin(n + 1, SLAB_STEPS); i++)
-            weigh_pair<form>(s, lse_of(i), i, context, column);
-    });
-    struct packed_block ds;
+    for (int block = 0; block < STREAM_BLOCKS; block++) {
+        block_acc now_s, now_dp;
+        multiply_streams<form>(
+            now_s, now_dp, p, x.ahead, y, context, column, row + block * BLOCK, block,
+            [&](int n) { beside(block, n); },
+            [&]() {
+                if (block == 0 && !SUMS_DQ && !OWNED_AGAIN)
+                    fetch();
+            });
+        s = now_s;
+        dp = now_dp;
+    }
 #if OWNS_KEYS
-    multiply_weights(to, ds, s, dp, block, column);
+    static_assert(STREAM_BLOCKS == 1, "one block of P");
+    __builtin_amdgcn_s_setprio(2);
+    multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&]() {
+        if (OWNED_AGAIN)
+            fetch();
+    });
 #else
 #pragma unroll
     for (int i = 0; i < PAIRS; i++)
-        differentiate_pair(ds, s, dp, i, column);
+        differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
+    const struct duty again = unpack_duty(packed_duty);
+    __builtin_amdgcn_s_setprio(3);
+#pragma unroll
+    for (int block = 0; block < STREAM_BLOCKS; block++)
+        multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {
+            if (block < STREAM_BLOCKS - 1)
+                return;
 #if SUMS_DQ
-    store_ds(ds);
+            each_of_share(ACC, n, LAST_SLICES, [&](int i) { store_ds(ds[0], i); });
 #endif
-    multiply_turned_beside(to.r[0], ds, 0, block, [](int) {});
+            if (n >= FIRST_STORE)
+                store_next_rows<form>(x.cargo, stream, again, n - FIRST_STORE,
+                                      LAST_SLICES - FIRST_STORE);
+        });
+}
+
+/* One pass over the stream: see walk_stream(). */
+template <enum lse_form form>
+DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &stream,
+                       const struct context &context, const struct column &column, struct walk walk)
+{
+    struct stream_progress x;
+    const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
+    const struct duty duty = unpack_duty(packed_duty);
+    load_cargo(x.cargo, duty, stream, 0);
+#if SUMS_DQ
+    x.band = band_before(context, walk.begin);
+#endif
+    lds_barrier();
+    lift_cargo(x.cargo, stream);
+#pragma unroll
+    for (int n = 0; n < CARGO_ROWS; n++)
+        store_row(x.cargo, duty, n);
+    store_vector<form>(x.cargo, duty, stream);
+    lds_barrier();
+    find_rows(x.ahead);
+#pragma unroll
+    for (int i = 0; i < FRAGS_AHEAD; i++)
+        read_first(x.ahead, i);
+    int tile = walk.begin;
+#pragma unroll 1
+    do
+        mixed_step<form>(to, x, stream, y, context, column, packed_duty, tile * STREAM_ROWS);
+    while (++tile < walk.end);
+    __builtin_amdgcn_s_setprio(0);
+#if SUMS_DQ
+    add_dq(multiply_ds(x.ahead, y, [](int) {}), place_of(x.band), 0, 1);
+#endif
 }
 
 #endif

@@ -58,6 +58,75 @@ static SHARED __attribute__((aligned(
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
 
+#if !KERNEL_SCORE
+/* Of natural scores and -lse; see weight_of(). The scores are rounded as lse was. */
+DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 negative_lse, float raise)
+{
+    asm("" : "+v"(scores));
+    f32x2 less = scores + negative_lse;
+    less = f32x2{less.x > 0 ? 0 : less.x, less.y > 0 ? 0 : less.y};
+    return LIFTS ? less * LOG2_E + raise : less * LOG2_E;
+}
+
+/* A score that gives P = 0 wherever a column of S does not see the row. */
+DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
+                      int row)
+{
+    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
+    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
+        row + BLOCK - 1 > awaited_long(column.full.last)) {
+        const float masked = stay_here(context.masked);
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[i] = sees(column, row, i) ? s[i] : masked;
+    }
+}
+
+/* P of two scores and their lse, which is negated. Pairs: wave64 hardware has instructions for
+ * them. */
+template <enum lse_form form>
+DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &context,
+                        const struct column &column)
+{
+#if OWNED_AGAIN
+    const f32x2 factor = context.factor_pair;
+#else
+    const f32x2 factor = context.factor;
+#endif
+    x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, factor, negative_lse)
+                          : wide_exponents(x * factor, negative_lse, raise_of(column));
+    return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
+}
+
+/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
+template <enum gradient of, enum lse_form form>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    hide_rows(s, context, column, row);
+#if OWNS_KEYS
+    const block_acc lse = row_values(0, block);
+#else
+    const block_acc lse = column.lse;
+    (void)block;
+#endif
+#pragma unroll
+    for (int i = 0; i < ACC; i += 2) {
+        const f32x2 x =
+            weights_of<form>(f32x2{s[i], s[i + 1]}, -f32x2{lse[i], lse[i + 1]}, context, column);
+        f32x2 y = {dp[i], dp[i + 1]};
+#if !DELTA_FIRST
+        y -= f32x2(column.delta);
+#endif
+        y *= x;
+        s[i] = begin_round(x.x);
+        s[i + 1] = begin_round(x.y);
+        dp[i] = begin_round(y.x);
+        dp[i + 1] = begin_round(y.y);
+    }
+}
+#endif
+
 #include "walk_operands.h"
 #if SUMS_DQ
 #include "fused_walk.h"
@@ -158,14 +227,6 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
 #endif
 
-/* See products_beside.h. Where registers are shortest, this would spill some of them. */
-#if __clang_major__ < 22 || defined(__gfx90a__)
-#define MIXES_SCARCE 0
-#else
-#define MIXES_SCARCE 1
-#endif
-#define MIXES_PRODUCTS                                                                             \
-    (KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 && (MIXES_SCARCE || !OWNED_AGAIN))
 #if MIXES_PRODUCTS
 #include "products_beside.h"
 #endif
@@ -185,15 +246,15 @@ template <enum gradient of, enum lse_form form = LSE_USUAL, class R>
 DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct context &context,
                         const struct column &column, struct walk walk, int slab)
 {
+#if MIXES_PRODUCTS
+    (void)slab;
+    walk_mixed<form>(to, y, x, context, column, walk);
+#else
     struct cargo cargo;
     int next = KERNEL_DIM > WALK_DIM && slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
     load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
-#if SUMS_DQ
-    struct dq_band band = band_before(context, tile);
-    add_dq(zero_acc(), place_of(band), 0, 1);
-#endif
 #pragma unroll 1
     do {
         int row = tile * STREAM_ROWS;
@@ -253,30 +314,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         take_block(to, s, dp, context, column, row, 0);
 #else
         const struct duty duty = unpack_duty(packed_duty);
-#if SUMS_DQ
-        await_ds();
-#endif
         lds_barrier();
-#if SUMS_DQ
-        lift_cargo(cargo, x);
-        const auto store = [&](int n) { store_chunks(cargo, duty, 0, n, RUN_GROUPS); };
-        const block_acc dq = dq_block(y, store); /* of the tile before */
-        const __amdgpu_buffer_rsrc_t to_dq = place_of(band);
-        advance(band, context);
-        store_vector<form>(cargo, duty, x);
-#else
         store_cargo<form>(cargo, duty, x, 0);
-#endif
         advance(x);
         load_cargo(cargo, duty, x, 0);
         lds_barrier();
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
-#if SUMS_DQ
-            add_block<form>(to, y, context, column, row + block * BLOCK, block, dq, to_dq);
-#elif MIXES_PRODUCTS
-            add_block<form>(to, y, context, column, row + block * BLOCK, block);
-#else
             block_acc s = zero_acc(), dp = first_dp(block);
             multiply_rows(s, y, 0, 0, block);
             stay_product(s);
@@ -285,14 +329,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             no_further();
             differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
-#endif
         }
 #endif
     } while (++tile < walk.end);
-#if SUMS_DQ
-    await_ds();
-    lds_barrier();
-    add_dq(dq_block(y, [](int) {}), place_of(band), 0, 1);
 #endif
 }
 

@@ -72,14 +72,18 @@ DEVICE struct duty duty_of(u32 unit)
     return {row, chunk, unit};
 }
 
-/* A duty in one register. */
+/* The thread's duty in one register. */
 DEVICE u32 pack_duty(const struct duty &x)
 {
+    if (OWNED_AGAIN)
+        return 0;
     return x.row | x.chunk << 8 | x.unit << 16;
 }
 
 DEVICE struct duty unpack_duty(u32 x)
 {
+    if (OWNED_AGAIN) /* registers are too short for that, too */
+        return duty_of(stay_here(thread_id()) % CARRIERS);
     x = stay_here(x);
     return {x % 256, x >> 8 & 255, x >> 16};
 }
@@ -137,30 +141,38 @@ DEVICE void turn_channel(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 ch
             u32x2{low, __builtin_amdgcn_perm(x[last][i / 2], x[next][i / 2], select)};
 }
 
-/* Part `part` of `parts` of the chunks, as rows and as columns. */
-DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab, int part,
-                         int parts)
+/* Chunk n of those that a thread carries of a tile, as row. */
+DEVICE void store_row(const struct cargo &from, const struct duty &duty, int n)
 {
-    const int rows = RUNS * RUN_ROWS;
-    const u32 which = carrier(), at = row_chunk_at(duty.row, duty.chunk);
+    const u32 run = (u32)n / RUN_ROWS, i = (u32)n % RUN_ROWS;
+    const u32 at = row_chunk_at(duty.row, duty.chunk);
+    *(u32x4 *)(row_tile[carrier()] +
+               (COMPUTED_ANEW ? row_chunk_below(at, run * RUN_APART + i)
+                              : row_chunk_at(duty.row + run * RUN_APART + i, duty.chunk))) =
+        from.chunk[run][i];
+}
+
+/* Channel n of a run after the other, where the carrier's tensor has columns. */
+DEVICE void store_column(const struct cargo &from, const struct duty &duty, int slab, int n)
+{
+    turn_channel(turned_tile[TURNED == 2 ? carrier() : 0], from.chunk[n / CHUNK],
+                 duty.row + n / CHUNK * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS, n % CHUNK);
+}
+
+/* All of it, as rows and as columns. */
+DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab)
+{
 #pragma unroll
-    for (int n = part * rows / parts; n < (part + 1) * rows / parts; n++) {
-        const u32 run = (u32)n / RUN_ROWS, i = (u32)n % RUN_ROWS;
-        *(u32x4 *)(row_tile[which] +
-                   (COMPUTED_ANEW ? row_chunk_below(at, run * RUN_APART + i)
-                                  : row_chunk_at(duty.row + run * RUN_APART + i, duty.chunk))) =
-            from.chunk[run][i];
-    }
-    if (TURNED == 2 || which < TURNED) {
+    for (int n = 0; n < RUNS * RUN_ROWS; n++)
+        store_row(from, duty, n);
+    if (TURNED == 2 || carrier() < TURNED) {
 #pragma unroll
-        for (int n = part * RUNS * CHUNK / parts; n < (part + 1) * RUNS * CHUNK / parts; n++)
-            turn_channel(turned_tile[TURNED == 2 ? which : 0], from.chunk[n / CHUNK],
-                         duty.row + n / CHUNK * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS,
-                         n % CHUNK);
+        for (int n = 0; n < RUNS * CHUNK; n++)
+            store_column(from, duty, slab, n);
     }
 }
 
-/* What comes before store_chunks(). */
+/* What comes before they are stored. */
 DEVICE void lift_cargo(struct cargo &from, const struct stream &x)
 {
 #if LIFTS && OWNS_KEYS
@@ -174,6 +186,10 @@ DEVICE void lift_cargo(struct cargo &from, const struct stream &x)
     (void)x;
 #endif
 }
+
+#if OWNS_KEYS && MIXES_PRODUCTS
+static SHARED float vector_apart[THREADS]; /* of no use */
+#endif
 
 /* What comes with the chunks. */
 template <enum lse_form form>
@@ -189,8 +205,15 @@ DEVICE void store_vector(const struct cargo &from, const struct duty &duty, cons
 #else
     vector *= x.factor;
 #endif
+#if MIXES_PRODUCTS
+    /* As in describe(), no branch. */
+    float *const to = duty.unit < STREAM_ROWS ? &row_vector[which][vector_slot(duty.unit)]
+                                              : &vector_apart[thread_id()];
+    *to = vector;
+#else
     if (duty.unit < STREAM_ROWS)
         row_vector[which][vector_slot(duty.unit)] = vector;
+#endif
 #else
     (void)from;
     (void)duty;
@@ -203,15 +226,20 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
                         int slab)
 {
     lift_cargo(from, x);
-    store_chunks(from, duty, slab, 0, 1);
+    store_chunks(from, duty, slab);
     store_vector<form>(from, duty, x);
 }
 
 /*
- * Of V that comes again, LDS has room for some: the lane's chunks of the first KEPT_STEPS of
- * owned_frag(). What comes from memory is then on its way while those are multiplied.
+ * Of V that comes again, LDS has room for some: the lane's chunks of KEPT_STEPS of owned_frag(),
+ * every other one, or more registers would be needed at a time for what comes from memory.
  */
 #define KEPT_STEPS (OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0)
+
+DEVICE constexpr bool is_kept(int step)
+{
+    return step % 2 && step / 2 < KEPT_STEPS;
+}
 
 static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
 
@@ -228,7 +256,7 @@ struct owned {
 #if OWNED_AGAIN
     __amdgpu_buffer_rsrc_t buffer; /* of V */
     u32 pitch, again;              /* of V; where the lane's first chunk of it lies in the buffer */
-    int dim, room;                 /* of V; channels from there to the row's end */
+    int dim, room;                 /* of V; channels from there to the row's last */
 #endif
 };
 
@@ -262,9 +290,9 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
         y.dim = stay_apart(x.dim);
         const u32 lane = lane_id();
 #pragma unroll
-        for (int step = 0; step < KEPT_STEPS; step++)
-            kept_chunk[step][thread_id()] =
-                load_chunk(view, x, lane % BLOCK, 16 * step + CHUNK * (lane / BLOCK));
+        for (int i = 0; i < KEPT_STEPS; i++)
+            kept_chunk[i][thread_id()] =
+                load_chunk(view, x, lane % BLOCK, 16 * (2 * i + 1) + CHUNK * (lane / BLOCK));
         return;
     }
 #endif
@@ -305,9 +333,10 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
 #if OWNED_AGAIN
     if (t == 1) {
         step += slab * SLAB_STEPS;
-        if (step < KEPT_STEPS)
-            return kept_chunk[step][stay_here(thread_id())];
-        return load_chunk_at(y.buffer, 16 * step < y.room ? y.again : NOWHERE, 32 * step);
+        if (is_kept(step))
+            return kept_chunk[step / 2][stay_here(thread_id())];
+        const u32 beyond = (u32)(y.room - 16 * step) & NOWHERE; /* if that is negative */
+        return load_chunk_at(y.buffer, y.again | beyond, 32 * step);
     }
 #endif
     return y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step];
@@ -317,9 +346,9 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
 DEVICE void find_again(struct owned &y)
 {
 #if OWNED_AGAIN
-    const u32 lane = stay_here(lane_id());
+    const u32 lane = stay_here(thread_id()) % KERNEL_WAVE;
     y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
-    y.room = y.dim - CHUNK * (int)(lane / BLOCK);
+    y.room = y.dim - 1 - CHUNK * (int)(lane / BLOCK);
 #else
     (void)y;
 #endif
