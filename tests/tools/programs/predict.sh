@@ -113,6 +113,14 @@ if command -v python3 >/dev/null; then
     python3 "$srcdir/tests/tools/programs/timeline_check.py" trace.json matrix >number
     ok 'are two processes'
 fi
+# On two units one workgroup follows the other in its place.
+if [ -d "$images/amd-gfx1153" ] && ! sanitized; then
+    exits 0 'more than fit' "$bench" --emulate gfx1153 --timeline trace.json heads=24,seq=256,dim=64
+    if command -v python3 >/dev/null; then
+        python3 "$srcdir/tests/tools/programs/timeline_check.py" trace.json waves matrix >number
+        ok 'have tracks of their own'
+    fi
+fi
 
 # What another code object took is told by the emulator's counters, or by another's results.
 small=heads=4,seq=256,dim=64

@@ -106,9 +106,10 @@ static void print_roofline(struct bench_page *p)
         fprintf(p->f,
                 "<h2>Roofline</h2>\n<p>Throughput over arithmetic intensity: FLOP that the problem "
                 "needs, over the bytes that the clock says are loaded from beyond L2 and stored. "
-                "The roofs are the matrix pipes at the clock they have without load and the "
-                "bandwidth of device memory, both by the table of this GPU; under load the clock "
-                "is lower, and a cache before the memory may give more.</p>\n");
+                "The roofs are the matrix pipes at the clock they have without load, one for each "
+                "rate of the instructions that the calls use, and the bandwidth of device memory, "
+                "both by the table of this GPU; under load the clock is lower, and a cache before "
+                "the memory may give more.</p>\n");
     chart_roofline(p->f, points, count, &roofs);
     free(points);
 }

@@ -142,8 +142,8 @@ bool emu_unit_launch(struct unit *u, const struct emu_clock_group *g, uint64_t s
     }
     free(u->wave[n]);
     u->wave[n] = waves;
-    u->group[n] =
-        (struct unit_group){.trace = g, .alive = g->waves, .start = start, .tag = tag << 44};
+    u->group[n] = (struct unit_group){
+        .trace = g, .number = u->groups++, .alive = g->waves, .start = start, .tag = tag << 44};
     u->alive++;
     for (unsigned i = 0; i < g->waves; i++) {
         struct unit_wave *w = &waves[i];

@@ -64,7 +64,7 @@ void emu_unit_event(struct unit *u, const struct unit_wave *w, enum emu_time_pip
         .end = end,
         .offset = w->at < w->trace->n ? 4 * w->trace->record[w->at].op : 0,
         .wave = (uint16_t)w->index,
-        .group = (uint16_t)w->group,
+        .group = (uint16_t)u->group[w->group].number,
         .simd = (uint8_t)w->simd,
         .pipe = (uint8_t)pipe,
     };

@@ -71,6 +71,7 @@ struct unit_half {
 
 struct unit_group {
     const struct emu_clock_group *trace;
+    unsigned number;                 /* of those launched here, from 0 */
     unsigned alive, arrived, passed; /* passed: how often all have arrived (gfx12) */
     uint64_t start, end, opens;      /* opens: those who come then may go on */
     uint64_t tag; /* keeps apart the lines of workgroups that are copies of a recorded one */
@@ -102,7 +103,7 @@ struct unit {
     bool *scalar_seen;  /* by op: its scalar load has missed once */
     struct unit_group group[EMU_UNIT_GROUPS];
     struct unit_wave *wave[EMU_UNIT_GROUPS];
-    unsigned groups, alive;
+    unsigned groups, alive; /* launched so far; on it now */
     unsigned next_simd;
     uint64_t ages, now;
     uint64_t done, stop; /* instructions; emu_unit_run returns when so many are done; 0: never */
