@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads timelines strictly: JSON with no name twice, and no track on which two things overlap.
+"""Reads timelines strictly: JSON with no name twice, no track on which two things overlap, and no
+wave that lives twice.
 
 timeline_check.py FILE PIPE...: things must have happened on these pipes. Prints how many did.
 """
@@ -20,7 +21,7 @@ def constant(text):
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         trace = json.load(f, object_pairs_hook=unique, parse_constant=constant)
-    tracks, names, processes, pipes = {}, {}, set(), set()
+    tracks, names, processes, pipes, lives = {}, {}, set(), set(), set()
     for e in trace["traceEvents"]:
         track = e["pid"], e.get("tid")
         if e["ph"] == "M":
@@ -33,6 +34,10 @@ def main():
         assert e["ph"] == "X" and e["ts"] >= 0 and e["dur"] >= 0 and e["name"], e
         if e["cat"] != "waves":
             assert e["args"]["text"].startswith(e["name"]), e
+        else:
+            wave = e["pid"], e["args"]["group"], e["args"]["wave"]
+            assert wave not in lives, f"{e} lives twice"
+            lives.add(wave)
         pipes.add(e["cat"])
         tracks.setdefault(track, []).append((e["ts"], e["ts"] + e["dur"]))
     assert set(sys.argv[2:]) <= pipes, f"only {sorted(pipes)}"
