@@ -96,7 +96,8 @@ static bool copy_wave(const struct cutter *c, const struct emu_clock_wave *from,
     if (!to->record || !to->line)
         return false;
     memcpy(to->record, from->record + begin->record, to->n * sizeof *to->record);
-    memcpy(to->line, from->line + begin->line, to->lines * sizeof *to->line);
+    if (to->lines)
+        memcpy(to->line, from->line + begin->line, to->lines * sizeof *to->line);
     if (!to->n || to->record[to->n - 1].op != c->end)
         to->record[to->n++] = (struct emu_clock_record){.op = c->end};
     return true;
