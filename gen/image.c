@@ -5,6 +5,7 @@
 
 #include "kernarg.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static const char *put_frames(struct image_kernel *kernels, int count,
     return wrong;
 }
 
-static void put_header(const char *gpu, int count, size_t dictionary_size, uint8_t *file,
+static void put_header(const char *gpus, int count, size_t dictionary_size, uint8_t *file,
                        size_t size)
 {
     size_t index_size = (size_t)count * sizeof(struct format_entry) + dictionary_size;
@@ -103,12 +104,14 @@ static void put_header(const char *gpu, int count, size_t dictionary_size, uint8
         .file_size = size,
         .index_hash = XXH3_64bits(file + sizeof(h), index_size),
     };
-    strncpy(h.gpu, gpu, sizeof(h.gpu) - 1);
+    const size_t length = strcspn(gpus, " ");
+    snprintf(h.gpu, sizeof(h.gpu), "%.*s", (int)length, gpus);
+    snprintf(h.siblings, sizeof(h.siblings), "%s", gpus + length + (gpus[length] == ' '));
     h.header_hash = XXH3_64bits(&h, sizeof(h));
     memcpy(file, &h, sizeof(h));
 }
 
-const char *image_build(const char *gpu, struct image_kernel *kernels, int count,
+const char *image_build(const char *gpus, struct image_kernel *kernels, int count,
                         const struct image_dictionary *dictionary, int level, uint8_t **bytes,
                         size_t *size)
 {
@@ -135,14 +138,14 @@ const char *image_build(const char *gpu, struct image_kernel *kernels, int count
         memcpy(file + index, &kernels[i].entry, entries);
     if (dictionary->size)
         memcpy(file + index, dictionary->bytes, dictionary->size);
-    put_header(gpu, count, dictionary->size, file, at);
+    put_header(gpus, count, dictionary->size, file, at);
     *bytes = file;
     *size = at;
     return NULL;
 }
 
 /* From the largest dictionary down: the more kernels, the larger the best. */
-const char *image_build_smallest(const char *gpu, struct image_kernel *kernels, int count,
+const char *image_build_smallest(const char *gpus, struct image_kernel *kernels, int count,
                                  uint8_t **bytes, size_t *size)
 {
     static const size_t candidates[] = {262144, 131072, 65536, 32768, 16384, 4096, 0};
@@ -153,7 +156,7 @@ const char *image_build_smallest(const char *gpu, struct image_kernel *kernels, 
             continue;
         uint8_t *file;
         size_t n;
-        const char *wrong = image_build(gpu, kernels, count, &dictionary, IMAGE_LEVEL, &file, &n);
+        const char *wrong = image_build(gpus, kernels, count, &dictionary, IMAGE_LEVEL, &file, &n);
         free(dictionary.bytes);
         if (wrong) {
             free(*bytes);

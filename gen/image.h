@@ -33,14 +33,15 @@ int image_train(const struct image_kernel *kernels, int count, size_t size,
 
 /*
  * Lays out an image: header, index in the kernels' order, dictionary, frames in the same order.
+ * `gpus` names the GPU and, behind it, with blanks between, those that run its code.
  * Returns NULL and the caller frees *bytes, or what went wrong; static text.
  */
-const char *image_build(const char *gpu, struct image_kernel *kernels, int count,
+const char *image_build(const char *gpus, struct image_kernel *kernels, int count,
                         const struct image_dictionary *dictionary, int level, uint8_t **bytes,
                         size_t *size);
 
 /* The smallest of the images without and with dictionaries of several sizes. As image_build(). */
-const char *image_build_smallest(const char *gpu, struct image_kernel *kernels, int count,
+const char *image_build_smallest(const char *gpus, struct image_kernel *kernels, int count,
                                  uint8_t **bytes, size_t *size);
 
 #endif

@@ -3,7 +3,7 @@ noinst_PROGRAMS += gen/aothip-gen gen/aothip-pack
 
 gen_matrix_sources = gen/matrix.c gen/matrix_query.c gen/matrix_query.h gen/matrix.h gen/matrix_record.h gen/matrix_check.c gen/matrix_check.h \
 	gen/suggest.c gen/suggest.h gen/gen_file.c gen/gen_file.h
-gen_image_sources = gen/image.c gen/image.h gen/object.c gen/object.h gen/retarget.c gen/retarget.h gen/msgpack.c gen/msgpack.h
+gen_image_sources = gen/image.c gen/image.h gen/object.c gen/object.h gen/msgpack.c gen/msgpack.h
 
 gen_aothip_gen_SOURCES = gen/gen.c $(gen_matrix_sources)
 

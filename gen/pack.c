@@ -7,7 +7,6 @@
 #include "image_compare.h"
 #include "matrix.h"
 #include "object.h"
-#include "retarget.h"
 
 #include "kernarg.h"
 
@@ -34,7 +33,7 @@ static const char usage[] =
     "           removes the output, if a kernel is not what its row says. With --warn-budgets a\n"
     "           kernel that only needs more registers or scratch memory than its row grants is a\n"
     "           warning: it is right, if slower, and another compiler than ours made it. A GPU\n"
-    "           that is a sibling takes objects and dictionary of the GPU whose image is given\n"
+    "           that is a sibling gets the image of the GPU whose code it runs\n"
     "       aothip-pack compare --matrix=FILE --gpu=NAME --objects=DIR\n"
     "           prints size and time to first use of other ways to store the same kernels\n"
     "       aothip-pack signature --gpu=NAME --output=FILE -- SOURCE...\n"
@@ -184,11 +183,6 @@ static void read_kernel(struct check *c, struct image_kernel *out)
         most = info;
     }
     fill_entry(c, &most, &out->entry);
-    if (strcmp(gpu->name, c->o->gpu)) {
-        const char *wrong = retarget_bundle(out->bundle, out->bundle_size, gpu->name, c->o->gpu);
-        if (wrong)
-            fail(c, "as code for %s: %s", c->o->gpu, wrong);
-    }
 }
 
 struct kernels {
@@ -229,37 +223,46 @@ static int read_kernels(const struct options *o, const struct matrix *m, struct 
     return errors ? -1 : 0;
 }
 
-/* With the dictionary of the image whose code this is: the search for the best one is done. */
-static const char *build_sibling(const struct options *o, struct kernels *list, uint8_t **bytes,
-                                 size_t *size)
+/* The image whose code this is, as it is: its header names the siblings. */
+static const char *copy_sibling(const struct options *o, const struct kernels *list,
+                                uint8_t **bytes, size_t *size)
 {
     struct format_header head;
-    size_t have;
-    uint8_t *image = gen_file_read(o->sibling, &have);
-    const char *wrong = "the image given with --sibling is none, or one of other kernels";
-    if (image && have >= sizeof(head)) {
-        memcpy(&head, image, sizeof(head));
-        const size_t at = sizeof(head) + (size_t)list->count * sizeof(struct format_entry);
-        struct image_dictionary dictionary = {image + at, head.dictionary_size};
+    *bytes = gen_file_read(o->sibling, size);
+    if (*bytes && *size >= sizeof(head)) {
+        memcpy(&head, *bytes, sizeof(head));
+        head.siblings[sizeof(head.siblings) - 1] = 0;
         if (!memcmp(head.magic, FORMAT_MAGIC, sizeof(head.magic)) &&
-            head.entry_count == (uint32_t)list->count && at <= have &&
-            head.dictionary_size <= have - at)
-            wrong = image_build(o->gpu, list->kernel, list->count, &dictionary, IMAGE_LEVEL, bytes,
-                                size);
+            head.entry_count == (uint32_t)list->count && strstr(head.siblings, o->gpu))
+            return NULL;
     }
-    free(image);
-    return wrong;
+    return "the image given with --sibling is none, or one of other kernels";
 }
 
-static int write_image(const struct options *o, struct kernels *list)
+/* The GPU and, behind it, those that run its code; NULL: they are too many. */
+static const char *family(const struct matrix *m, const char *gpu, char *names, size_t size)
+{
+    const int g = matrix_find_gpu(m, gpu);
+    size_t used = (size_t)snprintf(names, size, "%s", gpu);
+    for (int i = 0; i < m->gpu_count && used < size; i++)
+        if (i != g && m->gpus[i].code == g)
+            used += (size_t)snprintf(names + used, size - used, " %s", m->gpus[i].name);
+    return used < size ? names : NULL;
+}
+
+static int write_image(const struct options *o, const struct matrix *m, struct kernels *list)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    const char *wrong =
-        o->sibling ? build_sibling(o, list, &bytes, &size)
-                   : image_build_smallest(o->gpu, list->kernel, list->count, &bytes, &size);
+    char names[sizeof(((struct format_header *)0)->siblings) + 16];
+    const char *gpus = family(m, o->gpu, names, sizeof(names));
+    const char *wrong = !gpus ? "too many siblings"
+                        : o->sibling
+                            ? copy_sibling(o, list, &bytes, &size)
+                            : image_build_smallest(gpus, list->kernel, list->count, &bytes, &size);
     if (wrong) {
         fprintf(stderr, "aothip-pack: %s: %s\n", o->output, wrong);
+        free(bytes);
         return -1;
     }
     int result = gen_file_write(o->output, bytes, size);
@@ -279,7 +282,7 @@ static int image_command(const struct options *o, bool compare)
     int result = read_kernels(o, &m, &list);
     if (!result)
         result = compare ? image_compare(o->gpu, list.kernel, list.count, stdout)
-                         : write_image(o, &list);
+                         : write_image(o, &m, &list);
     /* A stale image must not pass for the one that could not be made. */
     if (result && !compare)
         unlink(o->output);

@@ -36,12 +36,18 @@ images-clean:
 	rm -rf images/$(images_store) images/object images/build.ninja images/.ninja_deps \
 	    images/.ninja_log
 
-# Everything of one GPU lies in its own directory, so that it can be packaged by itself.
+# Everything of one GPU lies in its own directory, so that it can be packaged by itself. The images of
+# a family are one file with several names: where the directories go together, so does the file once.
 images-install: images-all
-	@for gpu in $(GPU_ARCHS); do \
+	@before=; for gpu in $(GPU_ARCHS); do \
 	    from=images/$(images_store)/amd-$$gpu to='$(DESTDIR)$(libdir)'/$(images_store)/amd-$$gpu; \
 	    echo "installing $$to"; $(MKDIR_P) "$$to/flash" && \
-	    $(INSTALL_DATA) $$from/flash/*.zst "$$to/flash" && \
+	    $(INSTALL_DATA) $$from/flash/*.zst "$$to/flash" || exit 1; \
+	    for other in $$before; do \
+	        same='$(DESTDIR)$(libdir)'/$(images_store)/amd-$$other/flash/attn.zst; \
+	        cmp -s "$$same" "$$to/flash/attn.zst" || continue; \
+	        ln -f "$$same" "$$to/flash/attn.zst" 2>/dev/null; break; done; \
+	    before="$$before $$gpu"; \
 	    { test ! -e $$from/flash/tune.txt || \
 	      $(INSTALL_DATA) $$from/flash/tune.txt "$$to/flash"; } && \
 	    $(INSTALL_DATA) $$from/__signature__ "$$to" || exit 1; \

@@ -155,7 +155,7 @@ static enum aothip_status list_gpu(const struct aothip_context *context, const c
         const struct format_entry *from = &store.entries[i];
         const struct aothip_entry entry = {
             .struct_size = sizeof(entry),
-            .gpu = store.header->gpu,
+            .gpu = store.gpu,
             .file = store.path,
             .symbol = from->symbol,
             .op = select_op_name(from->op),

@@ -49,7 +49,7 @@ lib_status = lib/status/status.def lib/status/status_text.c lib/status/version.c
 lib_problem = lib/problem/shape.h lib/problem/validate_bwd.c lib/problem/validate_fwd.c lib/problem/validate_merge.c \
 	lib/problem/validate_options.c lib/problem/validate_view.c lib/problem/validate_view.h
 lib_store = lib/store/bundle.c lib/store/bundle.h lib/store/file.h $(door_file) \
-	lib/store/file_join.c lib/store/format.h lib/store/store.c \
+	lib/store/file_join.c lib/store/format.h lib/store/retarget.c lib/store/retarget.h lib/store/store.c \
 	lib/store/store.h lib/store/target.c lib/store/target.def lib/store/target.h \
 	lib/store/tune.c lib/store/tune.h
 lib_select = lib/select/args_bwd.c lib/select/args_decode.c lib/select/select.c \

@@ -85,8 +85,7 @@ enum aothip_status module_open(const char *directory, struct aothip_context **co
     }
     if (copy_variable("AOTHIP_CAPTURE", &made->options.capture, why) ||
         copy_variable("AOTHIP_TUNE", &made->options.tune, why) ||
-        read_limit(&made->options.code_limit, why) ||
-        read_atomics(&made->options.atomics, why) ||
+        read_limit(&made->options.code_limit, why) || read_atomics(&made->options.atomics, why) ||
         store_find_directory(directory, &made->options.directory, why)) {
         module_close(made);
         return why->code;
@@ -184,7 +183,7 @@ static const struct module_image *find_images(struct aothip_context *context, co
                                               struct status *why)
 {
     struct module_image *image = context->images;
-    while (image && strcmp(image->store.header->gpu, gpu) != 0)
+    while (image && strcmp(image->store.gpu, gpu) != 0)
         image = image->next;
     if (image)
         return image;

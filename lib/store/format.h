@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 4u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 5u      /* raised when the layout or the kernarg changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -37,11 +37,11 @@ struct format_header {
     uint32_t entry_count;     /* 1 .. FORMAT_MAX_ENTRIES */
     uint32_t dictionary_size; /* bytes, may be 0 */
     uint32_t kernarg_version; /* FORMAT_KERNARG_VERSION of gen/kernel/kernarg.h at build time */
-    char gpu[16];             /* "gfx942", as in the directory's name */
+    char gpu[16];             /* "gfx942": what the code is made for; the directory is of it... */
     uint64_t file_size;       /* of the whole file */
     uint64_t index_hash;      /* XXH3-64 over entries and dictionary */
     uint64_t header_hash;     /* XXH3-64 over this header with header_hash = 0 */
-    uint8_t reserved[48];     /* 0 */
+    char siblings[48]; /* ...or one of these, which run it: names, a blank between; or none */
 };
 _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 

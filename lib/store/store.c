@@ -12,6 +12,7 @@
 
 #include "variable.h"
 #include "file.h"
+#include "retarget.h"
 #include "kernarg_part.h"
 #include "kernarg_fp8.h"
 #include "kernarg_share.h"
@@ -77,15 +78,28 @@ static int is_zero(const void *memory, size_t size)
 
 /* Whether text of `size` bytes is a name: printable, ended by a NUL, and nothing but NULs behind.
  */
-static int is_padded_name(const char *text, size_t size)
+static int is_padded_text(const char *text, size_t size)
 {
     size_t length = strnlen(text, size);
-    if (length == 0 || length == size)
-        return 0;
     for (size_t i = 0; i < length; i++)
-        if (text[i] <= ' ' || text[i] > '~')
+        if (text[i] < ' ' || text[i] > '~')
             return 0;
-    return is_zero(text + length, size - length);
+    return length < size && is_zero(text + length, size - length);
+}
+
+static int is_padded_name(const char *text, size_t size)
+{
+    return is_padded_text(text, size) && *text && !strchr(text, ' ');
+}
+
+/* Whether a name is among those of a text, with blanks between. */
+static int is_among(const char *name, const char *text)
+{
+    const size_t length = strlen(name);
+    for (const char *at = text; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && !memcmp(at, name, length))
+            return length > 0;
+    return 0;
 }
 
 #define FORMAT_FAIL(...) status_set(why, AOTHIP_E_FORMAT, __VA_ARGS__)
@@ -142,8 +156,8 @@ static enum aothip_status check_header_sizes(const char *path, const struct form
     if (front > size)
         return FORMAT_FAIL("%s: header: index and dictionary end at %llu, the file at %zu", path,
                            (unsigned long long)front, size);
-    if (!is_zero(header->reserved, sizeof(header->reserved)))
-        return FORMAT_FAIL("%s: header: reserved is not zero", path);
+    if (!is_padded_text(header->siblings, sizeof(header->siblings)))
+        return FORMAT_FAIL("%s: header: siblings are no NUL-padded text", path);
     return AOTHIP_OK;
 }
 
@@ -156,7 +170,7 @@ static enum aothip_status check_header(const struct store *store, const char *pa
         return why->code;
     if (!is_padded_name(header->gpu, sizeof(header->gpu)))
         return FORMAT_FAIL("%s: header: gpu is no NUL-padded name", path);
-    if (strcmp(header->gpu, gpu) != 0)
+    if (strcmp(header->gpu, gpu) != 0 && !is_among(gpu, header->siblings))
         return status_set(why, AOTHIP_E_TARGET, "%s: header: gpu is %s, but %s was asked for", path,
                           header->gpu, gpu);
     return AOTHIP_OK;
@@ -285,6 +299,7 @@ enum aothip_status store_check(struct store *store, const char *path, const uint
     store->header = (const struct format_header *)bytes;
     if (check_header(store, path, gpu, why))
         return why->code;
+    snprintf(store->gpu, sizeof(store->gpu), "%s", gpu);
     store->entries = (const struct format_entry *)(bytes + sizeof(struct format_header));
     store->dictionary = (const uint8_t *)(store->entries + store->header->entry_count);
     return check_index(store, path, why);
@@ -344,6 +359,18 @@ enum aothip_status store_check_frames(const struct store *store, struct status *
     return AOTHIP_OK;
 }
 
+/* A sibling's drivers want its own name in the code. */
+static void name_gpu(const struct store *store, const struct format_entry *entry, uint8_t *bundle,
+                     struct status *why)
+{
+    const char *wrong = NULL;
+    if (strcmp(store->gpu, store->header->gpu) != 0)
+        wrong = retarget_bundle(bundle, entry->bundle_size, store->header->gpu, store->gpu);
+    if (wrong)
+        FORMAT_FAIL("%s: entry %s: as code for %s: %s", store->path, entry->symbol, store->gpu,
+                    wrong);
+}
+
 enum aothip_status store_inflate(const struct store *store, uint32_t index, uint8_t **bundle,
                                  struct status *why)
 {
@@ -369,6 +396,8 @@ enum aothip_status store_inflate(const struct store *store, uint32_t index, uint
         else if (size != entry->bundle_size)
             FORMAT_FAIL("%s: entry %s: inflates to %zu bytes, not %u", store->path, entry->symbol,
                         size, entry->bundle_size);
+        else
+            name_gpu(store, entry, *bundle, why);
     }
     ZSTD_freeDCtx(inflater);
     if (why->code) {

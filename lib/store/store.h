@@ -11,10 +11,12 @@
 #include "format.h"
 #include "status.h"
 
-/* An image file in memory whose header and index have passed every check. Read-only; threads share it.
+/* An image file in memory whose header and index have passed every check. Read-only; threads share
+ * it.
  */
 struct store {
     char *path;
+    char gpu[16]; /* whose images they are, which need not be that of the code: see format.h */
     const uint8_t *bytes;
     size_t size;
     const struct format_header *header;
@@ -45,7 +47,8 @@ enum aothip_status store_check(struct store *store, const char *path, const uint
 
 /*
  * Checks and inflates the frame of entry `index` into *bundle: entries[index].bundle_size bytes,
- * which the caller frees. Errors: FORMAT, CHECKSUM, MEMORY.
+ * which the caller frees. It names store->gpu, whatever GPU of the family the code was made for.
+ * Errors: FORMAT, CHECKSUM, MEMORY.
  */
 enum aothip_status store_inflate(const struct store *store, uint32_t index, uint8_t **bundle,
                                  struct status *why);

@@ -98,7 +98,7 @@ static enum aothip_status read_gpu(struct reader *r)
 {
     if (r->count != 2)
         return TUNE_FAIL(r, FORMAT, "%d words instead of \"gpu NAME\"", r->count);
-    r->ours = is_word(&r->words[1], r->store->header->gpu) ? 1 : -1;
+    r->ours = is_word(&r->words[1], r->store->gpu) ? 1 : -1;
     return AOTHIP_OK;
 }
 
@@ -174,6 +174,6 @@ enum aothip_status tune_read(const struct store *store, const char *path,
 char *tune_path(const struct store *store, const char *directory)
 {
     char name[16 + sizeof("amd-/" FORMAT_COSTS)];
-    snprintf(name, sizeof(name), "amd-%.15s/%s", store->header->gpu, FORMAT_COSTS);
+    snprintf(name, sizeof(name), "amd-%.15s/%s", store->gpu, FORMAT_COSTS);
     return file_join(directory, strlen(directory), name);
 }

@@ -37,8 +37,7 @@ tests_gen_test_image_LDADD = lib/libaothip_core.la $(ZSTD_LIBS)
 TESTS += tests/gen/test_image
 
 check_PROGRAMS += tests/gen/roundtrip_check
-tests_gen_roundtrip_check_SOURCES = tests/gen/roundtrip_check.c $(gen_matrix_sources) \
-	gen/retarget.c gen/object.c gen/msgpack.c
+tests_gen_roundtrip_check_SOURCES = tests/gen/roundtrip_check.c $(gen_matrix_sources)
 tests_gen_roundtrip_check_CPPFLAGS = $(gen_test_cppflags)
 tests_gen_roundtrip_check_LDADD = lib/libaothip_core.la $(ZSTD_LIBS)
 

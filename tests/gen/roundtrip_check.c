@@ -63,7 +63,8 @@ static void check_gpu(const struct matrix *m, int g, const char *objects, const 
         tap_diag("%s", why.text);
         return;
     }
-    is_str(store.header->gpu, gpu, "the image is for its GPU");
+    is_str(store.gpu, gpu, "the image is for its GPU");
+    is_str(store.header->gpu, code, "its code is that of the family");
     for (int i = 0; i < m->kernel_count; i++) {
         const struct matrix_kernel *k = &m->kernels[i];
         char file[4096];

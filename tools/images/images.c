@@ -122,20 +122,21 @@ static bool list_store(const struct options *o, const char *directory, struct st
     for (uint32_t i = 0; i < store->header->entry_count; i++) {
         const struct format_entry *e = &store->entries[i];
         if (wanted(o, e))
-            printf("%-8s %-56s %-4s %4d %5d %8u %8u\n", store->header->gpu, e->symbol,
-                   types[e->dtype], e->dim_max, e->vgprs + e->agprs, e->frame_size, e->bundle_size);
+            printf("%-8s %-56s %-4s %4d %5d %8u %8u\n", store->gpu, e->symbol, types[e->dtype],
+                   e->dim_max, e->vgprs + e->agprs, e->frame_size, e->bundle_size);
     }
     return true;
 }
 
 /* The signature beside the image must be JSON and speak of this GPU and these versions. */
-static bool verify_signature(const char *directory, const struct format_header *header)
+static bool verify_signature(const char *directory, const struct store *store)
 {
+    const struct format_header *header = store->header;
     char path[4096];
     json_error_t error;
     const char *gpu = "";
     json_int_t format = 0, kernarg = 0;
-    snprintf(path, sizeof(path), "%s/amd-%.15s/__signature__", directory, header->gpu);
+    snprintf(path, sizeof(path), "%s/amd-%.15s/__signature__", directory, store->gpu);
     json_t *root = json_load_file(path, 0, &error);
     if (!root) {
         cli_say("%s: line %d: %s", path, error.line, error.text);
@@ -145,10 +146,10 @@ static bool verify_signature(const char *directory, const struct format_header *
         !json_unpack(root, "{s:s, s:I, s:I}", "gpu", &gpu, "format", &format, "kernarg", &kernarg);
     if (!good)
         cli_say("%s: lacks gpu, format or kernarg", path);
-    else if (strcmp(gpu, header->gpu) || format != header->version ||
+    else if (strcmp(gpu, store->gpu) || format != header->version ||
              kernarg != header->kernarg_version) {
         cli_say("%s: is that of %s, format %d, kernarg %d; the image is %s, %u, %u", path, gpu,
-                (int)format, (int)kernarg, header->gpu, header->version, header->kernarg_version);
+                (int)format, (int)kernarg, store->gpu, header->version, header->kernarg_version);
         good = false;
     }
     json_decref(root);
@@ -178,18 +179,18 @@ static bool verify_store(const struct options *o, const char *directory, struct 
     const struct format_header *header = store->header;
     struct target target;
     /* Both, so that each fault is told. */
-    const bool is_signed = verify_signature(directory, header);
+    const bool is_signed = verify_signature(directory, store);
     bool good = verify_costs(directory, store) && is_signed;
     uint64_t bytes = 0;
     (void)o;
-    target_parse(header->gpu, strlen(header->gpu), &target);
+    target_parse(store->gpu, strlen(store->gpu), &target);
     for (uint32_t i = 0; i < header->entry_count; i++) {
         const struct bundle_name name = {store->path, store->entries[i].symbol};
         struct bundle_code code;
         struct status why;
         uint8_t *bundle = NULL;
         status_clear(&why);
-        cli_progress("%s: %u of %u", header->gpu, i + 1, header->entry_count);
+        cli_progress("%s: %u of %u", store->gpu, i + 1, header->entry_count);
         if (store_inflate(store, i, &bundle, &why) ||
             bundle_find(bundle, store->entries[i].bundle_size, &target, &name, &code, &why)) {
             cli_say("%s", why.text);
@@ -200,7 +201,7 @@ static bool verify_store(const struct options *o, const char *directory, struct 
     }
     cli_progress_end();
     if (good)
-        printf("%-8s good: %u kernels, %llu bytes in a file of %llu\n", header->gpu,
+        printf("%-8s good: %u kernels, %llu bytes in a file of %llu\n", store->gpu,
                header->entry_count, (unsigned long long)bytes,
                (unsigned long long)header->file_size);
     return good;
@@ -229,7 +230,7 @@ static bool extract_bundle(const struct options *o, const char *gpu, const char 
 
 static bool extract_store(const struct options *o, const char *directory, struct store *store)
 {
-    const char *gpu = store->header->gpu;
+    const char *gpu = store->gpu;
     bool good = true;
     char path[4096];
     (void)directory;
@@ -275,8 +276,7 @@ static bool merge_gpu(const struct options *o, const char *from, const char *gpu
 
 static bool merge_store(const struct options *o, const char *directory, struct store *store)
 {
-    return verify_signature(directory, store->header) &&
-           merge_gpu(o, directory, store->header->gpu);
+    return verify_signature(directory, store) && merge_gpu(o, directory, store->gpu);
 }
 
 static bool merge(const struct options *o, char **directories, int count)

@@ -82,7 +82,7 @@ static const struct damage {
     {"skippable_size", H(skippable_size), 8, HEADER, CODE(FORMAT), "skippable_size is 8"},
     {"skippable_size huge", H(skippable_size), ~0u, HEADER, CODE(FORMAT), "skippable_size is"},
     {"magic", offsetof(struct format_header, magic), 8, 1, HEADER, CODE(FORMAT), "magic is not"},
-    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 4"},
+    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 5"},
     {"version without its hash", H(version), 1, NONE, CODE(VERSION), "version is 1"},
     {"header_size", H(header_size), 129, HEADER, CODE(FORMAT), "header_size is 129"},
     {"entry_size", H(entry_size), 8, HEADER, CODE(FORMAT), "entry_size is 8"},
@@ -100,8 +100,10 @@ static const struct damage {
     {"file_size huge", H(file_size), ~0ull, HEADER, CODE(FORMAT), "file_size is 1844"},
     {"index_hash", H(index_hash), 1, HEADER, CODE(CHECKSUM), "index_hash does not match"},
     {"header_hash", H(header_hash), 1, NONE, CODE(CHECKSUM), "header_hash does not match"},
-    {"reserved in the header", offsetof(struct format_header, reserved) + 47, 1, 1, HEADER,
-     CODE(FORMAT), "reserved is not zero"},
+    {"siblings not ended", offsetof(struct format_header, siblings) + 47, 1, 1, HEADER,
+     CODE(FORMAT), "siblings are no NUL-padded text"},
+    {"siblings not of text", offsetof(struct format_header, siblings), 1, 7, HEADER, CODE(FORMAT),
+     "siblings are no NUL-padded text"},
     {"symbol empty", offsetof(struct format_entry, symbol) + 128 + 136, 8, 0, INDEX, CODE(FORMAT),
      "entry 1: symbol is no"},
     {"symbol not ended", offsetof(struct format_entry, symbol) + 128 + 136 + 63, 1, 'x', INDEX,
@@ -157,6 +159,36 @@ static void test_fields(void)
         ok(!strncmp(why.text, "image: ", 7), "with the file's name");
         free(image.bytes);
     }
+}
+
+/* A file is for the GPU that it names first, and for the others that it names. */
+static void test_siblings(void)
+{
+    static const struct {
+        const char *gpu;
+        enum aothip_status status;
+    } asked[] = {{"gfx1100", AOTHIP_OK},      {"gfx1101", AOTHIP_OK},
+                 {"gfx1102", AOTHIP_OK},      {"gfx1103", AOTHIP_E_TARGET},
+                 {"gfx110", AOTHIP_E_TARGET}, {"gfx1101 gfx1102", AOTHIP_E_TARGET}};
+    struct make_image image = make_image("gfx1100", NULL);
+    strcpy(make_image_header(&image)->siblings, "gfx1101 gfx1102");
+    make_image_rehash_header(&image);
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        struct store store = {.path = (char *)"image"};
+        uint8_t *bundle = NULL;
+        status_clear(&why);
+        is_int(store_check(&store, "image", image.bytes, image.size, asked[i].gpu, &why),
+               asked[i].status, asked[i].gpu);
+        if (why.code)
+            continue;
+        is_str(store.gpu, asked[i].gpu, "is whose images they are");
+        is_int(store_inflate(&store, 0, &bundle, &why), i ? AOTHIP_E_FORMAT : AOTHIP_OK,
+               "code without metadata is none that can be renamed");
+        ok(!i || (!bundle && strstr(why.text, "its metadata does not name the GPU once")),
+           "and that is told");
+        free(bundle);
+    }
+    free(image.bytes);
 }
 
 static void test_shared_frame(void)
@@ -342,6 +374,7 @@ int main(void)
     make_directory(directory);
     test_sound();
     test_fields();
+    test_siblings();
     test_shared_frame();
     test_broken_frames();
     test_truncation();

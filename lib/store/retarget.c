@@ -5,7 +5,7 @@
  */
 #include "retarget.h"
 
-#include "object.h"
+#include "bundle.h"
 #include "target.h"
 
 #include <elf.h>
@@ -18,15 +18,12 @@
 static int rename_target(uint8_t *bytes, size_t size, const char *from, const char *to)
 {
     const size_t triple = strlen(TRIPLE), length = strlen(from);
-    uint8_t *at = bytes, *end = bytes + size;
     int found = 0;
-    while ((at = memmem(at, (size_t)(end - at), TRIPLE, triple))) {
-        at += triple;
-        if ((size_t)(end - at) >= length && !memcmp(at, from, length)) {
-            memcpy(at, to, length);
+    for (size_t at = 0; at + triple + length <= size; at++)
+        if (!memcmp(bytes + at, TRIPLE, triple) && !memcmp(bytes + at + triple, from, length)) {
+            memcpy(bytes + at + triple, to, length);
             found++;
         }
-    }
     return found;
 }
 
@@ -52,33 +49,29 @@ static const char *rename_notes(uint8_t *elf, size_t size, const Elf64_Ehdr *hea
 static const char *rename_object(uint8_t *elf, size_t size, const char *from, const char *to)
 {
     Elf64_Ehdr head;
-    struct object_info info;
-    const char *wrong;
     if (size < sizeof(head))
         return "too short for an ELF file";
     memcpy(&head, elf, sizeof(head));
-    if ((head.e_flags & TARGET_MACH_MASK) != target_mach(from))
-        return "its e_flags are not those of the GPU";
-    head.e_flags = (head.e_flags & ~TARGET_MACH_MASK) | target_mach(to);
+    head.e_flags = (head.e_flags & ~(uint32_t)TARGET_MACH_MASK) | target_mach(to);
     memcpy(elf, &head, sizeof(head));
-    wrong = rename_notes(elf, size, &head, from, to);
-    if (!wrong)
-        wrong = object_read(elf, size, &info);
-    return wrong ? wrong : strcmp(info.target, to) ? "its metadata names another GPU" : NULL;
+    return rename_notes(elf, size, &head, from, to);
 }
 
 const char *retarget_bundle(void *bundle, size_t size, const char *from, const char *to)
 {
-    const void *elf;
-    size_t elf_size, table;
-    const char *wrong = object_find(bundle, size, from, &elf, &elf_size);
-    if (wrong)
-        return wrong;
-    if (strlen(from) != strlen(to) || !target_mach(from) || !target_mach(to))
+    const struct bundle_name name = {"", ""};
+    struct bundle_code code;
+    struct target target;
+    struct status why;
+    status_clear(&why);
+    if (strlen(from) != strlen(to) || !target_mach(from) || !target_mach(to) ||
+        target_parse(from, strlen(from), &target))
         return "the name of the GPU or that of its sibling is none that lib/store/target.def knows";
+    if (bundle_find(bundle, size, &target, &name, &code, &why))
+        return "the bundle has no code object for this target";
     /* The code objects lie behind the table, which ends where the first of them begins. */
-    table = (size_t)((const uint8_t *)elf - (const uint8_t *)bundle);
+    const size_t table = (size_t)(code.bytes - (const uint8_t *)bundle);
     if (rename_target(bundle, table, from, to) != 1)
         return "the bundle's table does not name the GPU once";
-    return rename_object((uint8_t *)bundle + table, elf_size, from, to);
+    return rename_object((uint8_t *)bundle + table, code.size, from, to);
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /*
- * Renames the code objects of an offload bundle in place, from GPU `from` to `to`: in the bundle's
+ * Renames the code object of an offload bundle in place, from GPU `from` to `to`: in the bundle's
  * table, in e_flags and in the metadata note. Both are plain names of the same length. Returns
  * NULL, or what is wrong; static text.
  */
