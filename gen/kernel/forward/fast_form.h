@@ -24,7 +24,11 @@
     (KERNEL_WAVE == 64 && KERNEL_TILE_Q * KERNEL_TILE_K >= KERNEL_WAVES * 32 * 64 &&               \
      !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE)
 #if FAST_SLICED
+/* Whether one can be a walk's first step, and one its last. */
+#define SLICES_FIRST (!KERNEL_PAGED && !KERNEL_PADDING && !KERNEL_UNALIGNED)
 #include "sliced_step.h"
+#else
+#define SLICES_FIRST 0
 #endif
 
 #if KERNEL_PADDING
@@ -224,6 +228,35 @@ DEVICE void recall_rows(struct errand &x, const struct terms &t)
 
 #else
 
+#if SLICES_FIRST
+
+/* The walk over the keys: the full tiles, then the others. */
+DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
+                      bool, const struct turned_walk &walk, struct key_tiles &keys)
+{
+    const struct sequence &sequence = place.sequence;
+    const int full = walk.count ? walk.fast_count + 1 : 0;
+    int tile = walk.first, left = walk.count - full;
+    begin_walk(p, false, courier, sequence, walk, keys);
+    if (full > 0) {
+        struct tile_views next = views_at(keys, sequence, tile);
+        tile += full - 1;
+        sliced_steps(p, courier, place.factor, keys, next, walk.first, full, [&]() {
+            return next_views(keys, sequence, walk, computed_here(tile), computed_here(left) + 1);
+        });
+        tile = next_tile(walk, tile);
+    }
+#pragma unroll 1
+    for (; left > 0; left--) {
+        struct tile_views next = next_views(keys, sequence, walk, tile, left);
+        step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, false, false, keys,
+                           next);
+        tile = next_tile(walk, tile);
+    }
+}
+
+#else
+
 /* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
  */
 DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
@@ -244,20 +277,25 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         int reach = fast_reach(keys, tile, fast - 1);
         if (MAY_TURN && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
+#if FAST_SLICED
+        if (reach > 0) {
+            sliced_steps(p, courier, place.factor, keys, next, tile, reach, [&]() { return next; });
+            fast -= reach, left -= reach, tile += reach;
+        }
+#else
         const int until = fast - reach;
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
-#if FAST_SLICED
-            sliced_step(p, courier, place.factor, keys, next);
-#else
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next))
                 break;
-#endif
         }
+#endif
     }
 }
+
+#endif
 
 #endif
 

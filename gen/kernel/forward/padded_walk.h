@@ -78,17 +78,21 @@ DEVICE void walk_keys(struct progress &x, const struct courier &courier, const s
         if (tile < 0)
             break;
         const int until = tile + whole_tiles(keys.padding, x.terms, tile, fast_from(walk, tile));
+#if FAST_SLICED
+        if (tile < until) {
+            sliced_steps(x, courier, place.factor, keys, next, tile, until - tile,
+                         [&]() { return next; });
+            tile = until;
+        }
+#else
 #pragma unroll 1
         for (; tile < until; tile++) {
             advance(next, keys, tile + 1);
-#if FAST_SLICED
-            sliced_step(x, courier, place.factor, keys, next);
-#else
             if (!step<STEP_FAST>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next))
                 break;
-#endif
         }
+#endif
     }
 }
 
