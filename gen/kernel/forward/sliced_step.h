@@ -252,16 +252,18 @@ DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice
     }
 }
 
-/* The next tile is `tile`; or, of the last one, what `behind` says. */
-template <class B> DEVICE void load_next_k(struct sliced_run &r, int tile, bool last, B behind)
+/* The next tile is `tile`, a whole one behind it. */
+DEVICE void load_tile_k(struct sliced_run &r, int tile)
 {
-    if (SLICES_FIRST && last) {
-        r.next = behind();
-        load_k<ROWS_SOME>(r.x.cargo, r.courier, r.keys.k, r.next);
-    } else {
-        advance(r.next, r.keys, tile);
-        load_k<ROWS_ALL>(r.x.cargo, r.courier, r.keys.k, r.next);
-    }
+    advance(r.next, r.keys, tile);
+    load_k<ROWS_ALL>(r.x.cargo, r.courier, r.keys.k, r.next);
+}
+
+/* The next tile is what `behind` says. */
+template <class B> DEVICE void load_k_behind(struct sliced_run &r, B behind)
+{
+    r.next = behind();
+    load_k<ROWS_SOME>(r.x.cargo, r.courier, r.keys.k, r.next);
 }
 
 DEVICE void load_next_v(struct sliced_run &r, bool last)
@@ -291,10 +293,16 @@ DEVICE void store_k_slice(struct sliced_run &r, int i, int first = 0, int end = 
 template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int tile, B behind)
 {
     const auto nothing = [](int) {};
+    const auto begin_next = [&]() {
+        if (SLICES_FIRST && last)
+            load_k_behind(r, behind);
+        else
+            load_tile_k(r, tile + 1);
+    };
     const auto begin_slice = [&](int i) {
         store_v_slice(r, i);
         if (i == CHUNK - 1)
-            load_next_k(r, tile + 1, last, behind);
+            begin_next();
     };
 
     read_first_k(r.a, 0);
@@ -341,10 +349,10 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
 #define K_HALVES (KEY_SHARES == 1 && !KERNEL_PAGED)
 static_assert(!K_HALVES || K_LOADS % 2 == 0, "a half of the chunks");
 
-enum { A_LOADS = K_HALVES ? K_LOADS / 2 : 0, STORE_SLICES = CHUNK + A_LOADS };
+enum { A_LOADS = K_HALVES ? K_LOADS / 2 : 0 };
 
-/* S(a) of a tile, whose next one is `next`; `first`: there is none before it. */
-template <bool first, class B> DEVICE void begin_tile(struct sliced_run &r, int next, B behind)
+/* S(a) of a tile; the next one is `next`; `first`: there is none before it. */
+template <bool first> DEVICE void begin_tile(struct sliced_run &r, int next)
 {
     const auto read_on = [&](int i) {
         if (!first)
@@ -354,23 +362,28 @@ template <bool first, class B> DEVICE void begin_tile(struct sliced_run &r, int 
     multiply_kq_half(r, 0, read_on, [&](int i) {
         if (!first)
             soften(r, 1, VP_SLICES + i);
-        if (i == 0)
-            load_next_k(r, next, next > r.last, behind);
+        if (i == 0 && (!SLICES_FIRST || next <= r.last))
+            load_tile_k(r, next);
     });
     if (!first)
         count_p(r, 1);
 }
 
 /* V(t), and K(t+1) of a. */
-DEVICE void store_slice(struct sliced_run &r, int i)
+template <int a_loads> DEVICE void store_slice(struct sliced_run &r, int i)
 {
     store_v_slice(r, i);
-    store_k_slice(r, i - CHUNK, 0, A_LOADS);
+    store_k_slice(r, i - CHUNK, 0, a_loads);
 }
 
-/* S(b), and P(a) with V; `last`: the next tile is left to others. */
-template <bool last> DEVICE void end_tile(struct sliced_run &r)
+/*
+ * S(b), and P(a) with V; `last`: others read what comes next. Where that is anything, its K leaves
+ * memory only here, and goes to LDS beside P(b) with V.
+ */
+template <bool last, class B> DEVICE void end_tile(struct sliced_run &r, B behind)
 {
+    const bool late = SLICES_FIRST && last;
+    const int a_loads = late ? 0 : A_LOADS;
     const auto nothing = [](int) {};
     const auto read_on = [&](int i) {
         if (!last && K_HALVES)
@@ -378,15 +391,17 @@ template <bool last> DEVICE void end_tile(struct sliced_run &r)
     };
     lds_barrier();
     read_first_k(r.a, 1);
+    if (late)
+        load_k_behind(r, behind);
     __builtin_amdgcn_sched_barrier(0);
     __builtin_amdgcn_s_setprio(0);
     multiply_kq_half(r, 1, nothing, [&](int i) {
         soften(r, 0, VP_SLICES + i);
-        store_slice(r, i);
+        store_slice<a_loads>(r, i);
     });
 #pragma unroll
-    for (int i = KQ_SLICES; i < STORE_SLICES; i++)
-        store_slice(r, i);
+    for (int i = KQ_SLICES; i < CHUNK + a_loads; i++)
+        store_slice<a_loads>(r, i);
     count_p(r, 0);
     lds_barrier();
     read_first_v(r.a, 0);
@@ -395,9 +410,10 @@ template <bool last> DEVICE void end_tile(struct sliced_run &r)
     __builtin_amdgcn_s_setprio(1);
     multiply_vp_half(r, 0, read_on, [&](int i) {
         soften(r, 1, i);
-        store_k_slice(r, i - FIRST_K_SLICE, A_LOADS);
+        if (!late)
+            store_k_slice(r, i - FIRST_K_SLICE, a_loads);
     });
-    if (K_HALVES)
+    if (K_HALVES || late)
         return;
     lds_barrier();
     if (!last)
@@ -407,9 +423,11 @@ template <bool last> DEVICE void end_tile(struct sliced_run &r)
 template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int count, B behind)
 {
     const auto nothing = [](int) {};
+    const int end = tile + count - 1;
     read_first_k(r.a, 0);
-    begin_tile<true>(r, tile + 1, behind);
-    /* Clang 22 counts too few wait states from products over the branch around the loop. */
+    begin_tile<true>(r, tile + 1);
+    /* Clang 22 leaves wait states out where the branch around the loop stands between products and
+     * what reads them. */
     __builtin_amdgcn_sched_barrier(0);
     asm volatile("s_nop 7");
     __builtin_amdgcn_sched_barrier(0);
@@ -417,17 +435,20 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
     for (int i = 0; i < VP_SLICES; i++)
         soften(r, 0, i);
 #pragma unroll 1
-    for (int end = tile + count - 1; tile < end; tile++) {
-        end_tile<false>(r);
-        begin_tile<false>(r, tile + 2, behind);
+    for (; tile < end; tile++) {
+        end_tile<false>(r, behind);
+        begin_tile<false>(r, tile + 2);
         __builtin_amdgcn_s_setprio(3);
         multiply_vp_half(r, 1, nothing, [&](int i) { soften(r, 0, i); });
     }
-    end_tile<true>(r);
+    end_tile<true>(r, behind);
     read_first_v(r.a, 1);
     soften_on(r, 1, VP_SLICES);
     count_p(r, 1);
-    multiply_vp_half(r, 1, nothing, nothing);
+    multiply_vp_half(r, 1, nothing, [&](int i) {
+        if (SLICES_FIRST)
+            store_k_slice(r, i - FIRST_K_SLICE);
+    });
     lds_barrier();
 }
 
