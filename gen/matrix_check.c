@@ -121,6 +121,17 @@ static int has_teams(const struct matrix_kernel *k)
     return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && !k->score;
 }
 
+/* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
+static int gradient_team(const struct matrix *m, const struct matrix_kernel *k)
+{
+    return m->gpus[k->gpu].wave == 32 && k->dtype != AOTHIP_F32 &&
+                   k->dim >= (k->score ? 256 : 128) && k->unaligned == MATRIX_UNALIGNED_NO &&
+                   (k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV ||
+                    k->op->format_op == FORMAT_OP_ATTN_BWD_DQ)
+               ? k->dim / 64
+               : 1;
+}
+
 /* Whether waves that are more than the rows have may share keys: key_shares.h. */
 static int shares_keys(const struct matrix_kernel *k)
 {
@@ -146,7 +157,7 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
         (k->op->format_op != FORMAT_OP_ATTN_FWD && k->op->format_op != FORMAT_OP_ATTN_SPLIT &&
          !(k->dtype == AOTHIP_F32 && (keys || k->op->format_op == FORMAT_OP_ATTN_BWD_DQ)));
     const int shares = shares_keys(k) && 16 * k->waves % shared == 0;
-    if (by_rows && !shares && shared % (16 * k->waves))
+    if (by_rows && !shares && shared * gradient_team(m, k) % (16 * k->waves))
         fail(&at, "%s=%d does not give each of waves=%d a multiple of 16 rows",
              keys ? "tile_k" : "tile_q", shared, k->waves);
     if (teams && (k->tile_q % TEAM_ROWS || TEAM_ROWS * k->waves % k->tile_q))

@@ -4,12 +4,10 @@
  * A workgroup computes TILE_Q rows of one head. LANES lanes share a row and are summed up by
  * halving, so the order is fixed. With CLEARS_DQ it is attn_bwd_begin.
  */
+#include "gradient_rows.h"
+
 #ifndef CLEARS_DQ
 #define CLEARS_DQ 0
-#endif
-#include "gradient_rows.h"
-#if CLEARS_DQ
-#include "part_rows.h"
 #endif
 
 enum {

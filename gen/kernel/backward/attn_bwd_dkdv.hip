@@ -212,7 +212,11 @@ DEVICE bool asks_for_wide(const struct job &job, struct walk walk)
 /* Whether the delta of some row has made dK NaN, in any wave: see WIDE_LSE. */
 DEVICE bool asks_for_wide(const struct results &r)
 {
+#if SHARES_CHANNELS
+    const float x = r.r[0][0][0] + r.r[JOINED - 1][0][0]; /* of dK or dV */
+#else
     const float x = r.r[0][0][0];
+#endif
     return in_any_wave(x != x);
 }
 #endif
@@ -236,10 +240,24 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
         dk = part_rows(now.part_dk, matrix, a.seq_k, a.dim_qk);
         dv = part_rows(now.part_dv, matrix, a.seq_k, a.dim_v);
     }
+#if SHARES_CHANNELS
+    (void)slab;
+    const bool is_dk = result_tensor() == 0;
+    const struct rows to = is_dk ? dk : dv;
+    if (is_dk ? !now.bwd.dk : !now.bwd.dv)
+        return;
+#pragma unroll
+    for (int joined = 0; joined < JOINED; joined++)
+        store_gradient(r.r[joined], is_dk ? a.scale * lowered() : lowered(), to,
+                       view_of(to, result_column(first, joined), behind),
+                       (int)result_block() * BLOCK, parts);
+#else
     if (now.bwd.dk)
-        store_gradient(r.r[0], a.scale * lowered(), dk, view_of(dk, first, behind), slab, parts);
+        store_gradient(r.r[0], a.scale * lowered(), dk, view_of(dk, first, behind), slab * SLAB,
+                       parts);
     if (now.bwd.dv)
-        store_gradient(r.r[1], lowered(), dv, view_of(dv, first, behind), slab, parts);
+        store_gradient(r.r[1], lowered(), dv, view_of(dv, first, behind), slab * SLAB, parts);
+#endif
 }
 
 DEVICE void compute_dkdv(const struct job &job)

@@ -67,6 +67,20 @@ DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_
     return context;
 }
 
+/* Calls store(result, first row, first channel) for what the wave has of a slab of dQ. */
+template <class Store>
+DEVICE void each_result(const struct results &r, int first, int slab, Store store)
+{
+#if SHARES_CHANNELS
+    (void)slab;
+#pragma unroll
+    for (int joined = 0; joined < JOINED; joined++)
+        store(r.r[joined], result_column(first, joined), (int)result_block() * BLOCK);
+#else
+    store(r.r[0], first, slab * SLAB);
+#endif
+}
+
 /* One slab of dQ, or of the part of it. */
 DEVICE void store_dq(const struct results &r, float lowered, const struct place &p,
                      const struct owned &y, int part, int slab)
@@ -78,11 +92,15 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
         const kernarg_i64 number =
             (p.sequence.number * a.heads_q + p.head) * (kernarg_i64)now.parts_keys + part;
         const struct rows to = part_rows(now.part_dq, number, a.seq_q, a.dim_qk);
-        store_part(r.r[0], factor, to, view_of(to, y.first, y.end), slab);
+        each_result(r, y.first, slab, [&](const auto &result, int first, int channel) {
+            store_part(result, factor, to, view_of(to, first, y.end), channel);
+        });
         return;
     }
     const struct rows dq = dq_rows(now.bwd, p);
-    store_result(r.r[0], factor, dq, view_of(dq, y.first, y.end), slab);
+    each_result(r, y.first, slab, [&](const auto &result, int first, int channel) {
+        store_result(result, factor, dq, view_of(dq, first, y.end), channel);
+    });
 }
 
 DEVICE void compute_dq(const struct job &job, int part)
@@ -115,7 +133,7 @@ DEVICE void compute_dq(const struct job &job, int part)
             slab = wait_apart(slab + 1);
     } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
 #if TERMS_NEAR
-    if (args_here().dbias.data)
+    if (args_here().dbias.data && wave_id() % TEAM == 0)
         clear_dbias(y, p, parked_at(PARKED_PART, part));
 #endif
 }

@@ -5,7 +5,7 @@
  * A workgroup has TILE_Q rows and SLICE channels of one head of a gradient. LANES lanes share a
  * row.
  */
-#include "part_rows.h"
+#include "gradient_rows.h"
 #if KERNEL_DTYPE != 1
 #include "round.h"
 #endif

@@ -74,13 +74,14 @@ DEVICE void store_dbias(struct packed_block x, const struct context &c, const st
 }
 
 /* In f32. */
-DEVICE void store_wide_dbias(const block_acc &ds, const struct context &c,
-                             const struct column &column, int key)
+template <class V>
+DEVICE void store_wide_dbias(const V &ds, const struct context &c, const struct column &column,
+                             int key)
 {
     const float factor = lowered(column);
     const int keys = c.place.sequence.seq_k, first = key + (int)acc_row(0);
     const struct near to = dbias_of(c, column, 4, first);
-    each_element<ACC>([&](int i) {
+    each_element<elements_of<V>()>([&](int i) {
         const u32 own = acc_row((u32)i) - acc_row(0);
         const u32 at = first + (int)own < keys ? to.at + own * 4 : NOWHERE;
         const float one = ds[i] * factor;

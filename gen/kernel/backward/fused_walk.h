@@ -17,8 +17,8 @@
 #ifndef AOTHIP_ATTN_BWD_FUSED_H
 #define AOTHIP_ATTN_BWD_FUSED_H
 
+#include "gradient_rows.h"
 #include "packed_block.h"
-#include "part_rows.h"
 
 enum {
     RUN_WAVES = WALK_BLOCKS, /* waves that share a run of keys, a block each */

@@ -271,18 +271,25 @@ DEVICE f32x4 row_four(int which, int block, int i)
     return *(const f32x4 *)&row_vector[which][block * BLOCK + vector_slot(acc_row(4 * i))];
 }
 
-/* The same for all its rows. */
-DEVICE block_acc row_values(int which, int block)
+/* The same for those of its rows that are elements `first` on. */
+template <class V> DEVICE V row_values(int which, int block, u32 first)
 {
-    block_acc x;
+    if (elements_of<V>() < ACC)
+        return *(const V *)&row_vector[which][block * BLOCK + vector_slot(acc_row(0)) + first];
+    V x;
 #pragma unroll
-    for (int i = 0; i < ACC; i += 4) {
+    for (int i = 0; i < elements_of<V>(); i += 4) {
         const f32x4 four = row_four(which, block, i / 4);
 #pragma unroll
         for (int j = 0; j < 4; j++)
             x[i + j] = four[j];
     }
     return x;
+}
+
+DEVICE block_acc row_values(int which, int block)
+{
+    return row_values<block_acc>(which, block, 0);
 }
 #endif
 
@@ -297,6 +304,16 @@ DEVICE block_acc first_dp(int block)
 #endif
 }
 
+/* Rows from a lane's first one of a block to its element `first`. */
+DEVICE int rows_to(u32 first)
+{
+#if KERNEL_DTYPE != 1 && KERNEL_WAVE == 32 && !MMA_STRAIGHT
+    return 2 * (int)first;
+#else
+    return (int)first;
+#endif
+}
+
 /* Whether the column sees row `row` + acc_row(i). */
 DEVICE bool sees(const struct column &column, int row, int i)
 {
@@ -307,37 +324,42 @@ DEVICE bool sees(const struct column &column, int row, int i)
 #if KERNEL_SCORE
 
 /*
- * Which of this lane's elements dropout keeps. A counter of Philox has four keys. Where rows are
- * queries, the four lanes that have the same four keys each ask for every fourth row.
+ * Which of this lane's `count` elements from row `row` + acc_row(0) on dropout keeps. A counter of
+ * Philox has four keys. Where rows are queries, the four lanes that have the same four keys each
+ * ask for every fourth row.
  */
+template <int count = ACC>
 DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
 {
     const u32 index = stay_here((u32)column.index);
     u32 kept = 0;
 #if OWNS_KEYS
+    const u32 run = count < 4 ? count : 4;
     u32 own = index % 4;
 #pragma unroll 1
-    for (u32 i = 0; i < ACC; i += 4) {
+    for (u32 i = 0; i < count; i += run) {
         asm volatile("" : "+s"(d.seed)); /* or its twenty round keys would be kept */
-        int quad = (int)kept_quad(d, row + (int)acc_row(i + own), index / 4);
+        int quad = (int)kept_quad(d, row + (int)acc_row(i + own % run), index / 4);
         u32 x[4] = {(u32)__builtin_amdgcn_mov_dpp(quad, 0x00, 0xf, 0xf, true),
                     (u32)__builtin_amdgcn_mov_dpp(quad, 0x55, 0xf, 0xf, true),
                     (u32)__builtin_amdgcn_mov_dpp(quad, 0xaa, 0xf, 0xf, true),
                     (u32)__builtin_amdgcn_mov_dpp(quad, 0xff, 0xf, 0xf, true)};
 #pragma unroll
-        for (u32 j = 0; j < 4; j++)
+        for (u32 j = 0; j < run; j++)
             kept |= (x[j] >> own & 1) << (i + j);
     }
 #else
     /* elements of a quad of keys */
-    const u32 run = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1 ? 4 : 2;
+    const u32 most = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1 ? 4 : 2;
+    const u32 run = count < most ? count : most;
+    const u32 from = count < ACC ? (u32)row : 0; /* blocks begin with a quad */
 #pragma unroll 1
-    for (u32 i = 0; i < ACC; i += run) {
+    for (u32 i = 0; i < count; i += run) {
         asm volatile("" : "+s"(d.seed)); /* as above */
         u32 first = (u32)row + acc_row(i), quad = kept_quad(d, (int)index, first / 4);
 #pragma unroll
         for (u32 j = 0; j < run; j++)
-            kept |= (quad >> (acc_row(i + j) % 4) & 1) << (i + j);
+            kept |= (quad >> ((from + acc_row(i + j)) % 4) & 1) << (i + j);
     }
 #endif
     return kept;
@@ -367,50 +389,55 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
 #if TERMS_NEAR
 
 /* What becomes an operand. */
-DEVICE void begin_block(block_acc &x)
+template <class V> DEVICE void begin_block(V &x)
 {
 #pragma unroll
-    for (int i = 0; i < ACC; i++)
+    for (int i = 0; i < elements_of<V>(); i++)
         x[i] = begin_round(x[i]);
 }
 
-/* S to P~ and dP to dX or dS, in place, for the block whose first row is `row`. */
-template <enum gradient of, enum lse_form>
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
+/*
+ * S to P~ and dP to dX or dS, in place, for the block whose first row is `row`, or for those of its
+ * rows that are elements `first` on.
+ */
+template <enum gradient of, enum lse_form, class V>
+DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
+                                const struct column &column, int row, int block, u32 first = 0)
 {
+    const int count = elements_of<V>(), from = row + rows_to(first);
     const u32 terms = context.terms;
     u32 kept = 0;
     float kept_scale = 1;
     if (has_term(terms, TERM_DROPOUT)) {
         const struct attn_problem &a = args_here().problem;
         const struct place &p = context.place;
-        kept = kept_elements(dropout_of(a, p.sequence.number, p.head), column, row);
+        kept = kept_elements<count>(dropout_of(a, p.sequence.number, p.head), column, from);
         kept_scale = a.dropout_scale;
-        each_element<ACC>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
+        each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
     }
 #if OWNS_KEYS
-    dp -= row_values(1, block);
+    dp -= row_values<V>(1, block, first);
 #else
     dp -= column.delta;
     (void)block;
 #endif
     s *= args_here().problem.scale;
     if (has_term(terms, TERM_SOFTCAP | TERM_ALIBI | TERM_BIAS | TERM_KEEP))
-        add_near_terms<of>(s, dp, context.place, terms, column.index, row);
+        add_near_terms<of>(s, dp, context.place, terms, column.index, from);
     if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
-        each_element<ACC>([&](int i) { s[i] = sees(column, row, i) ? s[i] : -__builtin_inff(); });
+        each_element<count>(
+            [&](int i) { s[i] = sees(column, from, i) ? s[i] : -__builtin_inff(); });
 #if OWNS_KEYS
-    const block_acc lse = row_values(0, block);
+    const V lse = row_values<V>(0, block, first);
 #else
-    const block_acc lse = column.lse;
+    const V lse = column.lse;
 #endif
-    each_element<ACC>([&](int i) {
+    each_element<count>([&](int i) {
         s[i] = weight_of(s[i], lse[i], raise_of(column));
         dp[i] *= s[i];
     });
     if (has_term(terms, TERM_DROPOUT))
-        each_element<ACC>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
+        each_element<count>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
 }
 
 #else

@@ -10,6 +10,7 @@
 #define AOTHIP_ATTN_BWD_ROWS_H
 
 #include "deal.h"
+#include "kernarg_share.h"
 #include "sequence.h"
 #include "tile.h"
 
@@ -37,13 +38,19 @@ DEVICE const struct attn_bwd_args &args_here()
 #define WALK_SLABS 1
 #endif
 
+/* Whether teams of waves share the channels of their rows or keys: team_walk.h. */
+#define TEAM_DIM (KERNEL_SCORE ? 256 : 128)
+#define SHARES_CHANNELS                                                                            \
+    (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1 && KERNEL_DIM >= TEAM_DIM && !KERNEL_UNALIGNED &&            \
+     !SUMS_ELEMENTS)
+
 /*
  * The owned operands stay where they are throughout a walk, but where they are too many: then each
  * slab of them comes from memory, where it is in the cache, again for every tile. For OWNED_AGAIN
  * see below.
  */
 #define OWNED_PER_TILE                                                                             \
-    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1) ||                                \
+    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1 && !SHARES_CHANNELS) ||            \
                            (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
 
 /*
@@ -427,6 +434,38 @@ DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct v
     return __builtin_amdgcn_make_buffer_rsrc((char *)vector + place.first * 4, 0,
                                              (int)(bytes < 0xfffffffc ? bytes : 0xfffffffc),
                                              DESCRIPTOR_WORD3);
+}
+
+/* Where the parts of a gradient lie that several workgroups share: kernarg_share.h. */
+
+/* As args_here(). */
+DEVICE const struct attn_bwd_share_args &share_here()
+{
+    return (const struct attn_bwd_share_args &)args_here();
+}
+
+/* Matrix `number` of those of parts. Rows are of whole blocks of channels. */
+DEVICE struct rows part_rows(kernarg_u64 data, kernarg_i64 number, int rows, int dim)
+{
+    const kernarg_i64 pitch = (dim + 31) / 32 * 128;
+    return {(char *)data + number * rows * pitch, pitch, 4, dim};
+}
+
+enum { SUMS_SIDE = 32, SUMS_BYTES = SUMS_SIDE * SUMS_SIDE * 4 }; /* of a block of dq_in_blocks */
+
+/* The blocks of dq of one head; those of the same rows are band_bytes. */
+struct dq_blocks {
+    GLOBAL char *first;
+    u32 band_bytes;
+};
+
+DEVICE struct dq_blocks blocks_of(const struct attn_bwd_share_args &args, const struct place &p)
+{
+    const struct attn_problem &a = args.bwd.problem;
+    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
+    const u32 bands = ((u32)a.seq_q + SUMS_SIDE - 1) / SUMS_SIDE;
+    const u32 band_bytes = ((u32)a.dim_qk + SUMS_SIDE - 1) / SUMS_SIDE * SUMS_BYTES;
+    return {(GLOBAL char *)args.part_dq + number * bands * band_bytes, band_bytes};
 }
 
 #endif

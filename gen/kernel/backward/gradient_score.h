@@ -30,6 +30,12 @@ DEVICE struct score_terms terms_here(const struct place &p)
     return score_terms_of(args_here().problem, p.sequence, p.head);
 }
 
+/* Elements of a vector. */
+template <class V> DEVICE constexpr int elements_of()
+{
+    return (int)(sizeof(V) / sizeof(float));
+}
+
 /* Calls f(i) for each element, few at a time: the addresses of all would not fit the registers. */
 template <int count, class F> DEVICE void each_element(F f)
 {

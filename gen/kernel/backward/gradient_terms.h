@@ -119,13 +119,13 @@ DEVICE u32 next_at(u32 at, const struct near &x, int i)
 }
 
 /* Calls f(i, bias) for each of the lane's elements. */
-template <class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
+template <int count, class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
 {
     const bool wide = has_term(terms, TERM_BIAS_F32);
     u32 at = x.at;
     if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_BIAS_QUADS)) {
 #pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
+        for (int i = 0; i < count; i += 4) {
             const u32 own = at + (acc_row((u32)i) - acc_row(0)) * x.step;
             if (wide) {
                 const u32x4 quad = __builtin_amdgcn_raw_buffer_load_b128(x.buffer, (int)own, 0, 0);
@@ -144,26 +144,26 @@ template <class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
         return;
     }
     if (wide) {
-        each_element<ACC>([&](int i) {
+        each_element<count>([&](int i) {
             at = next_at(at, x, i);
             f(i, __builtin_bit_cast(float,
                                     __builtin_amdgcn_raw_buffer_load_b32(x.buffer, (int)at, 0, 0)));
         });
         return;
     }
-    each_element<ACC>([&](int i) {
+    each_element<count>([&](int i) {
         at = next_at(at, x, i);
         f(i, bias_of((u16)__builtin_amdgcn_raw_buffer_load_b16(x.buffer, (int)at, 0, 0), 0));
     });
 }
 
 /* Calls f(i, byte) for each of the lane's elements; the byte's other bits may be set. */
-template <class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
+template <int count, class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
 {
     u32 at = x.at;
     if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_KEEP_QUADS)) {
 #pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
+        for (int i = 0; i < count; i += 4) {
             const u32 own = at + (acc_row((u32)i) - acc_row(0));
             const u32 quad = __builtin_amdgcn_raw_buffer_load_b32(x.buffer, (int)own, 0, 0);
 #pragma unroll
@@ -172,7 +172,7 @@ template <class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
         }
         return;
     }
-    each_element<ACC>([&](int i) {
+    each_element<count>([&](int i) {
         at = next_at(at, x, i);
         f(i, (u32)(unsigned char)__builtin_amdgcn_raw_buffer_load_b8(x.buffer, (int)at, 0, 0));
     });
@@ -188,17 +188,17 @@ DEVICE void next_term()
  * s, scale * q . k, becomes the score, as add_terms() makes it. The lane's elements are those of
  * column `index` from row `row` of the stream on.
  */
-template <enum gradient of>
-DEVICE void add_near_terms(block_acc &s, block_acc &dp, const struct place &p, u32 terms, int index,
-                           int row)
+template <enum gradient of, class V>
+DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int index, int row)
 {
     const int query = OWNS_KEYS ? row : (int)uniform((u32)index - lane_column());
     const u32 down = OWNS_KEYS ? acc_row(0) : lane_column();
     const int key = OWNS_KEYS ? index : row + (int)acc_row(0);
+    const int count = elements_of<V>();
     next_term();
     if (has_term(terms, TERM_SOFTCAP)) {
         const float cap = args_here().problem.softcap, inverse = 1 / cap;
-        each_element<ACC>([&](int i) {
+        each_element<count>([&](int i) {
             const float capped = tanh_of(s[i] * inverse);
             s[i] = cap * capped;
             if (of == OF_PRODUCT)
@@ -210,7 +210,7 @@ DEVICE void add_near_terms(block_acc &s, block_acc &dp, const struct place &p, u
         const float slope = terms_here(p).slope;
         const float first = (float)((OWNS_KEYS ? row - index : index - row) + diagonal_of(p) +
                                     (OWNS_KEYS ? 1 : -1) * (int)acc_row(0));
-        each_element<ACC>([&](int i) {
+        each_element<count>([&](int i) {
             const float step = (float)(int)(acc_row((u32)i) - acc_row(0));
             s[i] -= slope * __builtin_fabsf(OWNS_KEYS ? first + step : first - step);
         });
@@ -218,13 +218,13 @@ DEVICE void add_near_terms(block_acc &s, block_acc &dp, const struct place &p, u
     }
     if (has_term(terms, TERM_BIAS)) {
         const u32 size = has_term(terms, TERM_BIAS_F32) ? 4 : 2;
-        each_bias(near_of(args_here().problem.bias, size, p, query, down, key), terms,
-                  [&](int i, float bias) { s[i] += bias; });
+        each_bias<count>(near_of(args_here().problem.bias, size, p, query, down, key), terms,
+                         [&](int i, float bias) { s[i] += bias; });
         next_term();
     }
     if (has_term(terms, TERM_KEEP)) {
-        each_keep(near_of(args_here().problem.keep, 1, p, query, down, key), terms,
-                  [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
+        each_keep<count>(near_of(args_here().problem.keep, 1, p, query, down, key), terms,
+                         [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
         next_term();
     }
 }

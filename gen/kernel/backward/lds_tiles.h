@@ -38,9 +38,11 @@
 enum {
     /*
      * Channels in LDS and registers at a time. With rows of any alignment, wave32 has no room for
-     * 128; sums over elements, by one kernel for all head dims, have no use for them.
+     * 128; sums over elements, by one kernel for all head dims, have no use for them. Of waves that
+     * share channels each has a part of those in LDS.
      */
-    SLAB = KERNEL_DIM <= 64 ||
+    SLAB = SHARES_CHANNELS ? KERNEL_DIM
+           : KERNEL_DIM <= 64 ||
                    (KERNEL_DIM > 128 && KERNEL_WAVE == 32 && (KERNEL_UNALIGNED || SUMS_ELEMENTS))
                ? 64
                : 128,

@@ -42,19 +42,43 @@ enum {
 };
 
 /*
- * On wave32 hardware the owned operands do not fit into registers beside the results. Each wave
- * keeps its own in LDS. For OWNED_AGAIN see gradient_block.h.
+ * On wave32 hardware the owned operands of more than 64 channels do not fit into registers beside
+ * the results. Each wave keeps its own in LDS, but for teams, which share them. For OWNED_AGAIN see
+ * gradient_rows.h.
  */
-#define OWNED_IN_LDS (KERNEL_WAVE == 32)
+#define OWNED_IN_LDS (KERNEL_WAVE == 32 && KERNEL_DIM > 64 && !SHARES_CHANNELS)
+
+/* Waves that own the same columns, where each has SLICE channels of one tensor: team_walk.h. */
+enum {
+    SLICE = SHARES_CHANNELS && SLAB > 128 ? 128 : SLAB,
+    SLICES = SHARES_CHANNELS ? SLAB / SLICE : 1,
+    SLICE_STEPS = SLICE / 16,
+    TEAM = SHARES_CHANNELS ? 2 * SLICES : 1,
+};
+
+/* Whether LDS has room for the tile in one order at a time only. */
+#define TILES_IN_TURN (SHARES_CHANNELS && KERNEL_DIM > 256)
 
 static_assert(KERNEL_DIM <= WALK_DIM || KERNEL_SCORE, "walks for slabs come with all features");
-static_assert(OWNED_ROWS == KERNEL_WAVES * BLOCK, "a wave owns one block");
+static_assert(OWNED_ROWS * TEAM == KERNEL_WAVES * BLOCK, "a wave or a team owns one block");
 static_assert(UNIT_ROWS == 4 || UNIT_ROWS == (KERNEL_WAVE == 64 ? 2 : 8), "what duty_of() knows");
 static_assert(KERNEL_WAVES % 2 == 0, "a wave carries one tensor");
 
+#if TILES_IN_TURN
+static SHARED union __attribute__((aligned(16))) {
+    struct {
+        char row[2][STREAM_ROWS * ROW_BYTES];
+        float part[KERNEL_WAVES][ACC * KERNEL_WAVE]; /* of S and dP: team_walk.h */
+    };
+    char turned[TURNED][WALK_BLOCKS * LINE_BLOCK_BYTES];
+} tiles;
+#define row_tile tiles.row
+#define turned_tile tiles.turned
+#else
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
 static SHARED __attribute__((aligned(
     16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? WALK_BLOCKS * LINE_BLOCK_BYTES : 16];
+#endif
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
 
@@ -69,15 +93,15 @@ DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 negative_lse, float raise)
 }
 
 /* A score that gives P = 0 wherever a column of S does not see the row. */
-DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
-                      int row)
+template <class V>
+DEVICE void hide_rows(V &s, const struct context &context, const struct column &column, int row)
 {
     /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
     if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
         row + BLOCK - 1 > awaited_long(column.full.last)) {
         const float masked = stay_here(context.masked);
 #pragma unroll
-        for (int i = 0; i < ACC; i++)
+        for (int i = 0; i < elements_of<V>(); i++)
             s[i] = sees(column, row, i) ? s[i] : masked;
     }
 }
@@ -98,31 +122,35 @@ DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &conte
     return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
 }
 
-/* S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`. */
-template <enum gradient of, enum lse_form form>
-DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
-                                const struct column &column, int row, int block)
+/*
+ * S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`, or
+ * for those of its rows that are elements `first` on.
+ */
+template <enum gradient of, enum lse_form form, class V>
+DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
+                                const struct column &column, int row, int block, u32 first = 0)
 {
-    hide_rows(s, context, column, row);
+    hide_rows(s, context, column, row + rows_to(first));
 #if OWNS_KEYS
-    const block_acc lse = row_values(0, block);
+    const V lse = row_values<V>(0, block, first);
 #else
-    const block_acc lse = column.lse;
+    const V lse = column.lse;
     (void)block;
 #endif
 #pragma unroll
-    for (int i = 0; i < ACC; i += 2) {
+    for (int i = 0; i < elements_of<V>(); i += 2) {
+        const int j = i + 1 < elements_of<V>() ? i + 1 : i;
         const f32x2 x =
-            weights_of<form>(f32x2{s[i], s[i + 1]}, -f32x2{lse[i], lse[i + 1]}, context, column);
-        f32x2 y = {dp[i], dp[i + 1]};
+            weights_of<form>(f32x2{s[i], s[j]}, -f32x2{lse[i], lse[j]}, context, column);
+        f32x2 y = {dp[i], dp[j]};
 #if !DELTA_FIRST
         y -= f32x2(column.delta);
 #endif
         y *= x;
         s[i] = begin_round(x.x);
-        s[i + 1] = begin_round(x.y);
+        s[j] = begin_round(x.y);
         dp[i] = begin_round(y.x);
-        dp[i + 1] = begin_round(y.y);
+        dp[j] = begin_round(y.y);
     }
 }
 #endif
@@ -131,6 +159,17 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
 #if SUMS_DQ
 #include "fused_walk.h"
 #endif
+
+/* Slabs of the larger head dim; as many as a walk has where that suffices. */
+DEVICE int slabs_of(const struct attn_problem &a)
+{
+    return KERNEL_DIM <= WALK_DIM ? WALK_SLABS
+                                  : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
+}
+
+#if SHARES_CHANNELS
+#include "team_walk.h"
+#else
 
 /* S or dP += X Y^T of a slab */
 DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
@@ -231,13 +270,6 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #include "products_beside.h"
 #endif
 
-/* Slabs of the larger head dim; as many as a walk has where that suffices. */
-DEVICE int slabs_of(const struct attn_problem &a)
-{
-    return KERNEL_DIM <= WALK_DIM ? WALK_SLABS
-                                  : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
-}
-
 /*
  * One pass over the stream, of one tile at least, for one head and one slab of the results, which
  * take each block of P~ and dS.
@@ -335,17 +367,20 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #endif
 }
 
-/* Rounds one result times `factor` and stores the wave's columns of it. */
-DEVICE void store_result(const block_acc (&r)[WALK_BLOCKS], float factor, const struct rows &x,
-                         struct rows_view view, int slab)
+#endif
+
+/* Rounds blocks of one result times `factor`, from channel `first` on, and stores the columns. */
+template <int blocks>
+DEVICE void store_result(const block_acc (&r)[blocks], float factor, const struct rows &x,
+                         struct rows_view view, int first)
 {
     u32 lane = lane_id();
     asm volatile("" : "+v"(lane)); /* or channels would be kept from load_owned() on */
     u32 column = lane % BLOCK, half = lane / BLOCK;
     if (KERNEL_DIM > WALK_DIM) /* or the place of each store would be counted along with slabs */
-        asm volatile("" : "+s"(slab));
+        asm volatile("" : "+s"(first));
 #pragma unroll
-    for (int block = 0; block < WALK_BLOCKS; block++)
+    for (int block = 0; block < blocks; block++)
 #pragma unroll
         for (int run = 0; run < ACC / RESULT_RUN; run++) {
             result_pairs pairs;
@@ -353,8 +388,7 @@ DEVICE void store_result(const block_acc (&r)[WALK_BLOCKS], float factor, const 
             for (int i = 0; i < RESULT_RUN; i += 2)
                 pairs[i / 2] = round_pair_even(r[block][result_element(run, i)] * factor,
                                                r[block][result_element(run, i + 1)] * factor);
-            store_chunk(view, x, column, (u32)slab * SLAB + result_channel(block, run, half),
-                        pairs);
+            store_chunk(view, x, column, (u32)first + result_channel(block, run, half), pairs);
         }
 }
 

@@ -100,10 +100,21 @@ DEVICE u32 carrier()
     return wave_id() / (KERNEL_WAVES / 2);
 }
 
-/* Each wave owns its own columns. Uniform. */
+/* Each wave owns its own columns, or a team does. Uniform. */
 DEVICE u32 team_id()
 {
-    return wave_id();
+    return wave_id() / TEAM;
+}
+
+/* Where teams do: which owned tensor the wave has a slice of, and its first channel. Uniform. */
+DEVICE u32 slice_tensor()
+{
+    return wave_id() % TEAM / SLICES;
+}
+
+DEVICE u32 slice_first()
+{
+    return wave_id() % SLICES * SLICE;
 }
 
 DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
@@ -159,17 +170,28 @@ DEVICE void store_column(const struct cargo &from, const struct duty &duty, int 
                  duty.row + n / CHUNK * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS, n % CHUNK);
 }
 
-/* All of it, as rows and as columns. */
-DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab)
+/* All of it, as rows. */
+DEVICE void store_rows(const struct cargo &from, const struct duty &duty)
 {
 #pragma unroll
     for (int n = 0; n < RUNS * RUN_ROWS; n++)
         store_row(from, duty, n);
+}
+
+/* The same as columns. */
+DEVICE void store_turned(const struct cargo &from, const struct duty &duty, int slab)
+{
     if (TURNED == 2 || carrier() < TURNED) {
 #pragma unroll
         for (int n = 0; n < RUNS * CHUNK; n++)
             store_column(from, duty, slab, n);
     }
+}
+
+DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab)
+{
+    store_rows(from, duty);
+    store_turned(from, duty, slab);
 }
 
 /* What comes before they are stored. */
@@ -246,7 +268,8 @@ static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS
 /* The wave's columns of the owned tensors. */
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
-    block_frag frag[2][OWNED_IN_LDS ? 1 : WALK_DIM / 16];
+    /* Of teams the wave's slice. */
+    block_frag frag[SHARES_CHANNELS ? 1 : 2][OWNED_IN_LDS ? 1 : WALK_SLABS * SLICE_STEPS];
 #if LIFTS && !OWNS_KEYS
     struct lift lift; /* of the lane's row */
 #endif
@@ -278,6 +301,19 @@ DEVICE void lift_owned(struct owned &y)
 }
 #endif
 
+/* Channels `channel` .. + 15 of the lane's row in memory as an operand. */
+DEVICE block_frag load_frag(const struct rows_view &view, const struct rows &x, u32 lane,
+                            u32 channel)
+{
+#if MMA_STRAIGHT
+    return load_chunk(view, x, lane % BLOCK, channel + CHUNK * (lane / BLOCK));
+#else
+    return join_chunks(load_chunk(view, x, lane % BLOCK, channel),
+                       load_chunk(view, x, lane % BLOCK, channel + CHUNK));
+#endif
+}
+
+#if !SHARES_CHANNELS
 /* Slab `slab` of the wave's columns of owned tensor t. */
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 {
@@ -307,8 +343,8 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
     const u32 lane = stay_here(lane_id());
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step] = load_chunk(
-            view, x, lane % BLOCK, (u32)slab * SLAB + 16 * step + CHUNK * (lane / BLOCK));
+        y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step] =
+            load_frag(view, x, lane, (u32)slab * SLAB + 16 * step);
 #if LIFTS && !OWNS_KEYS
     if (OWNED_PER_TILE && t == 1)
         lift_owned(y);
@@ -316,14 +352,24 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 #endif
 }
 
+#endif
+
 /* All slabs of both owned tensors, where they are held throughout the walk. */
 DEVICE void hold_owned(struct owned &y, const struct place &p)
 {
+#if SHARES_CHANNELS
+    const struct rows x = owned_rows(args_here(), p, (int)slice_tensor());
+    const struct rows_view view = view_of(x, y.first, y.end);
+#pragma unroll
+    for (int step = 0; step < SLICE_STEPS; step++)
+        y.frag[0][step] = load_frag(view, x, lane_id(), slice_first() + 16 * step);
+#else
 #pragma unroll
     for (int slab = 0; slab < WALK_SLABS; slab++) {
         load_owned(y, p, 0, slab);
         load_owned(y, p, 1, slab);
     }
+#endif
 }
 
 DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)

@@ -5,7 +5,7 @@
 #ifndef AOTHIP_ATTN_BWD_PARTS_H
 #define AOTHIP_ATTN_BWD_PARTS_H
 
-#include "part_rows.h"
+#include "gradient_rows.h"
 
 /* Run `run` of the `runs` of about the same length that a walk is cut into. Uniform. */
 DEVICE struct walk run_of(struct walk walk, int run, int runs)
@@ -62,8 +62,9 @@ DEVICE void store_part(const block_acc (&r)[GROUPS * RUN], float factor, const s
 }
 #else
 /* Stores one result times `factor` as a part of its sum: the wave's columns, block by block. */
-DEVICE void store_part(const block_acc (&r)[WALK_BLOCKS], float factor, const struct rows &x,
-                       struct rows_view view, int slab)
+template <int blocks>
+DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct rows &x,
+                       struct rows_view view, int first)
 {
     u32 lane = lane_id();
     asm volatile("" : "+v"(lane)); /* or channels would be kept from load_owned() on */
@@ -71,10 +72,10 @@ DEVICE void store_part(const block_acc (&r)[WALK_BLOCKS], float factor, const st
     if ((int)column >= view.count)
         return;
     GLOBAL char *const at = (GLOBAL char *)view.first + column * x.pitch +
-                            (slab * SLAB + (int)(lane / BLOCK) * RESULT_RUN) * 4;
+                            (first + (int)(lane / BLOCK) * RESULT_RUN) * 4;
 #pragma unroll
-    for (int block = 0; block < WALK_BLOCKS; block++) {
-        if (slab * SLAB + block * BLOCK >= x.dim)
+    for (int block = 0; block < blocks; block++) {
+        if (first + block * BLOCK >= x.dim)
             return;
 #pragma unroll
         for (int i = 0; i < ACC; i += 4) {
@@ -93,12 +94,12 @@ DEVICE void store_part(const block_acc (&r)[WALK_BLOCKS], float factor, const st
 /* Stores one result times `factor`, rounded, or as a part of its sum. */
 template <class R>
 DEVICE void store_gradient(const R &r, float factor, const struct rows &x, struct rows_view view,
-                           int slab, bool part)
+                           int first, bool part)
 {
     if (part)
-        store_part(r, factor, x, view, slab);
+        store_part(r, factor, x, view, first);
     else
-        store_result(r, factor, x, view, slab);
+        store_result(r, factor, x, view, first);
 }
 
 #endif

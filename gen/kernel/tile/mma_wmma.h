@@ -63,7 +63,8 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 
 /* V^T in LDS. */
 
-static_assert(KERNEL_TILE_K == 32 || KERNEL_TILE_K == 64, "layouts of V^T exist for these");
+/* Kernels with tiles of 16 keys have no V^T. */
+static_assert(KERNEL_TILE_K == 16 || KERNEL_TILE_K == 32 || KERNEL_TILE_K == 64, "layouts exist");
 
 #if !KERNEL_FP8
 

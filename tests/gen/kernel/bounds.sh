@@ -19,7 +19,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
     }
     function lds_at_most(key, times) {
         report(count[key, "loop_lds"] <= times * count[key, "matrix"] && count[key, "matrix"],
-               sprintf("%s: %d LDS instructions for %d products, at most %d each", key,
+               sprintf("%s: %d LDS instructions for %d products, at most %g each", key,
                        count[key, "loop_lds"], count[key, "matrix"], times))
     }
     function none(key, column) {
@@ -39,7 +39,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         if (walk == 1)
             return "attn_fwd_" type "_d" dim "_t128x" (dim == 64 ? 64 : 32)
         return "attn_bwd_" (walk == 2 ? "dkdv_" : "dq_") type "_d" dim \
-               (walk == 2 ? "_t" 2048 / dim "x64" : "_t64x32")
+               (walk == 2 ? "_t32x64" : "_t64x32")
     }
     /^#/ { next }
     $1 == "gpu" {
@@ -104,8 +104,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     lds_at_most(key, 2)
                     report(count[key, "exchange"] <= packed && count[key, "total"],
                            key ": an exchange for each packed register of P at most")
-                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t" 2048 / dim "x64", 4)
-                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 4)
+                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64",
+                                by == "clang-19" ? 2.6 : 2.5)
+                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 2.75)
                 }
             }
         }
@@ -126,15 +127,19 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                    bf16 ": no more instructions than in f16, and no bytes put together to round")
         }
         # gfx1201, where the compiler is sound for it: what gfx1100 does in fewer instructions, of LDS
-        # two thirds at most, and no exchange between the halves of the lanes.
+        # two thirds at most, and no exchange between the halves of the lanes. Teams of waves wait for
+        # each other, and what RDNA 4 waits for it has more instructions for: without those.
         for (w = 1; w <= 3 && by != "clang-19"; w++)
             for (dim = 64; dim <= 128; dim += 64)
                 for (t = 1; t <= 2; t++) {
                     loop = rdna_walk(w, types[t], dim)
                     key = "gfx1201 " loop
                     before = "gfx1100 " loop
+                    waits = w > 1 && dim == 128
+                    now = count[key, "total"] - waits * count[key, "wait"]
+                    then = count[before, "total"] - waits * count[before, "wait"]
                     report(count[key, "matrix"] == count[before, "matrix"] && count[key, "matrix"] &&
-                           count[key, "total"] * 100 <= count[before, "total"] * 91 &&
+                           now * 100 <= then * 91 &&
                            count[key, "loop_lds"] * 3 <= count[before, "loop_lds"] * 2,
                            key ": fewer instructions than on gfx1100")
                     none(key, "exchange")

@@ -96,13 +96,13 @@ static void test_edges(const struct device *device, struct aothip_context *conte
                                    {33, 64}, {64, 129}, {65, 16},  {129, 127}};
     static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_TOP_LEFT,
                                 AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
-    static const int dims[][2] = {{64, 64},   {128, 128}, {256, 256}, {56, 64},
-                                  {128, 104}, {63, 127},  {192, 136}};
+    static const int dims[][2] = {{64, 64},  {128, 128}, {256, 256}, {56, 64},  {128, 104},
+                                  {63, 127}, {192, 136}, {512, 512}, {264, 400}};
     int bad = 0, n = 0;
 
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         for (int j = 0; j < 2; j++, n++) {
-            const int *dim = dims[n % 7];
+            const int *dim = dims[n % 9];
             struct test_case c = {.dtype = n % 2 ? AOTHIP_F16 : AOTHIP_BF16,
                                   .batch = 1,
                                   .heads_k = 1,
@@ -229,7 +229,7 @@ static int test_gpu(const struct device *device, struct aothip_context *context,
 
     snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(target, ":"), target);
     if (call->argv[1]) {
-        for (int dim = 32; dim <= 128; dim *= 2)
+        for (int dim = 32; dim <= 512; dim *= 2)
             call->status |= print_gradients(device, context, dim);
         return 0;
     }
