@@ -112,7 +112,9 @@ struct emu_time_result {
     double matrix_busy, vector_busy, lds_busy, l1_busy, dram_busy;
     double matrix_flops; /* executed by matrix instructions */
 
-    double workgroups;       /* of the launch */
+    /* Of the launch; where these take pieces of work from a counter, such pieces, and workgroups
+     * that found none. */
+    double workgroups;
     uint32_t sampled;        /* of them were recorded */
     uint32_t units;          /* compute units (work-group processors) of the GPU */
     uint32_t resident;       /* workgroups that fit on one */
