@@ -32,9 +32,10 @@ enum {
     RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
     TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
     FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
-    KEPT_AHEAD = 2,  /* V from LDS */
+    KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2, /* V from LDS */
     AGAIN_AHEAD = 4, /* V from memory */
     BEHIND = 2,      /* products behind a barrier */
+    LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS, /* once V takes no registers any more */
     CARGO_ROWS = RUNS * RUN_ROWS,
     CARGO_CHANNELS = RUNS * CHUNK,
 };
@@ -376,7 +377,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             now_s, now_dp, p, x.ahead, y, context, column, row + block * BLOCK, block,
             [&](int n) { beside(block, n); },
             [&]() {
-                if (block == 0 && !SUMS_DQ && !OWNED_AGAIN)
+                if (block == 0 && !SUMS_DQ && !LATE_FETCH)
                     fetch();
             });
         s = now_s;
@@ -386,7 +387,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     static_assert(STREAM_BLOCKS == 1, "one block of P");
     __builtin_amdgcn_s_setprio(2);
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&]() {
-        if (OWNED_AGAIN)
+        if (LATE_FETCH)
             fetch();
     });
 #else

@@ -254,13 +254,18 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
 
 /*
  * Of V that comes again, LDS has room for some: the lane's chunks of KEPT_STEPS of owned_frag(),
- * every other one, or more registers would be needed at a time for what comes from memory.
+ * every other one, or more registers would be needed at a time for what comes from memory. On
+ * gfx950 there is room for all.
  */
-#define KEPT_STEPS (OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0)
+#if defined(__gfx950__) && KERNEL_DIM == 128
+enum { KEPT_STEPS = OWNED_AGAIN ? SLAB_STEPS : 0, KEPT_APART = 1 };
+#else
+enum { KEPT_STEPS = OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0, KEPT_APART = 2 };
+#endif
 
 DEVICE constexpr bool is_kept(int step)
 {
-    return step % 2 && step / 2 < KEPT_STEPS;
+    return step % KEPT_APART == KEPT_APART - 1 && step / KEPT_APART < KEPT_STEPS;
 }
 
 static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
@@ -278,8 +283,8 @@ struct owned {
 #endif
 #if OWNED_AGAIN
     __amdgpu_buffer_rsrc_t buffer; /* of V */
-    u32 pitch, again;              /* of V; where the lane's first chunk of it lies in the buffer */
-    int dim, room;                 /* of V; channels from there to the row's last */
+    u32 pitch, again; /* of V; where the lane's first chunk of it lies, in the buffer or in LDS */
+    int dim, room;    /* of V; channels from there to the row's last */
 #endif
 };
 
@@ -327,8 +332,8 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
         const u32 lane = lane_id();
 #pragma unroll
         for (int i = 0; i < KEPT_STEPS; i++)
-            kept_chunk[i][thread_id()] =
-                load_chunk(view, x, lane % BLOCK, 16 * (2 * i + 1) + CHUNK * (lane / BLOCK));
+            kept_chunk[i][thread_id()] = load_chunk(
+                view, x, lane % BLOCK, 16 * ((i + 1) * KEPT_APART - 1) + CHUNK * (lane / BLOCK));
         return;
     }
 #endif
@@ -379,8 +384,10 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
 #if OWNED_AGAIN
     if (t == 1) {
         step += slab * SLAB_STEPS;
+        if (KEPT_STEPS == SLAB_STEPS)
+            return *(const block_frag *)((const char *)kept_chunk[step] + y.again);
         if (is_kept(step))
-            return kept_chunk[step / 2][stay_here(thread_id())];
+            return kept_chunk[step / KEPT_APART][stay_here(thread_id())];
         const u32 beyond = (u32)(y.room - 16 * step) & NOWHERE; /* if that is negative */
         return load_chunk_at(y.buffer, y.again | beyond, 32 * step);
     }
@@ -395,6 +402,8 @@ DEVICE void find_again(struct owned &y)
     const u32 lane = stay_here(thread_id()) % KERNEL_WAVE;
     y.again = lane % BLOCK * y.pitch + CHUNK_BYTES * (lane / BLOCK);
     y.room = y.dim - 1 - CHUNK * (int)(lane / BLOCK);
+    if (KEPT_STEPS == SLAB_STEPS)
+        y.again = stay_here(thread_id()) * CHUNK_BYTES;
 #else
     (void)y;
 #endif
