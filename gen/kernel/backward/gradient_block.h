@@ -125,35 +125,6 @@ DEVICE void in_order()
     __builtin_amdgcn_sched_barrier(0);
 }
 
-/*
- * Rows of the stream that a column sees: first .. last. Both grow with the column.
- *
- *     dq      row = key,   column = query:  m + key_first <= n <= m + key_last
- *     dkdv    row = query, column = key:    n - key_last <= m <= n - key_first
- */
-struct row_interval {
-    int first, last;
-};
-
-DEVICE struct row_interval visible_rows(const struct sequence &s, int column)
-{
-#if OWNS_KEYS
-    int first = __builtin_elementwise_sub_sat(column, s.key_last);
-    int last = __builtin_elementwise_sub_sat(column, s.key_first), end = s.seq_q - 1;
-#else
-    int first = __builtin_elementwise_add_sat(column, s.key_first);
-    int last = __builtin_elementwise_add_sat(column, s.key_last), end = s.seq_k - 1;
-#endif
-    return {first > 0 ? first : 0, last < end ? last : end};
-}
-
-/* The same for a column that may not exist, and then sees nothing. */
-DEVICE struct row_interval visible_rows_below(const struct sequence &s, int column, int columns)
-{
-    struct row_interval none = {0, -1};
-    return column < columns ? visible_rows(s, column) : none;
-}
-
 /* Tiles of the stream that some column of the workgroup sees. Uniform. */
 struct walk {
     int begin, end;
@@ -272,7 +243,7 @@ DEVICE f32x4 row_four(int which, int block, int i)
 }
 
 /* The same for those of its rows that are elements `first` on. */
-template <class V> DEVICE V row_values(int which, int block, u32 first)
+template <class V = block_acc> DEVICE V row_values(int which, int block, u32 first = 0)
 {
     if (elements_of<V>() < ACC)
         return *(const V *)&row_vector[which][block * BLOCK + vector_slot(acc_row(0)) + first];
@@ -285,11 +256,6 @@ template <class V> DEVICE V row_values(int which, int block, u32 first)
             x[i + j] = four[j];
     }
     return x;
-}
-
-DEVICE block_acc row_values(int which, int block)
-{
-    return row_values<block_acc>(which, block, 0);
 }
 #endif
 

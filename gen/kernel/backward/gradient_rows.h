@@ -38,10 +38,18 @@ DEVICE const struct attn_bwd_args &args_here()
 #define WALK_SLABS 1
 #endif
 
-/* Whether teams of waves share the channels of their rows or keys: team_walk.h. */
-#define TEAM_DIM (KERNEL_SCORE ? 256 : 128)
+/*
+ * Whether teams of waves share the channels of their rows or keys: team_walk.h. On RDNA 4, where
+ * operands take half of the registers, those of 128 channels fit into them beside dQ alone.
+ */
+#if defined(__GFX12__)
+#define FITS_128 (!OWNS_KEYS)
+#else
+#define FITS_128 0
+#endif
+#define TEAM_DIM (KERNEL_SCORE || FITS_128 ? 256 : 128)
 #define SHARES_CHANNELS                                                                            \
-    (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1 && KERNEL_DIM >= TEAM_DIM && !KERNEL_UNALIGNED &&            \
+    (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1 && KERNEL_DIM >= TEAM_DIM && !KERNEL_UNALIGNED &&      \
      !SUMS_ELEMENTS)
 
 /*

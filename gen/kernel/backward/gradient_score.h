@@ -20,6 +20,35 @@
 /* Of x: dX. Of the terms that are added to the score, such as the bias: dS. */
 enum gradient { OF_PRODUCT, OF_TERMS };
 
+/*
+ * Rows of the stream that a column sees: first .. last. Both grow with the column.
+ *
+ *     dq      row = key,   column = query:  m + key_first <= n <= m + key_last
+ *     dkdv    row = query, column = key:    n - key_last <= m <= n - key_first
+ */
+struct row_interval {
+    int first, last;
+};
+
+DEVICE struct row_interval visible_rows(const struct sequence &s, int column)
+{
+#if OWNS_KEYS
+    int first = __builtin_elementwise_sub_sat(column, s.key_last);
+    int last = __builtin_elementwise_sub_sat(column, s.key_first), end = s.seq_q - 1;
+#else
+    int first = __builtin_elementwise_add_sat(column, s.key_first);
+    int last = __builtin_elementwise_add_sat(column, s.key_last), end = s.seq_k - 1;
+#endif
+    return {first > 0 ? first : 0, last < end ? last : end};
+}
+
+/* The same for a column that may not exist, and then sees nothing. */
+DEVICE struct row_interval visible_rows_below(const struct sequence &s, int column, int columns)
+{
+    struct row_interval none = {0, -1};
+    return column < columns ? visible_rows(s, column) : none;
+}
+
 /* A query row and a key, which exist. */
 struct element {
     int row, key;

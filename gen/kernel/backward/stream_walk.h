@@ -43,10 +43,10 @@ enum {
 
 /*
  * On wave32 hardware the owned operands of more than 64 channels do not fit into registers beside
- * the results. Each wave keeps its own in LDS, but for teams, which share them. For OWNED_AGAIN see
- * gradient_rows.h.
+ * the results, but for FITS_128. Each wave keeps its own in LDS, but for teams, which share them.
+ * For OWNED_AGAIN see gradient_rows.h.
  */
-#define OWNED_IN_LDS (KERNEL_WAVE == 32 && KERNEL_DIM > 64 && !SHARES_CHANNELS)
+#define OWNED_IN_LDS (KERNEL_WAVE == 32 && KERNEL_DIM > (FITS_128 ? 128 : 64) && !SHARES_CHANNELS)
 
 /* Waves that own the same columns, where each has SLICE channels of one tensor: team_walk.h. */
 enum {
