@@ -27,9 +27,10 @@
  * Left to itself, the compiler does all the products first. So each is followed by a slice of the
  * other work, about what has room beside it, and by a barrier for the scheduler.
  *
- * The further a wave is in the step, the higher its priority. So of the two on a SIMD one has the
- * matrix pipe to itself until it waits, and the other takes what is left: with equal ones they come
- * to do the same at the same time.
+ * In the longer step, the further a wave is in it, the higher its priority. So of the two on a SIMD
+ * one has the matrix pipe to itself until it waits, and the other takes what is left: with equal
+ * ones they come to do the same at the same time. Where steps overlap, that does no harm, and
+ * priorities do.
  */
 #ifndef AOTHIP_FWD_SLICED_STEP_H
 #define AOTHIP_FWD_SLICED_STEP_H
@@ -252,10 +253,14 @@ DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice
     }
 }
 
-/* The next tile is `tile`, a whole one behind it. */
+/* The next tile is `tile`. Behind the last one nothing is loaded: of no rows, at an address of
+ * some, for a branch would make the compiler copy registers. */
 DEVICE void load_tile_k(struct sliced_run &r, int tile)
 {
+    char *const before = r.next.k[0].first;
     advance(r.next, r.keys, tile);
+    if (SLICES_FIRST && tile > r.last)
+        r.next.k[0] = {before, 0};
     load_k<ROWS_ALL>(r.x.cargo, r.courier, r.keys.k, r.next);
 }
 
@@ -358,11 +363,10 @@ template <bool first> DEVICE void begin_tile(struct sliced_run &r, int next)
         if (!first)
             read_v(r.a, 1, i);
     };
-    __builtin_amdgcn_s_setprio(2);
     multiply_kq_half(r, 0, read_on, [&](int i) {
         if (!first)
             soften(r, 1, VP_SLICES + i);
-        if (i == 0 && (!SLICES_FIRST || next <= r.last))
+        if (i == 0)
             load_tile_k(r, next);
     });
     if (!first)
@@ -394,7 +398,6 @@ template <bool last, class B> DEVICE void end_tile(struct sliced_run &r, B behin
     if (late)
         load_k_behind(r, behind);
     __builtin_amdgcn_sched_barrier(0);
-    __builtin_amdgcn_s_setprio(0);
     multiply_kq_half(r, 1, nothing, [&](int i) {
         soften(r, 0, VP_SLICES + i);
         store_slice<a_loads>(r, i);
@@ -407,7 +410,6 @@ template <bool last, class B> DEVICE void end_tile(struct sliced_run &r, B behin
     read_first_v(r.a, 0);
     load_next_v(r, last);
     __builtin_amdgcn_sched_barrier(0);
-    __builtin_amdgcn_s_setprio(1);
     multiply_vp_half(r, 0, read_on, [&](int i) {
         soften(r, 1, i);
         if (!late)
@@ -438,7 +440,6 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
     for (; tile < end; tile++) {
         end_tile<false>(r, behind);
         begin_tile<false>(r, tile + 2);
-        __builtin_amdgcn_s_setprio(3);
         multiply_vp_half(r, 1, nothing, [&](int i) { soften(r, 0, i); });
     }
     end_tile<true>(r, behind);
