@@ -12,7 +12,11 @@
  *     store K                          write K(t+1)
  *     barrier
  *
- * sliced_step.h has another order, of most fast steps on CDNA.
+ * Where K and V have one buffer together (ONE_TILE), a barrier comes before each of the stores,
+ * too.
+ *
+ * sliced_step.h has another order, of most fast steps on CDNA; fast_step.h says how RDNA 3
+ * multiplies.
  */
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
@@ -30,6 +34,9 @@
 #else
 #define SLICES_FIRST 0
 #endif
+
+/* Where it is noted what of V is not finite, when K or Q is no longer needed there. */
+#define NOTES (ONE_TILE ? q_tile : k_tile)
 
 #if KERNEL_PADDING
 #include "padded_walk.h"
@@ -79,20 +86,21 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
     struct key_interval visible[Q_BLOCKS];
     int tile = walk.first;
     see_keys(visible, x.terms, place);
+    tile_barrier(); /* what was found has been read where V goes */
 #pragma unroll 1
     for (int i = 0; i < count; i++, tile = next_tile(walk, tile)) {
         if (is_full(walk, tile, i) && !hides)
             continue;
         load_v<ROWS_SOME>(x.cargo, courier, keys.v, views_at(keys, sequence, tile));
         store_v(vt_tile, x.cargo, courier);
-        note_nonfinite(vt_tile, k_tile);
+        note_nonfinite(vt_tile, NOTES);
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++) {
             struct sight sight = sight_of(visible[column], (u32)tile * KERNEL_TILE_K);
             if (hides)
                 blind_sight(sight, late_problem(), sequence, place.job, column,
                             tile * KERNEL_TILE_K);
-            mark_o(x.o[column], k_tile, sight);
+            mark_o(x.o[column], NOTES, sight);
         }
         lds_barrier();
     }
@@ -265,6 +273,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     const struct sequence &sequence = place.sequence;
     int tile = walk.first, fast = MAY_TURN ? fast_from(walk, tile) : walk.fast_count;
     begin_walk(p, wide, courier, sequence, walk, keys);
+#if FAST_PACED
+    find_lines(p.lines);
+#endif
 #pragma unroll 1
     for (int left = walk.count; left > 0; left--, fast--) {
         const u32 missing = missing_in(keys, sequence, tile);

@@ -24,9 +24,154 @@
 #define Q_HELD 3
 #endif
 
+/* Whether products are paced ones: RDNA 3, and no score terms. */
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE
+#define FAST_PACED 1
+#else
+#define FAST_PACED 0
+#endif
+
+/*
+ * On RDNA 3 K and V^T take turns in one place in LDS where more workgroups then share it: three of
+ * 128 rows and 128 channels, and not two, if Q has no padding, for hardware gives out LDS by KiB.
+ * That is worth the two barriers more.
+ */
+#if FAST_PACED && STAGE_DIM > 64 && KERNEL_TILE_Q == 128
+#define ONE_TILE 1
+#define Q_PACKED 1
+#elif KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__)
+#define ONE_TILE 1
+#endif
+
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
+
+#if FAST_PACED
+
+/*
+ * The two products on RDNA 3, with operands that are read from LDS before they are needed.
+ *
+ * A WMMA has the port of the vector instructions for itself. Nothing runs beside it but what other
+ * waves of the SIMD wait for, and transcendental instructions towards its end. So a wave that is at
+ * the softmax goes before those that multiply (step()): its instructions are short, and products of
+ * the others fill the gaps between them.
+ */
+
+enum {
+    STEP_PRODUCTS = KEY_BLOCKS * Q_BLOCKS, /* of one step of channels */
+    KQ_PRODUCTS = QK_STEPS * STEP_PRODUCTS,
+    VP_PAIRS = PV_GROUPS * DIM_BLOCKS, /* of V^T and P^T: a product for each block of queries */
+    /* Products before the one that an operand is for; some have no registers for two. */
+    K_AHEAD = KERNEL_PAGED || KERNEL_PADDING ? 1 : 2,
+    V_AHEAD = 1,
+    VT_LINES = KERNEL_TILE_K / CHUNK,
+};
+
+/* Where in LDS the lane's rows of Q, K and V^T are; V^T's by chunk, for the block of channels 0. */
+struct operand_lines {
+    u32 q, k, vt[VT_LINES];
+};
+
+/* Held in registers: what several loops compute of the same would be there more than once. */
+DEVICE u32 held(u32 x)
+{
+    asm volatile("" : "+v"(x));
+    return x;
+}
+
+DEVICE void find_lines(struct operand_lines &x)
+{
+    const u32 share = (u32)key_share();
+    x.q = held(q_tile_at((u32)TEAM_ID * COLUMNS + lane_column(), 0));
+    x.k = held((share * KEY_BLOCKS * BLOCK + lane_column()) * K_ROW_BYTES);
+#pragma unroll
+    for (int i = 0; i < VT_LINES; i++)
+        x.vt[i] = held(vt_chunk_at(share * (VT_LINES / KEY_SHARES) ^ (u32)i));
+}
+
+/* The block of queries of a step's i-th product: each second time from the last one on. */
+DEVICE constexpr int paced_column(int i)
+{
+    return i / Q_BLOCKS % 2 ? Q_BLOCKS - 1 - i % Q_BLOCKS : i % Q_BLOCKS;
+}
+
+/* Of the wave's block `column` of queries. */
+DEVICE block_frag paced_q(const struct operand_lines &lines, int step, int column)
+{
+    const char *line = q_tile + lines.q + q_tile_at(column * BLOCK, 0);
+    if (!Q_PACKED || step < CHUNKS / 2 - 1)
+        return load_frag(line, 2 * step, 2 * step + 1);
+    u32 thread = thread_id();
+    asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
+    const u32 row = thread / KERNEL_WAVE * COLUMNS + thread % BLOCK;
+    const u32x4 *last = (const u32x4 *)(q_tile + q_tile_at(column * BLOCK, CHUNKS - 1));
+    return join_chunks(*(const u32x4 *)(line + 2 * step * CHUNK_BYTES), last[row]);
+}
+
+/* S^T += K Q^T */
+DEVICE void multiply_kq_paced(score_blocks &s, const struct operand_lines &lines)
+{
+    block_frag a[QK_STEPS][KEY_BLOCKS], b[QK_STEPS][Q_BLOCKS];
+    auto read = [&](int i) {
+        const int step = i / STEP_PRODUCTS, n = i % STEP_PRODUCTS;
+        if (i >= KQ_PRODUCTS)
+            return;
+        if (n % Q_BLOCKS == 0)
+            a[step][n / Q_BLOCKS] = load_frag(k_tile + lines.k + n / Q_BLOCKS * BLOCK * K_ROW_BYTES,
+                                              2 * step, 2 * step + 1);
+        if (n < Q_BLOCKS)
+            b[step][paced_column(n)] = paced_q(lines, step, paced_column(n));
+    };
+#pragma unroll
+    for (int i = 0; i < K_AHEAD; i++)
+        read(i);
+#pragma unroll
+    for (int i = 0; i < KQ_PRODUCTS; i++) {
+        const int step = i / STEP_PRODUCTS, n = i % STEP_PRODUCTS, column = paced_column(n);
+        read(i + K_AHEAD);
+        __builtin_amdgcn_sched_barrier(0);
+        mma(s[column][n / Q_BLOCKS], a[step][n / Q_BLOCKS], b[step][column]);
+        __builtin_amdgcn_sched_barrier(0);
+    }
+}
+
+/* O^T += V^T P^T */
+DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
+                              const struct operand_lines &lines)
+{
+    const u32 half = pack_half();
+    block_frag a[VP_PAIRS], b[PV_GROUPS][Q_BLOCKS];
+    auto read = [&](int i) {
+        const int block = i % DIM_BLOCKS, chunk = 2 * (i / DIM_BLOCKS), swizzle = block % 4;
+        if (i < VP_PAIRS)
+            a[i] = join_chunks(
+                *(const u32x4 *)(vt_tile + lines.vt[chunk ^ swizzle] + vt_line(block, 0, 0)),
+                *(const u32x4 *)(vt_tile + lines.vt[(chunk + 1) ^ swizzle] + vt_line(block, 0, 0)));
+    };
+#pragma unroll
+    for (int i = 0; i < V_AHEAD; i++)
+        read(i);
+#pragma unroll
+    for (int group = 0; group < PV_GROUPS; group++) {
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[group][column] = pack_keys(p[column][group], 0, half);
+        if (STAGE_DIM <= 64) /* elsewhere it takes more registers */
+            __builtin_amdgcn_sched_barrier(0);
+    }
+#pragma unroll
+    for (int i = 0; i < VP_PAIRS; i++) {
+        read(i + V_AHEAD);
+        __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            mma(o[column][i % DIM_BLOCKS], a[i], b[i / DIM_BLOCKS][column]);
+        __builtin_amdgcn_sched_barrier(0);
+    }
+}
+
+#endif
 
 /* Loading V only after the last use of P saves the registers of one of them. */
 #define LATE_V Q_IN_LDS
@@ -56,6 +201,9 @@ struct progress {
     output_blocks o;
     u32 found; /* enum found. Uniform */
     struct terms terms;
+#if FAST_PACED
+    struct operand_lines lines;
+#endif
 };
 
 /* Where in the problem the workgroup is, for what is computed of a tile. */
@@ -161,8 +309,8 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
 
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
- * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding hide.
- * `wide`: in the wide form, where the kind does not say it. `missing`: see missing_in().
+ * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding
+ * hide. `wide`: in the wide form, where the kind does not say it. `missing`: see missing_in().
  * Returns false, with nothing changed, if the step turns out not to be a fast one.
  */
 template <enum step_kind kind>
@@ -184,7 +332,13 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (whole)
         load_ahead(ahead, x.terms, tile);
     begin_scores<scores>(s, x.softmax);
+#if FAST_PACED
+    multiply_kq_paced(s, x.lines);
+#else
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
+#endif
+    if (FAST_PACED && kind == STEP_FAST)
+        __builtin_amdgcn_s_setprio(1);
     add_terms<whole>(s, ahead, x.terms, tile);
     if (kind != STEP_FAST && (!SPARES_FULL || !full)) {
         struct key_interval visible[Q_BLOCKS];
@@ -208,8 +362,11 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #else
         largest = __builtin_fmaxf(largest, total(sum[column]));
 #endif
-    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
+    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT)) {
+        if (FAST_PACED)
+            __builtin_amdgcn_s_setprio(0);
         return false;
+    }
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         x.softmax[column].sum += sum[column];
@@ -227,6 +384,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         if (STAGE_DIM <= 64)
             x.found = uniform(x.found); /* vector registers are short */
     }
+    tile_barrier();
     store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, keys.k, next);
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
@@ -235,11 +393,18 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (!LATE_V)
         load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
+#if FAST_PACED
+    if (kind == STEP_FAST)
+        __builtin_amdgcn_s_setprio(0);
+    multiply_vp_paced(x.o, s, x.lines);
+#else
     multiply_vp(x.o, s);
+#endif
     /* Clang 22 would store K, and wait for it, before the products. (RDNA 3 has lds_barrier() for
      * it, but where a wave multiplies with few keys.) */
     if (KERNEL_WAVE == 64 || KEY_SHARES > 1 || MMA_STRAIGHT)
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
+    tile_barrier();
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
         load_v<exist>(x.cargo, courier, keys.v, next);

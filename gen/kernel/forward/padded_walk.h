@@ -70,6 +70,9 @@ DEVICE int begin_padded(struct progress &x, bool wide, const struct courier &cou
 DEVICE void walk_keys(struct progress &x, const struct courier &courier, const struct place &place,
                       bool, const struct turned_walk &walk, struct key_tiles &keys)
 {
+#if FAST_PACED
+    find_lines(x.lines);
+#endif
     int tile = begin_padded(x, false, courier, place.sequence, walk, keys);
 #pragma unroll 1
     while (tile >= 0) {
@@ -112,6 +115,7 @@ DEVICE void walk_wide(struct progress &x, const struct courier &courier, const s
 DEVICE void mark_all(struct progress &x, const struct courier &courier, const struct place &place,
                      const struct turned_walk &walk, struct key_tiles &keys)
 {
+    tile_barrier(); /* what was found has been read where V goes */
     keys.padding.first = -WINDOW; /* it was asked for, and perhaps not filled */
     int tile = next_kept(keys.padding, x.terms, walk, walk.first, false);
 #pragma unroll 1
@@ -121,14 +125,14 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
             continue;
         load_v<ROWS_SOME>(x.cargo, courier, keys.v, views_at(keys, place.sequence, tile));
         store_v(vt_tile, x.cargo, courier);
-        note_nonfinite(vt_tile, k_tile);
+        note_nonfinite(vt_tile, NOTES);
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++) {
             struct sight sight = sight_of(place.visible[column], (u32)tile * KERNEL_TILE_K);
 #pragma unroll
             for (int i = 0; i < SIGHT_WORDS; i++)
                 sight.word[i] &= kept_word(keys.padding, i);
-            mark_o(x.o[column], k_tile, sight);
+            mark_o(x.o[column], NOTES, sight);
         }
         lds_barrier();
     }

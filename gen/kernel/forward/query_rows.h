@@ -16,6 +16,16 @@
 #define TEAM_ID wave_id()
 #endif
 
+/* Whether K and V^T have one place in LDS, in turns. */
+#ifndef ONE_TILE
+#define ONE_TILE 0
+#endif
+
+/* Whether rows of Q lie in LDS without padding. */
+#ifndef Q_PACKED
+#define Q_PACKED 0
+#endif
+
 enum {
     COLUMNS = KERNEL_TILE_Q / TEAMS, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
@@ -51,11 +61,27 @@ enum {
     STAGES = KERNEL_DIM / USED_DIM, /* parts of the channels of Q and K */
     Q_HELD_CHUNKS = 2 * Q_HELD,     /* of a row of Q, which are not in LDS */
     Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES,
-    Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES, /* of Q in LDS */
+    Q_STAGE_BYTES = KERNEL_TILE_Q * (Q_PACKED ? CHUNKS * CHUNK_BYTES : Q_ROW_BYTES), /* in LDS */
 };
 
+/*
+ * Where a chunk of Q lies in LDS. Where each byte counts there is no padding: the last chunks of
+ * all rows lie behind the others, of which a row has an odd number.
+ */
+DEVICE constexpr u32 q_tile_at(u32 row, u32 chunk)
+{
+    if (!Q_PACKED)
+        return row * K_ROW_BYTES + chunk * CHUNK_BYTES;
+    return chunk < CHUNKS - 1 ? row * ((CHUNKS - 1) * CHUNK_BYTES) + chunk * CHUNK_BYTES
+                              : (KERNEL_TILE_Q * (CHUNKS - 1) + row) * CHUNK_BYTES;
+}
+
 static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
+#if ONE_TILE
+#define vt_tile k_tile
+#else
 static SHARED __attribute__((aligned(16))) char vt_tile[VT_TILE_BYTES];
+#endif
 static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS ? STAGES * Q_STAGE_BYTES : 16];
 
 /*
@@ -82,6 +108,13 @@ DEVICE struct sequence computed_here(struct sequence x)
 DEVICE const struct attn_problem &late_problem()
 {
     return late_arguments<struct attn_fwd_args>().problem;
+}
+
+/* Before what goes where all have read something else. */
+DEVICE void tile_barrier()
+{
+    if (ONE_TILE)
+        lds_barrier();
 }
 
 /* Which part of the problem this workgroup has. Uniform. */
@@ -199,7 +232,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
         u32 stage = i / (KERNEL_TILE_Q / rows_per_load), chunk = thread_id() % CHUNKS;
         u32 row = thread_id() / CHUNKS + i % (KERNEL_TILE_Q / rows_per_load) * rows_per_load;
         u32x4 x = load_chunk(view, slice, row, stage * STAGE_DIM + chunk * CHUNK);
-        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + k_tile_at(row, chunk)) = TIMES_SIGN(x, sign);
+        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + q_tile_at(row, chunk)) = TIMES_SIGN(x, sign);
     }
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();

@@ -120,6 +120,9 @@ DEVICE float total(partial_sum sum)
  */
 enum { HELD = KERNEL_WAVE == 64 ? 2 : ACC };
 
+/* On RDNA 3 exponents are held together, too: more of them are then made by two as one. */
+#define HOLDS_EXPONENTS (HELD == ACC && !MMA_STRAIGHT)
+
 /* One column. Both halves agree on the shift. */
 struct softmax_state {
     float shift;     /* wide: M */
@@ -228,9 +231,14 @@ DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KE
 #pragma unroll
             for (int i = first; i < first + HELD; i += 2) {
                 f32x2 pair = exponents<kind>(f32x2{p[i], p[i + 1]}, x.shift, factor);
-                p[i] = __builtin_amdgcn_exp2f(pair.x);
-                p[i + 1] = __builtin_amdgcn_exp2f(pair.y);
+                p[i] = HOLDS_EXPONENTS ? pair.x : __builtin_amdgcn_exp2f(pair.x);
+                p[i + 1] = HOLDS_EXPONENTS ? pair.y : __builtin_amdgcn_exp2f(pair.y);
             }
+            if (HOLDS_EXPONENTS)
+                asm("" : "+v"(p));
+#pragma unroll
+            for (int i = first; HOLDS_EXPONENTS && i < first + HELD; i++)
+                p[i] = __builtin_amdgcn_exp2f(p[i]);
             if (HELD == ACC)
                 asm("" : "+v"(p));
 #pragma unroll

@@ -117,6 +117,13 @@ DEVICE constexpr int vt_channel_step(int i)
     return i * (KERNEL_TILE_K == 64 ? 256 : 128);
 }
 
+/* Where this lane's row of the block of channels 0 has chunk `chunk`. */
+DEVICE u32 vt_chunk_at(u32 chunk)
+{
+    u32 channel = row_channel(lane_column()), d3 = channel / 8, j = channel % 8;
+    return vt_line(0, d3, j) + (chunk ^ (d3 << 2 | (j & 3))) * CHUNK_BYTES;
+}
+
 DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
 {
     u32 channel = row_channel(lane_column()), d3 = channel / 8, j = channel % 8;
