@@ -192,6 +192,16 @@ DEVICE void begin_at_diagonal(struct turned_walk &walk, const struct sequence &s
     walk.first = tile > walk.begin ? tile : walk.begin;
 }
 
+/*
+ * Whether that is worth a general step more: scores would leave the range of P's exponents within
+ * about two tiles. Kernels for slopes alone do not ask.
+ */
+DEVICE bool is_steep(const struct attn_problem &a, const struct errand &x)
+{
+    const struct scene scene = {x.sequence.number, x.job, 0, 0};
+    return TERMS_CERTAIN & TERM_SLOPE || slope_of(a, scene) * KERNEL_TILE_K < -2;
+}
+
 /* What follows from the problem and its own part of it. */
 DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 {
@@ -205,10 +215,8 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 #if KERNEL_PADDING
     ask_window(x.keys.padding, a, sequence.number, x.job.head, x.walk.first);
 #endif
-#if KERNEL_SCORE != 1
-    if (TERMS_KNOWN & TERM_SLOPE && a.alibi)
+    if (MAY_TURN && a.alibi && is_steep(a, x))
         begin_at_diagonal(x.walk, sequence, x.job);
-#endif
 }
 
 /*

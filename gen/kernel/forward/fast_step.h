@@ -219,8 +219,8 @@ struct turned_walk : key_walk {
     int full;
 };
 
-/* Kernels that know all terms have no registers for it. */
-#if KERNEL_SCORE == 1
+/* Those of wave64 that know all terms have no registers for it. */
+#if KERNEL_SCORE == 1 && KERNEL_WAVE == 64
 #define MAY_TURN 0
 #else
 #define MAY_TURN (TERMS_KNOWN & TERM_SLOPE)
