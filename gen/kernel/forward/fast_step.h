@@ -362,11 +362,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #else
         largest = __builtin_fmaxf(largest, total(sum[column]));
 #endif
-    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT)) {
-        if (FAST_PACED)
-            __builtin_amdgcn_s_setprio(0);
+    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
         return false;
-    }
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         x.softmax[column].sum += sum[column];
