@@ -197,8 +197,7 @@ struct aothip_scale {
  * 128, rows of q, k and v begin at multiples of 16 bytes, bias, keep, alibi_slopes, softcap and
  * dropout are absent and keys are not shared out (see splits), the products are of FP8, and P is
  * rounded to the e4m3 of their kind. Elsewhere all three are converted to o's type.
- * probs_dropped, the backward pass and aothip_attn_merge() do not know FP8, nor k_new and rotary
- * position embedding FP8 of q: these are refused.
+ * probs_dropped, the backward pass and aothip_attn_merge() refuse FP8, k_new refuses FP8 of q.
  *
  * All sizes at most 2^30. dim_qk and dim_v from 1 to 512.
  * heads_q must be a multiple of heads_k: query head h reads key head h / (heads_q / heads_k).

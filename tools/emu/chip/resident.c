@@ -26,9 +26,8 @@ unsigned emu_clock_resident(const struct emu_launch *l, unsigned waves, unsigned
     if (per_simd > (unsigned)g->waves)
         per_simd = (unsigned)g->waves;
     groups = per_simd * ((unsigned)g->simds / parts) / waves;
-    lds = l->lds_bytes
-              ? (unsigned)g->lds / parts / round_up(l->lds_bytes, (unsigned)g->lds_granule)
-              : groups;
+    lds = l->lds_bytes ? (unsigned)g->lds / parts / round_up(l->lds_bytes, (unsigned)g->lds_granule)
+                       : groups;
     groups = (lds < groups ? lds : groups) * parts;
     return groups > 32 ? 32 : groups;
 }
