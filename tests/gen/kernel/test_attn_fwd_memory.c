@@ -75,9 +75,7 @@ static void check(const struct device *device, int dtype, int dim, bool odd)
     if (!ok(good, "%s, head dim %d: two launches are counted", device->properties.target, dim)) {
         tap_diag("%s", why.text);
     } else {
-        bool in_parts = strncmp(device->properties.target, "gfx12", 5) == 0;
-        long long rows = 1 + (in_parts ? (dim + 127) / 128 : 1); /* of V, and of K for each walk */
-        long long least = many.workgroups * (MANY - FEW) * dim * 2 * rows;
+        long long least = many.workgroups * (MANY - FEW) * dim * 2 * 2; /* K and V */
         long long loaded = many.bytes_loaded - few.bytes_loaded,
                   conflicts = many.conflicts - few.conflicts;
         if (!ok(conflicts == 0, "%s: no bank conflicts", many.kernel))
