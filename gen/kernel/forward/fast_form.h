@@ -307,12 +307,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
-                                 next)) {
-#if defined(__GFX11__) && KERNEL_DIM == 64 && KERNEL_TILE_Q == 64 && !KERNEL_SCORE
-                asm volatile(""); /* or clang 22 makes one loop of both */
-#endif
+                                 next))
                 break;
-            }
         }
 #endif
     }

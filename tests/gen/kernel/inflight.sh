@@ -52,7 +52,10 @@ awk '
         if (name == "")
             return
         walk()
-        good = loads == 8 && products > 0 && fewest * 6 >= products
+        # Of RDNA 3's 64 rows clang 22 makes one loop of general and fast steps, which is faster
+        # than two, and in whose text the ones' loads stand before the others' waits.
+        both = name ~ /^gfx11.* attn_fwd_b?f16_d64_t64x64$/ && loads == 16
+        good = (loads == 8 || both) && products > 0 && (both || fewest * 6 >= products)
         printf "%s %d - %s: %d loads, %d of %d products before any is waited for\n",
                good ? "ok" : "not ok", ++n, name, loads, fewest, products
         bad = bad || !good
