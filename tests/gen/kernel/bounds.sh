@@ -64,7 +64,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         beside = count[$1 " " $2, "loop_scratch"] == 0 &&
                  ($2 ~ /_cache_/ && $1 !~ /^gfx12/ || by == "clang-19" && $2 ~ /_fp8_.*_paged$/)
         beside = beside || by == "clang-19" && count[$1 " " $2, "loop_scratch"] == 1 &&
-                           $2 == "attn_fwd_cache_f16_d128_t128x32"
+                           $2 ~ /^attn_fwd_cache_b?f16_d128_t128x32$/
         beside = beside || $1 == "gfx950" && $2 ~ /^attn_bwd_dkdv_b?f16_d256_t32x128_score$/ && $8 <= 4
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
             $2 !~ /^attn_fwd_b?f16_d(256_t64x32|512_t32x32)$/)

@@ -52,8 +52,8 @@ awk '
         if (name == "")
             return
         walk()
-        # Of RDNA 3's 64 rows clang 22 makes one loop of general and fast steps, which is faster
-        # than two, and in whose text the ones' loads stand before the others' waits.
+        # Of 64 rows on RDNA 3 clang 22 makes one loop of general and fast steps, which is faster
+        # than two, and in whose text loads of the first stand before waits of the others.
         both = name ~ /^gfx11.* attn_fwd_b?f16_d64_t64x64$/ && loads == 16
         good = (loads == 8 || both) && products > 0 && (both || fewest * 6 >= products)
         printf "%s %d - %s: %d loads, %d of %d products before any is waited for\n",
