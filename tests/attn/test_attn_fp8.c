@@ -226,7 +226,7 @@ static void test_refusals(const struct device *device, struct aothip_context *co
 
     problem_make(&c, &p);
     is_int(attn_fwd(device, context, &p.fwd, &why), AOTHIP_E_UNSUPPORTED, "no probabilities");
-    contains(why.text, "no kernel attn_probs for F16 with k and v of FP8", "and why");
+    contains(why.text, "probs_dropped: k and v are FP8", "and why");
     problem_free(&p);
 }
 

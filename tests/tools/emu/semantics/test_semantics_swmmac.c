@@ -117,10 +117,11 @@ static unsigned keys(const struct row *r, const struct oracle_machine *m)
 static void add_keys(struct sem_list *l, struct plan *p, const struct row *r,
                      const struct oracle_machine *m)
 {
-    char tail[64];
+    add(l, p, r->name, "");
+    for (p->s.key = 1; p->s.key < keys(r, m); p->s.key++) {
+        char tail[64];
 
-    for (p->s.key = 0; p->s.key < keys(r, m); p->s.key++) {
-        snprintf(tail, sizeof tail, p->s.key ? " index_key:%u" : "", p->s.key);
+        snprintf(tail, sizeof tail, " index_key:%u", p->s.key);
         add(l, p, r->name, tail);
     }
     p->s.key = 0;
