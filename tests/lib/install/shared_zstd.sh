@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/lib/lib_test_lib.sh"
 lib=$work/lib
 mkdir "$lib"
-${MAKE:-make} --no-print-directory -n -o images-all install-aotriton prefix="$work" libdir="$lib" DESTDIR= 2>/dev/null |
+MAKEFLAGS= ${MAKE:-make} --no-print-directory -n -o images-all install-aotriton prefix="$work" libdir="$lib" DESTDIR= 2>/dev/null |
     sed -n '/^file=`ldd/,/libzstd\.so\.1; }$/p' >"$work/recipe"
 [ -s "$work/recipe" ]
 ok 'make says how it brings libzstd'

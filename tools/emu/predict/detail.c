@@ -5,7 +5,11 @@
  */
 #include "detail.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+/* Of the work of the busiest unit. */
+#define NEARLY 0.97
 
 /*
  * Until the end. If not all of them were run, as many as the units hold at a time were still to
@@ -35,23 +39,49 @@ static bool by_rounds(const struct emu_detail *d, struct emu_chip *c, struct emu
     return ok;
 }
 
+/* How many units have nearly as much work as any. */
+static unsigned busy_units(const double *work, unsigned units, double *least)
+{
+    double most = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < units; i++)
+        most = fmax(most, work[i]);
+    *least = NEARLY * most;
+    for (unsigned i = 0; i < units; i++)
+        n += work[i] >= *least;
+    return n;
+}
+
 bool emu_detail_choose(const struct emu_chip *c, unsigned last, bool *chosen, unsigned n)
 {
-    double *work = calloc(c->units, sizeof *work);
+    double *work = calloc(c->units, sizeof *work), least;
+    unsigned busy, seen = 0, taken = 1;
 
-    for (uint64_t i = 0; work && i < c->workgroups; i++)
+    if (!work)
+        return false;
+    for (uint64_t i = 0; i < c->workgroups; i++)
         work[c->unit_of[i]] += c->alone[i];
     chosen[last] = true;
-    for (unsigned k = 1; work && k < n; k++) {
+    busy = busy_units(work, c->units, &least);
+    for (unsigned i = 0; i < c->units && taken < n; i++) {
+        if (work[i] < least)
+            continue;
+        if (!chosen[i] && seen * n / busy != (seen + 1) * n / busy)
+            chosen[i] = true, taken++;
+        seen++;
+    }
+    while (taken < n) {
         unsigned most = last;
 
         for (unsigned i = 0; i < c->units; i++)
             if (!chosen[i] && (chosen[most] || work[i] > work[most]))
                 most = i;
         chosen[most] = true;
+        taken++;
     }
     free(work);
-    return work != NULL;
+    return true;
 }
 
 bool emu_detail_run(struct emu_detail *d)
