@@ -341,7 +341,7 @@ tests_tools_emu_time_fuzz_clock_SOURCES = tests/tools/emu/time/fuzz_clock.c
 tests_tools_emu_time_fuzz_clock_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_time_fuzz_clock_LDADD = tools/emu/libemu.la -lm
 TESTS += tests/tools/emu/time/fuzz_clock
-clock_scripts = tests/tools/emu/time/small_kernels.sh tests/tools/emu/time/queue.sh
+clock_scripts = tests/tools/emu/time/small_kernels.sh
 dist_check_SCRIPTS += $(clock_scripts)
 TESTS += tests/tools/emu/time/test_clock $(clock_scripts)
 # The gate: predicted clocks of fixed calls of the kernels as shipped. Sanitizers see nothing in it.

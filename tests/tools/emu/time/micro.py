@@ -21,7 +21,7 @@ s_endpgm
 .rodata
 .p2align 6
 .amdhsa_kernel k
-.amdhsa_group_segment_fixed_size 16384
+.amdhsa_group_segment_fixed_size %d
 .amdhsa_next_free_vgpr 128
 .amdhsa_next_free_sgpr 32
 %s
@@ -32,9 +32,9 @@ amdhsa.version: [1, 2]
 amdhsa.kernels:
   - .name: k
     .symbol: k.kd
-    .kernarg_segment_size: 8
+    .kernarg_segment_size: %d
     .kernarg_segment_align: 8
-    .group_segment_fixed_size: 16384
+    .group_segment_fixed_size: %d
     .private_segment_fixed_size: 0
     .wavefront_size: %d
     .sgpr_count: 32
@@ -46,12 +46,15 @@ amdhsa.kernels:
 """
 
 
-def assemble(gpu, body, name):
-    """The code object of a kernel k; name: of the file without its ending."""
+def assemble(gpu, body, name, lds=16384, arguments=0):
+    """The code object of a kernel k; name: of the file without its ending; bytes of LDS and of
+    arguments, whose address is in s[0:1] if there are any."""
     wide = gpu.startswith("gfx9")
+    more = [".amdhsa_accum_offset 64" if wide else ".amdhsa_wavefront_size32 1"]
+    if arguments:
+        more += [".amdhsa_user_sgpr_kernarg_segment_ptr 1", f".amdhsa_kernarg_size {arguments}"]
     with open(name + ".s", "w", encoding="ascii") as f:
-        f.write(HEADER % ("\n".join(body),
-                          ".amdhsa_accum_offset 64" if wide else ".amdhsa_wavefront_size32 1",
+        f.write(HEADER % ("\n".join(body), lds, "\n".join(more), arguments or 8, lds,
                           64 if wide else 32))
     subprocess.run([os.environ.get("LLVM_MC") or "llvm-mc-19", "-triple=amdgcn-amd-amdhsa",
                     "-mcpu=" + gpu, "-filetype=obj", name + ".s", "-o", name + ".o"], check=True)

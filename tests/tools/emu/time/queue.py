@@ -8,11 +8,11 @@ How long a tile takes is what a launch of a single workgroup takes more than one
 import heapq
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 import emu_clock
+import micro
 
 # A wave fetches, all learn of it in LDS. Every eighth tile is eight times as long as the first.
 BODY = """
@@ -48,43 +48,8 @@ work:
     s_cbranch_scc1 work
     s_branch next
 end:
-    s_endpgm
 """
-FRAME = """.text
-.globl k
-.p2align 8
-.type k,@function
-k:
-%s
-.size k, .-k
-.rodata
-.p2align 6
-.amdhsa_kernel k
-.amdhsa_group_segment_fixed_size 60000
-.amdhsa_next_free_vgpr 8
-.amdhsa_next_free_sgpr 32
-.amdhsa_user_sgpr_kernarg_segment_ptr 1
-.amdhsa_kernarg_size 16
-%s
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: k
-    .symbol: k.kd
-    .kernarg_segment_size: 16
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 60000
-    .private_segment_fixed_size: 0
-    .wavefront_size: %d
-    .sgpr_count: 32
-    .vgpr_count: 8
-    .max_flat_workgroup_size: 1024
-    .args: []
-...
-.end_amdgpu_metadata
-"""
+LDS = 60000  # so that a unit holds one
 WORDS = {"gfx942": {"load2": "s_load_dwordx2", "load1": "s_load_dword", "lo": "", "b": "b64",
                     "saved": "s[8:9]", "write": "ds_write_b32", "read": "ds_read_b32",
                     "atomic": "global_atomic_add v3, v1, v2, s[4:5] sc0"},
@@ -93,23 +58,11 @@ WORDS = {"gfx942": {"load2": "s_load_dwordx2", "load1": "s_load_dword", "lo": ""
                      "atomic": "global_atomic_add_u32 v3, v1, v2, s[4:5] glc"}}
 
 
-def assemble(gpu, name):
-    wide = gpu.startswith("gfx9")
-    with open(name + ".s", "w", encoding="ascii") as f:
-        f.write(FRAME % (BODY.format(**WORDS[gpu]), ".amdhsa_accum_offset 8" if wide else
-                         ".amdhsa_wavefront_size32 1\n.amdhsa_workgroup_processor_mode 1",
-                         64 if wide else 32))
-    subprocess.run([os.environ.get("LLVM_MC") or "llvm-mc-19", "-triple=amdgcn-amd-amdhsa",
-                    "-mcpu=" + gpu, "-filetype=obj", name + ".s", "-o", name + ".o"], check=True)
-    subprocess.run([os.environ.get("LD_LLD") or "ld.lld-19", "-shared", name + ".o", "-o",
-                    name + ".co"], check=True)
-    return name + ".co"
-
-
 class Queue:
     def __init__(self, library, gpu, directory):
         self.e, self.wave = emu_clock.Emulator(library), 64 if gpu.startswith("gfx9") else 32
-        self.function = self.e.function(assemble(gpu, directory + "/queue"), "k")
+        path = micro.assemble(gpu, [BODY.format(**WORDS[gpu])], directory + "/queue", LDS, 16)
+        self.function = self.e.function(path, "k")
 
     def time(self, groups, first, behind, flags=0):
         """Tiles from the first one to that before `behind`."""
