@@ -89,14 +89,16 @@ static int is_padding(const struct aothip_tensor *keep)
            keep->size[3] >= PADDING_RUN;
 }
 
-/* The kernels for slopes alone divide them by the scale. */
+/* The kernels for slopes or bias alone divide them by the scale. */
 #define SCALE_MIN 0x1p-40f
 
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
 {
     uint32_t features = 0;
     if (p->bias.data)
-        features |= p->bias.dtype == p->o.dtype ? FORMAT_FEATURE_BIAS : FORMAT_FEATURE_SCORE;
+        features |= p->bias.dtype == p->o.dtype && fabsf(p->scale) >= SCALE_MIN
+                        ? FORMAT_FEATURE_BIAS
+                        : FORMAT_FEATURE_SCORE;
     if (p->keep.data)
         features |= is_padding(&p->keep) ? FORMAT_FEATURE_PADDING : FORMAT_FEATURE_KEEP;
     if (p->alibi_slopes)

@@ -70,8 +70,9 @@ DEVICE void walk_wide(struct progress &x, const struct courier &courier, const s
     for (int i = 0; i < walk.count; i++) {
         const u32 missing = missing_in(keys, sequence, tile);
         struct tile_views next = next_views(keys, sequence, walk, tile, walk.count - i);
+        struct ahead none;
         step<STEP_WIDE>(x, courier, place, (u32)tile * KERNEL_TILE_K, missing, i <= walk.fast_count,
-                        true, keys, next);
+                        true, keys, next, none);
         tile = next_tile(walk, tile);
     }
 }
@@ -117,10 +118,12 @@ DEVICE bool is_spoilt(const struct progress &x)
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
-        for (int block = 0; block < DIM_BLOCKS; block++)
+        for (int block = 0; block < DIM_BLOCKS; block++) {
+            const block_acc o = x.o[column][block];
 #pragma unroll
             for (int i = 0; i < ACC; i++)
-                any = __builtin_fmaf(x.o[column][block][i], 0, any);
+                any = __builtin_fmaf(o[i], 0, any);
+        }
     return in_any_lane(any != 0);
 }
 
@@ -176,7 +179,7 @@ struct errand {
     struct job job;
     struct turned_walk walk;
     struct key_tiles keys;
-    float factor;
+    float factor, fast_factor;
 };
 
 /*
@@ -194,11 +197,13 @@ DEVICE void begin_at_diagonal(struct turned_walk &walk, const struct sequence &s
 
 /*
  * Whether that is worth a general step more: scores would leave the range of P's exponents within
- * about two tiles. Kernels for slopes alone do not ask.
+ * about two tiles. Kernels for slopes alone do not ask, but on RDNA 3 whether scores fall at all.
  */
 DEVICE bool is_steep(const struct attn_problem &a, const struct errand &x)
 {
     const struct scene scene = {x.sequence.number, x.job, 0, 0};
+    if (FOLDS_TERMS)
+        return slope_of(a, scene) < 0;
     return TERMS_CERTAIN & TERM_SLOPE || slope_of(a, scene) * KERNEL_TILE_K < -2;
 }
 
@@ -209,6 +214,9 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
     x.factor = softmax_factor(SCORE_UNIT(a, sequence, x.job));
     if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
         x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
+#if FOLDS_TERMS
+    x.fast_factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, fast_factor_of(a))));
+#endif
     const struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
     x.walk = {walk, walk.first};
     find_tiles(x.keys, a, sequence, x.job);
@@ -265,8 +273,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #pragma unroll 1
     for (; left > 0; left--) {
         struct tile_views next = next_views(keys, sequence, walk, tile, left);
+        struct ahead none;
         step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, false, false, keys,
-                           next);
+                           next, none);
         tile = next_tile(walk, tile);
     }
 }
@@ -288,8 +297,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     for (int left = walk.count; left > 0; left--, fast--) {
         const u32 missing = missing_in(keys, sequence, tile);
         struct tile_views next = next_views(keys, sequence, walk, tile, left);
+        struct ahead none;
         step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, missing, fast >= 0, wide,
-                           keys, next);
+                           keys, next, none);
         tile = next_tile(walk, tile);
         if (MAY_TURN)
             fast = fast_from(walk, tile) + 1;
@@ -303,11 +313,16 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         }
 #else
         const int until = fast - reach;
+        if (fast <= until || wide)
+            continue;
+        struct ahead ahead;
+        if (FOLDS_TERMS)
+            load_ahead(ahead, p.terms, {tile * KERNEL_TILE_K, sequence.seq_k});
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
-                                 next))
+                                 next, ahead))
                 break;
         }
 #endif
@@ -356,7 +371,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     u32 done = 0; /* what the walk before had found */
 #pragma unroll 1
     do {
-        walk_keys(p, courier, {e.sequence, e.job, e.factor, visible}, wide, e.walk, e.keys);
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible}, wide, e.walk, e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
         if (is_spoilt(p))
@@ -368,9 +383,9 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         recall_errand(e, p.terms);
         lds_barrier(); /* what was found has been read where K goes */
     } while (again);
-    const struct place place = {e.sequence, e.job, e.factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
 #elif KERNEL_PADDING
-    const struct place place = {e.sequence, e.job, e.factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;
@@ -383,7 +398,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     }
     recall_rows(e, p.terms);
 #else
-    const struct place place = {e.sequence, e.job, e.factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;

@@ -24,11 +24,16 @@
 #define Q_HELD 3
 #endif
 
-/* Whether products are paced ones: RDNA 3, and no score terms. */
-#if KERNEL_WAVE == 32 && !defined(__GFX12__) && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE
+/* Whether products are paced ones: RDNA 3, and one score term at most. */
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 && !KERNEL_CACHE
 #define FAST_PACED 1
 #else
 #define FAST_PACED 0
+#endif
+
+/* Whether a fast step's sums begin with what terms add to the scores: see score_begin.h. */
+#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32 && !defined(__GFX12__)
+#define FOLDS_TERMS 1
 #endif
 
 /*
@@ -45,7 +50,7 @@
 
 #include "key_tiles.h"
 #include "key_shares.h"
-#include "score_runs.h"
+#include "score_begin.h"
 
 #if FAST_PACED
 
@@ -63,7 +68,7 @@ enum {
     KQ_PRODUCTS = QK_STEPS * STEP_PRODUCTS,
     VP_PAIRS = PV_GROUPS * DIM_BLOCKS, /* of V^T and P^T: a product for each block of queries */
     /* Products before the one that an operand is for; some have no registers for two. */
-    K_AHEAD = KERNEL_PAGED || KERNEL_PADDING ? 1 : 2,
+    K_AHEAD = KERNEL_PAGED || KERNEL_PADDING || KERNEL_SCORE ? 1 : 2,
     V_AHEAD = 1,
     VT_LINES = KERNEL_TILE_K / CHUNK,
 };
@@ -134,6 +139,10 @@ DEVICE void multiply_kq_paced(score_blocks &s, const struct operand_lines &lines
         mma(s[column][n / Q_BLOCKS], a[step][n / Q_BLOCKS], b[step][column]);
         __builtin_amdgcn_sched_barrier(0);
     }
+    /* Not later, behind branches that terms bring, with all of the operands held until then. */
+#pragma unroll
+    for (int i = 0; KERNEL_SCORE && i < STEP_PRODUCTS; i++)
+        asm volatile("" : "+v"(s[i % Q_BLOCKS][i / Q_BLOCKS]));
 }
 
 /* O^T += V^T P^T */
@@ -211,6 +220,7 @@ struct place {
     const struct sequence &sequence;
     const struct job &job;
     float factor; /* of the softmax */
+    float fast_factor; /* of fast steps with terms */
     const struct key_interval *visible;
 };
 
@@ -316,22 +326,30 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
 template <enum step_kind kind>
 DEVICE bool step(struct progress &x, const struct courier &courier, const struct place &place,
                  u32 key, u32 missing, bool full, bool wide, const struct key_tiles &keys,
-                 const struct tile_views &next)
+                 const struct tile_views &next, struct ahead &ahead)
 {
     const enum score_kind scores = kind == STEP_WIDE                      ? SCORE_WIDE
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
                                                                           : SCORE_PLAIN;
+    const bool folds = FOLDS_TERMS && kind == STEP_FAST;
+    const float factor = folds ? place.fast_factor : place.factor;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
     const struct term_tile tile = {(int)key, place.sequence.seq_k};
-    struct ahead ahead;
     score_blocks s;
     partial_sum sum[Q_BLOCKS];
     float largest = 0;
 
+#if FOLDS_TERMS
+    if (folds)
+        begin_with_term(s, x.softmax, ahead, x.terms, tile.key);
+    else
+        clear_scores(s);
+#else
     if (whole)
         load_ahead(ahead, x.terms, tile);
     begin_scores<scores>(s, x.softmax);
+#endif
 #if FAST_PACED
     multiply_kq_paced(s, x.lines);
 #else
@@ -339,7 +357,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #endif
     if (FAST_PACED && kind == STEP_FAST)
         __builtin_amdgcn_s_setprio(1);
-    add_terms<whole>(s, ahead, x.terms, tile);
+#if FOLDS_TERMS
+    if (folds && has(x.terms, TERM_CAP))
+        cap_scores(s, late_problem(), x.softmax);
+#endif
+    if (!folds)
+        add_terms<whole>(s, ahead, x.terms, tile);
     if (kind != STEP_FAST && (!SPARES_FULL || !full)) {
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
@@ -352,7 +375,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #endif
     }
     bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
-                                     : weigh<kind, scores>(x, s, sum, place.factor);
+                                     : weigh<kind, scores>(x, s, sum, factor);
     if (kind == STEP_GENERAL)
         x.found |= asks && !wide ? FOUND_WIDE : 0;
 #pragma unroll
@@ -362,12 +385,22 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #else
         largest = __builtin_fmaxf(largest, total(sum[column]));
 #endif
-    if (kind == STEP_FAST && in_any_lane(largest > SOFTMAX_LIMIT))
+    bool slow = largest > SOFTMAX_LIMIT;
+#if FOLDS_TERMS
+    struct drops drops;
+    if (folds && has(x.terms, TERM_DROPOUT))
+        slow |= begin_drops(drops, x.terms, tile.key);
+#endif
+    if (kind == STEP_FAST && in_any_lane(slow))
         return false;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         x.softmax[column].sum += sum[column];
-    if (has(x.terms, TERM_DROPOUT))
+#if FOLDS_TERMS
+    if (folds && has(x.terms, TERM_DROPOUT))
+        drop_run(s, drops);
+#endif
+    if (!folds && has(x.terms, TERM_DROPOUT))
         drop_tile(s, x.terms, (int)key);
 
     if (kind != STEP_FAST || TERMS_KNOWN & TERMS_HIDING) {
@@ -383,6 +416,10 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     }
     tile_barrier();
     store_v(vt_tile, x.cargo, courier);
+#if FOLDS_TERMS
+    if (folds)
+        load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
+#endif
     load_k<exist>(x.cargo, courier, keys.k, next);
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
     if (kind != STEP_FAST)

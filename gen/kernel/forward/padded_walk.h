@@ -29,8 +29,9 @@ DEVICE int padded_step(struct progress &x, const struct courier &courier, const 
     next = views_at(keys, place.sequence, then < 0 ? tile : then);
     if (then < 0)
         next.k[0].rows = next.v[0].rows = 0;
+    struct ahead none;
     step<kind>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0, fast_from(walk, tile) >= 0,
-               kind == STEP_WIDE, keys, next);
+               kind == STEP_WIDE, keys, next, none);
     return then;
 }
 
@@ -90,9 +91,10 @@ DEVICE void walk_keys(struct progress &x, const struct courier &courier, const s
 #else
 #pragma unroll 1
         for (; tile < until; tile++) {
+            struct ahead none;
             advance(next, keys, tile + 1);
             if (!step<STEP_FAST>(x, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
-                                 next))
+                                 next, none))
                 break;
         }
 #endif

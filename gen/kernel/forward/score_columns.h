@@ -57,27 +57,38 @@ DEVICE int row_of_column(const struct job &job, int column)
     return row < job.last_row ? row : job.last_row;
 }
 
+/* That of a lane's first key of the tile that begins with `key`. */
+DEVICE kernarg_u64 first_counter(const struct dropout &dropout, const struct job &job, int column,
+                                 u32 key)
+{
+    return dropout.offset + row_of_column(job, column) * dropout.row_pitch +
+           (key + first_key()) / 4;
+}
+
+/* Dropped ones of the elements i to i + 3 become 0. */
+DEVICE void drop_quad(block_acc &p, int i, const struct dropout &dropout, const u32x4 &word)
+{
+    const int order[4] = {0, 2, 1, 3}; /* of the words: kernarg.h */
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+        if ((int)word[order[j]] <= dropout.threshold)
+            p[i + j] = 0;
+}
+
 /* Dropped elements of P become 0; `key` is the tile's first one. */
 DEVICE void drop_tile(score_blocks &p, const struct dropout &dropout, const struct job &job,
                       u32 key)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        const kernarg_u64 counter = dropout.offset +
-                                    row_of_column(job, column) * dropout.row_pitch +
-                                    (key + first_key()) / 4;
+        const kernarg_u64 counter = first_counter(dropout, job, column, key);
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
             for (int i = 0; i < ACC; i += 4) {
                 __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-                const u32x4 word =
-                    philox(dropout.seed, counter + (block * BLOCK + key_step(i)) / 4);
-                const int order[4] = {0, 2, 1, 3}; /* of the words: kernarg.h */
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    if ((int)word[order[j]] <= dropout.threshold)
-                        p[column][block][i + j] = 0;
+                drop_quad(p[column][block], i, dropout,
+                          philox(dropout.seed, counter + (block * BLOCK + key_step(i)) / 4));
             }
     }
 }

@@ -31,8 +31,12 @@ DEVICE float fused(float x, float y, float z)
     return __builtin_fmaf(x, y, z);
 }
 
-/* s becomes softcap * tanh(s * scale / softcap): tanh(x) = 1 - 2 / (exp(2 x) + 1). */
-DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a)
+/*
+ * s becomes softcap * tanh(s * scale / softcap), less the shift if it is given: tanh(x) = 1 - 2 /
+ * (exp(2 x) + 1).
+ */
+DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a,
+                       const struct softmax_state *softmax = nullptr)
 {
     const float inside = 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap, cap = a.softcap;
 #pragma unroll
@@ -48,7 +52,8 @@ DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a)
                 pair += 1;
                 pair.x = __builtin_amdgcn_rcpf(pair.x);
                 pair.y = __builtin_amdgcn_rcpf(pair.y);
-                pair = __builtin_elementwise_fma(pair, f32x2(-2 * cap), f32x2(cap));
+                pair = __builtin_elementwise_fma(
+                    pair, f32x2(-2 * cap), f32x2(softmax ? cap - softmax[column].shift : cap));
                 x[i] = pair.x;
                 x[i + 1] = pair.y;
             }
@@ -86,6 +91,27 @@ DEVICE void add_slopes(score_blocks &s, float unit, float slope, int diagonal)
     }
 }
 
+/* Where a tile lies to the diagonal, seen from a wave and a lane of it. */
+struct slope_side {
+    bool both;   /* some keys are on one side of it, some on the other */
+    float slope; /* else with the sign of the side */
+    int away;    /* from the lane's first key to that on the diagonal */
+};
+
+DEVICE struct slope_side side_of(const struct scene &scene, int key)
+{
+    u32 thread = thread_id();
+    asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
+    /* From the tile's first key to that on the diagonal: in the wave's first row, and this lane's,
+     * and from its own first key. */
+    const int first =
+        scene.job.first_row + (int)uniform(thread / KERNEL_WAVE) * COLUMNS + scene.diagonal - key;
+    const int own = first + (int)(thread % BLOCK) - (int)(thread % KERNEL_WAVE / BLOCK * KEY_RUN);
+    if (first < KERNEL_TILE_K && first > -COLUMNS)
+        return {true, scene.slope, own};
+    return {false, first < 0 ? -scene.slope : scene.slope, own};
+}
+
 /*
  * s becomes s * unit - slope * |row + diagonal - key|; without other terms it stays in units of the
  * scale.
@@ -97,17 +123,14 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int
         return add_slopes<DISTANCE_ABSOLUTE, true>(s, unit, slope_of(late_problem(), scene),
                                                    row_of_column(scene.job, 0) + scene.diagonal -
                                                        (int)first_key() - key);
-    u32 thread = thread_id();
-    asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
-    /* From the tile's first key to that on the diagonal: in the wave's first row, and this lane's,
-     * and from its own first key. */
-    const int first =
-        scene.job.first_row + (int)uniform(thread / KERNEL_WAVE) * COLUMNS + scene.diagonal - key;
-    const int own = first + (int)(thread % BLOCK) - (int)(thread % KERNEL_WAVE / BLOCK * KEY_RUN);
-    if (first < KERNEL_TILE_K && first > -COLUMNS)
-        return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, scene.slope, own);
-    add_slopes<DISTANCE_SIGNED, false>(s, unit, first < 0 ? -scene.slope : scene.slope, own);
+    const struct slope_side side = side_of(scene, key);
+    if (side.both)
+        return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, side.slope, side.away);
+    add_slopes<DISTANCE_SIGNED, false>(s, unit, side.slope, side.away);
 }
+
+/* Whether the rows of bias and mask are found anew, but for what is read ahead. */
+#define ROWS_ANEW (TERMS_CERTAIN == 0 || FOLDS_TERMS)
 
 /*
  * Calls f(column, block, its words) for each block of bias or mask. Those of all blocks at once
@@ -118,10 +141,10 @@ DEVICE void walk_blocks(const struct kernarg_tensor &x, const struct terms &t,
                         const struct term_tile &tile, F f)
 {
     const GLOBAL char *rows[Q_BLOCKS];
-    if (TERMS_CERTAIN == 0)
+    if (ROWS_ANEW)
         find_rows(rows, x, bytes, recall(t));
 #pragma unroll
-    for (int column = 0; TERMS_CERTAIN != 0 && column < Q_BLOCKS; column++)
+    for (int column = 0; !ROWS_ANEW && column < Q_BLOCKS; column++)
         rows[column] = t.rows[column] - first_key() * (u32)bytes;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
@@ -146,7 +169,7 @@ template <int bytes, bool whole, class F>
 DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
                        const struct term_tile &tile, F f)
 {
-    const bool asks = TERMS_CERTAIN == 0 || STAGE_DIM > 64;
+    const bool asks = ROWS_ANEW || STAGE_DIM > 64;
     if (whole || (asks && tile.key + KERNEL_TILE_K <= tile.seq_k))
         return walk_blocks<bytes, true>(x, t, tile, f);
     walk_blocks<bytes, false>(x, t, tile, f);

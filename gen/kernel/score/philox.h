@@ -7,19 +7,55 @@
 
 #include "tile.h"
 
+/* The multipliers, and what the key's words grow by from round to round. */
+#define PHILOX_X 0xd2511f53u
+#define PHILOX_Z 0xcd9e8d57u
+#define PHILOX_KEY0 0x9e3779b9u
+#define PHILOX_KEY1 0xbb67ae85u
+
+DEVICE u32x4 philox_rounds(u32x4 c, u32 key0, u32 key1, int rounds)
+{
+#pragma unroll
+    for (int round = 0; round < rounds; round++) {
+        kernarg_u64 x = (kernarg_u64)c.x * PHILOX_X, z = (kernarg_u64)c.z * PHILOX_Z;
+        c = u32x4{(u32)(z >> 32) ^ c.y ^ key0, (u32)z, (u32)(x >> 32) ^ c.w ^ key1, (u32)x};
+        key0 += PHILOX_KEY0;
+        key1 += PHILOX_KEY1;
+    }
+    return c;
+}
+
 /* The four words for a counter whose upper 64 bits are 0. */
 DEVICE u32x4 philox(kernarg_u64 seed, kernarg_u64 counter)
 {
-    u32 key0 = (u32)seed, key1 = (u32)(seed >> 32);
-    u32x4 c = {(u32)counter, (u32)(counter >> 32), 0, 0};
-#pragma unroll
-    for (int round = 0; round < 10; round++) {
-        kernarg_u64 x = (kernarg_u64)c.x * 0xd2511f53u, z = (kernarg_u64)c.z * 0xcd9e8d57u;
-        c = u32x4{(u32)(z >> 32) ^ c.y ^ key0, (u32)z, (u32)(x >> 32) ^ c.w ^ key1, (u32)x};
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
-    }
-    return c;
+    const u32x4 c = {(u32)counter, (u32)(counter >> 32), 0, 0};
+    return philox_rounds(c, (u32)seed, (u32)(seed >> 32), 10);
+}
+
+/*
+ * The same for counters one behind the other whose upper words agree: what the first two rounds make
+ * of them differs by one product, and the first one's grows evenly.
+ */
+struct philox_run {
+    kernarg_u64 x;   /* the first round's product, of the first counter */
+    u32 third, last; /* the second round's, of the upper word */
+};
+
+DEVICE struct philox_run begin_philox(kernarg_u64 seed, kernarg_u64 counter)
+{
+    const kernarg_u64 x = (kernarg_u64)((u32)(counter >> 32) ^ (u32)seed) * PHILOX_X;
+    return {(kernarg_u64)(u32)counter * PHILOX_X,
+            (u32)(x >> 32) ^ ((u32)(seed >> 32) + PHILOX_KEY1), (u32)x};
+}
+
+/* The words for the n-th counter behind the first one. */
+DEVICE u32x4 philox_at(const struct philox_run &run, kernarg_u64 seed, u32 n)
+{
+    const u32 key0 = (u32)seed, key1 = (u32)(seed >> 32);
+    const kernarg_u64 x = run.x + (kernarg_u64)n * PHILOX_X;
+    const kernarg_u64 z = (kernarg_u64)((u32)(x >> 32) ^ key1) * PHILOX_Z;
+    const u32x4 c = {(u32)(z >> 32) ^ (key0 + PHILOX_KEY0), (u32)z, run.third ^ (u32)x, run.last};
+    return philox_rounds(c, key0 + 2 * PHILOX_KEY0, key1 + 2 * PHILOX_KEY1, 8);
 }
 
 /* What dropout knows of one (sequence, head). Uniform. */

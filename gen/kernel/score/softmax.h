@@ -63,7 +63,10 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
  * but not of the fused multiply-add that the other form takes. The sums' begin occupies a vector of
  * registers for each column, which there are not at head dim 128.
  */
-#define SHIFT_OF_SCORES (KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE)
+#ifndef FOLDS_TERMS /* fast_step.h */
+#define FOLDS_TERMS 0
+#endif
+#define SHIFT_OF_SCORES ((KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE) || FOLDS_TERMS)
 
 /*
  * Before any key is seen: every score that is not masked exceeds the limit. Or, in units of S, the

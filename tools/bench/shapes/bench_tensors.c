@@ -133,7 +133,7 @@ static void add_feature(struct bench_tensors *t, const struct bench_shape *s)
     else if (s->feature == BENCH_KEEP)
         f->keep = make_pairs(t, s, AOTHIP_BOOL);
     else if (s->feature == BENCH_ALIBI)
-        f->alibi_slopes = make_floats(t, s->heads, -0.5F, 0.25F / (float)s->heads);
+        f->alibi_slopes = make_floats(t, s->heads, 0.5F, -0.25F / (float)s->heads);
     else if (s->feature == BENCH_SINKS)
         f->sinks = make_floats(t, s->heads, 0, 0.125F);
     else if (s->feature == BENCH_LENGTHS)
