@@ -118,12 +118,10 @@ DEVICE bool is_spoilt(const struct progress &x)
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
-        for (int block = 0; block < DIM_BLOCKS; block++) {
-            const block_acc o = x.o[column][block];
+        for (int block = 0; block < DIM_BLOCKS; block++)
 #pragma unroll
             for (int i = 0; i < ACC; i++)
-                any = __builtin_fmaf(o[i], 0, any);
-        }
+                any = __builtin_fmaf(x.o[column][block][i], 0, any);
     return in_any_lane(any != 0);
 }
 
@@ -313,11 +311,12 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         }
 #else
         const int until = fast - reach;
+        struct ahead ahead;
+#if FOLDS_TERMS
         if (fast <= until || wide)
             continue;
-        struct ahead ahead;
-        if (FOLDS_TERMS)
-            load_ahead(ahead, p.terms, {tile * KERNEL_TILE_K, sequence.seq_k});
+        load_ahead(ahead, p.terms, {tile * KERNEL_TILE_K, sequence.seq_k});
+#endif
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
@@ -371,7 +370,8 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     u32 done = 0; /* what the walk before had found */
 #pragma unroll 1
     do {
-        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible}, wide, e.walk, e.keys);
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible}, wide, e.walk,
+                  e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
         if (is_spoilt(p))

@@ -219,7 +219,7 @@ struct progress {
 struct place {
     const struct sequence &sequence;
     const struct job &job;
-    float factor; /* of the softmax */
+    float factor;      /* of the softmax */
     float fast_factor; /* of fast steps with terms */
     const struct key_interval *visible;
 };
@@ -321,12 +321,14 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding
  * hide. `wide`: in the wide form, where the kind does not say it. `missing`: see missing_in().
- * Returns false, with nothing changed, if the step turns out not to be a fast one.
+ * `arrived`: in kernels for one term on RDNA 3, what has arrived of the tile for fast steps, and
+ * then of the next one. Returns false, with nothing changed, if the step turns out not to be a fast
+ * one.
  */
 template <enum step_kind kind>
 DEVICE bool step(struct progress &x, const struct courier &courier, const struct place &place,
                  u32 key, u32 missing, bool full, bool wide, const struct key_tiles &keys,
-                 const struct tile_views &next, struct ahead &ahead)
+                 const struct tile_views &next, struct ahead &arrived)
 {
     const enum score_kind scores = kind == STEP_WIDE                      ? SCORE_WIDE
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
@@ -336,6 +338,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
     const struct term_tile tile = {(int)key, place.sequence.seq_k};
+#if FOLDS_TERMS
+    struct ahead &ahead = arrived;
+#else
+    struct ahead ahead;
+    (void)arrived;
+#endif
     score_blocks s;
     partial_sum sum[Q_BLOCKS];
     float largest = 0;

@@ -117,7 +117,7 @@ DEVICE void walk_wide(struct progress &x, const struct courier &courier, const s
 DEVICE void mark_all(struct progress &x, const struct courier &courier, const struct place &place,
                      const struct turned_walk &walk, struct key_tiles &keys)
 {
-    tile_barrier(); /* what was found has been read where V goes */
+    tile_barrier();               /* what was found has been read where V goes */
     keys.padding.first = -WINDOW; /* it was asked for, and perhaps not filled */
     int tile = next_kept(keys.padding, x.terms, walk, walk.first, false);
 #pragma unroll 1

@@ -56,11 +56,11 @@ DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], const 
                          int key)
 {
     const struct scene scene = recall(t);
-    const struct slope_side side = side_of(scene, key);
-    if (!side.both)
-        return fall_away(s, begin, side.slope, side.away);
+    const struct away away = away_of(scene, key);
+    if (!is_between(away))
+        return fall_away(s, begin, away.first < 0 ? -scene.slope : scene.slope, away.own);
     splat_scores(s, begin);
-    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, side.slope, side.away);
+    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, scene.slope, away.own);
 }
 
 DEVICE void begin_bias(score_blocks &s, const float (&begin)[Q_BLOCKS], float unit,

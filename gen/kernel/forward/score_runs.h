@@ -91,25 +91,26 @@ DEVICE void add_slopes(score_blocks &s, float unit, float slope, int diagonal)
     }
 }
 
-/* Where a tile lies to the diagonal, seen from a wave and a lane of it. */
-struct slope_side {
-    bool both;   /* some keys are on one side of it, some on the other */
-    float slope; /* else with the sign of the side */
-    int away;    /* from the lane's first key to that on the diagonal */
+/* From the tile's first key to that on the diagonal: in the wave's first row, and this lane's, and
+ * from its own first key. */
+struct away {
+    int first, own;
 };
 
-DEVICE struct slope_side side_of(const struct scene &scene, int key)
+DEVICE struct away away_of(const struct scene &scene, int key)
 {
     u32 thread = thread_id();
     asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
-    /* From the tile's first key to that on the diagonal: in the wave's first row, and this lane's,
-     * and from its own first key. */
     const int first =
         scene.job.first_row + (int)uniform(thread / KERNEL_WAVE) * COLUMNS + scene.diagonal - key;
     const int own = first + (int)(thread % BLOCK) - (int)(thread % KERNEL_WAVE / BLOCK * KEY_RUN);
-    if (first < KERNEL_TILE_K && first > -COLUMNS)
-        return {true, scene.slope, own};
-    return {false, first < 0 ? -scene.slope : scene.slope, own};
+    return {first, own};
+}
+
+/* Whether keys of the tile are on both sides of it. */
+DEVICE bool is_between(const struct away &x)
+{
+    return x.first < KERNEL_TILE_K && x.first > -COLUMNS;
 }
 
 /*
@@ -123,10 +124,11 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int
         return add_slopes<DISTANCE_ABSOLUTE, true>(s, unit, slope_of(late_problem(), scene),
                                                    row_of_column(scene.job, 0) + scene.diagonal -
                                                        (int)first_key() - key);
-    const struct slope_side side = side_of(scene, key);
-    if (side.both)
-        return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, side.slope, side.away);
-    add_slopes<DISTANCE_SIGNED, false>(s, unit, side.slope, side.away);
+    const struct away away = away_of(scene, key);
+    if (is_between(away))
+        return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, scene.slope, away.own);
+    add_slopes<DISTANCE_SIGNED, false>(s, unit, away.first < 0 ? -scene.slope : scene.slope,
+                                       away.own);
 }
 
 /* Whether the rows of bias and mask are found anew, but for what is read ahead. */
@@ -162,8 +164,8 @@ DEVICE void walk_blocks(const struct kernarg_tensor &x, const struct terms &t,
 }
 
 /*
- * The same; whether the tile exists whole is found out where not `whole`. Where the bias of wave64's
- * long tiles is read ahead there are no registers for both ways.
+ * The same; whether the tile exists whole is found out where not `whole`. Where the bias of
+ * wave64's long tiles is read ahead there are no registers for both ways.
  */
 template <int bytes, bool whole, class F>
 DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,

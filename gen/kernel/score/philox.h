@@ -33,8 +33,8 @@ DEVICE u32x4 philox(kernarg_u64 seed, kernarg_u64 counter)
 }
 
 /*
- * The same for counters one behind the other whose upper words agree: what the first two rounds make
- * of them differs by one product, and the first one's grows evenly.
+ * The same for counters one behind the other whose upper words agree: what the first two rounds
+ * make of them differs by one product, and the first one's grows evenly.
  */
 struct philox_run {
     kernarg_u64 x;   /* the first round's product, of the first counter */
