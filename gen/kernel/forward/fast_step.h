@@ -424,11 +424,11 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     }
     tile_barrier();
     store_v(vt_tile, x.cargo, courier);
+    load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
-    if (folds)
+    if (folds) /* behind K, which is waited for first */
         load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
 #endif
-    load_k<exist>(x.cargo, courier, keys.k, next);
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
     if (kind != STEP_FAST)
         __builtin_amdgcn_sched_barrier(0);
