@@ -241,6 +241,9 @@ static void test_option_need(void)
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_BIAS, "bias of any alignment");
     p.bias.dtype = AOTHIP_F32;
     is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias of another type");
+    p.bias = p.q;
+    p.scale = 0;
+    is_int(select_need_attn_fwd(&p, 0).features, SCORE, "bias that a scale of 0 cannot divide");
     p = plain;
     p.keep = p.q;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP, "keep");
