@@ -31,7 +31,7 @@
 #define FAST_PACED 0
 #endif
 
-/* Whether a fast step's sums begin with what terms add to the scores: see score_begin.h. */
+/* Whether a fast step's sums begin with what terms add to the scores: see score_runs.h. */
 #if KERNEL_SCORE > 1 && KERNEL_WAVE == 32 && !defined(__GFX12__)
 #define FOLDS_TERMS 1
 #endif
@@ -50,7 +50,7 @@
 
 #include "key_tiles.h"
 #include "key_shares.h"
-#include "score_begin.h"
+#include "score_runs.h"
 
 #if FAST_PACED
 
