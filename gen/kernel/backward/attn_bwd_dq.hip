@@ -28,41 +28,49 @@ DEVICE bool turn_wide(struct column &column, const struct place &p)
 /* Zeros in dbias for keys first .. end - 1 of the wave's rows, which see none of them. */
 DEVICE void clear_keys(const struct owned &y, const struct place &p, int first, int end)
 {
-    const u32 size = args_here().problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
-    const int behind = y.end < y.first + BLOCK ? y.end : y.first + BLOCK;
+    if (first >= end)
+        return;
+    const struct attn_bwd_args &args = args_here();
+    const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
+    const struct near to = near_of(args.dbias, size, p, y.first, 1, 0);
+    const bool runs = has_quads(args.dbias, 2, args.problem.keys_most);
+    const u32 run = runs ? 8 : size, behind = (u32)end * size;
+    int left = y.end - y.first;
+    left = left < BLOCK ? left : BLOCK;
 #pragma unroll 1
-    for (int m = y.first; m < behind; m++) {
-        const struct near to = near_of(args_here().dbias, size, p, m, 0, 0);
+    for (u32 row = 0; left > 0; left--, row += to.at)
 #pragma unroll 1
-        for (int n = first + (int)lane_id(); n < end; n += KERNEL_WAVE)
-            if (size == 4)
-                __builtin_amdgcn_raw_buffer_store_b32(0, to.buffer, n * 4, 0, 0);
+        for (u32 at = (u32)first * size + lane_id() * run; at < behind; at += KERNEL_WAVE * run)
+            if (runs)
+                __builtin_amdgcn_raw_buffer_store_b64(u32x2{0, 0}, to.buffer, (int)at, (int)row, 0);
+            else if (size == 4)
+                __builtin_amdgcn_raw_buffer_store_b32(0, to.buffer, (int)at, (int)row, 0);
             else
-                __builtin_amdgcn_raw_buffer_store_b16(0, to.buffer, n * 2, 0, 0);
-    }
+                __builtin_amdgcn_raw_buffer_store_b16(0, to.buffer, (int)at, (int)row, 0);
 }
 
 /* The same for the keys of all tiles that no workgroup visits: the first part of them. */
-DEVICE void clear_dbias(const struct owned &y, const struct place &p, int part)
+DEVICE void clear_dbias(const struct owned &y, const struct place &p, struct walk whole, int part)
 {
-    const struct sequence now = promised_sequence(args_here().problem, p.sequence.number);
-    const struct walk walk = plan_walk(now, y.first - (int)team_id() * BLOCK, y.end - 1);
     if (part > 0)
         return;
-    clear_keys(y, p, 0, walk.begin * STREAM_ROWS);
-    clear_keys(y, p, walk.end * STREAM_ROWS, p.sequence.seq_k);
+    clear_keys(y, p, 0, whole.begin * STREAM_ROWS);
+    clear_keys(y, p, whole.end * STREAM_ROWS, p.sequence.seq_k);
 }
 #endif
 
 /* The slabs of dQ take the same walk; one of them takes dbias along. */
-DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_form form)
+DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_form form,
+                                      u32 terms)
 {
     struct context context = context_of(args_here(), p, form);
 #if TERMS_NEAR
+    context.terms = terms;
     if (KERNEL_DIM > WALK_DIM && slab > 0)
         context.terms &= ~(u32)(TERM_DBIAS | TERM_DBIAS_WIDE);
 #else
     (void)slab;
+    (void)terms;
 #endif
     return context;
 }
@@ -107,11 +115,19 @@ DEVICE void compute_dq(const struct job &job, int part)
 {
     const struct place &p = job.place;
     struct stream stream = stream_of(p);
-    struct walk walk = run_of(plan_walk(p.sequence, job.first_row, job.end_row - 1), part,
-                              share_here().parts_keys);
+    const struct walk whole = plan_walk(p.sequence, job.first_row, job.end_row - 1);
+    struct walk walk = run_of(whole, part, share_here().parts_keys);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     park(PARKED_END, y.end);
+#if TERMS_NEAR
+    park(PARKED_FIRST_TILE, whole.begin);
+    park(PARKED_LAST_TILE, whole.end);
+    const u32 terms = terms_of(args_here());
+    hold_near(p, terms, y.first);
+#else
+    const u32 terms = 0;
+#endif
     const bool wide = turn_wide(column, p);
     const int begin = wait_apart(walk.begin);
     int slab = KERNEL_DIM > WALK_DIM ? wait_apart(0) : 0;
@@ -121,11 +137,12 @@ DEVICE void compute_dq(const struct job &job, int part)
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
-            walk_stream<OF_PRODUCT>(r, y, stream, context_of_slab(p, awaited(slab), LSE_USUAL),
+            walk_stream<OF_PRODUCT>(r, y, stream, context_of_slab(p, awaited(slab), LSE_USUAL, terms),
                                     column, walk, awaited(slab));
         else if (walk.begin < walk.end)
             walk_stream<OF_PRODUCT, LSE_NATURAL>(r, y, stream,
-                                                 context_of_slab(p, awaited(slab), LSE_NATURAL),
+                                                 context_of_slab(p, awaited(slab), LSE_NATURAL,
+                                                                 terms),
                                                  column, walk, awaited(slab));
         y.end = parked_at(PARKED_END, y.end);
         store_dq(r, lowered(column), p, y, parked_at(PARKED_PART, part), awaited(slab));
@@ -134,7 +151,10 @@ DEVICE void compute_dq(const struct job &job, int part)
     } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
 #if TERMS_NEAR
     if (args_here().dbias.data && wave_id() % TEAM == 0)
-        clear_dbias(y, p, parked_at(PARKED_PART, part));
+        clear_dbias(y, p,
+                    {parked_at(PARKED_FIRST_TILE, whole.begin),
+                     parked_at(PARKED_LAST_TILE, whole.end)},
+                    parked_at(PARKED_PART, part));
 #endif
 }
 

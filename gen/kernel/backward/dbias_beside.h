@@ -35,10 +35,9 @@ DEVICE u32x2 packed_quad(const struct packed_block &x, int quad, u32 half)
 }
 
 /* The rows of dbias that a block has a part of; the lane's own begins with key `key`. */
-DEVICE struct near dbias_of(const struct context &c, const struct column &column, u32 size, int key)
+DEVICE struct near dbias_at(u32 size, int key)
 {
-    return near_of(args_here().dbias, size, c.place,
-                   (int)uniform((u32)column.index - lane_column()), lane_column(), key);
+    return near_held(HELD_DBIAS, size, lane_column(), key);
 }
 
 /* In 16 bits. */
@@ -50,9 +49,11 @@ DEVICE void store_dbias(struct packed_block x, const struct context &c, const st
 #pragma unroll
     for (int i = 0; i < BLOCK_GROUPS; i++)
         x.group[i] = lift_chunk(x.group[i], lower);
+#else
+    (void)column;
 #endif
     const int keys = c.place.sequence.seq_k, first = key + (int)lane_half() * HALF_APART;
-    const struct near to = dbias_of(c, column, 2, first);
+    const struct near to = dbias_at(2, first);
     if (has_term(c.terms, TERM_DBIAS_QUADS) && key + BLOCK <= keys) {
 #pragma unroll
         for (int quad = 0; quad < LANE_QUADS; quad++)
@@ -80,7 +81,7 @@ DEVICE void store_wide_dbias(const V &ds, const struct context &c, const struct 
 {
     const float factor = lowered(column);
     const int keys = c.place.sequence.seq_k, first = key + (int)acc_row(0);
-    const struct near to = dbias_of(c, column, 4, first);
+    const struct near to = dbias_at(4, first);
     each_element<elements_of<V>()>([&](int i) {
         const u32 own = acc_row((u32)i) - acc_row(0);
         const u32 at = first + (int)own < keys ? to.at + own * 4 : NOWHERE;

@@ -82,22 +82,96 @@ struct near {
     u32 step; /* bytes from row to row of the block: from query to query, or from key to key */
 };
 
+/* The rows of bias or mask of a block of queries, from the first one on. Uniform. */
+struct near_rows {
+    kernarg_u64 base;
+    u32 bytes, pitch;
+};
+
+DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, int keys,
+                                     const struct place &p, int query)
+{
+    const u32 pitch = (u32)x.stride[2] * size;
+    const kernarg_u64 base = (kernarg_u64)x.data + (kernarg_u64)(p.sequence.number * x.stride[0] + p.head * x.stride[1] +
+                                         query * x.stride[2]) *
+                                       size;
+    int rows = p.sequence.seq_q - query;
+    rows = rows < BLOCK ? rows : BLOCK;
+    const u32 bytes =
+        rows > 0 ? (u32)(rows - 1) * pitch + (u32)keys * size : 0;
+    return {base, bytes, pitch};
+}
+
+/* The lane's element of them lies with query `down` of the block and key `key`. */
+DEVICE struct near near_in(const struct near_rows &x, u32 size, u32 down, int key)
+{
+    return {__builtin_amdgcn_make_buffer_rsrc((void *)x.base, 0, (int)x.bytes, DESCRIPTOR_WORD3),
+            down * x.pitch + (u32)key * size, OWNS_KEYS ? x.pitch : size};
+}
+
 /*
  * The block begins with query `query`, the lane's element with query `query` + down and key `key`.
  */
 DEVICE struct near near_of(const struct kernarg_tensor &x, u32 size, const struct place &p,
                            int query, u32 down, int key)
 {
-    const u32 pitch = (u32)x.stride[2] * size;
-    char *base =
-        (char *)x.data +
-        (p.sequence.number * x.stride[0] + p.head * x.stride[1] + query * x.stride[2]) * size;
-    int rows = p.sequence.seq_q - query;
-    rows = rows < BLOCK ? rows : BLOCK;
-    const u32 bytes =
-        rows > 0 ? (u32)(rows - 1) * pitch + (u32)args_here().problem.keys_most * size : 0;
-    return {__builtin_amdgcn_make_buffer_rsrc(base, 0, (int)bytes, DESCRIPTOR_WORD3),
-            down * pitch + (u32)key * size, OWNS_KEYS ? pitch : size};
+    const int keys = args_here().problem.keys_most;
+    return near_in(near_rows_of(x, size, keys, p, query), size, down, key);
+}
+
+/*
+ * A wave that owns queries has the same rows of bias, mask and dbias all the way. They wait in LDS,
+ * for scalar registers are short, and reading the arguments anew takes as long as a product.
+ */
+#define HOLDS_NEAR DBIAS_BESIDE
+
+enum held_rows { HELD_BIAS, HELD_KEEP, HELD_DBIAS, HELD_ROWS };
+
+#if HOLDS_NEAR
+static SHARED __attribute__((aligned(16))) u32x4 held_near[KERNEL_WAVES][HELD_ROWS];
+
+DEVICE void hold_rows(enum held_rows which, const struct near_rows &x)
+{
+    held_near[wave_id()][which] = u32x4{(u32)x.base, (u32)(x.base >> 32), x.bytes, x.pitch};
+}
+
+/*
+ * For all blocks of a walk, of which the wave has the queries from `query` on. All at once, or one
+ * read of the arguments would wait for the other.
+ */
+DEVICE void hold_near(const struct place &p, u32 terms, int query)
+{
+    const struct attn_bwd_args &args = args_here();
+    const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
+    const int keys = args.problem.keys_most;
+    if (!(terms & (TERM_BIAS | TERM_KEEP | TERM_DBIAS | TERM_DBIAS_WIDE)))
+        return;
+    hold_rows(HELD_BIAS, near_rows_of(args.problem.bias, size, keys, p, query));
+    hold_rows(HELD_KEEP, near_rows_of(args.problem.keep, 1, keys, p, query));
+    hold_rows(HELD_DBIAS, near_rows_of(args.dbias, size, keys, p, query));
+}
+
+DEVICE struct near near_held(enum held_rows which, u32 size, u32 down, int key)
+{
+    const u32x4 x = held_near[wave_id()][which];
+    return near_in({(kernarg_u64)uniform(x[1]) << 32 | uniform(x[0]), uniform(x[2]), uniform(x[3])}, size,
+                   down, key);
+}
+#endif
+
+/* near_of(), or what is held of it. */
+DEVICE struct near near_here(enum held_rows which, const struct kernarg_tensor &x, u32 size,
+                             const struct place &p, int query, u32 down, int key)
+{
+#if HOLDS_NEAR
+    (void)x;
+    (void)p;
+    (void)query;
+    return near_held(which, size, down, key);
+#else
+    (void)which;
+    return near_of(x, size, p, query, down, key);
+#endif
 }
 
 DEVICE float bias_of(u32 word, int upper)
@@ -124,22 +198,30 @@ template <int count, class F> DEVICE void each_bias(const struct near &x, u32 te
     const bool wide = has_term(terms, TERM_BIAS_F32);
     u32 at = x.at;
     if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_BIAS_QUADS)) {
+        /* All loads before the first use, as far as there are registers. */
+        if (wide) {
 #pragma unroll
-        for (int i = 0; i < count; i += 4) {
-            const u32 own = at + (acc_row((u32)i) - acc_row(0)) * x.step;
-            if (wide) {
-                const u32x4 quad = __builtin_amdgcn_raw_buffer_load_b128(x.buffer, (int)own, 0, 0);
+            for (int i = 0; i < count; i += 8) {
+                u32x4 quads[2];
 #pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    u32 word = quad[j];
+                for (int j = 0; j < 2; j++)
+                    quads[j] = __builtin_amdgcn_raw_buffer_load_b128(
+                        x.buffer, (int)(at + (acc_row((u32)(i + 4 * j)) - acc_row(0)) * 4), 0, 0);
+#pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    u32 word = quads[j / 4][j % 4];
                     f(i + j, __builtin_bit_cast(float, word));
                 }
-            } else {
-                const u32x2 quad = __builtin_amdgcn_raw_buffer_load_b64(x.buffer, (int)own, 0, 0);
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    f(i + j, bias_of(quad[j / 2], j % 2));
             }
+        } else {
+            u32x2 quads[count / 4];
+#pragma unroll
+            for (int i = 0; i < count; i += 4)
+                quads[i / 4] = __builtin_amdgcn_raw_buffer_load_b64(
+                    x.buffer, (int)(at + (acc_row((u32)i) - acc_row(0)) * 2), 0, 0);
+#pragma unroll
+            for (int i = 0; i < count; i++)
+                f(i, bias_of(quads[i / 4][i % 4 / 2], i % 2));
         }
         return;
     }
@@ -218,13 +300,15 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
     }
     if (has_term(terms, TERM_BIAS)) {
         const u32 size = has_term(terms, TERM_BIAS_F32) ? 4 : 2;
-        each_bias<count>(near_of(args_here().problem.bias, size, p, query, down, key), terms,
-                         [&](int i, float bias) { s[i] += bias; });
+        each_bias<count>(
+            near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key), terms,
+            [&](int i, float bias) { s[i] += bias; });
         next_term();
     }
     if (has_term(terms, TERM_KEEP)) {
-        each_keep<count>(near_of(args_here().problem.keep, 1, p, query, down, key), terms,
-                         [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
+        each_keep<count>(
+            near_here(HELD_KEEP, args_here().problem.keep, 1, p, query, down, key), terms,
+            [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
         next_term();
     }
 }

@@ -36,13 +36,14 @@ DEVICE struct column column_of(const struct job &job)
     struct vector_place vectors = vector_of(args.problem, job.place);
     int index = first + (int)lane_column();
     struct row_interval visible = visible_rows_below(s, index, s.seq_q);
+    const struct row_numbers numbers = numbers_at(args, vectors, index, s.seq_q);
     return {index,
             visible,
             visible.first <= visible.last ? (u32)(visible.last - visible.first) + 1 : 0,
             {high.first, low.last},
             {low.first, high.last},
-            lse_at(args, vectors, index, s.seq_q),
-            delta_at(args, vectors, index, s.seq_q)};
+            numbers.lse,
+            numbers.delta};
 }
 
 /* The wave's K or V, before rewind(). */

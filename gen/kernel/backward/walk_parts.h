@@ -25,7 +25,17 @@ DEVICE struct walk run_of(struct walk walk, int run, int runs)
 #define PARKS                                                                                      \
     (KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (OWNS_KEYS || KERNEL_SCORE) && !PARKS_APART)
 
-enum parking { PARKED_PART, PARKED_HEAD, PARKED_SEQUENCE, PARKED_END, PARKINGS };
+enum parking {
+    PARKED_PART,
+    PARKED_HEAD,
+    PARKED_SEQUENCE,
+    PARKED_END,
+#if DBIAS_BESIDE
+    PARKED_FIRST_TILE, /* of the whole walk, and what is behind it */
+    PARKED_LAST_TILE,
+#endif
+    PARKINGS
+};
 
 #if PARKS
 static SHARED u32 parked[KERNEL_WAVES][PARKINGS];
