@@ -137,13 +137,13 @@ DEVICE void compute_dq(const struct job &job, int part)
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
-            walk_stream<OF_PRODUCT>(r, y, stream, context_of_slab(p, awaited(slab), LSE_USUAL, terms),
-                                    column, walk, awaited(slab));
+            walk_stream<OF_PRODUCT>(r, y, stream,
+                                    context_of_slab(p, awaited(slab), LSE_USUAL, terms), column,
+                                    walk, awaited(slab));
         else if (walk.begin < walk.end)
-            walk_stream<OF_PRODUCT, LSE_NATURAL>(r, y, stream,
-                                                 context_of_slab(p, awaited(slab), LSE_NATURAL,
-                                                                 terms),
-                                                 column, walk, awaited(slab));
+            walk_stream<OF_PRODUCT, LSE_NATURAL>(
+                r, y, stream, context_of_slab(p, awaited(slab), LSE_NATURAL, terms), column, walk,
+                awaited(slab));
         y.end = parked_at(PARKED_END, y.end);
         store_dq(r, lowered(column), p, y, parked_at(PARKED_PART, part), awaited(slab));
         if (KERNEL_DIM > WALK_DIM)
@@ -151,10 +151,10 @@ DEVICE void compute_dq(const struct job &job, int part)
     } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
 #if TERMS_NEAR
     if (args_here().dbias.data && wave_id() % TEAM == 0)
-        clear_dbias(y, p,
-                    {parked_at(PARKED_FIRST_TILE, whole.begin),
-                     parked_at(PARKED_LAST_TILE, whole.end)},
-                    parked_at(PARKED_PART, part));
+        clear_dbias(
+            y, p,
+            {parked_at(PARKED_FIRST_TILE, whole.begin), parked_at(PARKED_LAST_TILE, whole.end)},
+            parked_at(PARKED_PART, part));
 #endif
 }
 

@@ -185,7 +185,8 @@ struct context {
 #if KERNEL_SCORE
     struct place place;
 #if TERMS_NEAR
-    u32 terms; /* enum term */
+    u32 terms;               /* enum term */
+    struct bias_ahead ahead; /* of the block that is next */
 #elif KERNEL_DTYPE == 1
     u32 plain; /* whether the problem has no score features. In one register: a bool takes two */
 #endif
@@ -389,7 +390,7 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
 #endif
     s *= args_here().problem.scale;
     if (has_term(terms, TERM_SOFTCAP | TERM_ALIBI | TERM_BIAS | TERM_KEEP))
-        add_near_terms<of>(s, dp, context.place, terms, column.index, from);
+        add_near_terms<of>(s, dp, context.place, terms, column.index, from, context.ahead);
     if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
         each_element<count>(
             [&](int i) { s[i] = sees(column, from, i) ? s[i] : -__builtin_inff(); });

@@ -92,13 +92,13 @@ DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, i
                                      const struct place &p, int query)
 {
     const u32 pitch = (u32)x.stride[2] * size;
-    const kernarg_u64 base = (kernarg_u64)x.data + (kernarg_u64)(p.sequence.number * x.stride[0] + p.head * x.stride[1] +
-                                         query * x.stride[2]) *
-                                       size;
+    const kernarg_u64 base =
+        (kernarg_u64)x.data + (kernarg_u64)(p.sequence.number * x.stride[0] + p.head * x.stride[1] +
+                                            query * x.stride[2]) *
+                                  size;
     int rows = p.sequence.seq_q - query;
     rows = rows < BLOCK ? rows : BLOCK;
-    const u32 bytes =
-        rows > 0 ? (u32)(rows - 1) * pitch + (u32)keys * size : 0;
+    const u32 bytes = rows > 0 ? (u32)(rows - 1) * pitch + (u32)keys * size : 0;
     return {base, bytes, pitch};
 }
 
@@ -154,8 +154,8 @@ DEVICE void hold_near(const struct place &p, u32 terms, int query)
 DEVICE struct near near_held(enum held_rows which, u32 size, u32 down, int key)
 {
     const u32x4 x = held_near[wave_id()][which];
-    return near_in({(kernarg_u64)uniform(x[1]) << 32 | uniform(x[0]), uniform(x[2]), uniform(x[3])}, size,
-                   down, key);
+    return near_in({(kernarg_u64)uniform(x[1]) << 32 | uniform(x[0]), uniform(x[2]), uniform(x[3])},
+                   size, down, key);
 }
 #endif
 
@@ -191,6 +191,9 @@ DEVICE u32 next_at(u32 at, const struct near &x, int i)
     asm volatile("" : "+v"(at)); /* or the places of all would be held */
     return at;
 }
+
+/* Whether there are registers for all of a block's 16-bit bias before the first of it is used. */
+#define BIAS_AT_ONCE (KERNEL_DIM <= 64)
 
 /* Calls f(i, bias) for each of the lane's elements. */
 template <int count, class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
@@ -233,10 +236,17 @@ template <int count, class F> DEVICE void each_bias(const struct near &x, u32 te
         });
         return;
     }
+    u16 all[count];
     each_element<count>([&](int i) {
         at = next_at(at, x, i);
-        f(i, bias_of((u16)__builtin_amdgcn_raw_buffer_load_b16(x.buffer, (int)at, 0, 0), 0));
+        all[i] = (u16)__builtin_amdgcn_raw_buffer_load_b16(x.buffer, (int)at, 0, 0);
+        if (!BIAS_AT_ONCE)
+            f(i, bias_of(all[i], 0));
     });
+    if (BIAS_AT_ONCE)
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            f(i, bias_of(all[i], 0));
 }
 
 /* Calls f(i, byte) for each of the lane's elements; the byte's other bits may be set. */
@@ -260,6 +270,42 @@ template <int count, class F> DEVICE void each_keep(const struct near &x, u32 te
     });
 }
 
+/* Where there are registers for it, bias is on its way while the products of its block are made. */
+#define BIAS_AHEAD (HOLDS_NEAR && KERNEL_WAVE == 64 && KERNEL_DIM <= 64)
+
+/* Quads of a block of 16-bit bias. */
+struct bias_ahead {
+#if BIAS_AHEAD
+    u32x2 quads[ACC / 4];
+#endif
+};
+
+DEVICE bool comes_ahead(u32 terms)
+{
+    asm volatile("" : "+s"(terms));
+    return BIAS_AHEAD &&
+           (terms & (TERM_BIAS | TERM_BIAS_F32 | TERM_BIAS_QUADS)) == (TERM_BIAS | TERM_BIAS_QUADS);
+}
+
+/* For the block whose first row is `row`. */
+DEVICE struct bias_ahead fetch_bias(u32 terms, int row)
+{
+    struct bias_ahead ahead = {};
+#if BIAS_AHEAD
+    if (comes_ahead(terms)) {
+        const struct near x = near_held(HELD_BIAS, 2, lane_column(), row + (int)acc_row(0));
+#pragma unroll
+        for (int i = 0; i < ACC / 4; i++)
+            ahead.quads[i] = __builtin_amdgcn_raw_buffer_load_b64(
+                x.buffer, (int)(x.at + (acc_row((u32)i * 4) - acc_row(0)) * 2), 0, 0);
+    }
+#else
+    (void)terms;
+    (void)row;
+#endif
+    return ahead;
+}
+
 /* One register at a time: what is loaded for the next terms has no registers yet. */
 DEVICE void next_term()
 {
@@ -271,7 +317,8 @@ DEVICE void next_term()
  * column `index` from row `row` of the stream on.
  */
 template <enum gradient of, class V>
-DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int index, int row)
+DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int index, int row,
+                           const struct bias_ahead &ahead)
 {
     const int query = OWNS_KEYS ? row : (int)uniform((u32)index - lane_column());
     const u32 down = OWNS_KEYS ? acc_row(0) : lane_column();
@@ -298,17 +345,25 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
         });
         next_term();
     }
-    if (has_term(terms, TERM_BIAS)) {
+#if BIAS_AHEAD
+    if (comes_ahead(terms)) {
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            s[i] += bias_of(ahead.quads[i / 4][i % 4 / 2], i % 2);
+        next_term();
+    } else
+#else
+    (void)ahead;
+#endif
+        if (has_term(terms, TERM_BIAS)) {
         const u32 size = has_term(terms, TERM_BIAS_F32) ? 4 : 2;
-        each_bias<count>(
-            near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key), terms,
-            [&](int i, float bias) { s[i] += bias; });
+        each_bias<count>(near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key),
+                         terms, [&](int i, float bias) { s[i] += bias; });
         next_term();
     }
     if (has_term(terms, TERM_KEEP)) {
-        each_keep<count>(
-            near_here(HELD_KEEP, args_here().problem.keep, 1, p, query, down, key), terms,
-            [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
+        each_keep<count>(near_here(HELD_KEEP, args_here().problem.keep, 1, p, query, down, key),
+                         terms, [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
         next_term();
     }
 }

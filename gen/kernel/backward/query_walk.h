@@ -77,7 +77,7 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
     column.delta *= power_of_two(y.lift.d_o);
     const float raise = (float)(SUMS_ELEMENTS ? -y.lift.d_o : y.lift.p);
     column.lifts = (lowering_pair_of(y.lift.d_o + y.lift.p) & 0xffff) |
-                   (u32)__builtin_bit_cast(u16, (_Float16)raise) << 16;
+                   (u32) __builtin_bit_cast(u16, (_Float16)raise) << 16;
     if (LSE_USUAL == LSE_BASE2)
         column.lse -= raise;
 }

@@ -354,12 +354,16 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_acc s = zero_acc(), dp = first_dp(block);
+            struct context now = context;
+#if TERMS_NEAR
+            now.ahead = fetch_bias(now.terms, row + block * BLOCK);
+#endif
             multiply_rows(s, y, 0, 0, block);
             stay_product(s);
             find_again(y);
             multiply_rows(dp, y, 1, 0, block);
             no_further();
-            differentiate_block<of, form>(s, dp, context, column, row + block * BLOCK, block);
+            differentiate_block<of, form>(s, dp, now, column, row + block * BLOCK, block);
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
         }
 #endif
