@@ -251,6 +251,12 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
         store_gradient(r.r[joined], is_dk ? a.scale * lowered() : lowered(), to,
                        view_of(to, result_column(first, joined), behind),
                        (int)result_block() * BLOCK, parts);
+#elif GRADIENTS_APART
+    const bool is_dk = slab == 0;
+    const struct rows to = is_dk ? dk : dv;
+    if (is_dk ? now.bwd.dk : now.bwd.dv)
+        store_gradient(r.r[0], is_dk ? a.scale * lowered() : lowered(), to,
+                       view_of(to, first, behind), 0, parts);
 #else
     if (now.bwd.dk)
         store_gradient(r.r[0], a.scale * lowered(), dk, view_of(dk, first, behind), slab * SLAB,
@@ -277,18 +283,35 @@ DEVICE void compute_dkdv(const struct job &job)
     y.end = OWNED_PER_TILE ? park(PARKED_END, job.end_key) : wait_long(job.end_key);
     if (!OWNED_PER_TILE)
         hold_owned(y, p);
+#if WALKS_WHOLE
+    view_owned(y, p);
+#endif
 #if SUMS_DQ
     hold_turned(y, p, job.first_key);
     clear_ds();
 #endif
 
     const int begin = wait_apart(walk.begin);
-    int slab = wait_apart(0);
+    int slab = wait_apart(0); /* or the gradient */
+#if GRADIENTS_APART
+    bool wide = false;
+#endif
 #pragma unroll 1
     do {
         struct results r = {};
         walk.begin = awaited(begin);
-#if SUMS_DQ
+#if GRADIENTS_APART
+        if (walk.begin < walk.end) {
+            if (!wide)
+                add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
+            if (LSE_USUAL == LSE_BASE2 && awaited(slab) == 0 && asks_for_wide(r)) {
+                wide = true;
+                r = {};
+            }
+            if (wide)
+                add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
+        }
+#elif SUMS_DQ
         if (walk.begin >= walk.end)
             ;
         else if (asks_for_wide(job, walk))
@@ -305,8 +328,8 @@ DEVICE void compute_dkdv(const struct job &job)
         }
 #endif
         store_results(r, job, y, awaited(slab));
-        slab = wait_apart(slab + WALK_SLABS);
-    } while (awaited(slab) < slabs_of(args_here().problem));
+        slab = wait_apart(slab + (GRADIENTS_APART ? 1 : WALK_SLABS));
+    } while (awaited(slab) < (GRADIENTS_APART ? 2 : slabs_of(args_here().problem)));
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),

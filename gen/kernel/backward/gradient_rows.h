@@ -32,11 +32,20 @@ DEVICE const struct attn_bwd_args &args_here()
 }
 
 /* Slabs of the results that one walk computes: lds_tiles.h has what a slab is. */
-#if KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
+#if KERNEL_DIM == 512 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
+#define WALK_SLABS 4
+#elif KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
 #define WALK_SLABS 2
 #else
 #define WALK_SLABS 1
 #endif
+
+/*
+ * 512 channels of one result take half of the registers of one wave a SIMD: a walk for dK, and one
+ * for dV, which needs no dP.
+ */
+#define WALKS_WHOLE (WALK_SLABS == 4)
+#define GRADIENTS_APART (WALKS_WHOLE && OWNS_KEYS)
 
 /*
  * Whether teams of waves share the channels of their rows or keys: team_walk.h. On RDNA 4, where
@@ -59,6 +68,7 @@ DEVICE const struct attn_bwd_args &args_here()
  */
 #define OWNED_PER_TILE                                                                             \
     (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1 && !SHARES_CHANNELS) ||            \
+                           WALKS_WHOLE ||                                                          \
                            (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
 
 /*

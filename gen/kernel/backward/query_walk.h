@@ -62,11 +62,15 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
     u32 largest = 0;
     y.lift = {0, 0};
 #pragma unroll 1
-    for (int slab = 0; slab < slabs_of(args_here().problem); slab += WALK_SLABS) {
+    for (int slab = 0; slab < slabs_of(args_here().problem); slab += OWNED_SLABS) {
+#if WALKS_WHOLE
+        load_owned(y, 1, slab);
+#else
         if (OWNED_PER_TILE)
             load_owned(y, p, 1, slab);
+#endif
 #pragma unroll
-        for (int step = 0; step < WALK_DIM / 16; step++)
+        for (int step = 0; step < OWNED_SLABS * SLAB_STEPS; step++)
             largest = largest_of(largest, y.frag[1][step]);
     }
     largest = larger_half(largest);
@@ -90,6 +94,9 @@ DEVICE struct owned owned_of(const struct job &job, struct column &column)
     y.end = job.end_row;
     if (!OWNED_PER_TILE)
         hold_owned(y, job.place);
+#if WALKS_WHOLE
+    view_owned(y, job.place);
+#endif
 #if LIFTS
     lift_column(y, column, job.place);
 #else

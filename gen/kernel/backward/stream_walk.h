@@ -36,7 +36,8 @@
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
     BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
-    TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS,         /* streamed tensors wanted in both orders */
+    /* streamed tensors wanted in both orders */
+    TURNED = SUMS_ELEMENTS ? 0 : GRADIENTS_APART ? 1 : 1 + OWNS_KEYS,
     CARRIERS = THREADS / 2,                             /* threads that carry one tensor */
     UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS,   /* rows whose chunk a thread carries */
 };
@@ -160,11 +161,16 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
 #include "fused_walk.h"
 #endif
 
-/* Slabs of the larger head dim; as many as a walk has where that suffices. */
+/* Slabs of the larger head dim. */
+DEVICE int used_slabs(const struct attn_problem &a)
+{
+    return ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
+}
+
+/* The same, but as many as a walk has where that suffices. */
 DEVICE int slabs_of(const struct attn_problem &a)
 {
-    return KERNEL_DIM <= WALK_DIM ? WALK_SLABS
-                                  : ((a.dim_qk > a.dim_v ? a.dim_qk : a.dim_v) + SLAB - 1) / SLAB;
+    return KERNEL_DIM <= WALK_DIM ? WALK_SLABS : used_slabs(a);
 }
 
 #if SHARES_CHANNELS
@@ -232,7 +238,9 @@ struct results {
     block_acc r[TURNED][WALK_BLOCKS];
 };
 
-#if TERMS_NEAR && DBIAS_BESIDE
+#if WALKS_WHOLE
+/* See whole_walk.h. */
+#elif TERMS_NEAR && DBIAS_BESIDE
 DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
                        int block)
@@ -268,6 +276,8 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 
 #if MIXES_PRODUCTS
 #include "products_beside.h"
+#elif WALKS_WHOLE
+#include "whole_walk.h"
 #endif
 
 /*
@@ -281,6 +291,8 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if MIXES_PRODUCTS
     (void)slab;
     walk_mixed<form>(to, y, x, context, column, walk);
+#elif WALKS_WHOLE
+    walk_whole<of, form>(to, y, x, context, column, walk, slab);
 #else
     struct cargo cargo;
     int next = KERNEL_DIM > WALK_DIM && slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;

@@ -252,7 +252,7 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
             differentiate_own<of, form>(s[block], dp[block], context, column, row, block);
 #if TILES_IN_TURN
         lds_barrier();
-        store_turned(cargo, duty, 0);
+        store_turned(cargo, duty, x, 0);
         advance(x);
         load_cargo(cargo, duty, x, 0);
 #endif

@@ -11,6 +11,9 @@
 struct stream {
     struct rows mine;      /* of the tensor that this wave carries */
     struct rows_view view; /* of it, from the next tile to load on */
+#if GRADIENTS_APART
+    u32 turned; /* the tensor that is wanted in both orders */
+#endif
 #if OWNS_KEYS
     __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
     u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
@@ -178,20 +181,26 @@ DEVICE void store_rows(const struct cargo &from, const struct duty &duty)
         store_row(from, duty, n);
 }
 
-/* The same as columns. */
-DEVICE void store_turned(const struct cargo &from, const struct duty &duty, int slab)
+/* Whether the wave carries a tensor that is wanted in both orders. */
+DEVICE bool turns(const struct stream &x)
 {
-    if (TURNED == 2 || carrier() < TURNED) {
+#if GRADIENTS_APART
+    return carrier() == x.turned;
+#else
+    (void)x;
+    return TURNED == 2 || carrier() < TURNED;
+#endif
+}
+
+/* The same as columns. */
+DEVICE void store_turned(const struct cargo &from, const struct duty &duty, const struct stream &x,
+                         int slab)
+{
+    if (turns(x)) {
 #pragma unroll
         for (int n = 0; n < RUNS * CHUNK; n++)
             store_column(from, duty, slab, n);
     }
-}
-
-DEVICE void store_chunks(const struct cargo &from, const struct duty &duty, int slab)
-{
-    store_rows(from, duty);
-    store_turned(from, duty, slab);
 }
 
 /* What comes before they are stored. */
@@ -248,7 +257,8 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
                         int slab)
 {
     lift_cargo(from, x);
-    store_chunks(from, duty, slab);
+    store_rows(from, duty);
+    store_turned(from, duty, x, slab);
     store_vector<form>(from, duty, x);
 }
 
@@ -270,11 +280,25 @@ DEVICE constexpr bool is_kept(int step)
 
 static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
 
+enum { OWNED_SLABS = OWNED_PER_TILE ? 1 : WALK_SLABS }; /* in registers */
+
+#if WALKS_WHOLE
+/* Where the wave's columns of an owned tensor lie: what is uniform is in vector registers. */
+struct owned_view {
+    u32 low, high, bytes; /* of the buffer. Uniform */
+    u32 at;               /* where the lane's first chunk lies */
+    int room;             /* channels from there to the row's last */
+};
+#endif
+
 /* The wave's columns of the owned tensors. */
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
     /* Of teams the wave's slice. */
-    block_frag frag[SHARES_CHANNELS ? 1 : 2][OWNED_IN_LDS ? 1 : WALK_SLABS * SLICE_STEPS];
+    block_frag frag[SHARES_CHANNELS ? 1 : 2][OWNED_IN_LDS ? 1 : OWNED_SLABS * SLICE_STEPS];
+#if WALKS_WHOLE
+    struct owned_view view[2];
+#endif
 #if LIFTS && !OWNS_KEYS
     struct lift lift; /* of the lane's row */
 #endif
@@ -301,7 +325,7 @@ DEVICE void lift_owned(struct owned &y)
 {
     const u32 pair = lift_pair_of(y.lift.d_o);
 #pragma unroll
-    for (int step = 0; step < WALK_DIM / 16; step++)
+    for (int step = 0; step < OWNED_SLABS * SLAB_STEPS; step++)
         y.frag[1][step] = lift_chunk(y.frag[1][step], pair);
 }
 #endif
@@ -318,7 +342,40 @@ DEVICE block_frag load_frag(const struct rows_view &view, const struct rows &x, 
 #endif
 }
 
-#if !SHARES_CHANNELS
+#if WALKS_WHOLE
+/* Where load_owned() finds it. */
+DEVICE void view_owned(struct owned &y, const struct place &p)
+{
+#pragma unroll
+    for (int t = 0; t < 2; t++) {
+        const struct rows x = owned_rows(args_here(), p, t);
+        const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
+        const int count = view.count < BLOCK ? view.count : BLOCK;
+        const u32 half = lane_half();
+        struct owned_view &to = y.view[t];
+        to.low = (u32)(kernarg_u64)view.first;
+        to.high = (u32)((kernarg_u64)view.first >> 32);
+        to.bytes = count > 0 ? (u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+        to.at = lane_column() * (u32)x.pitch + half * CHUNK_BYTES;
+        to.room = x.dim - (int)half * CHUNK;
+        asm volatile("" : "+v"(to.low), "+v"(to.high), "+v"(to.bytes), "+v"(to.at), "+v"(to.room));
+    }
+}
+
+/* Slab `slab` of the wave's columns of owned tensor t, on its way. */
+DEVICE void load_owned(struct owned &y, int t, int slab)
+{
+    const struct owned_view &from = y.view[t];
+    const kernarg_u64 base = (kernarg_u64)uniform(from.high) << 32 | uniform(from.low);
+    const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
+        (void *)base, 0, (int)uniform(from.bytes), DESCRIPTOR_WORD3);
+    const u32 at = from.at + (u32)slab * SLAB * 2;
+    const int room = from.room - slab * SLAB;
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++)
+        y.frag[t][step] = load_chunk_at(buffer, room > 16 * step ? at : NOWHERE, 32 * (u32)step);
+}
+#elif !SHARES_CHANNELS
 /* Slab `slab` of the wave's columns of owned tensor t. */
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 {
@@ -348,7 +405,7 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
     const u32 lane = stay_here(lane_id());
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step] =
+        y.frag[t][slab % OWNED_SLABS * SLAB_STEPS + step] =
             load_frag(view, x, lane, (u32)slab * SLAB + 16 * step);
 #if LIFTS && !OWNS_KEYS
     if (OWNED_PER_TILE && t == 1)
@@ -368,6 +425,9 @@ DEVICE void hold_owned(struct owned &y, const struct place &p)
 #pragma unroll
     for (int step = 0; step < SLICE_STEPS; step++)
         y.frag[0][step] = load_frag(view, x, lane_id(), slice_first() + 16 * step);
+#elif WALKS_WHOLE
+    (void)y;
+    (void)p;
 #else
 #pragma unroll
     for (int slab = 0; slab < WALK_SLABS; slab++) {
@@ -392,7 +452,11 @@ DEVICE block_frag owned_frag(const struct owned &y, int t, int slab, int step)
         return load_chunk_at(y.buffer, y.again | beyond, 32 * step);
     }
 #endif
-    return y.frag[t][slab % WALK_SLABS * SLAB_STEPS + step];
+#if WALKS_WHOLE && LIFTS && !OWNS_KEYS
+    if (t == 1)
+        return lift_chunk(y.frag[t][step], lift_pair_of(y.lift.d_o));
+#endif
+    return y.frag[t][slab % OWNED_SLABS * SLAB_STEPS + step];
 }
 
 /* Where V comes from again; anew in each step, or V would be loaded once, and spilled. */
