@@ -362,18 +362,34 @@ DEVICE void view_owned(struct owned &y, const struct place &p)
     }
 }
 
-/* Slab `slab` of the wave's columns of owned tensor t, on its way. */
+/* A slab of them. */
+struct owned_slab {
+    __amdgpu_buffer_rsrc_t buffer;
+    u32 at;
+    int room;
+};
+
+DEVICE struct owned_slab slab_of(const struct owned &y, int t, int slab)
+{
+    const struct owned_view &x = y.view[t];
+    const kernarg_u64 base = (kernarg_u64)uniform(x.high) << 32 | uniform(x.low);
+    return {__builtin_amdgcn_make_buffer_rsrc((void *)base, 0, (int)uniform(x.bytes),
+                                              DESCRIPTOR_WORD3),
+            x.at + (u32)slab * SLAB * 2, x.room - slab * SLAB};
+}
+
+DEVICE block_frag load_step(const struct owned_slab &from, int step)
+{
+    return load_chunk_at(from.buffer, from.room > 16 * step ? from.at : NOWHERE, 32 * (u32)step);
+}
+
+/* All of it, on its way. */
 DEVICE void load_owned(struct owned &y, int t, int slab)
 {
-    const struct owned_view &from = y.view[t];
-    const kernarg_u64 base = (kernarg_u64)uniform(from.high) << 32 | uniform(from.low);
-    const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
-        (void *)base, 0, (int)uniform(from.bytes), DESCRIPTOR_WORD3);
-    const u32 at = from.at + (u32)slab * SLAB * 2;
-    const int room = from.room - slab * SLAB;
+    const struct owned_slab from = slab_of(y, t, slab);
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][step] = load_chunk_at(buffer, room > 16 * step ? at : NOWHERE, 32 * (u32)step);
+        y.frag[t][step] = load_step(from, step);
 }
 #elif !SHARES_CHANNELS
 /* Slab `slab` of the wave's columns of owned tensor t. */

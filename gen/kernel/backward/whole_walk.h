@@ -9,27 +9,57 @@
 
 #include "packed_block.h"
 
-enum { SLAB_BLOCKS = SLAB / BLOCK };
+enum {
+    SLAB_BLOCKS = SLAB / BLOCK,
+    FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
+};
 
 static_assert(STREAM_BLOCKS == 1, "S and dP of a tile are one block each");
+
+/*
+ * S or dP += X Y^T of a slab. Slab `next` of the owned operands takes the place of those that are
+ * no longer wanted.
+ */
+DEVICE void add_rows(block_acc &s, struct owned &y, int t, int next)
+{
+    const struct owned_slab from = slab_of(y, t, next);
+    block_frag a[SLAB_STEPS];
+#pragma unroll
+    for (int step = 0; step < FRAGS_AHEAD; step++)
+        a[step] = row_frag(row_tile[t], 0, step);
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++) {
+        in_order();
+        if (step + FRAGS_AHEAD < SLAB_STEPS)
+            a[step + FRAGS_AHEAD] = row_frag(row_tile[t], 0, step + FRAGS_AHEAD);
+        mma(s, a[step], owned_frag(y, t, 0, step));
+        in_order();
+        y.frag[t][step] = load_step(from, step);
+    }
+    in_order();
+}
 
 /* R^T += X^T W of the `slabs` first slabs of X. */
 DEVICE void add_products(struct results &to, const struct packed_block &w, int slabs)
 {
+    enum { ALL = BLOCK_GROUPS * SLAB_BLOCKS };
+    const auto column = [&](int slab, int n) {
+        return turned_frag(turned_tile[0], slab * SLAB_BLOCKS + n % SLAB_BLOCKS, n / SLAB_BLOCKS);
+    };
 #pragma unroll
     for (int slab = 0; slab < WALK_SLABS; slab++) {
+        block_frag a[ALL];
         if (slab >= slabs)
             break;
 #pragma unroll
-        for (int group = 0; group < BLOCK_GROUPS; group++) {
-            block_frag a = turned_frag(turned_tile[0], slab * SLAB_BLOCKS, group);
+        for (int n = 0; n < FRAGS_AHEAD; n++)
+            a[n] = column(slab, n);
 #pragma unroll
-            for (int i = 0; i < SLAB_BLOCKS; i++) {
-                const block_frag now = a;
-                if (i + 1 < SLAB_BLOCKS)
-                    a = turned_frag(turned_tile[0], slab * SLAB_BLOCKS + i + 1, group);
-                mma(to.r[0][slab * SLAB_BLOCKS + i], now, w.group[group]);
-            }
+        for (int n = 0; n < ALL; n++) {
+            in_order();
+            if (n + FRAGS_AHEAD < ALL)
+                a[n + FRAGS_AHEAD] = column(slab, n + FRAGS_AHEAD);
+            mma(to.r[0][slab * SLAB_BLOCKS + n % SLAB_BLOCKS], a[n], w.group[n / SLAB_BLOCKS]);
         }
     }
 }
@@ -72,16 +102,9 @@ DEVICE void walk_whole(struct results &to, struct owned &y, struct stream &x,
                 advance(x);
             load_cargo(cargo, duty, x, next);
             lds_barrier();
-            multiply_rows(s, y, 0, now, 0);
-            in_order();
-            load_owned(y, 0, next);
-            in_order();
-            if (has_dp(number)) {
-                multiply_rows(dp, y, 1, now, 0);
-                in_order();
-                load_owned(y, 1, next);
-                in_order();
-            }
+            add_rows(s, y, 0, next);
+            if (has_dp(number))
+                add_rows(dp, y, 1, next);
         }
 #if DELTA_FIRST
         dp += row_values(1, 0);
