@@ -156,6 +156,8 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         stream.factor = stay_apart(stream.factor);
 #if LIFTS
         stream.offset = stay_apart(stream.offset);
+        if (WALKS_WHOLE)
+            stream.lift = stay_apart(stream.lift);
 #endif
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
@@ -293,25 +295,11 @@ DEVICE void compute_dkdv(const struct job &job)
 
     const int begin = wait_apart(walk.begin);
     int slab = wait_apart(0); /* or the gradient */
-#if GRADIENTS_APART
-    bool wide = false;
-#endif
 #pragma unroll 1
     do {
         struct results r = {};
         walk.begin = awaited(begin);
-#if GRADIENTS_APART
-        if (walk.begin < walk.end) {
-            if (!wide)
-                add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
-            if (LSE_USUAL == LSE_BASE2 && awaited(slab) == 0 && asks_for_wide(r)) {
-                wide = true;
-                r = {};
-            }
-            if (wide)
-                add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
-        }
-#elif SUMS_DQ
+#if SUMS_DQ
         if (walk.begin >= walk.end)
             ;
         else if (asks_for_wide(job, walk))

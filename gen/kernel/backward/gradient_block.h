@@ -41,7 +41,8 @@ DEVICE float begin_round(float x)
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
 #define COMPUTED_ANEW                                                                              \
-    (KERNEL_SCORE || OWNED_AGAIN || (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
+    (KERNEL_SCORE || OWNED_AGAIN || WALKS_WHOLE ||                                                 \
+     (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
 #define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
@@ -87,7 +88,7 @@ template <class T> DEVICE T stay_here(T x)
 /* As wait_apart(), for what is wanted once a block of rows, where scalar registers are shortest. */
 #define WAITS_LONG                                                                                 \
     (OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && KERNEL_DTYPE != 1 &&   \
-     !(OWNED_PER_TILE && TERMS_APART))
+     !(OWNED_PER_TILE && TERMS_APART && !WALKS_WHOLE))
 
 DEVICE int wait_long(int x)
 {

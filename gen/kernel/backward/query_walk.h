@@ -64,6 +64,7 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
 #pragma unroll 1
     for (int slab = 0; slab < slabs_of(args_here().problem); slab += OWNED_SLABS) {
 #if WALKS_WHOLE
+        (void)p;
         load_owned(y, 1, slab);
 #else
         if (OWNED_PER_TILE)

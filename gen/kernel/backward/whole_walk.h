@@ -11,7 +11,7 @@
 
 enum {
     SLAB_BLOCKS = SLAB / BLOCK,
-    FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
+    FRAGS_AHEAD = LIFTS ? 1 : 2, /* operands read from LDS before they are needed */
 };
 
 static_assert(STREAM_BLOCKS == 1, "S and dP of a tile are one block each");
