@@ -6,7 +6,6 @@
 #ifndef AOTHIP_ATTN_BWD_BLOCK_H
 #define AOTHIP_ATTN_BWD_BLOCK_H
 
-#include "gradient_lift.h"
 #include "gradient_score.h"
 
 #if KERNEL_DTYPE == 1
@@ -41,7 +40,7 @@ DEVICE float begin_round(float x)
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
 #define COMPUTED_ANEW                                                                              \
-    (KERNEL_SCORE || OWNED_AGAIN || WALKS_WHOLE ||                                                 \
+    (KERNEL_SCORE || OWNED_AGAIN || (WALKS_WHOLE && !OWNS_KEYS) ||                                 \
      (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */

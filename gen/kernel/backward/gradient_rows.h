@@ -67,9 +67,9 @@ DEVICE const struct attn_bwd_args &args_here()
  * see below.
  */
 #define OWNED_PER_TILE                                                                             \
-    (KERNEL_DTYPE != 1 && ((KERNEL_DIM > 128 && WALK_SLABS == 1 && !SHARES_CHANNELS) ||            \
-                           WALKS_WHOLE ||                                                          \
-                           (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
+    (KERNEL_DTYPE != 1 &&                                                                          \
+     ((KERNEL_DIM > 128 && WALK_SLABS == 1 && !SHARES_CHANNELS) || WALKS_WHOLE ||                  \
+      (KERNEL_DIM == 128 && OWNS_KEYS && KERNEL_SCORE && KERNEL_WAVE == 64)))
 
 /*
  * The owned operands fit into the registers of wave64 hardware, but for V beside dK and dV of 128
@@ -422,21 +422,6 @@ DEVICE float vector_at(kernarg_u64 vector, const struct vector_place &place, int
     kernarg_i64 at = place.first + row * place.step;
     return (kernarg_u64)at < (kernarg_u64)place.size ? ((const GLOBAL float *)vector)[at]
                                                      : otherwise;
-}
-
-struct row_numbers {
-    float lse, delta;
-};
-
-/* lse_at() and delta_at(), with one wait for both. */
-DEVICE struct row_numbers numbers_at(const struct attn_bwd_args &args,
-                                     const struct vector_place &place, int row, int seq_q)
-{
-    const kernarg_i64 at = place.first + row * place.step;
-    struct row_numbers x = {__builtin_inff(), 0};
-    if (row < seq_q && (kernarg_u64)at < (kernarg_u64)place.size)
-        x = {((const GLOBAL float *)args.lse)[at], ((const GLOBAL float *)args.delta)[at]};
-    return {x.lse * place.lse_unit, kept_delta(x.delta)};
 }
 
 /* lse in the usual form; +infinity for rows that do not exist or see nothing. */

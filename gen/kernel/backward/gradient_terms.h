@@ -217,7 +217,7 @@ template <int count, class F> DEVICE void each_bias(const struct near &x, u32 te
                 }
             }
         } else {
-            u32x2 quads[count / 4];
+            u32x2 quads[count < 4 ? 1 : count / 4];
 #pragma unroll
             for (int i = 0; i < count; i += 4)
                 quads[i / 4] = __builtin_amdgcn_raw_buffer_load_b64(

@@ -26,6 +26,21 @@ DEVICE struct job job_of(const struct place &p, int first_row)
     return {p, first_row, first_row + (left < KERNEL_TILE_Q ? left : KERNEL_TILE_Q)};
 }
 
+struct row_numbers {
+    float lse, delta;
+};
+
+/* lse_at() and delta_at(), with one wait for both. */
+DEVICE struct row_numbers numbers_at(const struct attn_bwd_args &args,
+                                     const struct vector_place &place, int row, int seq_q)
+{
+    const kernarg_i64 at = place.first + row * place.step;
+    struct row_numbers x = {__builtin_inff(), 0};
+    if (row < seq_q && (kernarg_u64)at < (kernarg_u64)place.size)
+        x = {((const GLOBAL float *)args.lse)[at], ((const GLOBAL float *)args.delta)[at]};
+    return {x.lse * place.lse_unit, kept_delta(x.delta)};
+}
+
 DEVICE struct column column_of(const struct job &job)
 {
     const struct sequence &s = job.place.sequence;

@@ -37,9 +37,11 @@ enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
     BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
     /* streamed tensors wanted in both orders */
-    TURNED = SUMS_ELEMENTS ? 0 : GRADIENTS_APART ? 1 : 1 + OWNS_KEYS,
-    CARRIERS = THREADS / 2,                             /* threads that carry one tensor */
-    UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS,   /* rows whose chunk a thread carries */
+    TURNED = SUMS_ELEMENTS     ? 0
+             : GRADIENTS_APART ? 1
+                               : 1 + OWNS_KEYS,
+    CARRIERS = THREADS / 2,                           /* threads that carry one tensor */
+    UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS, /* rows whose chunk a thread carries */
 };
 
 /*

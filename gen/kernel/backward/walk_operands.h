@@ -192,6 +192,17 @@ DEVICE bool turns(const struct stream &x)
 #endif
 }
 
+/* Whether it is wanted as rows: dV takes no dP, and so no rows of dO. */
+DEVICE bool wants_rows(const struct stream &x)
+{
+#if GRADIENTS_APART
+    return carrier() == 0 || x.turned == 0;
+#else
+    (void)x;
+    return true;
+#endif
+}
+
 /* The same as columns. */
 DEVICE void store_turned(const struct cargo &from, const struct duty &duty, const struct stream &x,
                          int slab)
@@ -257,7 +268,8 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
                         int slab)
 {
     lift_cargo(from, x);
-    store_rows(from, duty);
+    if (wants_rows(x))
+        store_rows(from, duty);
     store_turned(from, duty, x, slab);
     store_vector<form>(from, duty, x);
 }
@@ -342,56 +354,7 @@ DEVICE block_frag load_frag(const struct rows_view &view, const struct rows &x, 
 #endif
 }
 
-#if WALKS_WHOLE
-/* Where load_owned() finds it. */
-DEVICE void view_owned(struct owned &y, const struct place &p)
-{
-#pragma unroll
-    for (int t = 0; t < 2; t++) {
-        const struct rows x = owned_rows(args_here(), p, t);
-        const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
-        const int count = view.count < BLOCK ? view.count : BLOCK;
-        const u32 half = lane_half();
-        struct owned_view &to = y.view[t];
-        to.low = (u32)(kernarg_u64)view.first;
-        to.high = (u32)((kernarg_u64)view.first >> 32);
-        to.bytes = count > 0 ? (u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
-        to.at = lane_column() * (u32)x.pitch + half * CHUNK_BYTES;
-        to.room = x.dim - (int)half * CHUNK;
-        asm volatile("" : "+v"(to.low), "+v"(to.high), "+v"(to.bytes), "+v"(to.at), "+v"(to.room));
-    }
-}
-
-/* A slab of them. */
-struct owned_slab {
-    __amdgpu_buffer_rsrc_t buffer;
-    u32 at;
-    int room;
-};
-
-DEVICE struct owned_slab slab_of(const struct owned &y, int t, int slab)
-{
-    const struct owned_view &x = y.view[t];
-    const kernarg_u64 base = (kernarg_u64)uniform(x.high) << 32 | uniform(x.low);
-    return {__builtin_amdgcn_make_buffer_rsrc((void *)base, 0, (int)uniform(x.bytes),
-                                              DESCRIPTOR_WORD3),
-            x.at + (u32)slab * SLAB * 2, x.room - slab * SLAB};
-}
-
-DEVICE block_frag load_step(const struct owned_slab &from, int step)
-{
-    return load_chunk_at(from.buffer, from.room > 16 * step ? from.at : NOWHERE, 32 * (u32)step);
-}
-
-/* All of it, on its way. */
-DEVICE void load_owned(struct owned &y, int t, int slab)
-{
-    const struct owned_slab from = slab_of(y, t, slab);
-#pragma unroll
-    for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][step] = load_step(from, step);
-}
-#elif !SHARES_CHANNELS
+#if !SHARES_CHANNELS && !WALKS_WHOLE
 /* Slab `slab` of the wave's columns of owned tensor t. */
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 {

@@ -16,6 +16,55 @@ enum {
 
 static_assert(STREAM_BLOCKS == 1, "S and dP of a tile are one block each");
 
+/* Where load_owned() finds it. */
+DEVICE void view_owned(struct owned &y, const struct place &p)
+{
+#pragma unroll
+    for (int t = 0; t < 2; t++) {
+        const struct rows x = owned_rows(args_here(), p, t);
+        const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
+        const int count = view.count < BLOCK ? view.count : BLOCK;
+        const u32 half = lane_half();
+        struct owned_view &to = y.view[t];
+        to.low = (u32)(kernarg_u64)view.first;
+        to.high = (u32)((kernarg_u64)view.first >> 32);
+        to.bytes = count > 0 ? (u32)(count - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+        to.at = lane_column() * (u32)x.pitch + half * CHUNK_BYTES;
+        to.room = x.dim - (int)half * CHUNK;
+        asm volatile("" : "+v"(to.low), "+v"(to.high), "+v"(to.bytes), "+v"(to.at), "+v"(to.room));
+    }
+}
+
+/* A slab of them. */
+struct owned_slab {
+    __amdgpu_buffer_rsrc_t buffer;
+    u32 at;
+    int room;
+};
+
+DEVICE struct owned_slab slab_of(const struct owned &y, int t, int slab)
+{
+    const struct owned_view &x = y.view[t];
+    const kernarg_u64 base = (kernarg_u64)uniform(x.high) << 32 | uniform(x.low);
+    return {
+        __builtin_amdgcn_make_buffer_rsrc((void *)base, 0, (int)uniform(x.bytes), DESCRIPTOR_WORD3),
+        x.at + (u32)slab * SLAB * 2, x.room - slab * SLAB};
+}
+
+DEVICE block_frag load_step(const struct owned_slab &from, int step)
+{
+    return load_chunk_at(from.buffer, from.room > 16 * step ? from.at : NOWHERE, 32 * (u32)step);
+}
+
+/* All of it, on its way. */
+DEVICE void load_owned(struct owned &y, int t, int slab)
+{
+    const struct owned_slab from = slab_of(y, t, slab);
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++)
+        y.frag[t][step] = load_step(from, step);
+}
+
 /*
  * S or dP += X Y^T of a slab. Slab `next` of the owned operands takes the place of those that are
  * no longer wanted.
