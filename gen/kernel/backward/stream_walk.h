@@ -18,7 +18,8 @@
  *
  * Head dims beyond SLAB are cut into slabs of it. Where there are registers for all WALK_SLABS of
  * them, one walk computes the results; else a walk computes one slab of them: on each tile it adds
- * up S and dP over all slabs, its own one last, which so lies in LDS when the results want it.
+ * up S and dP over all slabs, its own one last, which so lies in LDS when the results want it. On
+ * wave64 hardware whole_walk.h has all slabs of one result.
  *
  * Compile-time parameters beside those of images/matrix.def: OWNS_KEYS (dkdv), STREAM_ROWS,
  * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS), SUMS_DQ
