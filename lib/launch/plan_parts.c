@@ -6,11 +6,13 @@
 #include "shape.h"
 
 /*
- * Steps of the walk, each a tile without score terms, below which a part's results cost more than
- * its walk; steps that sharing must take off a walk, lest the launch that adds the parts costs more;
- * how many of them one with score terms takes the time of on wave64; and a bound for the sums.
+ * Steps of the walk below which a part's results cost more than its walk; steps that sharing must
+ * take off a walk, lest the launch that adds the parts costs more; and a bound for the sums. With
+ * score terms on wave64, where a step takes longer, one is enough for up to SCORE_PARTS parts, but
+ * for f32, whose steps have few rows, and two for more.
  */
-enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, SCORE_STEPS = 2, PARTS_MAX = 64 };
+enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, PARTS_MAX = 64 };
+enum { SCORE_PARTS = 16, SCORE_MIN_STEPS = 2, SCORE_MIN_SAVED = 5 };
 enum { SIMDS = 4, TILE_MOST = 256 };
 
 /* Workgroups of a kernel that a unit holds at a time. */
@@ -29,15 +31,17 @@ static int64_t count_parts(const struct plan *plan, const struct format_entry *e
 {
     const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
     const int score = entry->features & FORMAT_FEATURE_SCORE && entry->wave_size == 64;
-    const int64_t cost = score ? SCORE_STEPS : 1;
-    const int64_t worth = steps * cost / PART_MIN_STEPS;
+    const int64_t few = steps < SCORE_PARTS ? steps : SCORE_PARTS, many = steps / SCORE_MIN_STEPS;
+    const int one = score && entry->dtype != AOTHIP_F32 && few > many;
+    const int64_t worth = one ? few : score ? many : steps / PART_MIN_STEPS;
     const int64_t most = worth < PARTS_MAX ? worth : PARTS_MAX;
     int64_t parts = most;
     if (!workgroups || most < 2)
         return 1;
     if (enough / workgroups < (uint64_t)most)
         parts = (int64_t)(enough / workgroups);
-    return parts > 1 && (steps - steps / parts) * cost >= PART_MIN_SAVED ? parts : 1;
+    return parts > 1 && steps - steps / parts >= (score ? SCORE_MIN_SAVED : PART_MIN_SAVED) ? parts
+                                                                                            : 1;
 }
 
 /* Rows of the other side that a tile of `tile` rows sees, at most. */
