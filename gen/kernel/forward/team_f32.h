@@ -184,6 +184,54 @@ DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const s
         }
 }
 
+#if PLAIN_STEPS
+
+/* Blocks of keys from `first` to `last` whose steps are plain: the first keys of the blocks. */
+struct plain_blocks {
+    int first, last;
+};
+
+/* Of steps to the one of the keys from `last_step` on, which has none to load K for; `last` is the
+ * last key. */
+DEVICE struct plain_blocks plain_blocks_of(const struct wave_job &job, int stride, int last_step,
+                                           int last)
+{
+    const int part = (last + 1) % SIDE; /* of the last block, whose K they must not load then */
+    int end = job.full_end - SIDE, loading = last + 1 - part - SIDE;
+    loading = part && loading < last_step ? loading : last_step;
+    end = loading - stride < end ? loading - stride : end;
+    return {job.full_first, job.needs ? -1 : end};
+}
+
+/* The steps from `step` on whose keys, `key` and on, end with `end`; K of the first one is there.
+ * Returns the step behind them. */
+DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+                      k_load &k, int step, int key, int stride, int end, int last_block)
+{
+#pragma unroll 1
+    for (; key <= end; key += stride, step++) {
+        const int next = key + stride;
+        v_load v_loaded;
+        load_plain_v(v_loaded, job, 0, key);
+        block_acc s = multiply_kq(elements_of(job, k), q);
+        asm volatile("" : "+v"(s)); /* K loaded before would be copied when it has arrived */
+        load_plain_k(k, job, next < last_block ? next : last_block);
+#pragma unroll
+        for (int group = 1; group < V_GROUPS; group++)
+            load_plain_v(v_loaded, job, group, key);
+        s = add_parts(s, job, step) * job.scale;
+        make_weights(s, x);
+        v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
+        const struct b_column p = spread(s);
+#pragma unroll
+        for (int group = 0; group < V_GROUPS; group++)
+            multiply_vp(x.o[group], v.chunk[group], p);
+    }
+    return step;
+}
+
+#endif
+
 /*
  * The keys first, first + stride, ... below `end`, in blocks of 16. The team's waves, and with
  * SLICES > 1 those of the workgroup, must take equally many steps. What lies beyond the sequence is
@@ -198,8 +246,19 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
     k_load k;
     if (steps > 0)
         load_k<args>(k, job, first < last_block ? first : last_block, last);
+#if PLAIN_STEPS
+    const struct plain_blocks plain =
+        plain_blocks_of(job, stride, first + (steps - 1) * stride, last);
+#endif
 #pragma unroll 1
     for (int step = 0; step < steps; step++) {
+#if PLAIN_STEPS
+        if (first + step * stride >= plain.first)
+            step = walk_plain(x, job, q, k, step, first + step * stride, stride, plain.last,
+                              last_block);
+        if (step == steps)
+            break;
+#endif
         const int key = first + step * stride, next = key + stride;
         const int block = key < last_block ? key : last_block;
         const int next_block = next < last_block ? next : last_block;
@@ -312,13 +371,16 @@ DEVICE void begin_job(struct wave_job &job, const struct attn_problem &a,
                         (a.flags & KERNARG_DROPOUT ? NEED_DROPOUT : 0) |
                         (a.dim_qk < CHUNK_ELEMENTS ? NEED_SHORT_K : 0) |
                         (a.dim_v < V_CHUNK ? NEED_SHORT_V : 0));
-    if (PRODUCTS_OF_PAIRS)
+    if (PRODUCTS_OF_PAIRS || PLAIN_STEPS)
         job.needs |= uniform((a.dim_qk < KERNEL_DIM || is_far(job.k) ? NEED_PART_K : 0) |
                              (a.dim_v < V_CHUNK || is_far(job.v) ? NEED_PART_V : 0));
     job.team = (int)wave_id() / SLICES;
     job.slice = (int)wave_id() % SLICES;
 #if KERNEL_WAVE == 64 /* which has too few scalar registers, as wave32 has vector registers */
     asm("" : "+v"(job.scale), "+v"(job.slice));
+#endif
+#if PLAIN_STEPS
+    keep_offsets(job);
 #endif
 }
 

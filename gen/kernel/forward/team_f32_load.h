@@ -28,6 +28,12 @@
 #include "mma_f32.h"
 #endif
 
+/*
+ * Whether steps that need nothing of the few problems' have a loop of their own, whose loads take
+ * offsets that were computed once: wave64 has the registers for it.
+ */
+#define PLAIN_STEPS (KERNEL_WAVE == 64)
+
 enum {
     SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST, /* channels of a wave */
     SLICES = KERNEL_DIM / SLICE,
@@ -106,9 +112,9 @@ enum job_need {
     NEED_DROPOUT = 4,
     NEED_SHORT_K = 8, /* rows shorter than a chunk */
     NEED_SHORT_V = 16,
-    NEED_HIDING = 32, /* terms that make scores -infinity */
-    NEED_PART_K = 64, /* for pairs: fewer channels than KERNEL_DIM, or rows that are far apart */
-    NEED_PART_V = 128,
+    NEED_HIDING = 32,  /* terms that make scores -infinity */
+    NEED_PART_K = 64,  /* fewer channels than KERNEL_DIM, or rows that are far apart */
+    NEED_PART_V = 128, /* fewer than a chunk, or such rows */
 };
 
 /* What a wave works on. Uniform, but for row and head. */
@@ -121,6 +127,9 @@ struct wave_job {
     int full_first, full_end; /* keys that all the team's rows see */
     float scale;
     u32 needs; /* enum job_need */
+#if PLAIN_STEPS
+    u32 k_from, v_from[V_GROUPS]; /* of this lane's chunks of a block, from its first row on */
+#endif
 #if KERNEL_CACHE
     int type; /* enum fp8_type */
     int kv_head;
@@ -300,6 +309,51 @@ DEVICE void load_v(v_load &to, const struct wave_job &job, int group, int first,
     }
     end_rare_loads();
 }
+
+#if PLAIN_STEPS
+
+DEVICE void keep_offsets(struct wave_job &job)
+{
+    const u32 first = (u32)(job.slice * SLICE);
+    job.k_from = a_row() * (u32)job.k.pitch + (first + a_part() * CHUNK_ELEMENTS) * KEY_BYTES;
+#pragma unroll
+    for (int group = 0; group < V_GROUPS; group++) {
+        const int channel = (int)(first + (group * SIDE + a_row()) * V_CHUNK);
+        job.v_from[group] = c_row(0) * (u32)job.v.pitch +
+                            (u32)chunk_begin(channel, V_CHUNK, job.v.dim) * KEY_BYTES;
+    }
+}
+
+/* The loop keeps an offset as it is, and not as all that it is added up to. */
+DEVICE u32 kept_offset(u32 x)
+{
+    asm volatile("" : "+v"(x));
+    return x;
+}
+
+/* All of the block of keys from `key` on, in problems that need nothing of the few. */
+DEVICE void load_plain_k(k_load &to, const struct wave_job &job, int key)
+{
+    const GLOBAL char *row = job.k.base + (kernarg_u64)(u32)key * (u32)job.k.pitch;
+    const u32 from = kept_offset(job.k_from);
+#pragma unroll
+    for (int step = 0; step < K_STEPS; step++)
+        to.chunk[step] = *(k_codes_anywhere *)(row + from +
+                                               step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
+}
+
+DEVICE void load_plain_v(v_load &to, const struct wave_job &job, int group, int key)
+{
+    const GLOBAL char *row = job.v.base + (kernarg_u64)(u32)key * (u32)job.v.pitch;
+    u32 from = kept_offset(job.v_from[group]);
+#pragma unroll
+    for (int t = 0; t < B_OF_C; t++) {
+        to.chunk[group][t] = *(v_codes_anywhere *)(row + from);
+        from += (u32)job.v.pitch;
+    }
+}
+
+#endif
 
 /* What was loaded, as elements. */
 #if KERNEL_CACHE
