@@ -48,6 +48,17 @@
 #define ONE_TILE 1
 #endif
 
+/*
+ * Whether waves of fast steps have priorities. On RDNA 3 a wave at the softmax goes before those
+ * that multiply. On CDNA, in kernels of one score term and 128 channels, the further a wave is in
+ * its step the sooner it goes; with fewer channels, and on gfx90a, that loses as much as it gains.
+ */
+#if FAST_PACED || (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
+#define RANKED 1
+#else
+#define RANKED 0
+#endif
+
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
@@ -354,6 +365,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     else
         clear_scores(s);
 #else
+    if (RANKED && !FAST_PACED && kind == STEP_FAST)
+        __builtin_amdgcn_s_setprio(0);
     if (whole)
         load_ahead(ahead, x.terms, tile);
     begin_scores<scores>(s, x.softmax);
@@ -363,7 +376,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #else
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
 #endif
-    if (FAST_PACED && kind == STEP_FAST)
+    if (RANKED && kind == STEP_FAST)
         __builtin_amdgcn_s_setprio(1);
 #if FOLDS_TERMS
     if (folds && has(x.terms, TERM_CAP))
@@ -435,9 +448,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (!LATE_V)
         load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
+    if (RANKED && kind == STEP_FAST)
+        __builtin_amdgcn_s_setprio(FAST_PACED ? 0 : 2);
 #if FAST_PACED
-    if (kind == STEP_FAST)
-        __builtin_amdgcn_s_setprio(0);
     multiply_vp_paced(x.o, s, x.lines);
 #else
     multiply_vp(x.o, s);
