@@ -68,8 +68,8 @@ struct kernel_key {
     enum key_kind kind;
     size_t field;         /* offset in struct matrix_kernel */
     int min, max, step;   /* KEY_NUMBER */
-    const char *words[8]; /* KEY_WORD: names, NULL-terminated */
-    int word_values[8];   /* KEY_WORD: their values */
+    const char *words[9]; /* KEY_WORD: names, NULL-terminated */
+    int word_values[9];   /* KEY_WORD: their values */
 };
 
 #define FIELD(name) #name, KEY_NUMBER, offsetof(struct matrix_kernel, name)
@@ -86,9 +86,9 @@ static const struct kernel_key kernel_keys[] = {
      {"no", "yes", "rows", NULL},
      {MATRIX_UNALIGNED_NO, MATRIX_UNALIGNED_YES, MATRIX_UNALIGNED_ROWS}},
     {WORD(score),
-     {"no", "yes", "bias", "slopes", "softcap", "dropout", "padding", NULL},
+     {"no", "yes", "bias", "slopes", "softcap", "dropout", "padding", "keep", NULL},
      {MATRIX_SCORE_NO, MATRIX_SCORE_YES, MATRIX_SCORE_BIAS, MATRIX_SCORE_SLOPES,
-      MATRIX_SCORE_SOFTCAP, MATRIX_SCORE_DROPOUT, MATRIX_SCORE_PADDING}},
+      MATRIX_SCORE_SOFTCAP, MATRIX_SCORE_DROPOUT, MATRIX_SCORE_PADDING, MATRIX_SCORE_KEEP}},
     {WORD(paged), {"no", "yes", NULL}, {0, 1}},
     {FIELD(tile_q), 16, 1024, 16, {NULL}, {0}},
     {FIELD(tile_k), 16, 1024, 16, {NULL}, {0}},
@@ -436,6 +436,7 @@ static void add_kernel(struct parser *p, struct matrix_kernel k)
                                         [MATRIX_SCORE_SOFTCAP] = "_softcap",
                                         [MATRIX_SCORE_DROPOUT] = "_dropout",
                                         [MATRIX_SCORE_PADDING] = "_padding",
+                                        [MATRIX_SCORE_KEEP] = "_keep",
                                         [MATRIX_SCORE_YES] = "_score"};
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)

@@ -30,6 +30,7 @@ static const uint32_t score_features[] = {
     [MATRIX_SCORE_SOFTCAP] = FORMAT_FEATURE_SOFTCAP,
     [MATRIX_SCORE_DROPOUT] = FORMAT_FEATURE_DROPOUT,
     [MATRIX_SCORE_PADDING] = FORMAT_FEATURE_PADDING,
+    [MATRIX_SCORE_KEEP] = FORMAT_FEATURE_KEEP,
 };
 
 uint32_t matrix_features(const struct matrix_kernel *k)

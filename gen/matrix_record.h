@@ -32,6 +32,7 @@ enum matrix_score {
     MATRIX_SCORE_SOFTCAP,
     MATRIX_SCORE_DROPOUT,
     MATRIX_SCORE_PADDING,
+    MATRIX_SCORE_KEEP,
 };
 
 /* One kernel for one GPU: a row after its axes have been multiplied out. */

@@ -184,7 +184,8 @@ static const struct {
     {"unknown dtype", FULL("gfx942", "f8", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: unknown dtype 'f8'; known are: f32 f16 bf16"},
     {"unknown feature value", FULL("gfx942", "f16", "64", "maybe", "128", "64", "4", "2", "256"),
-     "m.def:3: unknown score 'maybe'; known are: no yes bias slopes softcap dropout padding"},
+     "m.def:3: unknown score 'maybe'; known are: no yes bias slopes softcap dropout padding "
+     "keep"},
     {"value twice", FULL("gfx942", "f16,f16", "64", "no", "128", "64", "4", "2", "256"),
      "m.def:3: dtype has 'f16' twice"},
     {"not a number", FULL("gfx942", "f16", "64x", "no", "128", "64", "4", "2", "256"),

@@ -22,13 +22,22 @@ enum term {
 };
 
 /* KERNEL_SCORE: no terms, any that there are, or one which there is. */
-enum score_kernel { SCORE_NONE, SCORE_ANY, SCORE_BIAS, SCORE_SLOPES, SCORE_SOFTCAP, SCORE_DROPOUT };
+enum score_kernel {
+    SCORE_NONE,
+    SCORE_ANY,
+    SCORE_BIAS,
+    SCORE_SLOPES,
+    SCORE_SOFTCAP,
+    SCORE_DROPOUT,
+    SCORE_KEEP = 7,
+};
 
 enum {
     TERMS_CERTAIN = KERNEL_SCORE == SCORE_BIAS      ? TERM_BIAS
                     : KERNEL_SCORE == SCORE_SLOPES  ? TERM_SLOPE
                     : KERNEL_SCORE == SCORE_SOFTCAP ? TERM_CAP
                     : KERNEL_SCORE == SCORE_DROPOUT ? TERM_DROPOUT
+                    : KERNEL_SCORE == SCORE_KEEP    ? TERM_KEEP
                                                     : 0,
     TERMS_KNOWN = KERNEL_SCORE == SCORE_ANY ? 127 : TERMS_CERTAIN, /* may be there */
     TERMS_HIDING = TERM_BIAS | TERM_KEEP,
@@ -228,8 +237,8 @@ DEVICE bool bias_ahead(const struct terms &t)
 
 DEVICE bool keep_ahead(const struct terms &t)
 {
-    if (TERMS_CERTAIN != 0 && (TERMS_CERTAIN & TERM_KEEP) == 0)
-        return false;
+    if (TERMS_CERTAIN != 0)
+        return TERMS_CERTAIN & TERM_KEEP;
     return (which_here(t) & (TERM_KEEP | TERM_KEEP_COMMON | TERM_BIAS)) == TERM_KEEP;
 }
 

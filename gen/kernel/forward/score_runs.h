@@ -171,7 +171,7 @@ template <int bytes, bool whole, class F>
 DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
                        const struct term_tile &tile, F f)
 {
-    const bool asks = ROWS_ANEW || STAGE_DIM > 64;
+    const bool asks = ROWS_ANEW || STAGE_DIM > 64 || KEY_BLOCKS <= 2;
     if (whole || (asks && tile.key + KERNEL_TILE_K <= tile.seq_k))
         return walk_blocks<bytes, true>(x, t, tile, f);
     walk_blocks<bytes, false>(x, t, tile, f);
