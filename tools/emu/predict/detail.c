@@ -8,9 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the work of the busiest unit. */
-#define NEARLY 0.97
-
 /*
  * Until the end. If not all of them were run, as many as the units hold at a time were still to
  * come at mark[1], and had just gone at mark[0]: in between is the pace of the rest.
@@ -47,7 +44,7 @@ static unsigned busy_units(const double *work, unsigned units, double *least)
 
     for (unsigned i = 0; i < units; i++)
         most = fmax(most, work[i]);
-    *least = NEARLY * most;
+    *least = EMU_DETAIL_NEARLY * most;
     for (unsigned i = 0; i < units; i++)
         n += work[i] >= *least;
     return n;

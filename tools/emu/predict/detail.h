@@ -18,7 +18,11 @@ struct emu_detail {
     double group_ratio; /* out: the same of a workgroup's mean duration */
 };
 
-/* Marks n units, `last` and those with most work; after emu_chip_run. False when out of memory. */
+/* A unit is as busy as any with this part of the busiest one's work. */
+#define EMU_DETAIL_NEARLY 0.97
+
+/* Marks n units, `last` and those with most work, spread over the chip where more are as busy; after
+ * emu_chip_run. False when out of memory. */
 bool emu_detail_choose(const struct emu_chip *c, unsigned last, bool *chosen, unsigned n);
 /* False when out of memory. */
 bool emu_detail_run(struct emu_detail *d);

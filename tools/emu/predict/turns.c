@@ -11,8 +11,6 @@
 #define AFFORDABLE 4e6
 /* At most; how often the units are full of those that were made shorter. */
 enum { TURNS = 512, FULL = 6 };
-/* Of the work of the busiest unit. */
-#define NEARLY 0.97
 
 /* What workgroup i does, by what was recorded. */
 static struct emu_turn turn_of(const struct emu_turn_source *s, uint64_t i)
@@ -96,7 +94,7 @@ static bool find_typical(const struct emu_turn_source *s, const struct emu_chip 
     for (unsigned i = 0; met && i < chip->units; i++) {
         const double off = met[i].n ? fabs(met[i].score / met[i].n - mean) : HUGE_VAL;
 
-        if (met[i].work >= NEARLY * most && off < best) {
+        if (met[i].work >= EMU_DETAIL_NEARLY * most && off < best) {
             best = off;
             *unit = i;
         }

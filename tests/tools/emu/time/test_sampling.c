@@ -17,7 +17,8 @@ static const struct problem problems[] = {
     {"d64 causal", 2, 8, 8, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d128 causal", 1, 8, 8, 512, 512, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d64, odd lengths", 3, 7, 7, 301, 131, 64, 0, 0, AOTHIP_F16},
-    {"d128, odd lengths", 3, 8, 8, 301, 131, 128, 0, 0, AOTHIP_F16},
+    /* units with as much work differ by what they share with others */
+    {"d128, odd lengths", 3, 4, 4, 301, 131, 128, 0, 0, AOTHIP_F16},
     /* many short workgroups that differ */
     {"d64 causal, 40 heads", 1, 40, 40, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d64 causal, 5 of 8", 5, 8, 8, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
