@@ -12,6 +12,7 @@
 #define AOTHIP_REF_FP8_H
 
 #include "aothip/aothip.h"
+#include "half.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -45,38 +46,25 @@ static inline unsigned fp8_largest(int dtype)
 static inline double fp8_widen(uint8_t code, int dtype)
 {
     const unsigned magnitude = code & 0x7f;
-    const int bits = fp8_fraction_bits(dtype), exponent = (int)(magnitude >> bits);
-    const int fraction = (int)(magnitude & ((1U << bits) - 1));
     double value;
 
     if (fp8_is_fnuz(dtype) ? code == 0x80 : magnitude > fp8_largest(dtype))
         return dtype == AOTHIP_FP8_E5M2 && magnitude == 0x7c ? (code & 0x80 ? -INFINITY : INFINITY)
                                                              : (double)NAN;
-    value = exponent ? ldexp(fraction + (1 << bits), exponent - fp8_bias(dtype) - bits)
-                     : ldexp(fraction, 1 - fp8_bias(dtype) - bits);
+    value = half_magnitude(magnitude, fp8_bias(dtype), fp8_fraction_bits(dtype));
     return code & 0x80 ? -value : value;
 }
 
 static inline uint8_t fp8_narrow(double value, int dtype)
 {
     const unsigned sign = signbit(value) ? 0x80 : 0;
-    unsigned low = 0, high = fp8_largest(dtype);
+    unsigned code = fp8_largest(dtype);
 
     if (isnan(value))
         return fp8_is_fnuz(dtype) ? 0x80 : 0x7f;
-    value = fabs(value);
-    while (high - low > 1) { /* codes are in the order of the numbers */
-        const unsigned middle = (low + high) / 2;
-        if (fp8_widen((uint8_t)middle, dtype) <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (value - fp8_widen((uint8_t)low, dtype) > fp8_widen((uint8_t)high, dtype) - value ||
-        (value - fp8_widen((uint8_t)low, dtype) == fp8_widen((uint8_t)high, dtype) - value &&
-         low & 1))
-        low = high;
-    return (uint8_t)(low || !fp8_is_fnuz(dtype) ? sign | low : 0);
+    if (fabs(value) < fp8_widen((uint8_t)code, dtype))
+        code = half_code(fabs(value), fp8_bias(dtype), fp8_fraction_bits(dtype));
+    return (uint8_t)(code || !fp8_is_fnuz(dtype) ? sign | code : 0);
 }
 
 #endif

@@ -17,7 +17,7 @@
 #include "test_semantics_run.h"
 #include "tap.h"
 
-enum { CHUNK = 400, SHOWN = 4, QUICK_ONE_IN = 8, TWIN_ONE_IN = 32 };
+enum { CHUNK = 48, SHOWN = 4, QUICK_ONE_IN = 8, TWIN_ONE_IN = 32 };
 
 struct sem_case *sem_add(struct sem_list *l)
 {

@@ -25,13 +25,9 @@ static int bias_of(const struct sf_format *f)
 
 static int bit_length(sf_u128 x)
 {
-    int n = 0;
+    uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
 
-    while (x) {
-        x >>= 1;
-        n++;
-    }
-    return n;
+    return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
 struct sf sf_nan(void)
