@@ -146,8 +146,7 @@ static void plain_row(const struct ref_problem *p, struct ref_head *h, int64_t m
                       void *user)
 {
     const struct plain *plain = user;
-    double factor = ref_dropout_scale(p);
-    int dtype = o_type(p);
+    double factor = ref_dropout_scale(p), *o;
     int64_t n, d;
 
     (void)m;
@@ -155,16 +154,17 @@ static void plain_row(const struct ref_problem *p, struct ref_head *h, int64_t m
         plain->lse[row] = ref_narrow(p, h->lse * lse_unit(p));
     if (!plain->o)
         return;
-    for (d = 0; d < p->dim_v; d++) {
-        const double *v = h->vt + d * h->seq.seq_k;
-        double o = 0;
-        for (n = h->lo; n < h->hi && h->seen; n++)
-            if (h->kept[n] && h->s[n] > -INFINITY)
-                o = ref_narrow(p, o + ref_narrow(p, ref_problem_operand(p, h->p[n]) * v[n]));
-        if (h->seen)
-            o = ref_narrow(p, ref_narrow(p, o / h->sum) * factor);
-        plain->o[row * p->dim_v + d] = ref_round(o, dtype);
+    o = plain->o + row * p->dim_v;
+    memset(o, 0, (size_t)p->dim_v * sizeof(*o));
+    for (n = h->lo; n < h->hi && h->seen; n++) {
+        const double weight = ref_problem_operand(p, h->p[n]), *v = h->v + n * p->dim_v;
+        if (h->kept[n] && h->s[n] > -INFINITY)
+            for (d = 0; d < p->dim_v; d++)
+                o[d] = ref_narrow(p, o[d] + ref_narrow(p, weight * v[d]));
     }
+    for (d = 0; d < p->dim_v; d++)
+        o[d] = ref_round(h->seen ? ref_narrow(p, ref_narrow(p, o[d] / h->sum) * factor) : 0,
+                         o_type(p));
 }
 
 int ref_plain_fwd(const struct aothip_attn_fwd_params *params, enum ref_subnormals subnormals,
@@ -213,8 +213,7 @@ static void allow(const struct ref_problem *p, const struct making *making, cons
                     worst_o[group] =
                         fmax(worst_o[group], fmax(a->o_allowed[d], fabs(plain_o[d] - a->o[d])));
                 else
-                    a->o_allowed[d] =
-                        2 * worst_o[group] + ref_half_ulp(a->o[d], o_type(p));
+                    a->o_allowed[d] = 2 * worst_o[group] + ref_half_ulp(a->o[d], o_type(p));
             if (pass == 0)
                 worst_lse[group] = fmax(worst_lse[group], fabs(plain_lse[row] - a->lse[row]));
             else
