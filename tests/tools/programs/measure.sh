@@ -3,6 +3,7 @@
 . "${srcdir:=.}/tests/tools/tool_test_lib.sh"
 
 bench=$build/tools/aothip-bench
+export AOTHIP_EMU_MATRIX=f32 # what products give is not looked at
 
 # plant GPU "NAME VALUE ..."
 plant()
@@ -34,9 +35,13 @@ plant gfx1201 '
     lds_read_4 41 lds_read_8 45 lds_read_16 50 lds_write_4 44 lds_write_8 47 lds_write_16 55
     lds_port 64 scalar_hit 70 l1_latency 150 l2_latency 400 mall_latency 560 dram_latency 310
     l2_rate 1000 mall_rate 1.9 dram_rate 0.5 clock 2.1 clock_full 1.7 launch_us 11' >gfx1201.planted
-# The sanitizers make the emulator slow: with them, one measurement has to do.
 gpus='gfx942 gfx1100 gfx1201'
-sanitized && gpus=gfx1100
+found=gfx1201.found
+# The sanitizers make the emulator slow: with them, measuring a GPU of two units has to do.
+if sanitized; then
+    gpus= found=gfx1153.found
+    exits 0 'gfx1153: --measure' "$bench" --emulate gfx1153 --measure $found
+fi
 for gpu in $gpus; do
     exits 0 "$gpu: --measure" "$bench" --emulate $gpu --clock $gpu.planted --measure $gpu.found
     awk -F '[(, ]+' '
@@ -52,13 +57,9 @@ for gpu in $gpus; do
         END { exit bad || n }' $gpu.planted $gpu.found
     ok "$gpu: what was planted is found"
 done
-if [ -e gfx942.found ]; then
-    exits 0 'what was measured' "$bench" --emulate gfx942 --clock gfx942.found --measure again
-    awk -F '[(, ]+' '
-        FILENAME == ARGV[1] && /^P/ { first[$2] = $3 }
-        FILENAME == ARGV[2] && /^P/ { off = $3 / first[$2] - 1; bad = bad || off * off > 0.01 }
-        END { exit bad }' gfx942.found again
-    ok 'is a file for the clock, and found again'
+if [ -d "$images/amd-${found%.*}" ]; then
+    AOTHIP_IMAGES=$images exits 0 'what was measured is a file for the clock' \
+        "$bench" --emulate ${found%.*} --clock $found seq=64,dim=64
 fi
 
 # wrong NAME LINE MESSAGE: the text on stdin is no such file

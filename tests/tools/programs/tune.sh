@@ -26,7 +26,13 @@ time_by() { # GPU TABLE SHAPE
         NR == 2 { print $n }' csv`
 }
 
-sanitized && set -- $1
+# With sanitizers, which make the emulator slow, a GPU of two units has to do, which has no table.
+if sanitized && [ -d "$images/amd-gfx1153" ]; then
+    exits 0 'gfx1153: --tune' "$bench" --emulate gfx1153 --tune t dim=64,dtype=f16
+    [ `awk '!/^#/ && NF == 4' t | wc -l` -ge 2 ]
+    ok 'writes a table'
+    set --
+fi
 for gpu; do
     case $gpu in gfx942 | gfx1100) ;; *) continue ;; esac
     table=$images/amd-$gpu/flash/tune.txt
@@ -41,7 +47,6 @@ for gpu; do
         END { exit bad || n < 2 }' "$table" t >differ
     ok 'finds what the table says, within 5 % (make update-tune writes it anew)'
     [ "$good" = ok ] || cat differ
-    sanitized && continue
     for shape in heads=8,seq=1024 heads=12,seq=77 heads=16,batch=4,seq=512,mask=tl; do
         least=
         for kernel in `awk 'NF == 4 { print $1 }' t`; do

@@ -6,11 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-static bool starts(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 /* Places of the signature, in order: destination from `sdst`, sources from ssrc0 and ssrc1. */
 static bool decode_sop(struct emu_reader *r)
 {
@@ -52,8 +47,8 @@ static bool decode_sopk(struct emu_reader *r)
         if (!emu_read_sgpr(r, sdst, r->sig->dst[0], &in->dst[0]))
             return false;
         in->ndst = 1;
-        if (starts(name, "s_addk") || starts(name, "s_mulk") || starts(name, "s_cmovk") ||
-            !strcmp(name, "s_subvector_loop_end")) {
+        if (emu_starts(name, "s_addk") || emu_starts(name, "s_mulk") ||
+            emu_starts(name, "s_cmovk") || !strcmp(name, "s_subvector_loop_end")) {
             in->src[0] = in->dst[0];
             in->src[0].flags = EMU_OPF_IMPLICIT;
             in->nsrc = 1;

@@ -278,6 +278,16 @@ static inline bool emu_has_bytes(const struct emu_insn *insn)
 }
 
 extern const struct emu_row emu_rows[];
+
+/* Whether a name begins so. Of names of instructions most differ in the third letter. */
+static inline bool emu_starts(const char *name, const char *prefix)
+{
+    while (*prefix)
+        if (*name++ != *prefix++)
+            return false;
+    return true;
+}
+
 extern const unsigned emu_row_count;
 
 /*

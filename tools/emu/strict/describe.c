@@ -70,11 +70,6 @@ static const struct emu_vrow *poison_row(unsigned wave, const char *name)
     return emu_bind(name, wave).row;
 }
 
-static bool starts(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 /* Bitwise rows, as a row on the poison. */
 static const char *bitwise_row(struct emu_strict_op *so, const char *sem)
 {
@@ -113,7 +108,7 @@ static const char *computing_row(const struct emu_insn *insn, const char *sem, c
         return "any_upward";
     if (insn->src[0].type == EMU_T_PK_F32)
         return "any_1111"; /* each half by itself */
-    if (starts(sem, "v_cvt_pk") && !strstr(sem, "u8"))
+    if (emu_starts(sem, "v_cvt_pk") && !strstr(sem, "u8"))
         return insn->src[0].dwords == 1 && dw == 1 ? "any_split" : "any_2111";
     if (is_packed(d))
         return "any_packed";
@@ -198,7 +193,7 @@ static uint8_t scalar_rule(const char *sem)
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (starts(sem, rules[i].prefix))
+        if (emu_starts(sem, rules[i].prefix))
             return (uint8_t)rules[i].rule;
     return EMU_SR_ANY;
 }
@@ -297,7 +292,7 @@ static void describe_matrix(struct emu_strict_op *so, const struct emu_insn *ins
         so->passes /= 2;
     if (family == EMU_GFX950 && strcmp(sem, "v_mfma_f64_16x16x4_f64") == 0)
         so->passes = 16;
-    so->is_sparse = starts(sem, "v_swmmac");
+    so->is_sparse = emu_starts(sem, "v_swmmac");
     if (strstr(sem, "f64"))
         so->matrix = strstr(sem, "4x4x4") ? EMU_X_F64_SMALL : EMU_X_F64_LARGE;
     else if (strlen(sem) > 3 && strcmp(sem + strlen(sem) - 3, "f32") == 0 && !strstr(sem, "xf32"))
@@ -335,7 +330,7 @@ static bool moves_within(const struct emu_op *op, const char *sem)
 
     const struct emu_scaled *s = emu_scaled_of(sem);
 
-    if (starts(sem, "v_bitop3_b16"))
+    if (emu_starts(sem, "v_bitop3_b16"))
         return insn->op_sel & 8;
     if (s)
         return emu_scaled_is_partial(s) && moves_scaled(s, insn->op_sel);
@@ -343,10 +338,10 @@ static bool moves_within(const struct emu_op *op, const char *sem)
         return false;
     if (insn->ext == EMU_EXT_SDWA)
         return insn->dst_sel != EMU_SDWA_DWORD;
-    if (starts(sem, "v_cvt_sr_fp8") || starts(sem, "v_cvt_sr_bf8"))
+    if (emu_starts(sem, "v_cvt_sr_fp8") || emu_starts(sem, "v_cvt_sr_bf8"))
         return (insn->op_sel & 0xc) != 0;
     /* v_fma_mixhi_f16 has no OPSEL of its result, and LLVM adds no wait for it */
-    return op->flags & EMU_B_DST_HI && !starts(sem, "v_fma_mixhi");
+    return op->flags & EMU_B_DST_HI && !emu_starts(sem, "v_fma_mixhi");
 }
 
 static bool reads_special(const struct emu_insn *insn, unsigned special)
@@ -364,15 +359,15 @@ static void describe_hazards(struct emu_strict_op *so, const struct emu_op *op, 
     bool memory = insn->enc == EMU_FLAT || insn->enc == EMU_GLOBAL || insn->enc == EMU_SCRATCH;
     bool buffer = insn->enc == EMU_MUBUF || insn->enc == EMU_MTBUF;
 
-    so->is_fma64 = starts(sem, "v_fma_f64") || starts(sem, "v_fmac_f64");
-    so->is_permlane = starts(sem, "v_permlane");
-    if (op->inner && starts(sem, "v_bitop3"))
+    so->is_fma64 = emu_starts(sem, "v_fma_f64") || emu_starts(sem, "v_fmac_f64");
+    so->is_permlane = emu_starts(sem, "v_permlane");
+    if (op->inner && emu_starts(sem, "v_bitop3"))
         so->own_poison = emu_strict_bitop3_poison;
     so->is_depctr = strcmp(sem, "s_waitcnt_depctr") == 0;
     so->is_empty = strcmp(sem, "v_nop") == 0;
     so->needs_m0 = insn->flags & EMU_F_LDS_DMA || insn->mem & EMU_M_GDS ||
-                   starts(sem, "s_sendmsg") || starts(sem, "s_ttracedata") ||
-                   starts(sem, "s_movrel") ||
+                   emu_starts(sem, "s_sendmsg") || emu_starts(sem, "s_ttracedata") ||
+                   emu_starts(sem, "s_movrel") ||
                    (insn->enc == EMU_DS && strstr(sem, "addtid") != NULL);
     so->writes_half = moves_within(op, sem);
     so->keeps_part =
@@ -381,13 +376,13 @@ static void describe_hazards(struct emu_strict_op *so, const struct emu_op *op, 
     so->reads_execz = reads_special(insn, EMU_SP_EXECZ);
     for (unsigned i = 0; i < insn->nsrc; i++)
         so->reads_literal |= insn->src[i].kind == EMU_OPK_LITERAL;
-    if (starts(sem, "s_getreg"))
+    if (emu_starts(sem, "s_getreg"))
         so->gets_hwreg = (uint8_t)((insn->simm16 & 63) + 1);
-    if (starts(sem, "s_setreg"))
+    if (emu_starts(sem, "s_setreg"))
         so->sets_hwreg = (uint8_t)((insn->simm16 & 63) + 1);
     if (insn->family == EMU_GFX90A && insn->enc == EMU_VOP3 && insn->src[0].kind == EMU_OPK_VGPR &&
-        (starts(sem, "v_lshlrev_b64") || starts(sem, "v_lshrrev_b64") ||
-         starts(sem, "v_ashrrev_i64")))
+        (emu_starts(sem, "v_lshlrev_b64") || emu_starts(sem, "v_lshrrev_b64") ||
+         emu_starts(sem, "v_ashrrev_i64")))
         so->shift_row = insn->src[0].reg + 1;
     if (insn->flags & (EMU_F_STORE | EMU_F_ATOMIC) && insn->nsrc > 1 && is_row(&insn->src[1]) &&
         insn->src[1].dwords > 2 &&
@@ -413,15 +408,15 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
     describe_operands(so, op);
     so->is_dpp = insn->ext == EMU_EXT_DPP16;
     so->is_trans = op->cls == EMU_C_TRANS;
-    so->reads_vcc = starts(sem, "v_div_fmas");
+    so->reads_vcc = emu_starts(sem, "v_div_fmas");
     so->waits = wait_kind(insn, sem);
     so->rule = scalar_rule(sem);
     so->is_nop = strcmp(sem, "s_nop") == 0;
     so->scc_is_late = strcmp(sem, "s_barrier_signal_isfirst") == 0;
-    so->is_dot = starts(sem, "v_dot");
+    so->is_dot = emu_starts(sem, "v_dot");
     describe_hazards(so, op, sem);
-    so->reads_lane = starts(sem, "v_readlane") || starts(sem, "v_readfirstlane");
-    if ((starts(sem, "v_readlane") || starts(sem, "v_writelane")) &&
+    so->reads_lane = emu_starts(sem, "v_readlane") || emu_starts(sem, "v_readfirstlane");
+    if ((emu_starts(sem, "v_readlane") || emu_starts(sem, "v_writelane")) &&
         insn->src[1].kind == EMU_OPK_SGPR)
         so->lane_select_sgpr = insn->src[1].reg + 1;
     if (op->fn == emu_vopd) {
@@ -436,13 +431,13 @@ void emu_strict_describe(struct emu_strict_op *so, const struct emu_op *op,
         if (op->inner && emu_scaled_of(sem)) /* has the registers that it names */
             describe_scaled(so, emu_scaled_of(sem));
     } else if (op->cls == EMU_C_SMEM || op->cls == EMU_C_LDS || op->cls == EMU_C_VMEM ||
-               starts(sem, "s_sendmsg_rtn") || starts(sem, "s_get_barrier_state")) {
+               emu_starts(sem, "s_sendmsg_rtn") || emu_starts(sem, "s_get_barrier_state")) {
         describe_memory(so, op);
     } else {
         so->kind = EMU_K_SCALAR;
         if (op->effects & EMU_E_READ_VCC)
             add_sread(so, EMU_S_VCC, insn->wave / 32);
-        if (starts(sem, "s_set_gpr_idx_on") || starts(sem, "s_set_gpr_idx_idx"))
+        if (emu_starts(sem, "s_set_gpr_idx_on") || emu_starts(sem, "s_set_gpr_idx_idx"))
             so->swrite[so->nswrite++] = (struct emu_range){EMU_S_M0, 1};
     }
 }

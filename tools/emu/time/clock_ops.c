@@ -4,11 +4,6 @@
 
 #include "clock_ops.h"
 
-static bool starts(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 static void describe_wait(struct emu_clock_op *c, const struct emu_strict_op *so,
                           const struct emu_insn *insn)
 {
@@ -76,7 +71,7 @@ static void describe_message(struct emu_clock_op *c, const struct emu_strict_op 
         c->kind = EMU_CK_BARRIER_WAIT;
     else if (strcmp(sem, "s_nop") == 0)
         c->kind = EMU_CK_NOP;
-    else if (starts(sem, "s_setprio"))
+    else if (emu_starts(sem, "s_setprio"))
         c->kind = EMU_CK_PRIORITY;
     else if (strcmp(sem, "s_sleep") == 0)
         c->kind = EMU_CK_SLEEP;
@@ -86,12 +81,13 @@ static void describe_vector(struct emu_clock_op *c, const struct emu_clock_gpu *
 {
     c->port = (uint16_t)g->valu;
     c->latency = (uint16_t)g->valu_latency;
-    if (starts(sem, "v_mul_lo_u") || starts(sem, "v_mul_hi_") || starts(sem, "v_mad_u64") ||
-        starts(sem, "v_mad_i64") || starts(sem, "v_mul_lo_i"))
+    if (emu_starts(sem, "v_mul_lo_u") || emu_starts(sem, "v_mul_hi_") ||
+        emu_starts(sem, "v_mad_u64") || emu_starts(sem, "v_mad_i64") ||
+        emu_starts(sem, "v_mul_lo_i"))
         c->port = (uint16_t)g->multiply;
-    else if (starts(sem, "v_pk_") && strstr(sem, "f32"))
+    else if (emu_starts(sem, "v_pk_") && strstr(sem, "f32"))
         c->packed = true;
-    else if (strstr(sem, "_f64") && !starts(sem, "v_cvt"))
+    else if (strstr(sem, "_f64") && !emu_starts(sem, "v_cvt"))
         c->port = (uint16_t)g->f64;
     if (c->latency < c->port)
         c->latency = c->port;
@@ -113,7 +109,7 @@ static uint32_t matrix_flops(const char *sem)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strcmp(shapes[i].name, sem) == 0)
             return shapes[i].flops;
-    if (!starts(sem, "v_wmma") && !starts(sem, "v_swmmac"))
+    if (!emu_starts(sem, "v_wmma") && !emu_starts(sem, "v_swmmac"))
         return 0;
     return 2 * 16 * 16 * (strstr(sem, "16x16x64") ? 64 : strstr(sem, "16x16x32") ? 32 : 16);
 }
@@ -134,7 +130,7 @@ static void describe_matrix(struct emu_clock_op *c, const struct emu_strict_op *
     c->kind = EMU_CK_MATRIX;
     c->port = (uint16_t)g->matrix_port;
     c->pipe = (uint16_t)(passes * g->matrix_pass);
-    if ((starts(sem, "v_wmma") || starts(sem, "v_swmmac")) && is_narrow(sem, family))
+    if ((emu_starts(sem, "v_wmma") || emu_starts(sem, "v_swmmac")) && is_narrow(sem, family))
         c->pipe = c->port = (uint16_t)(c->pipe / 2);
     c->latency = (uint16_t)(c->pipe + slot * g->matrix_wait);
     c->chain = passes == 2 ? (uint16_t)(3 * slot) : c->pipe;
@@ -202,7 +198,7 @@ static void describe(struct emu_clock_op *c, const struct emu_op *op, const stru
         c->kind = EMU_CK_SCALAR;
         break;
     case EMU_C_BRANCH:
-        c->kind = starts(sem, "s_endpgm") ? EMU_CK_END : EMU_CK_BRANCH;
+        c->kind = emu_starts(sem, "s_endpgm") ? EMU_CK_END : EMU_CK_BRANCH;
         c->conditional = strstr(sem, "cbranch") != NULL;
         c->exec = strstr(sem, "cbranch_exec") != NULL;
         break;

@@ -49,6 +49,23 @@ struct progress {
 static struct progress *progress;
 static bool verbose;
 
+/* Of instructions of code objects, of which most come again and again: each hash of one, with its
+ * target, that has been compared. Shared with the child. */
+enum { KNOWN = 1 << 20 };
+static uint64_t *known;
+
+static bool is_known(const struct target *t, const uint32_t *w, unsigned size)
+{
+    uint64_t hash = (uint64_t)(t - targets) + 1;
+
+    for (unsigned i = 0; i < size / 4; i++)
+        hash = (hash ^ w[i]) * UINT64_C(0x9e3779b97f4a7c15), hash ^= hash >> 29;
+    if (known[hash % KNOWN] == hash)
+        return true;
+    known[hash % KNOWN] = hash;
+    return false;
+}
+
 /* ---- comparison ---- */
 
 /* 4, 8, 12 or 16 bytes from the heap, so that AddressSanitizer sees a read beyond them. */
@@ -175,8 +192,11 @@ static void run_child(const struct target *t, const struct input *input)
 
             memset(w, 0, sizeof w);
             memcpy(w, input->text + progress->at, 4 * n);
-            compare(t, &j, w, n);
             size = emu_decode(t->family, t->wave, (const uint8_t *)w, 4 * n, 0, &in);
+            if (size && is_known(t, w, size))
+                progress->decoded++;
+            else
+                compare(t, &j, w, n);
             progress->at += size ? size : 4;
         }
         _exit(0);
@@ -251,7 +271,8 @@ static void check_all_seen(const struct target *t)
     ok(!never, "%s: the words contained every instruction of the table", t->mcpu);
 }
 
-/* v_nop before what may be a control word of DPP or SDWA: of each, every bit by itself, and some. */
+/* v_nop before what may be a control word of DPP or SDWA: of each, every bit by itself, and some.
+ */
 static void run_escapes(const struct target *t)
 {
     static const uint32_t escapes[] = {0x7e0000f9, 0x7e0000fa, 0x7e0000e9, 0x7e0000ea};
@@ -305,9 +326,14 @@ static void run_object(const char *path)
     free(data);
 }
 
+static void *shared(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 int main(int argc, char **argv)
 {
-    uint64_t words = TAP_SANITIZED ? 250000 : 1000000, seed = 20240917;
+    uint64_t words = TAP_SANITIZED ? 60000 : 1000000, seed = 20240917;
     const char *only = NULL;
     int c;
 
@@ -330,9 +356,9 @@ int main(int argc, char **argv)
         puts("1..0 # SKIP no libLLVM-19 (package libllvm19): decoder not compared with LLVM");
         return 0;
     }
-    progress =
-        mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (progress == MAP_FAILED) {
+    progress = shared(sizeof *progress);
+    known = shared(KNOWN * sizeof *known);
+    if (progress == MAP_FAILED || known == MAP_FAILED) {
         puts("Bail out! no shared memory");
         return 1;
     }

@@ -3,8 +3,7 @@
  *
  * A quarter of each kernel's workgroups runs in strict mode, the others in plain mode, which has
  * code of its own for full EXEC. Which quarter turns from kernel to kernel, so that every MODE
- * meets both; under sanitizers it is a quarter of each fifth kernel. AOTHIP_EMU_MODE, where set,
- * is the mode of all.
+ * meets both. AOTHIP_EMU_MODE, where set, is the mode of all.
  */
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__
@@ -193,9 +192,9 @@ static bool launch(hipFunction_t fn, unsigned lanes, bool memory, unsigned first
     return !e;
 }
 
-static bool launch_all(hipFunction_t fn, unsigned lanes, bool memory, bool part)
+static bool launch_all(hipFunction_t fn, unsigned lanes, bool memory)
 {
-    unsigned strict = mixed && part ? SEM_GROUPS / 4 : 0;
+    unsigned strict = mixed ? SEM_GROUPS / 4 : 0;
     bool good = true;
 
     if (strict)
@@ -227,7 +226,7 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
         sem_to_memory(&before[g], &memory[g], states_in + g * SEM_STATE_BYTES);
         memcpy(windows + g * SEM_WINDOW, memory[g].window, window_size(c));
     }
-    if (!launch_all(fn, oracle_machines[t].lanes, c->memory, !TAP_SANITIZED || turn % 5 == 0))
+    if (!launch_all(fn, oracle_machines[t].lanes, c->memory))
         return false;
     for (unsigned g = 0; g < SEM_GROUPS && good; g++) {
         c->run(c, &before[g], &after, &memory[g]);
@@ -275,14 +274,14 @@ out:
     free(image);
 }
 
-/* For a quick answer every eighth form is enough; so it is for what gfx950 has of gfx942, and
- * gfx1201 of gfx1100; and one of 32 for that in wave64. */
+/* For a quick answer, and for what sanitizers see, every eighth form is enough; so it is for what
+ * gfx950 has of gfx942, and gfx1201 of gfx1100; and one of 32 for that in wave64. */
 static void thin_out(struct sem_list *l, unsigned one_in)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < l->count; i++)
-        if (i % one_in && (!l->c[i].fresh || tap_quick()))
+        if (i % one_in && (!l->c[i].fresh || tap_quick() || TAP_SANITIZED))
             free_case(&l->c[i]);
         else
             l->c[kept++] = l->c[i];
@@ -301,7 +300,7 @@ void sem_run(enum oracle_target t, struct sem_list *l)
     }
     if (mixed)
         check_strict(t);
-    if (tap_quick() || t == T_GFX950 || oracle_is_gfx12(t))
+    if (tap_quick() || TAP_SANITIZED || t == T_GFX950 || oracle_is_gfx12(t))
         thin_out(l, t == T_GFX1201_W64 ? TWIN_ONE_IN : QUICK_ONE_IN);
     for (size_t first = 0; first < l->count; first += CHUNK) {
         size_t n = l->count - first < CHUNK ? l->count - first : CHUNK;
