@@ -24,6 +24,21 @@
 #define Q_HELD 3
 #endif
 
+/* Rows of 128 channels on RDNA 4: where a wave has one block of queries, Q has room in registers. */
+#if defined(__GFX12__) && STAGE_DIM > 64 && KERNEL_DIM <= 128 && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define Q_IN_LDS 0
+#if !KERNEL_SCORE
+#define SHIFT_OF_SCORES 1
+#endif
+#endif
+
+/* Whether the softmax of fast steps comes in slices: spread_softmax.h. */
+#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && !KERNEL_SCORE
+#define FAST_SPREAD 1
+#else
+#define FAST_SPREAD 0
+#endif
+
 /* Whether products are paced ones: RDNA 3, and one score term at most. */
 #if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 && !KERNEL_CACHE
 #define FAST_PACED 1
@@ -53,7 +68,7 @@
  * that multiply. On CDNA, in kernels of one score term and 128 channels, the further a wave is in
  * its step the sooner it goes; with fewer channels, and on gfx90a, that loses as much as it gains.
  */
-#if FAST_PACED || (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
+#if FAST_PACED || FAST_SPREAD || (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
 #define RANKED 1
 #else
 #define RANKED 0
@@ -62,6 +77,9 @@
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
+#if FAST_SPREAD
+#include "spread_softmax.h"
+#endif
 
 #if FAST_PACED
 
@@ -194,7 +212,7 @@ DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
 #endif
 
 /* Loading V only after the last use of P saves the registers of one of them. */
-#define LATE_V Q_IN_LDS
+#define LATE_V (KERNEL_WAVE == 32)
 
 /* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may
  * not. */
@@ -365,7 +383,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     else
         clear_scores(s);
 #else
-    if (RANKED && !FAST_PACED && kind == STEP_FAST)
+    if (RANKED && KERNEL_WAVE == 64 && kind == STEP_FAST)
         __builtin_amdgcn_s_setprio(0);
     if (whole)
         load_ahead(ahead, x.terms, tile);
@@ -395,8 +413,21 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         hide_keys(s, keys.padding);
 #endif
     }
-    bool asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
-                                     : weigh<kind, scores>(x, s, sum, factor);
+#if FAST_SPREAD
+    block_frag p[Q_BLOCKS][KEY_BLOCKS];
+    const bool spread = kind == STEP_FAST;
+    if (spread)
+        spread_exponentiate<scores>(p, sum, s, x.softmax, factor, [&](int i) {
+            const int each = spread_slices(Q_BLOCKS) / CHUNK;
+            if (i % each == each - 1 && i / each < CHUNK)
+                store_v_channel(vt_tile, x.cargo, courier, i / each);
+        });
+#else
+    const bool spread = false;
+#endif
+    bool asks = spread                  ? false
+                : KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
+                                       : weigh<kind, scores>(x, s, sum, factor);
     if (kind == STEP_GENERAL)
         x.found |= asks && !wide ? FOUND_WIDE : 0;
 #pragma unroll
@@ -436,7 +467,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
             x.found = uniform(x.found); /* vector registers are short */
     }
     tile_barrier();
-    store_v(vt_tile, x.cargo, courier);
+    if (!spread)
+        store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
     if (folds) /* behind K, which is waited for first */
@@ -449,9 +481,14 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         load_v<exist>(x.cargo, courier, keys.v, next);
     lds_barrier();
     if (RANKED && kind == STEP_FAST)
-        __builtin_amdgcn_s_setprio(FAST_PACED ? 0 : 2);
+        __builtin_amdgcn_s_setprio(KERNEL_WAVE == 32 ? 0 : 2);
 #if FAST_PACED
     multiply_vp_paced(x.o, s, x.lines);
+#elif FAST_SPREAD
+    if (spread)
+        multiply_vp(x.o, [&](int column, int group) { return p[column][group]; });
+    else
+        multiply_vp(x.o, s);
 #else
     multiply_vp(x.o, s);
 #endif

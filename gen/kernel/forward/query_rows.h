@@ -43,7 +43,9 @@ DEVICE int key_share()
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
  * does not fit into registers beside O.
  */
+#ifndef Q_IN_LDS
 #define Q_IN_LDS (KERNEL_WAVE == 32)
+#endif
 
 /* But for the channels of its first steps, where they are held in registers (fast_step.h). */
 #ifndef Q_HELD
@@ -297,30 +299,21 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
     }
 }
 
-/* O^T += V^T P^T */
-#define P_FRAG(i) pack_group(p[column], i, half)
+/* O^T += V^T P^T; p_of(column, group) is an operand of P^T. */
+#define P_FRAG(i) p_of(column, i)
 #define V_FRAG(i) vt_tile_frag(vt_tile, block, key_share() * PV_GROUPS + i)
-DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
+template <class F> DEVICE void multiply_vp(output_blocks &o, F p_of)
 {
-    const u32 half = pack_half();
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group += FRAGS) {
         /* Operands of one group at a time; those of all of them exceed the registers. */
         if (KERNEL_WAVE == 32)
             __builtin_amdgcn_sched_barrier(0);
 
-#if KERNEL_FP8
         operand b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
             b[column] = OPERAND_OF(P_FRAG, group);
-#else
-        const int per_block = BLOCK / 16;
-        block_frag b[Q_BLOCKS];
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            b[column] = pack_keys(p[column][group / per_block], group % per_block, half);
-#endif
 #pragma unroll
         for (int block = 0; block < DIM_BLOCKS; block++) {
             operand a = OPERAND_OF(V_FRAG, group);
@@ -329,6 +322,20 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
                 mma_vp(o[column][block], a, b[column]);
         }
     }
+}
+
+/* The same, of P that is not rounded. */
+DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
+{
+    const u32 half = pack_half();
+    multiply_vp(o, [&](int column, int group) {
+#if KERNEL_FP8
+        return pack_group(p[column], group, half);
+#else
+        const int per_block = BLOCK / 16;
+        return pack_keys(p[column][group / per_block], group % per_block, half);
+#endif
+    });
 }
 
 /* Scores of keys that a query does not see become -infinity. */

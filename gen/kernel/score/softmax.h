@@ -66,7 +66,9 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #ifndef FOLDS_TERMS /* fast_step.h */
 #define FOLDS_TERMS 0
 #endif
+#ifndef SHIFT_OF_SCORES /* fast_step.h */
 #define SHIFT_OF_SCORES ((KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE) || FOLDS_TERMS)
+#endif
 
 /*
  * Before any key is seen: every score that is not masked exceeds the limit. Or, in units of S, the
