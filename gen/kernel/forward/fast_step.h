@@ -20,12 +20,12 @@
  * LDS has room for five workgroups and not three. Waves that share keys have too few rows for it.
  */
 #if defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PADDING &&   \
-    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE && KERNEL_WAVES * 16 <= KERNEL_TILE_Q
+    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE && KERNEL_WAVES * 16 < KERNEL_TILE_Q
 #define Q_HELD 3
 #endif
 
 /* Rows of 128 channels on RDNA 4: where a wave has one block of queries, Q has room in registers. */
-#if defined(__GFX12__) && STAGE_DIM > 64 && KERNEL_DIM <= 128 && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
 #define Q_IN_LDS 0
 #if !KERNEL_SCORE
 #define SHIFT_OF_SCORES 1
@@ -33,7 +33,7 @@
 #endif
 
 /* Whether the softmax of fast steps comes in slices: spread_softmax.h. */
-#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && !KERNEL_SCORE
+#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 && KERNEL_SCORE != 5
 #define FAST_SPREAD 1
 #else
 #define FAST_SPREAD 0
@@ -47,7 +47,7 @@
 #endif
 
 /* Whether a fast step's sums begin with what terms add to the scores: see score_runs.h. */
-#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32 && !defined(__GFX12__)
+#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32
 #define FOLDS_TERMS 1
 #endif
 
@@ -420,7 +420,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         spread_exponentiate<scores>(p, sum, s, x.softmax, factor, [&](int i) {
             const int each = spread_slices(Q_BLOCKS) / CHUNK;
             if (i % each == each - 1 && i / each < CHUNK)
-                store_v_channel(vt_tile, x.cargo, courier, i / each);
+                if (!(TERMS_KNOWN & TERMS_HIDING)) /* V is as it goes to LDS */
+                    store_v_channel(vt_tile, x.cargo, courier, i / each);
         });
 #else
     const bool spread = false;
@@ -467,7 +468,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
             x.found = uniform(x.found); /* vector registers are short */
     }
     tile_barrier();
-    if (!spread)
+    if (!spread || TERMS_KNOWN & TERMS_HIDING)
         store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
