@@ -416,12 +416,17 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #if FAST_SPREAD
     block_frag p[Q_BLOCKS][KEY_BLOCKS];
     const bool spread = kind == STEP_FAST;
+    u32x2 quad[2];
     if (spread)
         spread_exponentiate<scores>(p, sum, s, x.softmax, factor, [&](int i) {
-            const int each = spread_slices(Q_BLOCKS) / CHUNK;
-            if (i % each == each - 1 && i / each < CHUNK)
-                if (!(TERMS_KNOWN & TERMS_HIDING)) /* V is as it goes to LDS */
-                    store_v_channel(vt_tile, x.cargo, courier, i / each);
+            const int each = spread_slices(Q_BLOCKS) / CHUNK, n = i / each;
+            if (TERMS_KNOWN & TERMS_HIDING || i % each != each - 1 || n >= CHUNK)
+                return; /* V is not yet as it goes to LDS, or it is not its turn */
+            quad[n % 2] = v_quad(x.cargo, n);
+            if (n % 2) { /* two are one instruction */
+                store_v_quad(vt_tile, courier, n - 1, quad[0]);
+                store_v_quad(vt_tile, courier, n, quad[1]);
+            }
         });
 #else
     const bool spread = false;

@@ -52,13 +52,22 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
 }
 
 /* Channel `i` of the eight of four rows: a quad of keys. */
-DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct courier &c, int i)
+DEVICE u32x2 v_quad(const struct cargo &from, int i)
 {
     const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
     u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-    u32x2 quad = {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
-                  __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+    return {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
+            __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+}
+
+DEVICE void store_v_quad(char *tile, const struct courier &c, int i, u32x2 quad)
+{
     *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
+}
+
+DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct courier &c, int i)
+{
+    store_v_quad(tile, c, i, v_quad(from, i));
 }
 
 /* Four rows of eight channels become eight rows of a quad of keys. */
