@@ -24,15 +24,14 @@
 #define Q_HELD 3
 #endif
 
-/* Rows of 128 channels on RDNA 4: where a wave has one block of queries, Q has room in registers. */
+/* All of Q where a wave of RDNA 4 has one block of queries, and so registers, for sums' begin, too. */
 #if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
 #define Q_IN_LDS 0
-#if !KERNEL_SCORE
-#define SHIFT_OF_SCORES 1
-#endif
+#define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
 #endif
 
-/* Whether the softmax of fast steps comes in slices: spread_softmax.h. */
+/* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
+ * the sums and P. */
 #if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 && KERNEL_SCORE != 5
 #define FAST_SPREAD 1
 #else
@@ -46,7 +45,7 @@
 #define FAST_PACED 0
 #endif
 
-/* Whether a fast step's sums begin with what terms add to the scores: see score_runs.h. */
+/* Whether a fast step's sums begin with what terms add to the scores: RDNA, see score_runs.h. */
 #if KERNEL_SCORE > 1 && KERNEL_WAVE == 32
 #define FOLDS_TERMS 1
 #endif
@@ -64,11 +63,12 @@
 #endif
 
 /*
- * Whether waves of fast steps have priorities. On RDNA 3 a wave at the softmax goes before those
+ * Whether waves of fast steps have priorities. On RDNA a wave at the softmax goes before those
  * that multiply. On CDNA, in kernels of one score term and 128 channels, the further a wave is in
  * its step the sooner it goes; with fewer channels, and on gfx90a, that loses as much as it gains.
  */
-#if FAST_PACED || FAST_SPREAD || (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
+#if FAST_PACED || FAST_SPREAD ||                                                                   \
+    (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
 #define RANKED 1
 #else
 #define RANKED 0
@@ -77,9 +77,7 @@
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
-#if FAST_SPREAD
 #include "spread_softmax.h"
-#endif
 
 #if FAST_PACED
 
@@ -413,27 +411,17 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         hide_keys(s, keys.padding);
 #endif
     }
+    const bool spread = FAST_SPREAD && kind == STEP_FAST;
+    const bool early = spread && !(TERMS_KNOWN & TERMS_HIDING); /* V is as it goes to LDS */
+    bool asks = false;
 #if FAST_SPREAD
     block_frag p[Q_BLOCKS][KEY_BLOCKS];
-    const bool spread = kind == STEP_FAST;
-    u32x2 quad[2];
     if (spread)
-        spread_exponentiate<scores>(p, sum, s, x.softmax, factor, [&](int i) {
-            const int each = spread_slices(Q_BLOCKS) / CHUNK, n = i / each;
-            if (TERMS_KNOWN & TERMS_HIDING || i % each != each - 1 || n >= CHUNK)
-                return; /* V is not yet as it goes to LDS, or it is not its turn */
-            quad[n % 2] = v_quad(x.cargo, n);
-            if (n % 2) { /* two are one instruction */
-                store_v_quad(vt_tile, courier, n - 1, quad[0]);
-                store_v_quad(vt_tile, courier, n, quad[1]);
-            }
-        });
-#else
-    const bool spread = false;
+        spread_with_v<scores, early>(p, sum, s, x.softmax, factor, vt_tile, x.cargo, courier);
 #endif
-    bool asks = spread                  ? false
-                : KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
-                                       : weigh<kind, scores>(x, s, sum, factor);
+    if (!spread)
+        asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
+                                    : weigh<kind, scores>(x, s, sum, factor);
     if (kind == STEP_GENERAL)
         x.found |= asks && !wide ? FOUND_WIDE : 0;
 #pragma unroll
@@ -473,7 +461,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
             x.found = uniform(x.found); /* vector registers are short */
     }
     tile_barrier();
-    if (!spread || TERMS_KNOWN & TERMS_HIDING)
+    if (!early)
         store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
@@ -491,10 +479,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #if FAST_PACED
     multiply_vp_paced(x.o, s, x.lines);
 #elif FAST_SPREAD
-    if (spread)
-        multiply_vp(x.o, [&](int column, int group) { return p[column][group]; });
-    else
-        multiply_vp(x.o, s);
+    spread ? multiply_vp(x.o, [&](int i, int group) { return p[i][group]; }) : multiply_vp(x.o, s);
 #else
     multiply_vp(x.o, s);
 #endif

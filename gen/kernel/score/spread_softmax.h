@@ -8,8 +8,9 @@
 #ifndef AOTHIP_SPREAD_SOFTMAX_H
 #define AOTHIP_SPREAD_SOFTMAX_H
 
-#include "key_order.h"
 #include "softmax.h"
+
+#if FAST_SPREAD /* fast_step.h */
 
 /* Pairs of scores from one's exponents to its powers, and from there to its sum. */
 enum { SPREAD_AHEAD = 2, SPREAD_LAG = 2 };
@@ -20,7 +21,7 @@ DEVICE constexpr int spread_slices(int columns)
     return columns * KEY_BLOCKS * ACC;
 }
 
-/* P of S, rounded, and sums of it that is not. Calls beside(i) in slice i. */
+/* P of S, rounded, and sums of what is not. Calls beside(i) in slice i. */
 template <enum score_kind kind, int columns, class F>
 DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_sum (&sum)[columns],
                                 const block_acc (&s)[columns][KEY_BLOCKS],
@@ -52,8 +53,7 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
             if (pair + SPREAD_AHEAD < pairs)
                 begin(pair + SPREAD_AHEAD);
             if (oldest >= 0) {
-                u32 both =
-                    end_round_pair(begin_round(made[oldest].x), begin_round(made[oldest].y));
+                u32 both = end_round_pair(begin_round(made[oldest].x), begin_round(made[oldest].y));
                 asm volatile("" : "+v"(both)); /* here, and not behind a branch */
                 p[oldest / column_pairs][oldest % column_pairs / (ACC / 2)][oldest % (ACC / 2)] =
                     both;
@@ -73,5 +73,27 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
         __builtin_amdgcn_sched_barrier(0);
     }
 }
+
+/* The same; `stores`: beside it V that has arrived goes to LDS. */
+template <enum score_kind kind, bool stores, int columns>
+DEVICE void spread_with_v(block_frag (&p)[columns][KEY_BLOCKS], partial_sum (&sum)[columns],
+                          const block_acc (&s)[columns][KEY_BLOCKS],
+                          const struct softmax_state (&x)[columns], float factor, char *tile,
+                          const struct cargo &cargo, const struct courier &courier)
+{
+    u32x2 quad[2];
+    spread_exponentiate<kind>(p, sum, s, x, factor, [&](int i) {
+        const int each = spread_slices(columns) / CHUNK, n = i / each;
+        if (!stores || i % each != each - 1 || n >= CHUNK)
+            return;
+        quad[n % 2] = v_quad(cargo, n);
+        if (n % 2) { /* two are one instruction */
+            store_v_quad(tile, courier, n - 1, quad[0]);
+            store_v_quad(tile, courier, n, quad[1]);
+        }
+    });
+}
+
+#endif
 
 #endif

@@ -27,7 +27,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
     }
     function fwd(gpu, type, dim) {
         return gpu " attn_fwd_" type "_d" dim "_t128x" \
-               (gpu ~ /^gfx9/ ? 64 : 32) * (dim == 64 ? 2 : 1)
+               (gpu == "gfx1201" ? 64 : (gpu ~ /^gfx9/ ? 64 : 32) * (dim == 64 ? 2 : 1))
     }
     function walk_of(gpu, walk, type) { # the walks over 128 channels
         if (walk == 1)
@@ -35,10 +35,10 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         return gpu " attn_bwd_" (walk == 2 ? "dkdv_" : "dq_") type \
                "_d128_t" (walk == 2 ? "32x256" : "128x32")
     }
-    function rdna_walk(walk, type, dim) {
+    function rdna_walk(gpu, walk, type, dim) {
         if (walk == 1)
-            return "attn_fwd_" type "_d" dim "_t128x" (dim == 64 ? 64 : 32)
-        return "attn_bwd_" (walk == 2 ? "dkdv_" : "dq_") type "_d" dim \
+            return fwd(gpu, type, dim)
+        return gpu " attn_bwd_" (walk == 2 ? "dkdv_" : "dq_") type "_d" dim \
                (walk == 2 ? "_t32x64" : "_t64x32")
     }
     /^#/ { next }
@@ -135,9 +135,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         for (w = 1; w <= 3 && by != "clang-19"; w++)
             for (dim = 64; dim <= 128; dim += 64)
                 for (t = 1; t <= 2; t++) {
-                    loop = rdna_walk(w, types[t], dim)
-                    key = "gfx1201 " loop
-                    before = "gfx1100 " loop
+                    key = rdna_walk("gfx1201", w, types[t], dim)
+                    before = rdna_walk("gfx1100", w, types[t], dim)
                     waits = w > 1
                     now = count[key, "total"] - waits * count[key, "wait"]
                     then = count[before, "total"] - waits * count[before, "wait"]
