@@ -24,7 +24,7 @@
 #define Q_HELD 3
 #endif
 
-/* All of Q where a wave of RDNA 4 has one block of queries, and so registers, for sums' begin, too. */
+/* All of Q where a wave of RDNA 4 has one block of queries, and registers; for begun sums, too. */
 #if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
 #define Q_IN_LDS 0
 #define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
