@@ -299,17 +299,18 @@ DEVICE void multiply_kq(score_blocks &s, const struct queries &q, int stage,
     }
 }
 
-/* O^T += V^T P^T; p_of(column, group) is an operand of P^T. */
-#define P_FRAG(i) p_of(column, i)
+/* O^T += V^T P^T */
 #define V_FRAG(i) vt_tile_frag(vt_tile, block, key_share() * PV_GROUPS + i)
+#if defined(__GFX12__)
+
+/* p_of(column, group) is an operand of P^T, which may be rounded already. */
+#define P_FRAG(i) p_of(column, i)
 template <class F> DEVICE void multiply_vp(output_blocks &o, F p_of)
 {
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group += FRAGS) {
         /* Operands of one group at a time; those of all of them exceed the registers. */
-        if (KERNEL_WAVE == 32)
-            __builtin_amdgcn_sched_barrier(0);
-
+        __builtin_amdgcn_sched_barrier(0);
         operand b[Q_BLOCKS];
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)
@@ -337,6 +338,42 @@ DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
 #endif
     });
 }
+
+#else
+
+#define P_FRAG(i) pack_group(p[column], i, half)
+DEVICE void multiply_vp(output_blocks &o, const score_blocks &p)
+{
+    const u32 half = pack_half();
+#pragma unroll
+    for (int group = 0; group < PV_GROUPS; group += FRAGS) {
+        /* Operands of one group at a time; those of all of them exceed the registers. */
+        if (KERNEL_WAVE == 32)
+            __builtin_amdgcn_sched_barrier(0);
+
+#if KERNEL_FP8
+        operand b[Q_BLOCKS];
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[column] = OPERAND_OF(P_FRAG, group);
+#else
+        const int per_block = BLOCK / 16;
+        block_frag b[Q_BLOCKS];
+#pragma unroll
+        for (int column = 0; column < Q_BLOCKS; column++)
+            b[column] = pack_keys(p[column][group / per_block], group % per_block, half);
+#endif
+#pragma unroll
+        for (int block = 0; block < DIM_BLOCKS; block++) {
+            operand a = OPERAND_OF(V_FRAG, group);
+#pragma unroll
+            for (int column = 0; column < Q_BLOCKS; column++)
+                mma_vp(o[column][block], a, b[column]);
+        }
+    }
+}
+
+#endif
 
 /* Scores of keys that a query does not see become -infinity. */
 DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32 key)
