@@ -16,7 +16,7 @@
  * too.
  *
  * sliced_step.h has another order, of most fast steps on CDNA; fast_step.h says how RDNA 3
- * multiplies.
+ * multiplies, spread_softmax.h what runs beside the softmax on RDNA 4.
  */
 #ifndef AOTHIP_FWD_FAST_H
 #define AOTHIP_FWD_FAST_H
@@ -195,7 +195,7 @@ DEVICE void begin_at_diagonal(struct turned_walk &walk, const struct sequence &s
 
 /*
  * Whether that is worth a general step more: scores would leave the range of P's exponents within
- * about two tiles. Kernels for slopes alone do not ask, but on RDNA 3 whether scores fall at all.
+ * about two tiles. Kernels for slopes alone do not ask, but on RDNA whether scores fall at all.
  */
 DEVICE bool is_steep(const struct attn_problem &a, const struct errand &x)
 {

@@ -348,7 +348,7 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding
  * hide. `wide`: in the wide form, where the kind does not say it. `missing`: see missing_in().
- * `arrived`: in kernels for one term on RDNA 3, what has arrived of the tile for fast steps, and
+ * `arrived`: in kernels for one term on RDNA, what has arrived of the tile for fast steps, and
  * then of the next one. Returns false, with nothing changed, if the step turns out not to be a fast
  * one.
  */

@@ -41,7 +41,7 @@ DEVICE int key_share()
 
 /*
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
- * does not fit into registers beside O.
+ * does not fit into registers beside O. RDNA 4 does with one (fast_step.h).
  */
 #ifndef Q_IN_LDS
 #define Q_IN_LDS (KERNEL_WAVE == 32)

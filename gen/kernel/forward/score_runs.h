@@ -264,7 +264,7 @@ DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
 #if FOLDS_TERMS
 
 /*
- * The term of a fast step on RDNA 3, in kernels for one term. What is added to the scores is where
+ * The term of a fast step on RDNA, in kernels for one term. What is added to the scores is where
  * the sums of K Q^T begin, in units of those and less the shift, so that behind the products only
  * the factor is left:
  *

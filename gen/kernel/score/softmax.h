@@ -61,7 +61,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
  * The shift's unit. In units of S, P = exp2((S - shift) * factor): the matrix instructions begin
  * their sums with -shift and leave a multiplication, of which wave32 hardware issues two as one,
  * but not of the fused multiply-add that the other form takes. The sums' begin occupies a vector of
- * registers for each column, which there are not at head dim 128.
+ * registers for each column, which there are not at head dim 128, but on RDNA 4 for one column.
  */
 #ifndef FOLDS_TERMS /* fast_step.h */
 #define FOLDS_TERMS 0
