@@ -9,7 +9,7 @@
  * the rows or keys of the sum. In f32 a thread has elements of dS, one after the other.
  */
 #if KERNEL_DTYPE == 1
-#include "gradient_element.h"
+#include "gradient_score.h"
 #else
 #define SUMS_ELEMENTS 1
 #define SUMS_DQ 0
@@ -80,7 +80,7 @@ DEVICE void add_place(struct sums &to, const struct part &, const struct place &
         const int last = all_keys ? seen.last : to.key;
 #pragma unroll 1
         for (int n = all_keys ? seen.first + to.key : to.key; n <= last; n += KERNEL_TILE_K)
-            to.x += weights_of<OF_TERMS>(p, m, n).d;
+            to.x += weights_at<OF_TERMS>(p, m, n).d;
         if (!all_rows)
             break;
     }

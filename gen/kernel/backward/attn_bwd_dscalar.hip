@@ -8,7 +8,7 @@
  * slopes (stride 0), that of sequence 0 sums over all of them. The order of all sums is fixed.
  */
 #if KERNEL_DTYPE == 1
-#include "gradient_element.h"
+#include "gradient_score.h"
 #else
 #define SUMS_ELEMENTS 1
 #define SUMS_DQ 0
@@ -67,7 +67,7 @@ DEVICE void add_place(struct moment &to, const struct place &p)
         struct key_range keys = keys_of_row(p.sequence, m);
 #pragma unroll 1
         for (int n = keys.first + (int)thread_id(); n <= keys.last; n += THREADS)
-            to.sum += weights_of<OF_TERMS>(p, m, n).d * __builtin_fabsf((float)(diagonal - n));
+            to.sum += weights_at<OF_TERMS>(p, m, n).d * __builtin_fabsf((float)(diagonal - n));
     }
 }
 

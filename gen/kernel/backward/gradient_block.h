@@ -43,8 +43,14 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
     (KERNEL_SCORE || OWNED_AGAIN || (WALKS_WHOLE && !OWNS_KEYS) ||                                 \
      (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
+/* See struct start. */
+#define HOLDS_START (KERNEL_WAVE == 32 && !MMA_STRAIGHT && !KERNEL_SCORE && KERNEL_DTYPE != 1)
+
+/* Whether the product P dP is rounded as it is computed, by the instruction that rounds. */
+#define FOLDS_PRODUCT HOLDS_START
+
 /* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
-#define DELTA_FIRST (OWNS_KEYS && !KERNEL_SCORE)
+#define DELTA_FIRST ((OWNS_KEYS || HOLDS_START) && !KERNEL_SCORE)
 
 /* See products_beside.h. Where registers are shortest, this would spill some of them. */
 #if __clang_major__ < 22 || (defined(__gfx90a__) && KERNEL_DTYPE == 2)
@@ -57,7 +63,7 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
      (MIXES_SCARCE || !OWNED_AGAIN))
 
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
-#define LSE_SIGN (OWNS_KEYS && MIXES_PRODUCTS ? -1.0f : 1.0f)
+#define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || HOLDS_START) ? -1.0f : 1.0f)
 
 #if OWNS_KEYS
 static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
@@ -243,11 +249,12 @@ DEVICE f32x4 row_four(int which, int block, int i)
     return *(const f32x4 *)&row_vector[which][block * BLOCK + vector_slot(acc_row(4 * i))];
 }
 
-/* The same for those of its rows that are elements `first` on. */
-template <class V = block_acc> DEVICE V row_values(int which, int block, u32 first = 0)
+/* The same for those of its rows that are elements of V; `from` is where row_vector[0] has those of
+ * block 0. */
+template <class V = block_acc> DEVICE V row_values(int which, int block, const char *from = nullptr)
 {
     if (elements_of<V>() < ACC)
-        return *(const V *)&row_vector[which][block * BLOCK + vector_slot(acc_row(0)) + first];
+        return *(const V *)(from + (which * STREAM_ROWS + block * BLOCK) * 4);
     V x;
 #pragma unroll
     for (int i = 0; i < elements_of<V>(); i += 4) {
@@ -259,17 +266,6 @@ template <class V = block_acc> DEVICE V row_values(int which, int block, u32 fir
     return x;
 }
 #endif
-
-/* What dP starts from. */
-DEVICE block_acc first_dp(int block)
-{
-#if DELTA_FIRST
-    return row_values(1, block);
-#else
-    (void)block;
-    return zero_acc();
-#endif
-}
 
 /* Rows from a lane's first one of a block to its element `first`. */
 DEVICE int rows_to(u32 first)
@@ -369,7 +365,8 @@ template <class V> DEVICE void begin_block(V &x)
  */
 template <enum gradient of, enum lse_form, class V>
 DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
-                                const struct column &column, int row, int block, u32 first = 0)
+                                const struct column &column, int row, int block, u32 first = 0,
+                                const char *vector = nullptr)
 {
     const int count = elements_of<V>(), from = row + rows_to(first);
     const u32 terms = context.terms;
@@ -383,10 +380,11 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
         each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
     }
 #if OWNS_KEYS
-    dp -= row_values<V>(1, block, first);
+    dp -= row_values<V>(1, block, vector);
 #else
     dp -= column.delta;
     (void)block;
+    (void)vector;
 #endif
     s *= args_here().problem.scale;
     if (has_term(terms, TERM_SOFTCAP | TERM_ALIBI | TERM_BIAS | TERM_KEEP))
@@ -395,7 +393,7 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
         each_element<count>(
             [&](int i) { s[i] = sees(column, from, i) ? s[i] : -__builtin_inff(); });
 #if OWNS_KEYS
-    const V lse = row_values<V>(0, block, first);
+    const V lse = row_values<V>(0, block, vector);
 #else
     const V lse = column.lse;
 #endif

@@ -134,17 +134,25 @@ DEVICE constexpr int turned_step(int i)
     return (int)turned_line((u32)i) * LINE_BYTES;
 }
 
+#if KERNEL_WAVE == 32
+/* The same as turned_frag(), where `lines` is the lane's line of the tile's first block. */
+DEVICE block_frag turned_frag_of(const char *lines, int block, int group)
+{
+    const int own = LINE_CHUNKS >= 4 ? block % 4 : 0;
+    return load_frag(lines + block * LINE_BLOCK_BYTES, 2 * group ^ own, (2 * group + 1) ^ own);
+}
+#endif
+
 /* Line `lane_column()` of a block, rows 16 * group .. + 15. */
 DEVICE block_frag turned_frag(const char *tile, int block, int group)
 {
-    const char *line = tile + block * LINE_BLOCK_BYTES;
 #if KERNEL_WAVE == 64
+    const char *line = tile + block * LINE_BLOCK_BYTES;
     u32 own = lane_half() ^ bit_of(lane_column(), 3);
     u32 chunk = own + (u32)(2 * group ^ block % 2 * 2);
     return *(const u32x4 *)(line + (lane_column() * LINE_BYTES + chunk * CHUNK_BYTES));
 #else
-    const int own = LINE_CHUNKS >= 4 ? block % 4 : 0;
-    return load_frag(line + lane_column() * LINE_BYTES, 2 * group ^ own, (2 * group + 1) ^ own);
+    return turned_frag_of(tile + lane_column() * LINE_BYTES, block, group);
 #endif
 }
 

@@ -255,7 +255,7 @@ DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p
     __builtin_amdgcn_s_setprio(0);
     multiply_rows_beside(s, a, y, 0, block, beside);
     hide_rows(s, context, column, row);
-    dp = first_dp(block);
+    dp = first_dp(block, {});
 #if OWNS_KEYS
     /* Read before the barrier, all at once where there are registers. */
     static_assert(!OWNED_AGAIN || 6 * SLAB_STEPS <= 8 * (SLAB_STEPS - BEHIND), "pair 5 is");

@@ -36,7 +36,9 @@
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
+    BLOCKS_AT_ONCE = SUMS_ELEMENTS || (HOLDS_START && !OWNS_KEYS)
+                         ? STREAM_BLOCKS
+                         : 1, /* sums have registers of their own */
     /* streamed tensors wanted in both orders */
     TURNED = SUMS_ELEMENTS     ? 0
              : GRADIENTS_APART ? 1
@@ -98,15 +100,30 @@ DEVICE f32x2 wide_exponents(f32x2 scores, f32x2 negative_lse, float raise)
 
 /* A score that gives P = 0 wherever a column of S does not see the row. */
 template <class V>
-DEVICE void hide_rows(V &s, const struct context &context, const struct column &column, int row)
+DEVICE void mask_rows(V &s, const struct context &context, const struct column &column, int row)
 {
-    /* On wave32 hardware always: the registers do not suffice for two ways through the loop. */
-    if (KERNEL_WAVE == 32 || row < awaited_long(column.full.first) ||
-        row + BLOCK - 1 > awaited_long(column.full.last)) {
-        const float masked = stay_here(context.masked);
+    const float masked = stay_here(context.masked);
 #pragma unroll
-        for (int i = 0; i < elements_of<V>(); i++)
-            s[i] = sees(column, row, i) ? s[i] : masked;
+    for (int i = 0; i < elements_of<V>(); i++)
+        s[i] = sees(column, row, i) ? s[i] : masked;
+}
+
+/* The same, of a block that may be one which all columns of the wave see. */
+DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
+                      int row)
+{
+    if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
+        mask_rows(s, context, column, row);
+}
+
+/* Each element by itself: where some of them change, the compiler would copy the others. */
+template <class V> DEVICE void stay_elements(V &x)
+{
+#pragma unroll
+    for (int i = 0; i < elements_of<V>(); i++) {
+        float one = x[i];
+        asm volatile("" : "+v"(one));
+        x[i] = one;
     }
 }
 
@@ -128,38 +145,59 @@ DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &conte
 
 /*
  * S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`, or
- * for those of its rows that are elements `first` on.
+ * for some of its rows: `vector` is as in row_values().
  */
 template <enum gradient of, enum lse_form form, class V>
-DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
-                                const struct column &column, int row, int block, u32 first = 0)
+DEVICE void differentiate_part(V &s, V &dp, const struct context &context,
+                               const struct column &column, int block, const char *vector)
 {
-    hide_rows(s, context, column, row + rows_to(first));
 #if OWNS_KEYS
-    const V lse = row_values<V>(0, block, first);
+    const V lse = row_values<V>(0, block, vector);
 #else
     const V lse = column.lse;
     (void)block;
+    (void)vector;
 #endif
 #pragma unroll
     for (int i = 0; i < elements_of<V>(); i += 2) {
         const int j = i + 1 < elements_of<V>() ? i + 1 : i;
         const f32x2 x =
-            weights_of<form>(f32x2{s[i], s[j]}, -f32x2{lse[i], lse[j]}, context, column);
+            weights_of<form>(f32x2{s[i], s[j]}, -LSE_SIGN * f32x2{lse[i], lse[j]}, context, column);
         f32x2 y = {dp[i], dp[j]};
 #if !DELTA_FIRST
         y -= f32x2(column.delta);
 #endif
+#if FOLDS_PRODUCT
+        s[i] = x.x;
+        s[j] = x.y;
+        dp[i] = y.x;
+        dp[j] = y.y;
+#else
         y *= x;
         s[i] = begin_round(x.x);
         s[j] = begin_round(x.y);
         dp[i] = begin_round(y.x);
         dp[j] = begin_round(y.y);
+#endif
     }
+}
+
+template <enum gradient of, enum lse_form form>
+DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct context &context,
+                                const struct column &column, int row, int block)
+{
+    if (KERNEL_WAVE == 32)
+        stay_elements(s);
+    hide_rows(s, context, column, row);
+    differentiate_part<of, form>(s, dp, context, column, block, nullptr);
 }
 #endif
 
+#define HOLDS_STORES                                                                               \
+    (SHARES_CHANNELS || (KERNEL_WAVE == 32 && KERNEL_DIM == 64 && !KERNEL_SCORE && !SUMS_ELEMENTS))
+
 #include "walk_operands.h"
+#include "walk_places.h"
 #if SUMS_DQ
 #include "fused_walk.h"
 #endif
@@ -267,12 +305,32 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
     begin_block(ds);
 #endif
     no_further();
+#if FOLDS_PRODUCT
+    const u32 half = pack_half();
+#if OWNS_KEYS
+    multiply_turned(to.r[1], 1, block, [&](int) {
+        return pack_pairs(
+            half, [&](int i) { return round_weights(p[2 * i], p[2 * i + 1]); },
+            [](int) { return dying_one(); });
+    });
+#endif
+    multiply_turned(to.r[0], 0, block, [&](int) {
+        return pack_pairs(
+            half,
+            [&](int i) {
+                return round_products(f32x2{p[2 * i], p[2 * i + 1]},
+                                      f32x2{ds[2 * i], ds[2 * i + 1]});
+            },
+            [](int) { return dying_one(); });
+    });
+#else
 #if OWNS_KEYS
     multiply_turned(to.r[1], p, 1, block);
 #else
     (void)p;
 #endif
     multiply_turned(to.r[0], ds, 0, block);
+#endif
 }
 #endif
 #endif
@@ -298,8 +356,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
     walk_whole<of, form>(to, y, x, context, column, walk, slab);
 #else
     struct cargo cargo;
+    const struct start start = start_of(column);
+    (void)start; /* with slabs */
     int next = KERNEL_DIM > WALK_DIM && slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
+#if HOLDS_STORES
+    const struct stores stores = find_stores(unpack_duty(packed_duty));
+#endif
     load_cargo(cargo, unpack_duty(packed_duty), x, next);
     int tile = walk.begin;
 #pragma unroll 1
@@ -351,7 +414,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             load_cargo(cargo, duty, x, (now + 1) % WALK_SLABS);
             lds_barrier();
             if (now == 0)
-                dp = first_dp(0);
+                dp = first_dp(0, start);
             multiply_rows(s, y, 0, now, 0);
             find_again(y);
             multiply_rows(dp, y, 1, now, 0);
@@ -362,13 +425,17 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #else
         const struct duty duty = unpack_duty(packed_duty);
         lds_barrier();
+#if HOLDS_STORES
+        store_cargo<form>(cargo, duty, x, stores);
+#else
         store_cargo<form>(cargo, duty, x, 0);
+#endif
         advance(x);
         load_cargo(cargo, duty, x, 0);
         lds_barrier();
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
-            block_acc s = zero_acc(), dp = first_dp(block);
+            block_acc s = first_s(start), dp = first_dp(block, start);
             struct context now = context;
 #if TERMS_NEAR
             now.ahead = fetch_bias(now.terms, row + block * BLOCK);

@@ -18,7 +18,8 @@ enum {
     OWN = ACC / TEAM,
     RESULT_BLOCKS = TURNED * WALK_BLOCKS / (JOINED * TEAM), /* of each column, in a wave */
     WEIGHT_BYTES = 40, /* of a column of P~ or dS, with room that keeps columns apart in banks */
-    AHEAD = 2          /* products that an operand is loaded before its own */
+    AHEAD = 2,         /* products that an operand is loaded before its own */
+    TURNED_PLACES = LINE_CHUNKS >= 4 && RESULT_BLOCKS % 4 ? STREAM_BLOCKS : 1,
 };
 
 static_assert(OWN > 0 && TEAM * OWN == ACC, "each wave has elements");
@@ -32,7 +33,9 @@ typedef float own_elements __attribute__((ext_vector_type(OWN)));
 static SHARED own_elements part_tile[STREAM_BLOCKS][KERNEL_WAVES][TEAM][KERNEL_WAVE];
 #endif
 static SHARED __attribute__((
-    aligned(8))) char weight_tile[STREAM_BLOCKS][TURNED][KERNEL_WAVES / TEAM][BLOCK * WEIGHT_BYTES];
+    aligned(8))) char weight_tile[TURNED][KERNEL_WAVES / TEAM][STREAM_BLOCKS][BLOCK * WEIGHT_BYTES];
+
+enum { WEIGHT_TEAM_BYTES = STREAM_BLOCKS * BLOCK * WEIGHT_BYTES };
 
 /* The wave's number in its team, and in those that are joined. Uniform. */
 DEVICE u32 member()
@@ -67,31 +70,60 @@ DEVICE int result_column(int first, int joined)
     return first + (joined - (int)(team_id() % JOINED)) * BLOCK;
 }
 
-/* The elements of a lane that member `to` has, as wave `from` has computed its part of them. */
-DEVICE own_elements &part_at(int block, u32 from, u32 to)
-{
 #if TILES_IN_TURN
-    static_assert(STREAM_BLOCKS == 1, "room for a block");
-    (void)block;
-    return *(own_elements *)&tiles.part[from][(to * KERNEL_WAVE + lane_id()) * OWN];
+#define part_tile tiles.part
+static_assert(STREAM_BLOCKS == 1, "room for a block");
+enum { PART_BYTES = sizeof(tiles.part) };
 #else
-    return part_tile[block][from][to][lane_id()];
+enum { PART_BYTES = sizeof(part_tile[0]) }; /* of a block */
 #endif
+
+/* What the wave's part of S or dP starts from. */
+DEVICE struct start start_of_slice(const struct column &column)
+{
+    struct start start = start_of(column);
+#if HOLDS_START && !OWNS_KEYS
+    if (slice_tensor() == 1 && slice_first() == 0)
+        start.s = start.dp;
+#endif
+    return start;
+}
+
+/* Where the lane finds everything in LDS, so that the walk has nothing to compute. */
+struct places {
+    struct stores stores;
+    char *row; /* of the wave's slice */
+    char *part_to, *part_from;
+    char *vector;
+    char *weight_to[TURNED], *weight_from;
+    char *turned[TURNED_PLACES];
+    u32 first; /* of the lane's elements: the wave's. Uniform */
+};
+
+/* From the elements of a lane that a member of the team has to those of the next one. */
+enum { PART_STEP = KERNEL_WAVE * OWN * 4, PART_WAVE_BYTES = TEAM * PART_STEP };
+
+DEVICE own_elements &part_at(char *place, int block, int wave, int member)
+{
+    return *(own_elements *)(place + block * PART_BYTES + wave * PART_WAVE_BYTES +
+                             member * PART_STEP);
 }
 
 /* The wave's part of a block of S or dP, for the team. */
-DEVICE void store_part_of_block(const struct owned &y, int block)
+DEVICE void store_part_of_block(const struct owned &y, int block, const struct start &start,
+                                const struct places &places)
 {
-    const char *tile = row_tile[slice_tensor()] + slice_first() * 2;
-    block_acc part = zero_acc();
+    const char *const line = places.row + block * BLOCK * ROW_BYTES;
+    const auto row = [&](int step) { return load_frag(line, 2 * step, 2 * step + 1); };
+    block_acc part = first_s(start);
     block_frag a[AHEAD + 1];
 #pragma unroll
     for (int step = 0; step < AHEAD; step++)
-        a[step] = row_frag(tile, block, step);
+        a[step] = row(step);
 #pragma unroll
     for (int step = 0; step < SLICE_STEPS; step++) {
         if (step + AHEAD < SLICE_STEPS)
-            a[(step + AHEAD) % (AHEAD + 1)] = row_frag(tile, block, step + AHEAD);
+            a[(step + AHEAD) % (AHEAD + 1)] = row(step + AHEAD);
         no_further();
         mma(part, a[step % (AHEAD + 1)], y.frag[0][step]);
     }
@@ -102,18 +134,17 @@ DEVICE void store_part_of_block(const struct owned &y, int block)
 #pragma unroll
         for (int j = 0; j < OWN; j++)
             own[j] = part[i * OWN + j];
-        part_at(block, wave_id(), (u32)i) = own;
+        part_at(places.part_to, block, 0, i) = own;
     }
 }
 
 /* The wave's elements of S or dP. */
-DEVICE own_elements sum_of_parts(int block, int t)
+DEVICE own_elements sum_of_parts(int block, int t, const struct places &places)
 {
-    const u32 team = wave_id() - member();
-    own_elements sum = part_at(block, team + t * SLICES, member());
+    own_elements sum = part_at(places.part_from, block, t * SLICES, 0);
 #pragma unroll
     for (int i = 1; i < SLICES; i++)
-        sum += part_at(block, team + t * SLICES + i, member());
+        sum += part_at(places.part_from, block, t * SLICES + i, 0);
     return sum;
 }
 
@@ -132,32 +163,60 @@ DEVICE u32 weight_at(u32 pair)
     return lane_column() * WEIGHT_BYTES + place * 4;
 }
 
-/* The wave's elements of P~ or dS, after begin_round(), as parts of the operand of that column. */
-DEVICE void store_weights(const own_elements &x, int block, int t)
+/* Where a lane finds an operand. */
+DEVICE u32 weight_line()
 {
-    const u32 first = member() * OWN;
-    char *const tile = weight_tile[block][t][team_id()];
+    if (PAIR_LINES)
+        return weight_at(0);
+    return lane_column() * WEIGHT_BYTES + (MMA_STRAIGHT ? lane_half() * CHUNK_BYTES : 0);
+}
+
+/* From one pair of a lane to the next one. */
+enum { WEIGHT_STEP = PAIR_LINES ? KERNEL_WAVE * 4 : MMA_STRAIGHT ? 4 : 8 };
+
+/* The wave's elements of P~ or dS as parts of the operand of that column; pair(i, j) has two. */
+template <class Pair>
+DEVICE void store_weights(int block, int t, const struct places &places, Pair pair)
+{
+    char *const to = places.weight_to[t] + block * BLOCK * WEIGHT_BYTES;
     if constexpr (OWN == 1)
-        *(u16 *)(tile + weight_at(first / 2) + first % 2 * 2) = (u16)end_round_pair(x[0], x[0]);
+        *(u16 *)to = (u16)pair(0, 0);
     else
 #pragma unroll
         for (int i = 0; i < OWN; i += 2)
-            *(u32 *)(tile + weight_at(first / 2 + i / 2)) = end_round_pair(x[i], x[i + 1]);
+            *(u32 *)(to + i / 2 * WEIGHT_STEP) = pair(i, i + 1);
+}
+
+/* Both of them. */
+DEVICE void store_weights(const own_elements &p, const own_elements &ds, int block,
+                          const struct places &places)
+{
+#if FOLDS_PRODUCT
+    store_weights(block, 0, places, [&](int i, int j) {
+        return round_products(f32x2{p[i], p[j]}, f32x2{ds[i], ds[j]});
+    });
+    if (TURNED > 1)
+        store_weights(block, TURNED - 1, places,
+                      [&](int i, int j) { return round_weights(p[i], p[j]); });
+#else
+    store_weights(block, 0, places, [&](int i, int j) { return end_round_pair(ds[i], ds[j]); });
+    if (TURNED > 1)
+        store_weights(block, TURNED - 1, places,
+                      [&](int i, int j) { return end_round_pair(p[i], p[j]); });
+#endif
 }
 
 /* The operand of a column of P~ or dS. */
-DEVICE block_frag load_weights(int block, u32 t, u32 team)
+DEVICE block_frag load_weights(int block, int joined, const struct places &places)
 {
-    const char *const tile = weight_tile[block][t][team];
+    const char *const line =
+        places.weight_from + block * BLOCK * WEIGHT_BYTES + joined * WEIGHT_TEAM_BYTES;
     block_frag to;
     if constexpr (PAIR_LINES) {
 #pragma unroll
         for (u32 i = 0; i < FRAG_K / 2; i++)
-            to[i] = *(const u32 *)(tile + weight_at(i));
+            to[i] = *(const u32 *)(line + i * WEIGHT_STEP);
     } else {
-        const char *line = tile + lane_column() * WEIGHT_BYTES;
-        if (MMA_STRAIGHT)
-            line += lane_half() * CHUNK_BYTES;
 #pragma unroll
         for (int i = 0; i < FRAG_K / 4; i++) {
             const u32x2 pairs = *(const u32x2 *)(line + i * 8);
@@ -169,20 +228,19 @@ DEVICE block_frag load_weights(int block, u32 t, u32 team)
 }
 
 /* R^T += X^T W of the wave's channels. */
-DEVICE void multiply_turned(struct results &to, const block_frag (&w)[JOINED], int block)
+DEVICE void multiply_turned(struct results &to, const block_frag (&w)[JOINED], int block,
+                            const struct places &places)
 {
-    const char *tile = turned_tile[result_tensor()] + result_block() * LINE_BLOCK_BYTES;
-    /* Lines of four chunks have those of a block and of the second one from it the other way. */
-    if (LINE_CHUNKS >= 4 && RESULT_BLOCKS % 4)
-        tile += ((int)(result_block() / 2 % 2) ^ block) * 2 * CHUNK_BYTES - block * 2 * CHUNK_BYTES;
+    const char *const lines = places.turned[block % TURNED_PLACES];
+    const auto line = [&](int i) { return turned_frag_of(lines, i, block); };
     block_frag a[AHEAD + 1];
 #pragma unroll
     for (int i = 0; i < AHEAD && i < RESULT_BLOCKS; i++)
-        a[i] = turned_frag(tile, i, block);
+        a[i] = line(i);
 #pragma unroll
     for (int i = 0; i < RESULT_BLOCKS; i++) {
         if (i + AHEAD < RESULT_BLOCKS)
-            a[(i + AHEAD) % (AHEAD + 1)] = turned_frag(tile, i + AHEAD, block);
+            a[(i + AHEAD) % (AHEAD + 1)] = line(i + AHEAD);
         no_further();
 #pragma unroll
         for (int j = 0; j < JOINED; j++)
@@ -194,33 +252,74 @@ DEVICE void multiply_turned(struct results &to, const block_frag (&w)[JOINED], i
 /* S and dP of the wave's elements of a block to P~ and dS, after begin_round(). */
 template <enum gradient of, enum lse_form form>
 DEVICE void differentiate_own(own_elements &s, own_elements &dp, const struct context &context,
-                              const struct column &column, int tile_row, int block)
+                              const struct column &column, int row, int block,
+                              const struct places &places)
 {
-    const u32 first = member() * OWN;
-    const int row = tile_row + block * BLOCK;
-#if DELTA_FIRST
-    dp += row_values<own_elements>(1, block, first);
+#if DELTA_FIRST && OWNS_KEYS
+    dp += row_values<own_elements>(1, block, places.vector);
 #endif
-    differentiate_block<of, form>(s, dp, context, column, row, block, first);
+#if KERNEL_SCORE
+    differentiate_block<of, form>(s, dp, context, column, row, block, places.first, places.vector);
+#else
+    (void)row;
+    differentiate_part<of, form>(s, dp, context, column, block, places.vector);
+#endif
 #if TERMS_NEAR
 #if DBIAS_BESIDE
     if (has_term(context.terms, TERM_DBIAS_WIDE))
-        store_wide_dbias(dp, context, column, row + rows_to(first));
+        store_wide_dbias(dp, context, column, row + rows_to(places.first));
 #endif
     begin_block(s);
     begin_block(dp);
 #endif
 }
 
+DEVICE struct places find_places(const struct duty &duty)
+{
+    const u32 first = member() * OWN;
+    struct places x;
+    x.stores = find_stores(duty);
+    x.first = first;
+    x.row = held_place(row_tile[slice_tensor()] + lane_column() * ROW_BYTES + slice_first() * 2);
+    x.part_to = held_place((char *)part_tile + wave_id() * PART_WAVE_BYTES + lane_id() * OWN * 4);
+    x.part_from = held_place((char *)part_tile + (wave_id() - member()) * PART_WAVE_BYTES +
+                             member() * PART_STEP + lane_id() * OWN * 4);
+#if OWNS_KEYS
+    x.vector = held_place((char *)&row_vector[0][vector_slot(acc_row(0)) + first]);
+#endif
+    const u32 own = weight_at(first / 2) + (OWN == 1 ? first % 2 * 2 : 0);
+#pragma unroll
+    for (int t = 0; t < TURNED; t++)
+        x.weight_to[t] = held_place(weight_tile[t][team_id()][0] + own);
+    x.weight_from =
+        held_place(weight_tile[result_tensor()][team_id() / JOINED * JOINED][0] + weight_line());
+    const char *const lines = turned_tile[result_tensor()] + result_block() * LINE_BLOCK_BYTES +
+                              lane_column() * LINE_BYTES;
+    /* Lines of four chunks have those of a block and of the second one from it the other way. */
+#pragma unroll
+    for (int block = 0; block < TURNED_PLACES; block++)
+        x.turned[block] =
+            held_place((char *)lines +
+                       (TURNED_PLACES > 1 ? ((int)(result_block() / 2 % 2) ^ block) - block : 0) *
+                           2 * CHUNK_BYTES);
+    return x;
+}
+
 /* One pass over the stream, of one tile at least, for one head. */
 template <enum gradient of, enum lse_form form = LSE_USUAL>
 DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
-                        const struct context &context, const struct column &column,
+                        const struct context &context, const struct column &walked,
                         struct walk walk, int)
 {
     struct cargo cargo;
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
-    const u32 joined = team_id() / JOINED * JOINED;
+    const struct places places = find_places(unpack_duty(packed_duty));
+    const struct start start = start_of_slice(walked);
+    struct column column = walked;
+#if !KERNEL_SCORE
+    const struct seen_rows seen = seen_by_all(walked, STREAM_ROWS);
+    column.visible.first -= rows_to(places.first);
+#endif
     load_cargo(cargo, unpack_duty(packed_duty), x, 0);
     int tile = walk.begin;
 #pragma unroll 1
@@ -229,52 +328,59 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
         const struct duty duty = unpack_duty(packed_duty);
         lds_barrier();
 #if TILES_IN_TURN
-        store_rows(cargo, duty);
-        store_vector<form>(cargo, duty, x);
+        store_rows(cargo, places.stores);
+        store_vector<form>(cargo, duty, x, places.stores);
 #else
-        store_cargo<form>(cargo, duty, x, 0);
+        store_cargo<form>(cargo, duty, x, places.stores);
         advance(x);
         load_cargo(cargo, duty, x, 0);
 #endif
         lds_barrier();
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++)
-            store_part_of_block(y, block);
+            store_part_of_block(y, block, start, places);
         lds_barrier();
         own_elements s[STREAM_BLOCKS], dp[STREAM_BLOCKS];
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {
-            s[block] = sum_of_parts(block, 0);
-            dp[block] = sum_of_parts(block, 1);
+            s[block] = sum_of_parts(block, 0, places);
+            dp[block] = sum_of_parts(block, 1, places);
         }
+#if !KERNEL_SCORE
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++)
-            differentiate_own<of, form>(s[block], dp[block], context, column, row, block);
+            stay_elements(s[block]);
+        if (!is_seen(seen, row))
+#pragma unroll
+            for (int block = 0; block < STREAM_BLOCKS; block++)
+                mask_rows(s[block], context, column, row + block * BLOCK);
+#endif
+#pragma unroll
+        for (int block = 0; block < STREAM_BLOCKS; block++)
+            differentiate_own<of, form>(s[block], dp[block], context, column, row + block * BLOCK,
+                                        block, places);
 #if TILES_IN_TURN
         lds_barrier();
-        store_turned(cargo, duty, x, 0);
+        store_turned(cargo, places.stores);
         advance(x);
         load_cargo(cargo, duty, x, 0);
 #endif
 #pragma unroll
-        for (int block = 0; block < STREAM_BLOCKS; block++) {
-            store_weights(dp[block], block, 0);
-            if (TURNED > 1)
-                store_weights(s[block], block, TURNED - 1);
-        }
+        for (int block = 0; block < STREAM_BLOCKS; block++)
+            store_weights(s[block], dp[block], block, places);
         lds_barrier();
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_frag w[JOINED];
 #pragma unroll
             for (int j = 0; j < JOINED; j++) {
-                w[j] = load_weights(block, result_tensor(), joined + j);
+                w[j] = load_weights(block, j, places);
 #if TERMS_NEAR && DBIAS_BESIDE
                 if (has_term(context.terms, TERM_DBIAS) && joined_member() == (u32)j * TEAM)
                     store_dbias({{w[j]}}, context, column, row + block * BLOCK, pack_half());
 #endif
             }
-            multiply_turned(to, w, block);
+            multiply_turned(to, w, block, places);
         }
     } while (++tile < walk.end);
 }

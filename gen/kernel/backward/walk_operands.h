@@ -139,13 +139,13 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
 #endif
 }
 
-/* Channel i of the chunk of a run of rows, the first of which is row `row` of the tile. */
-DEVICE void turn_channel(char *tile, const u32x4 (&x)[RUN_ROWS], u32 row, u32 chunk, int i)
+/* Channel i of the chunk of a run of rows, the first of which is row `row` of the tile; `to` is the
+ * place of the first channel. */
+DEVICE void turn_channel(char *to, const u32x4 (&x)[RUN_ROWS], u32 row, int i)
 {
     /* A quad is (0, pair), (next, last); a run of two rows is half of one. */
     const int pair = VT_PAIR_STEP, last = RUN_ROWS == 2 ? 1 : 3,
               next = RUN_ROWS == 2 ? 0 : 3 - pair;
-    char *to = tile + turned_quad_at(chunk * CHUNK, row / 4);
     const u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
     const u32 low = __builtin_amdgcn_perm(x[pair][i / 2], x[0][i / 2], select);
     if (RUN_ROWS == 2)
@@ -169,8 +169,9 @@ DEVICE void store_row(const struct cargo &from, const struct duty &duty, int n)
 /* Channel n of a run after the other, where the carrier's tensor has columns. */
 DEVICE void store_column(const struct cargo &from, const struct duty &duty, int slab, int n)
 {
-    turn_channel(turned_tile[TURNED == 2 ? carrier() : 0], from.chunk[n / CHUNK],
-                 duty.row + n / CHUNK * RUN_APART, duty.chunk + (u32)slab * SLAB_CHUNKS, n % CHUNK);
+    const u32 row = duty.row + n / CHUNK * RUN_APART, chunk = duty.chunk + (u32)slab * SLAB_CHUNKS;
+    turn_channel(turned_tile[TURNED == 2 ? carrier() : 0] + turned_quad_at(chunk * CHUNK, row / 4),
+                 from.chunk[n / CHUNK], row, n % CHUNK);
 }
 
 /* All of it, as rows. */

@@ -54,19 +54,37 @@ DEVICE u32 pack_half()
     return half;
 }
 
-/* A block of P^T as a B fragment; it has the one group 0. */
-DEVICE block_frag pack_p(const block_acc &p, int, u32 half)
+/*
+ * Pairs 0 .. 3 of a block of P^T as a B fragment; pair(i) is of rows 2i and 2i + 1 of a lane,
+ * dying(i) is for exchange_halves().
+ */
+template <class Pair, class Dying> DEVICE block_frag pack_pairs(u32 half, Pair pair, Dying dying)
 {
     block_frag b;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        float low = p[2 * i], high = p[2 * i + 1];
-        u32 own = end_round_pair(low, high);
-        u32 other = exchange_halves(own, __builtin_bit_cast(u32, low));
+        u32 own = pair(i);
+        u32 other = exchange_halves(own, dying(i));
         b[2 * i] = half ? other : own;
         b[2 * i + 1] = half ? own : other;
     }
     return b;
+}
+
+/* A register of no further use, whatever it holds. */
+DEVICE u32 dying_one()
+{
+    u32 x;
+    asm("" : "=v"(x));
+    return x;
+}
+
+/* A block of P^T as a B fragment; it has the one group 0. */
+DEVICE block_frag pack_p(const block_acc &p, int, u32 half)
+{
+    return pack_pairs(
+        half, [&](int i) { return end_round_pair(p[2 * i], p[2 * i + 1]); },
+        [&](int i) { return __builtin_bit_cast(u32, (float)p[2 * i]); });
 }
 
 DEVICE block_frag join_chunks(u32x4 x, u32x4 y)

@@ -1,0 +1,184 @@
+/*
+ * What a walk computes before its first step and holds in registers to its last: what S and dP
+ * start from, which rows all columns see, and, on wave32 hardware, where a thread stores what it
+ * carries.
+ */
+#ifndef AOTHIP_ATTN_BWD_WALK_PLACES_H
+#define AOTHIP_ATTN_BWD_WALK_PLACES_H
+
+#include "gradient_block.h"
+
+/*
+ * Zeros that RDNA 3, whose WMMA takes them from registers, holds throughout a walk; the empty
+ * statement keeps the compiler from making them anew. Where rows are owned dP
+ * starts from -delta, the same for all elements of a lane.
+ */
+struct start {
+#if HOLDS_START
+    block_acc s, dp;
+#endif
+};
+
+DEVICE block_acc held(float x)
+{
+    block_acc all = x;
+    asm volatile("" : "+v"(all));
+    return all;
+}
+
+DEVICE struct start start_of(const struct column &column)
+{
+#if HOLDS_START && OWNS_KEYS
+    (void)column;
+    return {held(0), {}};
+#elif HOLDS_START
+    return {held(0), held(-column.delta)};
+#else
+    (void)column;
+    return {};
+#endif
+}
+
+/* What S starts from. */
+DEVICE block_acc first_s(const struct start &start)
+{
+#if HOLDS_START
+    return start.s;
+#else
+    (void)start;
+    return zero_acc();
+#endif
+}
+
+/* What dP starts from. */
+DEVICE block_acc first_dp(int block, const struct start &start)
+{
+    (void)start;
+#if DELTA_FIRST && OWNS_KEYS
+    return row_values(1, block);
+#elif DELTA_FIRST
+    (void)block;
+    return start.dp;
+#else
+    (void)block;
+    return zero_acc();
+#endif
+}
+
+/* Rows that all columns of the wave see. Uniform. */
+struct seen_rows {
+    int first;
+    u32 count;
+};
+
+/* Where `rows` rows may begin that they all see. */
+DEVICE struct seen_rows seen_by_all(const struct column &column, int rows)
+{
+    const int first = awaited_long(column.full.first), last = awaited_long(column.full.last);
+    const int further = (last > -1 ? last : -1) - first;
+    return {first, further >= rows - 1 ? (u32)(further - rows + 2) : 0};
+}
+
+DEVICE bool is_seen(const struct seen_rows &x, int row)
+{
+    return (u32)(row - x.first) < x.count;
+}
+
+#if FOLDS_PRODUCT
+/* Two elements of P as part of an operand. */
+DEVICE u32 round_weights(float low, float high)
+{
+    return end_round_pair(begin_round(low), begin_round(high));
+}
+
+/* Two of dS. */
+DEVICE u32 round_products(f32x2 p, f32x2 dp)
+{
+#if KERNEL_DTYPE == MMA_F16
+    f16x2 pair = {(_Float16)(p.x * dp.x), (_Float16)(p.y * dp.y)};
+    return __builtin_bit_cast(u32, pair);
+#else
+    const f32x2 ds = p * dp;
+    return round_weights(ds.x, ds.y);
+#endif
+}
+#endif
+
+#if HOLDS_STORES
+
+/*
+ * A place in LDS that is computed once and held throughout the walk: the empty statement keeps the
+ * compiler from computing it anew in every step.
+ */
+DEVICE char *held_place(char *x)
+{
+    typedef __attribute__((address_space(3))) char *shared_place;
+    shared_place place = (shared_place)x;
+    asm volatile("" : "+v"(place));
+    return (char *)place;
+}
+
+/* Where a thread stores what it carries. */
+struct stores {
+    char *row, *turned, *vector;
+    u32 carrier; /* Uniform */
+};
+
+DEVICE struct stores find_stores(const struct duty &duty)
+{
+    static_assert(RUNS == 1, "one place each");
+    const u32 own = carrier();
+    struct stores x = {held_place(row_tile[own] + row_chunk_at(duty.row, duty.chunk)),
+                       held_place(turned_tile[TURNED == 2 ? own : 0] +
+                                  turned_quad_at(duty.chunk * CHUNK, duty.row / 4)),
+                       nullptr, own};
+#if OWNS_KEYS
+    x.vector = held_place((char *)&row_vector[own][vector_slot(duty.unit % STREAM_ROWS)]);
+#endif
+    return x;
+}
+
+DEVICE void store_rows(const struct cargo &from, const struct stores &to)
+{
+#pragma unroll
+    for (int n = 0; n < RUN_ROWS; n++)
+        *(u32x4 *)(to.row + n * ROW_BYTES) = from.chunk[0][n];
+}
+
+DEVICE void store_turned(const struct cargo &from, const struct stores &to)
+{
+    if (TURNED == 2 || to.carrier < TURNED)
+#pragma unroll
+        for (int n = 0; n < CHUNK; n++)
+            turn_channel(to.turned, from.chunk[0], 0, n);
+}
+
+template <enum lse_form form>
+DEVICE void store_vector(const struct cargo &from, const struct duty &duty, const struct stream &x,
+                         const struct stores &to)
+{
+#if OWNS_KEYS
+    const float vector =
+        form == LSE_NATURAL && to.carrier == 1 ? kept_delta(from.vector) : from.vector;
+    if (duty.unit < STREAM_ROWS)
+        *(float *)to.vector = vector * x.factor;
+#else
+    (void)from;
+    (void)duty;
+    (void)x;
+    (void)to;
+#endif
+}
+
+template <enum lse_form form>
+DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struct stream &x,
+                        const struct stores &to)
+{
+    store_rows(from, to);
+    store_turned(from, to);
+    store_vector<form>(from, duty, x, to);
+}
+
+#endif
+
+#endif
