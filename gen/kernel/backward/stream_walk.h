@@ -36,9 +36,7 @@
 
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    BLOCKS_AT_ONCE = SUMS_ELEMENTS || (HOLDS_START && !OWNS_KEYS)
-                         ? STREAM_BLOCKS
-                         : 1, /* sums have registers of their own */
+    BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
     /* streamed tensors wanted in both orders */
     TURNED = SUMS_ELEMENTS     ? 0
              : GRADIENTS_APART ? 1
