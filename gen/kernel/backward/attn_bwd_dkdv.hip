@@ -253,8 +253,8 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
         store_gradient(r.r[joined], is_dk ? a.scale * lowered() : lowered(), to,
                        view_of(to, result_column(first, joined), behind),
                        (int)result_block() * BLOCK, parts);
-#elif GRADIENTS_APART
-    const bool is_dk = slab == 0;
+#elif GRADIENTS_APART || IN_PAIRS
+    const bool is_dk = IN_PAIRS ? slice_tensor() == 1 : slab == 0;
     const struct rows to = is_dk ? dk : dv;
     if (is_dk ? now.bwd.dk : now.bwd.dv)
         store_gradient(r.r[0], is_dk ? a.scale * lowered() : lowered(), to,

@@ -40,7 +40,7 @@ DEVICE float begin_round(float x)
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
 #define COMPUTED_ANEW                                                                              \
-    (KERNEL_SCORE || OWNED_AGAIN || (WALKS_WHOLE && !OWNS_KEYS) ||                                 \
+    (KERNEL_SCORE || OWNED_AGAIN || WALK_SLABS == 4 ||                                             \
      (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* See struct start. */
@@ -63,7 +63,7 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
      (MIXES_SCARCE || !OWNED_AGAIN))
 
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
-#define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || HOLDS_START) ? -1.0f : 1.0f)
+#define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START) ? -1.0f : 1.0f)
 
 #if OWNS_KEYS
 static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
@@ -129,6 +129,20 @@ DEVICE void no_further()
 DEVICE void in_order()
 {
     __builtin_amdgcn_sched_barrier(0);
+}
+
+/* What the n-th of `of` shares of `all` begins with. */
+DEVICE constexpr int share_begin(int all, int n, int of)
+{
+    return n <= 0 ? 0 : n >= of ? all : n * all / of;
+}
+
+/* Calls f(i) for those of `all` in share n of `of`. */
+template <class F> DEVICE void each_of_share(int all, int n, int of, F f)
+{
+#pragma unroll
+    for (int i = share_begin(all, n, of); i < share_begin(all, n + 1, of); i++)
+        f(i);
 }
 
 /* Tiles of the stream that some column of the workgroup sees. Uniform. */
@@ -249,16 +263,17 @@ DEVICE f32x4 row_four(int which, int block, int i)
     return *(const f32x4 *)&row_vector[which][block * BLOCK + vector_slot(acc_row(4 * i))];
 }
 
-/* The same for those of its rows that are elements of V; `from` is where row_vector[0] has those of
- * block 0. */
-template <class V = block_acc> DEVICE V row_values(int which, int block, const char *from = nullptr)
+/* The same for those of its rows that are elements of V: from `first` on, or with waves of 32 where
+ * row_vector[0] has those of block 0. */
+template <class V = block_acc>
+DEVICE V row_values(int which, int block, const char *from = nullptr, u32 first = 0)
 {
-    if (elements_of<V>() < ACC)
+    if (KERNEL_WAVE == 32 && elements_of<V>() < ACC)
         return *(const V *)(from + (which * STREAM_ROWS + block * BLOCK) * 4);
     V x;
 #pragma unroll
     for (int i = 0; i < elements_of<V>(); i += 4) {
-        const f32x4 four = row_four(which, block, i / 4);
+        const f32x4 four = row_four(which, block, ((int)first + i) / 4);
 #pragma unroll
         for (int j = 0; j < 4; j++)
             x[i + j] = four[j];
@@ -270,7 +285,7 @@ template <class V = block_acc> DEVICE V row_values(int which, int block, const c
 /* Rows from a lane's first one of a block to its element `first`. */
 DEVICE int rows_to(u32 first)
 {
-#if KERNEL_DTYPE != 1 && KERNEL_WAVE == 32 && !MMA_STRAIGHT
+#if KERNEL_DTYPE != 1 && (KERNEL_WAVE == 64 || !MMA_STRAIGHT)
     return 2 * (int)first;
 #else
     return (int)first;

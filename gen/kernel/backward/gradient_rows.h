@@ -41,10 +41,12 @@ DEVICE const struct attn_bwd_args &args_here()
 #endif
 
 /*
- * 512 channels of one result take half of the registers of one wave a SIMD: a walk for dK, and one
- * for dV, which needs no dP.
+ * 512 channels of one result take half of the registers of one wave a SIMD. dK is of one wave, and
+ * dV of another one: pair_walk.h; but score terms, for which registers are too short there, take a
+ * walk for dK, and one for dV, which needs no dP: whole_walk.h.
  */
-#define WALKS_WHOLE (WALK_SLABS == 4)
+#define IN_PAIRS (WALK_SLABS == 4 && OWNS_KEYS && !KERNEL_SCORE)
+#define WALKS_WHOLE (WALK_SLABS == 4 && !IN_PAIRS)
 #define GRADIENTS_APART (WALKS_WHOLE && OWNS_KEYS)
 
 /*
@@ -78,7 +80,7 @@ DEVICE const struct attn_bwd_args &args_here()
  */
 #define OWNED_AGAIN                                                                                \
     (OWNS_KEYS && KERNEL_WAVE == 64 && KERNEL_DIM >= 128 && !KERNEL_UNALIGNED &&                   \
-     !OWNED_PER_TILE && !SUMS_DQ)
+     !OWNED_PER_TILE && !IN_PAIRS && !SUMS_DQ)
 
 /*
  * A uniform number that is not wanted for long waits in a vector register where scalar registers
@@ -374,7 +376,7 @@ DEVICE float element_at(const struct rows &x, int row, int channel)
 #define WIDE_LSE 0x1p20f
 #define WIDE_DELTA 0xffc00000u
 enum lse_form { LSE_BASE2, LSE_NATURAL };
-#define LSE_USUAL (KERNEL_SCORE || WALKS_WHOLE ? LSE_NATURAL : LSE_BASE2)
+#define LSE_USUAL (KERNEL_SCORE || WALK_SLABS == 4 ? LSE_NATURAL : LSE_BASE2)
 
 DEVICE float lse_unit_of(const struct attn_problem &a, enum lse_form form)
 {

@@ -42,20 +42,6 @@ enum {
 
 static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
 
-/* What the n-th of `of` shares of `all` begins with. */
-DEVICE constexpr int share_begin(int all, int n, int of)
-{
-    return n <= 0 ? 0 : n >= of ? all : n * all / of;
-}
-
-/* Calls f(i) for those of `all` in share n of `of`. */
-template <class F> DEVICE void each_of_share(int all, int n, int of, F f)
-{
-#pragma unroll
-    for (int i = share_begin(all, n, of); i < share_begin(all, n + 1, of); i++)
-        f(i);
-}
-
 /* Operands in their order. */
 struct operands_ahead {
     block_frag row[ROW_PRODUCTS], again[SLAB_STEPS], turned[TURNED_PRODUCTS];

@@ -19,7 +19,7 @@
  * Head dims beyond SLAB are cut into slabs of it. Where there are registers for all WALK_SLABS of
  * them, one walk computes the results; else a walk computes one slab of them: on each tile it adds
  * up S and dP over all slabs, its own one last, which so lies in LDS when the results want it. On
- * wave64 hardware whole_walk.h has all slabs of one result.
+ * wave64 hardware whole_walk.h has all slabs of one result, and pair_walk.h those of both.
  *
  * Compile-time parameters beside those of images/matrix.def: OWNS_KEYS (dkdv), STREAM_ROWS,
  * OWNED_ROWS = WAVES * BLOCK, SUMS_ELEMENTS (no results, but sums over elements of dS), SUMS_DQ
@@ -57,7 +57,7 @@ enum {
     SLICE = SHARES_CHANNELS && SLAB > 128 ? 128 : SLAB,
     SLICES = SHARES_CHANNELS ? SLAB / SLICE : 1,
     SLICE_STEPS = SLICE / 16,
-    TEAM = SHARES_CHANNELS ? 2 * SLICES : 1,
+    TEAM = SHARES_CHANNELS || IN_PAIRS ? 2 * SLICES : 1,
 };
 
 /* Whether LDS has room for the tile in one order at a time only. */
@@ -78,6 +78,14 @@ static SHARED union __attribute__((aligned(16))) {
 } tiles;
 #define row_tile tiles.row
 #define turned_tile tiles.turned
+#elif IN_PAIRS
+/* Of a slab, as rows or as columns. */
+static SHARED union __attribute__((aligned(16))) {
+    char row[2][STREAM_ROWS * ROW_BYTES];
+    char turned[2][SLAB / BLOCK * LINE_BLOCK_BYTES];
+} stage_tile[2];
+#define row_tile stage_tile[0].row
+#define turned_tile stage_tile[0].turned
 #else
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
 static SHARED __attribute__((aligned(
@@ -274,11 +282,11 @@ DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], const block_acc &w, int
 #if !SUMS_ELEMENTS
 /* What a walk computes of the gradients, and what one block of rows adds to it. */
 struct results {
-    block_acc r[TURNED][WALK_BLOCKS];
+    block_acc r[IN_PAIRS ? 1 : TURNED][WALK_BLOCKS];
 };
 
-#if WALKS_WHOLE
-/* See whole_walk.h. */
+#if WALKS_WHOLE || IN_PAIRS
+/* See whole_walk.h, pair_walk.h. */
 #elif TERMS_NEAR && DBIAS_BESIDE
 DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
@@ -335,6 +343,8 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 
 #if MIXES_PRODUCTS
 #include "products_beside.h"
+#elif IN_PAIRS
+#include "pair_walk.h"
 #elif WALKS_WHOLE
 #include "whole_walk.h"
 #endif
@@ -350,6 +360,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if MIXES_PRODUCTS
     (void)slab;
     walk_mixed<form>(to, y, x, context, column, walk);
+#elif IN_PAIRS
+    (void)slab;
+    walk_pairs<form>(to, y, x, context, column, walk);
 #elif WALKS_WHOLE
     walk_whole<of, form>(to, y, x, context, column, walk, slab);
 #else

@@ -125,6 +125,16 @@ DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows 
     x.mine = carrier() == 0 ? x0 : x1;
 }
 
+#if OWNS_KEYS
+/* What comes with row `row` of it. */
+DEVICE float load_vector(const struct stream &x, u32 row)
+{
+    const u32 offset = row * x.vector_pitch + x.vector_from;
+    return __builtin_bit_cast(
+        float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
+}
+#endif
+
 /* Slab `slab` of the stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
 {
@@ -133,9 +143,7 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
         load_chunks<RUN_ROWS>(to.chunk[run], x.view, x.mine, duty.row + run * RUN_APART,
                               (u32)slab * SLAB + duty.chunk * CHUNK);
 #if OWNS_KEYS
-    u32 offset = duty.unit % STREAM_ROWS * x.vector_pitch + x.vector_from;
-    to.vector = __builtin_bit_cast(
-        float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
+    to.vector = load_vector(x, duty.unit % STREAM_ROWS);
 #endif
 }
 
@@ -169,7 +177,8 @@ DEVICE void store_row(const struct cargo &from, const struct duty &duty, int n)
 /* Channel n of a run after the other, where the carrier's tensor has columns. */
 DEVICE void store_column(const struct cargo &from, const struct duty &duty, int slab, int n)
 {
-    const u32 row = duty.row + n / CHUNK * RUN_APART, chunk = duty.chunk + (u32)slab * SLAB_CHUNKS;
+    const u32 row = duty.row + n / CHUNK * RUN_APART;
+    const u32 chunk = duty.chunk + (u32)slab * SLAB_CHUNKS;
     turn_channel(turned_tile[TURNED == 2 ? carrier() : 0] + turned_quad_at(chunk * CHUNK, row / 4),
                  from.chunk[n / CHUNK], row, n % CHUNK);
 }
@@ -308,7 +317,7 @@ struct owned_view {
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
     /* Of teams the wave's slice. */
-    block_frag frag[SHARES_CHANNELS ? 1 : 2][OWNED_IN_LDS ? 1 : OWNED_SLABS * SLICE_STEPS];
+    block_frag frag[TEAM > 1 ? 1 : 2][OWNED_IN_LDS ? 1 : OWNED_SLABS * SLICE_STEPS];
 #if WALKS_WHOLE
     struct owned_view view[2];
 #endif
@@ -399,11 +408,11 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 /* All slabs of both owned tensors, where they are held throughout the walk. */
 DEVICE void hold_owned(struct owned &y, const struct place &p)
 {
-#if SHARES_CHANNELS
+#if SHARES_CHANNELS || IN_PAIRS
     const struct rows x = owned_rows(args_here(), p, (int)slice_tensor());
     const struct rows_view view = view_of(x, y.first, y.end);
 #pragma unroll
-    for (int step = 0; step < SLICE_STEPS; step++)
+    for (int step = 0; step < OWNED_SLABS * SLICE_STEPS; step++)
         y.frag[0][step] = load_frag(view, x, lane_id(), slice_first() + 16 * step);
 #elif WALKS_WHOLE
     (void)y;

@@ -143,6 +143,19 @@ DEVICE block_frag turned_frag_of(const char *lines, int block, int group)
 }
 #endif
 
+#if KERNEL_WAVE == 64
+/* Where turned_frag() finds it: what is the lane's, and what is not. */
+DEVICE u32 turned_frag_at()
+{
+    return lane_column() * LINE_BYTES + (lane_half() ^ bit_of(lane_column(), 3)) * CHUNK_BYTES;
+}
+
+DEVICE constexpr int turned_frag_offset(int block, int group)
+{
+    return block * LINE_BLOCK_BYTES + (2 * group ^ block % 2 * 2) * CHUNK_BYTES;
+}
+#endif
+
 /* Line `lane_column()` of a block, rows 16 * group .. + 15. */
 DEVICE block_frag turned_frag(const char *tile, int block, int group)
 {
