@@ -241,6 +241,49 @@ DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, 
 }
 
 /*
+ * Where one wave a SIMD would wait for each operand, those of 256 channels are read some products
+ * before they are needed; but for dK and dV with score terms, where some registers would be
+ * spilled.
+ */
+#define READS_AHEAD (WALK_SLABS == 2 && !(KERNEL_SCORE && OWNS_KEYS))
+
+#if READS_AHEAD
+/* Whether results are told to stay in accumulation registers, or some would be spilled. */
+#if defined(__gfx950__)
+#define PINS_RESULTS (!KERNEL_SCORE)
+#else
+#define PINS_RESULTS (!KERNEL_SCORE && KERNEL_DTYPE == 3)
+#endif
+
+/* S and dP += X Y^T of a slab. */
+DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab)
+{
+    enum { ALL = 2 * SLAB_STEPS, AHEAD = 2 };
+    block_frag a[ALL], again[SLAB_STEPS];
+    find_again(y);
+#pragma unroll
+    for (int i = -AHEAD; i < ALL; i++) {
+        const int row = i + AHEAD;
+        in_order();
+        if (row < ALL)
+            a[row] = row_frag(row_tile[row / SLAB_STEPS], 0, row % SLAB_STEPS);
+            /* V comes again all the time, not beside dP alone. */
+#pragma unroll
+        for (int step = 0; step < SLAB_STEPS; step++)
+            if (OWNED_AGAIN && i == step * 3 / 2)
+                again[step] = owned_frag(y, 1, slab, step);
+        in_order();
+        if (i >= 0)
+            mma(i < SLAB_STEPS ? s : dp, a[i],
+                OWNED_AGAIN && i >= SLAB_STEPS
+                    ? again[i - SLAB_STEPS]
+                    : owned_frag(y, i / SLAB_STEPS, slab, i % SLAB_STEPS));
+    }
+    in_order();
+}
+#endif
+
+/*
  * Where score terms branch before they use a product, the compiler would move it there, but not the
  * loads of its operands, which would take the registers of all of them meanwhile.
  */
@@ -256,6 +299,25 @@ template <class Pack>
 DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack pack)
 {
     const int groups = BLOCK / 16;
+#if READS_AHEAD
+    enum { ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = 2 };
+    block_frag ahead[ALL], b;
+#pragma unroll
+    for (int i = -AHEAD; i < ALL; i++) {
+        const int next = i + AHEAD;
+        in_order();
+        if (next < ALL)
+            ahead[next] = turned_frag(turned_tile[t], next % WALK_BLOCKS,
+                                      block * groups + next / WALK_BLOCKS);
+        if (i >= 0 && i % WALK_BLOCKS == 0)
+            b = pack(i / WALK_BLOCKS);
+        in_order();
+        if (i >= 0)
+            mma(r[i % WALK_BLOCKS], ahead[i], b);
+    }
+    in_order();
+    return;
+#endif
 #pragma unroll
     for (int group = 0; group < groups; group++) {
         int at = block * groups + group;
@@ -416,6 +478,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #elif WALK_SLABS > 1
         const struct duty duty = unpack_duty(packed_duty);
         block_acc s = zero_acc(), dp;
+#if READS_AHEAD && OWNS_KEYS && PINS_RESULTS
+#pragma unroll
+        for (int t = 0; t < TURNED; t++)
+#pragma unroll
+            for (int i = 1; i < WALK_BLOCKS; i++)
+                asm volatile("" : "+a"(to.r[t][i]));
+#endif
 #pragma unroll
         for (int now = 0; now < WALK_SLABS; now++) {
             lds_barrier();
@@ -426,10 +495,14 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             lds_barrier();
             if (now == 0)
                 dp = first_dp(0, start);
+#if READS_AHEAD
+            multiply_slab(s, dp, y, now);
+#else
             multiply_rows(s, y, 0, now, 0);
             find_again(y);
             multiply_rows(dp, y, 1, now, 0);
             __builtin_amdgcn_sched_barrier(0); /* registers are short */
+#endif
         }
         differentiate_block<of, form>(s, dp, context, column, row, 0);
         take_block(to, s, dp, context, column, row, 0);

@@ -130,8 +130,8 @@ DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows 
 DEVICE float load_vector(const struct stream &x, u32 row)
 {
     const u32 offset = row * x.vector_pitch + x.vector_from;
-    return __builtin_bit_cast(
-        float, __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
 }
 #endif
 
