@@ -1,0 +1,128 @@
+/*
+ * The products of a step of a walk whose waves own columns by themselves: S and dP of a slab, and
+ * what they add to the results.
+ */
+#ifndef AOTHIP_ATTN_BWD_WALK_PRODUCTS_H
+#define AOTHIP_ATTN_BWD_WALK_PRODUCTS_H
+
+#include "lds_tiles.h"
+#include "walk_operands.h"
+
+/* S or dP += X Y^T of a slab */
+DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
+{
+    block_frag a = row_frag(row_tile[t], block, 0), b = owned_frag(y, t, slab, 0);
+#pragma unroll
+    for (int step = 0; step < SLAB_STEPS; step++) {
+        block_frag now_a = a, now_b = b;
+        if (step + 1 < SLAB_STEPS) {
+            a = row_frag(row_tile[t], block, step + 1);
+            b = owned_frag(y, t, slab, step + 1);
+        }
+        no_further();
+        mma(s, now_a, now_b);
+    }
+}
+
+/*
+ * Where one wave a SIMD would wait for each operand, those of 256 channels are read some products
+ * before they are needed; but for dK and dV with score terms, where some registers would be
+ * spilled.
+ */
+#define READS_AHEAD (WALK_SLABS == 2 && !(KERNEL_SCORE && OWNS_KEYS))
+
+#if READS_AHEAD
+/* Whether results are told to stay in accumulation registers, or some would be spilled. */
+#if defined(__gfx950__)
+#define PINS_RESULTS (!KERNEL_SCORE)
+#else
+#define PINS_RESULTS (!KERNEL_SCORE && KERNEL_DTYPE == 3)
+#endif
+
+/* S and dP += X Y^T of a slab. */
+DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab)
+{
+    enum { ALL = 2 * SLAB_STEPS, AHEAD = 2 };
+    block_frag a[ALL], again[SLAB_STEPS];
+    find_again(y);
+#pragma unroll
+    for (int i = -AHEAD; i < ALL; i++) {
+        const int row = i + AHEAD;
+        in_order();
+        if (row < ALL)
+            a[row] = row_frag(row_tile[row / SLAB_STEPS], 0, row % SLAB_STEPS);
+            /* V comes again all the time, not beside dP alone. */
+#pragma unroll
+        for (int step = 0; step < SLAB_STEPS; step++)
+            if (OWNED_AGAIN && i == step * 3 / 2)
+                again[step] = owned_frag(y, 1, slab, step);
+        in_order();
+        if (i >= 0)
+            mma(i < SLAB_STEPS ? s : dp, a[i],
+                OWNED_AGAIN && i >= SLAB_STEPS
+                    ? again[i - SLAB_STEPS]
+                    : owned_frag(y, i / SLAB_STEPS, slab, i % SLAB_STEPS));
+    }
+    in_order();
+}
+#endif
+
+/*
+ * Where score terms branch before they use a product, the compiler would move it there, but not the
+ * loads of its operands, which would take the registers of all of them meanwhile.
+ */
+DEVICE void stay_product(block_acc &s)
+{
+    if (KERNEL_SCORE && KERNEL_WAVE == 32)
+        asm volatile("" : "+v"(s));
+}
+
+/* R^T += X^T W, where W is P~ or dS of a block of rows; pack(group) is the operand of 16 of them.
+ */
+template <class Pack>
+DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack pack)
+{
+    const int groups = BLOCK / 16;
+#if READS_AHEAD
+    enum { ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = 2 };
+    block_frag ahead[ALL], b;
+#pragma unroll
+    for (int i = -AHEAD; i < ALL; i++) {
+        const int next = i + AHEAD;
+        in_order();
+        if (next < ALL)
+            ahead[next] = turned_frag(turned_tile[t], next % WALK_BLOCKS,
+                                      block * groups + next / WALK_BLOCKS);
+        if (i >= 0 && i % WALK_BLOCKS == 0)
+            b = pack(i / WALK_BLOCKS);
+        in_order();
+        if (i >= 0)
+            mma(r[i % WALK_BLOCKS], ahead[i], b);
+    }
+    in_order();
+    return;
+#endif
+#pragma unroll
+    for (int group = 0; group < groups; group++) {
+        int at = block * groups + group;
+        block_frag b = pack(group), a = turned_frag(turned_tile[t], 0, at);
+#pragma unroll
+        for (int i = 0; i < WALK_BLOCKS; i++) {
+            block_frag now = a;
+            if (i + 1 < WALK_BLOCKS)
+                a = turned_frag(turned_tile[t], i + 1, at);
+            no_further();
+            mma(r[i], now, b);
+        }
+    }
+}
+
+/* The same, where W is after begin_round(). */
+DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], const block_acc &w, int t, int block)
+{
+    const u32 half = pack_half();
+    no_further();
+    multiply_turned(r, t, block, [&](int group) { return pack_p(w, group, half); });
+}
+
+#endif
