@@ -115,8 +115,8 @@ DEVICE void mask_rows(V &s, const struct context &context, const struct column &
 }
 
 /* The same, of a block that may be one which all columns of the wave see. */
-DEVICE void hide_rows(block_acc &s, const struct context &context, const struct column &column,
-                      int row)
+template <class V>
+DEVICE void hide_rows(V &s, const struct context &context, const struct column &column, int row)
 {
     if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
         mask_rows(s, context, column, row);

@@ -192,23 +192,25 @@ static bool launch(hipFunction_t fn, unsigned lanes, bool memory, unsigned first
     return !e;
 }
 
-static bool launch_all(hipFunction_t fn, unsigned lanes, bool memory)
+static bool launch_all(hipFunction_t fn, unsigned lanes, bool memory, unsigned groups)
 {
-    unsigned strict = mixed ? SEM_GROUPS / 4 : 0;
+    unsigned strict = mixed ? groups / 4 : 0;
     bool good = true;
 
     if (strict)
         good = launch(fn, lanes, memory, 0, strict);
     if (mixed)
         emu_set_strict(false);
-    good &= launch(fn, lanes, memory, strict, SEM_GROUPS - strict);
+    good &= launch(fn, lanes, memory, strict, groups - strict);
     if (mixed)
         emu_set_strict(true);
     return good;
 }
 
+/* Products, of which each element is a sum of many, from half as many states at a time. */
 static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction_t fn)
 {
+    const unsigned groups = c->matrix ? SEM_GROUPS / 2 : SEM_GROUPS;
     static struct oracle_wave before[SEM_GROUPS], after;
     static struct sem_memory memory[SEM_GROUPS];
     static unsigned turn;
@@ -216,7 +218,7 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
 
     comparing = c;
     turn++;
-    for (unsigned g = 0; g < SEM_GROUPS; g++) {
+    for (unsigned g = 0; g < groups; g++) {
         sem_make_state(c, t, &before[g], (g + turn * 4) % SEM_GROUPS);
         memory[g].address = (uint64_t)(uintptr_t)device_windows + g * SEM_WINDOW;
         if (c->memory)
@@ -226,9 +228,9 @@ static bool run_case(const struct sem_case *c, enum oracle_target t, hipFunction
         sem_to_memory(&before[g], &memory[g], states_in + g * SEM_STATE_BYTES);
         memcpy(windows + g * SEM_WINDOW, memory[g].window, window_size(c));
     }
-    if (!launch_all(fn, oracle_machines[t].lanes, c->memory))
+    if (!launch_all(fn, oracle_machines[t].lanes, c->memory, groups))
         return false;
-    for (unsigned g = 0; g < SEM_GROUPS && good; g++) {
+    for (unsigned g = 0; g < groups && good; g++) {
         c->run(c, &before[g], &after, &memory[g]);
         good = compare(&before[g], &after, &memory[g], states_out + g * SEM_STATE_BYTES,
                        windows + g * SEM_WINDOW);
