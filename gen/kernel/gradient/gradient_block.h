@@ -44,7 +44,11 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
      (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* See struct start. */
-#define HOLDS_START (KERNEL_WAVE == 32 && !MMA_STRAIGHT && !KERNEL_SCORE && KERNEL_DTYPE != 1)
+#if KERNEL_WAVE == 32 && KERNEL_DTYPE != 1 && !KERNEL_SCORE && !MMA_STRAIGHT
+#define HOLDS_START 1
+#else
+#define HOLDS_START 0
+#endif
 
 /* Whether the product P dP is rounded as it is computed, by the instruction that rounds. */
 #define FOLDS_PRODUCT HOLDS_START
