@@ -33,7 +33,7 @@
 /* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
  * the sums and P, and 64 channels with padding are slower with it. */
 #if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                      \
-    KERNEL_SCORE != 5 && !(KERNEL_SCORE == 6 && KERNEL_DIM <= 64)
+    KERNEL_SCORE != 5 && !(KERNEL_PADDING && KERNEL_DIM <= 64)
 #define FAST_SPREAD 1
 #else
 #define FAST_SPREAD 0
