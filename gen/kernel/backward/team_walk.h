@@ -181,6 +181,10 @@ DEVICE void store_weights(int block, int t, const struct places &places, Pair pa
     char *const to = places.weight_to[t] + block * BLOCK * WEIGHT_BYTES;
     if constexpr (OWN == 1)
         *(u16 *)to = (u16)pair(0, 0);
+    else if constexpr (WEIGHT_STEP == 4 && OWN % 4 == 0)
+#pragma unroll
+        for (int i = 0; i < OWN; i += 4) /* by themselves they would meet in banks */
+            *(u32x2 *)(to + i * 2) = u32x2{pair(i, i + 1), pair(i + 2, i + 3)};
     else
 #pragma unroll
         for (int i = 0; i < OWN; i += 2)
