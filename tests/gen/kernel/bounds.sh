@@ -107,8 +107,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     lds_at_most(key, 2)
                     report(count[key, "exchange"] <= packed && count[key, "total"],
                            key ": an exchange for each packed register of P at most")
+                    # 2.5, and of 128 channels the store of lse and delta, which some waves have.
                     lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64",
-                                by == "clang-19" ? 2.6 : 2.5)
+                                by == "clang-19" ? 2.6 : dim == 128 ? 2.55 : 2.5)
                     lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 2.75)
                 }
             }
@@ -131,7 +132,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         }
         # gfx1201, where the compiler is sound for it: what gfx1100 does in fewer instructions, of LDS
         # two thirds at most, and no exchange between the halves of the lanes. Of backward walks
-        # without those that wait: RDNA 4 has more of them, and one for each kind of what is awaited.
+        # without those that wait: RDNA 4 has more of them, and one for each kind of what is awaited;
+        # and no more of them, for sums start from registers that hold zeros on RDNA 3 alone.
         for (w = 1; w <= 3 && by != "clang-19"; w++)
             for (dim = 64; dim <= 128; dim += 64)
                 for (t = 1; t <= 2; t++) {
@@ -141,7 +143,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     now = count[key, "total"] - waits * count[key, "wait"]
                     then = count[before, "total"] - waits * count[before, "wait"]
                     report(count[key, "matrix"] == count[before, "matrix"] && count[key, "matrix"] &&
-                           now * 100 <= then * 91 &&
+                           now * 100 <= then * (waits ? 100 : 91) &&
                            count[key, "loop_lds"] * 3 <= count[before, "loop_lds"] * 2,
                            key ": fewer instructions than on gfx1100")
                     none(key, "exchange")
