@@ -271,8 +271,7 @@ static void check_all_seen(const struct target *t)
     ok(!never, "%s: the words contained every instruction of the table", t->mcpu);
 }
 
-/* v_nop before what may be a control word of DPP or SDWA: of each, every bit by itself, and some.
- */
+/* v_nop before what may be a control word of DPP or SDWA: of each, every bit by itself, and some. */
 static void run_escapes(const struct target *t)
 {
     static const uint32_t escapes[] = {0x7e0000f9, 0x7e0000fa, 0x7e0000e9, 0x7e0000ea};
