@@ -14,7 +14,7 @@ fake_old=$build/tests/tools/.libs/libfake_runtime_old.so
 cd "$work" || exit 99
 
 sanitized() { # are the sanitizers built in, which make the emulator slow?
-    ldd "$build/lib/.libs/libaothip.so.0" | grep -q libasan
+    ldd "$build/lib/.libs/libaothip.so.0" | grep -q asan
 }
 
 # STATUS NAME COMMAND...: its output goes to the files out and err; it must exit so.

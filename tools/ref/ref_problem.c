@@ -159,9 +159,10 @@ static int entry_exists(const struct ref_problem *p, int64_t entry)
 int ref_problem_key_exists(const struct ref_problem *p, const struct ref_seq *seq, int64_t n)
 {
     const struct aothip_attn_fwd_params *f = p->params;
-    const int32_t *row = f->block_table + (f->block_table ? seq->b * f->block_table_stride : 0);
 
-    return entry_exists(p, f->block_table ? row[n / f->k.size[2]] : seq->k_entry);
+    if (!f->block_table)
+        return entry_exists(p, seq->k_entry);
+    return entry_exists(p, f->block_table[seq->b * f->block_table_stride + n / f->k.size[2]]);
 }
 
 void ref_problem_seq(const struct ref_problem *p, int64_t b, struct ref_seq *seq)

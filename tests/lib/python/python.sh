@@ -15,10 +15,7 @@ PYTHONPATH=$srcdir/lib/python:$build/lib/.libs PYTHONDONTWRITEBYTECODE=1
 export AOTHIP_LIBRARY AOTHIP_INCLUDE AOTHIP_HIP_LIBRARY AOTHIP_IMAGES PYTHONPATH \
     PYTHONDONTWRITEBYTECODE
 # Python itself is not built with sanitizers; the sanitized library needs their runtime in front.
-preload=
-case `ldd "$AOTHIP_LIBRARY"` in
-*libasan*) preload=`${CC:-cc} -print-file-name=libasan.so` ;;
-esac
+preload=`ldd "$AOTHIP_LIBRARY" | sed -n 's/.* => \([^ ]*asan[^ ]*\) .*/\1/p'`
 failed=0 count=0
 least=20 # checks of a test that ran
 run() { # MODULE FILE [GPUS]

@@ -7,7 +7,7 @@ LD_LIBRARY_PATH=$build/lib/.libs:$build/tools/emu/.libs
 AOTHIP_IMAGES=$images
 export LD_LIBRARY_PATH AOTHIP_IMAGES
 sanitize=
-case `ldd "$build/lib/.libs/libaothip.so.0"` in *libasan*) sanitize=-fsanitize=address,undefined ;; esac
+case `ldd "$build/lib/.libs/libaothip.so.0"` in *asan*) sanitize=-fsanitize=address,undefined ;; esac
 printf 'row 0: 0x0000\nrow 1: 0x3800\nrow 2: 0x3c00\nrow 3: 0x3e00\nrow 4: 0x4000\n' >wanted
 
 prints() { # NAME COMMAND...

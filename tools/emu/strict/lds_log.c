@@ -50,7 +50,8 @@ static void make_records(struct emu_strict *s)
 
     for (unsigned n = 0; n < log->n; n++) {
         const struct emu_lds_access *a = &log->access[n];
-        const struct emu_lds_shape *shape = log->shape[0] + a->shape;
+        const struct emu_lds_shape *shape =
+            &log->shape[a->shape / EMU_LDS_WAYS][a->shape % EMU_LDS_WAYS];
         const struct emu_lds_write mark = {a->number, (uint16_t)log->epoch, (uint8_t)(a->wave + 1),
                                            15};
 

@@ -5,7 +5,7 @@
 set -eu
 objects=
 case $(ldd tests/tools/emu/isa/.libs/test_decode_llvm tests/tools/emu/isa/test_decode_llvm 2>/dev/null) in
-*libasan*) exec tests/tools/emu/isa/test_decode_llvm ;;
+*asan*) exec tests/tools/emu/isa/test_decode_llvm ;;
 esac
 if [ -d images/object ]; then
 	objects=$(find images/object -name '*.co' | sort)

@@ -12,7 +12,7 @@ skip_all() { # REASON
 # In $work, as gfx90a, with nothing else set. Afterwards $before has the sanitizers' libraries, if
 # $kfd is built with them: they have to come before it.
 begin() { # [other]: what follows runs with another C library, to which this system's sanitizers are strangers
-	before=`ldd "$kfd" | sed -n 's/.* => \([^ ]*\/lib\(a\|ub\)san[^ ]*\) .*/\1/p' | tr '\n' ' '`
+	before=`ldd "$kfd" | sed -n 's/.* => \([^ ]*\/lib[^ ]*\(a\|ub\)san[^ ]*\) .*/\1/p' | tr '\n' ' '`
 	case `nm -D "$kfd"`-$before-${1-} in
 	*__tsan_init* | *__asan_init*-other | *__asan_init*--) skip_all "a sanitizer has to be the first library, and $kfd is preloaded" ;;
 	esac

@@ -10,7 +10,7 @@ for tool in "$PYTHON" "$LLVM_MC" "$LD_LLD"; do
     fi
 done
 case `ldd tools/emu/.libs/libhipemu.so` in
-*libasan* | *libtsan* | *libubsan*)
+*asan* | *libtsan* | *libubsan*)
     echo '1..0 # SKIP Python has no sanitizers'
     exit 0
     ;;
