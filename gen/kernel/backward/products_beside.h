@@ -38,9 +38,13 @@ enum {
     LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS, /* once V takes no registers any more */
     CARGO_ROWS = RUNS * RUN_ROWS,
     CARGO_CHANNELS = RUNS * CHUNK,
+    /* Slices beside which the cargo is loaded, the first that loads some. */
+    CARGO_SLICES = LATE_FETCH ? RESULT_SLICES : ROW_SLICES,
+    FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + OWNS_KEYS ? 1 : 0,
 };
 
 static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
+static_assert(CARGO_SLICES >= FIRST_LOAD + CARGO_ROWS + OWNS_KEYS, "each load has a slice");
 
 /* Operands in their order. */
 struct operands_ahead {
@@ -135,6 +139,7 @@ DEVICE void multiply_rows_beside(block_acc &s, struct operands_ahead &a, const s
         in_order();
         mma_beside(s, a.row[i], OWNED_AGAIN && t == 1 ? a.again[step] : owned_frag(y, t, 0, step),
                    [&](int part) {
+                       in_order();
                        beside(MMA_PARTS * step + part);
                        in_order();
                    });
@@ -155,6 +160,7 @@ DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], struct operands_
             [&](int j) { read_first(a, j); });
         in_order();
         mma_beside(r[n % WALK_BLOCKS], a.turned[i], w.group[n / WALK_BLOCKS], [&](int part) {
+            in_order();
             beside(MMA_PARTS * n + part);
             in_order();
         });
@@ -162,12 +168,12 @@ DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], struct operands_
     }
 }
 
-/* Pair i of S becomes P. */
+/* Pair i of S becomes exponents of P. */
 template <enum lse_form form>
-DEVICE void weigh_pair(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
-                       const struct column &column)
+DEVICE void begin_weight(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
+                         const struct column &column)
 {
-    const f32x2 x = weights_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, negative_lse, context, column);
+    const f32x2 x = exponents_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, negative_lse, context, column);
     s[2 * i] = x.x;
     s[2 * i + 1] = x.y;
 }
@@ -227,21 +233,25 @@ DEVICE void store_columns(const struct cargo &cargo, const struct duty &duty, in
 /*
  * S and dP of a block of rows, of which the first one is row `row`. S becomes P; as operands, if
  * the kernel has a use for it, its first group. beside(n), n < ROW_SLICES, is called beside S,
- * fetch() beside dP.
+ * fetch(n) beside dP.
  */
 template <enum lse_form form, class Beside, class Fetch>
 DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p,
                              struct operands_ahead &a, struct owned &y,
-                             const struct context &context, const struct column &column, int row,
-                             int block, Beside beside, Fetch fetch)
+                             const struct context &context, const struct column &column,
+                             const struct start &start, int row, int block, Beside beside,
+                             Fetch fetch)
 {
     enum { LATER = ROW_SLICES / 2 };
     s = zero_acc();
-    find_again(y);
     __builtin_amdgcn_s_setprio(0);
-    multiply_rows_beside(s, a, y, 0, block, beside);
+    multiply_rows_beside(s, a, y, 0, block, [&](int n) {
+        if (n == MMA_PARTS)
+            find_again(y);
+        beside(n);
+    });
     hide_rows(s, context, column, row);
-    dp = first_dp(block, {});
+    dp = first_dp(block, start);
 #if OWNS_KEYS
     /* Read before the barrier, all at once where there are registers. */
     static_assert(!OWNED_AGAIN || 6 * SLAB_STEPS <= 8 * (SLAB_STEPS - BEHIND), "pair 5 is");
@@ -256,17 +266,20 @@ DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p
     in_order();
     __builtin_amdgcn_s_setprio(1);
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
-        if (n == 0)
-            fetch();
-        each_of_share(PAIRS, n, ROW_SLICES, [&](int i) {
-#if OWNS_KEYS
+        fetch(n);
+        each_of_share(ACC, n, ROW_SLICES, [&](int e) {
+            const int i = e / 2;
+            if (e % 2) {
+                s[e] = __builtin_amdgcn_exp2f(s[e]);
+                return;
+            }
             const f32x2 now = lse_of(i);
+#if OWNS_KEYS
             if (OWNED_AGAIN && i % 2 && i + 1 < PAIRS)
                 lse[i / 2 + 1] = row_four(0, block, i / 2 + 1);
-#else
-            const f32x2 now = lse_of(i);
 #endif
-            weigh_pair<form>(s, now, i, context, column);
+            begin_weight<form>(s, now, i, context, column);
+            s[e] = __builtin_amdgcn_exp2f(s[e]);
         });
         if (OWNS_KEYS && n >= LATER)
             each_of_share(GROUP_PAIRS, n - LATER, ROW_SLICES - LATER, [&](int i) {
@@ -284,8 +297,7 @@ DEVICE void multiply_weights(struct results &to, struct packed_block &ds, struct
 {
     enum { FIRST = 2 }; /* dP is not there before */
     multiply_turned_beside(to.r[1], a, p, 1, block, [&](int n) {
-        if (n == 0)
-            fetch();
+        fetch(n);
         each_of_share(PAIRS - GROUP_PAIRS, n, RESULT_SLICES / 2, [&](int i) {
             const int j = GROUP_PAIRS + i;
             pack_pair(p, f32x2{s[2 * j], s[2 * j + 1]}, j);
@@ -313,6 +325,7 @@ DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Be
             read_row(a, i + FRAGS_AHEAD - RUN_GROUPS);
         in_order();
         mma_beside(dq, a.ds[i], y.turned[i], [&](int part) {
+            in_order();
             beside(MMA_PARTS * i + part);
             in_order();
         });
@@ -325,30 +338,42 @@ DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Be
 template <enum lse_form form>
 DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct stream &stream,
                        struct owned &y, const struct context &context, const struct column &column,
-                       u32 packed_duty, int row)
+                       const struct start &start, u32 packed_duty, int row)
 {
     /* Slices of R0 beside which rows of the next tile are stored. */
     enum {
         LAST_SLICES = RESULT_SLICES - MMA_PARTS * BEHIND,
         FIRST_STORE = LAST_SLICES / 2,
+        /* dq: pairs of dS of the last block that R0 wants first; slices beside which the rest is
+         * made. */
+        SOON_PAIRS = STREAM_BLOCKS > 1 ? 0 : GROUP_PAIRS,
+        LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS,
     };
     block_acc s, dp;
     struct packed_block ds[STREAM_BLOCKS], p;
-    const struct duty duty = unpack_duty(packed_duty);
-    const auto fetch = [&]() {
-        advance(stream);
-        load_cargo(x.cargo, unpack_duty(packed_duty), stream, 0);
+    struct duty duty, again; /* computed when they are wanted */
+    const auto fetch = [&](int n) {
+        if (n == 0) {
+            advance(stream);
+            duty = unpack_duty(packed_duty);
+        }
+        if (n >= FIRST_LOAD)
+            load_part(x.cargo, duty, stream, n - FIRST_LOAD);
     };
 #if SUMS_DQ
+    duty = unpack_duty(packed_duty);
     const block_acc dq =
         multiply_ds(x.ahead, y, [&](int n) { store_columns(x.cargo, duty, n, DQ_SLICES); });
     const __amdgpu_buffer_rsrc_t to_dq = place_of(x.band);
     advance(x.band, context);
-    fetch();
-    in_order();
-    const auto beside = [&](int, int n) { add_dq(dq, to_dq, n, ROW_SLICES); };
+    const auto beside = [&](int, int n) {
+        fetch(n);
+        add_dq(dq, to_dq, n, ROW_SLICES);
+    };
 #else
     const auto beside = [&](int block, int n) {
+        if (block == 0 && n == 0)
+            duty = unpack_duty(packed_duty);
         if (block == 0)
             store_columns(x.cargo, duty, n, ROW_SLICES);
         else
@@ -360,11 +385,11 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     for (int block = 0; block < STREAM_BLOCKS; block++) {
         block_acc now_s, now_dp;
         multiply_streams<form>(
-            now_s, now_dp, p, x.ahead, y, context, column, row + block * BLOCK, block,
+            now_s, now_dp, p, x.ahead, y, context, column, start, row + block * BLOCK, block,
             [&](int n) { beside(block, n); },
-            [&]() {
+            [&](int n) {
                 if (block == 0 && !SUMS_DQ && !LATE_FETCH)
-                    fetch();
+                    fetch(n);
             });
         s = now_s;
         dp = now_dp;
@@ -372,25 +397,32 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
 #if OWNS_KEYS
     static_assert(STREAM_BLOCKS == 1, "one block of P");
     __builtin_amdgcn_s_setprio(2);
-    multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&]() {
+    multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
-            fetch();
+            fetch(n);
     });
 #else
 #pragma unroll
-    for (int i = 0; i < PAIRS; i++)
+    for (int i = 0; i < SOON_PAIRS; i++)
         differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
-    const struct duty again = unpack_duty(packed_duty);
     __builtin_amdgcn_s_setprio(3);
 #pragma unroll
     for (int block = 0; block < STREAM_BLOCKS; block++)
         multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {
+#if !OWNS_KEYS
+            if (block == 0)
+                each_of_share(PAIRS - SOON_PAIRS, n, LATER_SLICES, [&](int i) {
+                    differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, SOON_PAIRS + i, column);
+                });
+#endif
             if (block < STREAM_BLOCKS - 1)
                 return;
 #if SUMS_DQ
             each_of_share(ACC, n, LAST_SLICES, [&](int i) { store_ds(ds[0], i); });
 #endif
+            if (n == FIRST_STORE - 1)
+                again = unpack_duty(packed_duty);
             if (n >= FIRST_STORE)
                 store_next_rows<form>(x.cargo, stream, again, n - FIRST_STORE,
                                       LAST_SLICES - FIRST_STORE);
@@ -403,6 +435,7 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
                        const struct context &context, const struct column &column, struct walk walk)
 {
     struct stream_progress x;
+    const struct start start = start_of(column);
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
     const struct duty duty = unpack_duty(packed_duty);
     load_cargo(x.cargo, duty, stream, 0);
@@ -423,7 +456,7 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     int tile = walk.begin;
 #pragma unroll 1
     do
-        mixed_step<form>(to, x, stream, y, context, column, packed_duty, tile * STREAM_ROWS);
+        mixed_step<form>(to, x, stream, y, context, column, start, packed_duty, tile * STREAM_ROWS);
     while (++tile < walk.end);
     __builtin_amdgcn_s_setprio(0);
 #if SUMS_DQ

@@ -133,19 +133,26 @@ template <class V> DEVICE void stay_elements(V &x)
     }
 }
 
-/* P of two scores and their lse, which is negated. Pairs: wave64 hardware has instructions for
- * them. */
+/* Exponents of P of two scores and their lse, which is negated. Pairs: wave64 hardware has
+ * instructions for them. */
 template <enum lse_form form>
-DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &context,
-                        const struct column &column)
+DEVICE f32x2 exponents_of(f32x2 x, f32x2 negative_lse, const struct context &context,
+                          const struct column &column)
 {
 #if OWNED_AGAIN
     const f32x2 factor = context.factor_pair;
 #else
     const f32x2 factor = context.factor;
 #endif
-    x = form == LSE_BASE2 ? __builtin_elementwise_fma(x, factor, negative_lse)
-                          : wide_exponents(x * factor, negative_lse, raise_of(column));
+    return form == LSE_BASE2 ? __builtin_elementwise_fma(x, factor, negative_lse)
+                             : wide_exponents(x * factor, negative_lse, raise_of(column));
+}
+
+template <enum lse_form form>
+DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &context,
+                        const struct column &column)
+{
+    x = exponents_of<form>(x, negative_lse, context, column);
     return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
 }
 

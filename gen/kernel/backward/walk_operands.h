@@ -147,6 +147,21 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
 #endif
 }
 
+#if MIXES_PRODUCTS
+/* The same, row n of it; what comes with the rows, behind the last one. */
+DEVICE void load_part(struct cargo &to, const struct duty &duty, const struct stream &x, int n)
+{
+    if (n < RUNS * RUN_ROWS)
+        to.chunk[n / RUN_ROWS][n % RUN_ROWS] =
+            load_chunk_below(x.view, x.mine, duty.row + n / RUN_ROWS * RUN_APART,
+                             duty.chunk * CHUNK, n % RUN_ROWS);
+#if OWNS_KEYS
+    if (n == RUNS * RUN_ROWS)
+        to.vector = load_vector(x, duty.unit % STREAM_ROWS);
+#endif
+}
+#endif
+
 /* Channel i of the chunk of a run of rows, the first of which is row `row` of the tile; `to` is the
  * place of the first channel. */
 DEVICE void turn_channel(char *to, const u32x4 (&x)[RUN_ROWS], u32 row, int i)

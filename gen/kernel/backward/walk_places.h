@@ -16,6 +16,8 @@
 struct start {
 #if HOLDS_START
     block_acc s, dp;
+#elif HOLDS_DELTA
+    block_acc dp;
 #endif
 };
 
@@ -33,6 +35,8 @@ DEVICE struct start start_of(const struct column &column)
     return {held(0), {}};
 #elif HOLDS_START
     return {held(0), held(-column.delta)};
+#elif HOLDS_DELTA
+    return {held(-column.delta)};
 #else
     (void)column;
     return {};

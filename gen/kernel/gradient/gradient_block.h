@@ -53,9 +53,6 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 /* Whether the product P dP is rounded as it is computed, by the instruction that rounds. */
 #define FOLDS_PRODUCT HOLDS_START
 
-/* dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. */
-#define DELTA_FIRST ((OWNS_KEYS || HOLDS_START) && !KERNEL_SCORE)
-
 /* See products_beside.h. Where registers are shortest, this would spill some of them. */
 #if __clang_major__ < 22 || (defined(__gfx90a__) && KERNEL_DTYPE == 2)
 #define MIXES_SCARCE 0
@@ -65,6 +62,13 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 #define MIXES_PRODUCTS                                                                             \
     (KERNEL_DTYPE != 1 && KERNEL_WAVE == 64 && !KERNEL_SCORE && WALK_SLABS == 1 &&                 \
      (MIXES_SCARCE || !OWNED_AGAIN))
+
+/*
+ * dP starts from -delta, which saves subtracting it. Dropout scales dP, but not delta. Where rows
+ * are owned, it is held throughout a walk.
+ */
+#define HOLDS_DELTA (HOLDS_START || (MIXES_PRODUCTS && !OWNS_KEYS))
+#define DELTA_FIRST ((OWNS_KEYS || HOLDS_DELTA) && !KERNEL_SCORE)
 
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
 #define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START) ? -1.0f : 1.0f)

@@ -264,6 +264,14 @@ DEVICE void load_chunks(u32x4 (&to)[count], const struct rows_view &view, const 
             __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)(offset + i * (u32)x.pitch), 0, 0);
 }
 
+/* The one `below` rows below. */
+DEVICE u32x4 load_chunk_below(const struct rows_view &view, const struct rows &x, u32 row,
+                              u32 channel, u32 below)
+{
+    return __builtin_amdgcn_raw_buffer_load_b128(
+        describe(view, x), (int)(offset_of(x, row, channel) + below * (u32)x.pitch), 0, 0);
+}
+
 /* The chunk `step` bytes behind `offset`. */
 DEVICE u32x4 load_chunk_at(__amdgpu_buffer_rsrc_t buffer, u32 offset, u32 step)
 {
