@@ -32,9 +32,9 @@ enum {
     RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
     TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
     FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
-    KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2, /* V from LDS */
-    AGAIN_AHEAD = 4, /* V from memory */
-    BEHIND = 2,      /* products behind a barrier */
+    KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2,       /* V from LDS */
+    AGAIN_AHEAD = 4,                                     /* V from memory */
+    BEHIND = 2,                                          /* products behind a barrier */
     LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS, /* once V takes no registers any more */
     CARGO_ROWS = RUNS * RUN_ROWS,
     CARGO_CHANNELS = RUNS * CHUNK,
@@ -43,6 +43,7 @@ enum {
     FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + OWNS_KEYS ? 1 : 0,
 };
 
+static_assert(RUNS == 1, "one place of columns");
 static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
 static_assert(CARGO_SLICES >= FIRST_LOAD + CARGO_ROWS + OWNS_KEYS, "each load has a slice");
 
@@ -173,7 +174,8 @@ template <enum lse_form form>
 DEVICE void begin_weight(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
                          const struct column &column)
 {
-    const f32x2 x = exponents_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, negative_lse, context, column);
+    const f32x2 x =
+        exponents_of<form>(f32x2{s[2 * i], s[2 * i + 1]}, negative_lse, context, column);
     s[2 * i] = x.x;
     s[2 * i + 1] = x.y;
 }
@@ -218,8 +220,8 @@ DEVICE void store_next_rows(struct cargo &cargo, const struct stream &stream,
     each_of_share(CARGO_ROWS, n, of, [&](int i) { store_row(cargo, duty, i); });
 }
 
-/* Share n of `of` of the tile's columns. */
-DEVICE void store_columns(const struct cargo &cargo, const struct duty &duty, int n, int of)
+/* Share n of `of` of the tile's columns; `place`: column_place(). */
+DEVICE void store_columns(const struct cargo &cargo, u32 place, int n, int of)
 {
     if (TURNED == 1) {
         n = n == 0 ? 0 : of; /* one branch */
@@ -227,7 +229,8 @@ DEVICE void store_columns(const struct cargo &cargo, const struct duty &duty, in
     }
     if (share_begin(CARGO_CHANNELS, n, of) < share_begin(CARGO_CHANNELS, n + 1, of) &&
         (TURNED == 2 || carrier() < TURNED))
-        each_of_share(CARGO_CHANNELS, n, of, [&](int i) { store_column(cargo, duty, 0, i); });
+        each_of_share(CARGO_CHANNELS, n, of,
+                      [&](int i) { turn_channel(turned_tile[0] + place, cargo.chunk[0], 0, i); });
 }
 
 /*
@@ -236,15 +239,14 @@ DEVICE void store_columns(const struct cargo &cargo, const struct duty &duty, in
  * fetch(n) beside dP.
  */
 template <enum lse_form form, class Beside, class Fetch>
-DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p,
-                             struct operands_ahead &a, struct owned &y,
-                             const struct context &context, const struct column &column,
-                             const struct start &start, int row, int block, Beside beside,
-                             Fetch fetch)
+DEVICE void
+multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct operands_ahead &a,
+                 struct owned &y, const struct context &context, const struct column &column,
+                 const struct start &start, int row, int block, Beside beside, Fetch fetch)
 {
     enum { LATER = ROW_SLICES / 2 };
     s = zero_acc();
-    __builtin_amdgcn_s_setprio(0);
+    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 1 : 0);
     multiply_rows_beside(s, a, y, 0, block, [&](int n) {
         if (n == MMA_PARTS)
             find_again(y);
@@ -264,7 +266,7 @@ DEVICE void multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
 #endif
     in_order();
-    __builtin_amdgcn_s_setprio(1);
+    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 0 : 1);
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
         fetch(n);
         each_of_share(ACC, n, ROW_SLICES, [&](int e) {
@@ -338,12 +340,13 @@ DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Be
 template <enum lse_form form>
 DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct stream &stream,
                        struct owned &y, const struct context &context, const struct column &column,
-                       const struct start &start, u32 packed_duty, int row)
+                       const struct start &start, u32 packed_duty, u32 columns, int row)
 {
     /* Slices of R0 beside which rows of the next tile are stored. */
     enum {
         LAST_SLICES = RESULT_SLICES - MMA_PARTS * BEHIND,
-        FIRST_STORE = LAST_SLICES / 2,
+        FIRST_STORE = (LAST_SLICES + 2) / 3,
+        STORE_SLICES = LAST_SLICES / 2,
         /* dq: pairs of dS of the last block that R0 wants first; slices beside which the rest is
          * made. */
         SOON_PAIRS = STREAM_BLOCKS > 1 ? 0 : GROUP_PAIRS,
@@ -361,9 +364,10 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             load_part(x.cargo, duty, stream, n - FIRST_LOAD);
     };
 #if SUMS_DQ
-    duty = unpack_duty(packed_duty);
+    if (!HOLDS_COLUMNS)
+        columns = column_place(unpack_duty(packed_duty));
     const block_acc dq =
-        multiply_ds(x.ahead, y, [&](int n) { store_columns(x.cargo, duty, n, DQ_SLICES); });
+        multiply_ds(x.ahead, y, [&](int n) { store_columns(x.cargo, columns, n, DQ_SLICES); });
     const __amdgpu_buffer_rsrc_t to_dq = place_of(x.band);
     advance(x.band, context);
     const auto beside = [&](int, int n) {
@@ -372,10 +376,10 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     };
 #else
     const auto beside = [&](int block, int n) {
-        if (block == 0 && n == 0)
-            duty = unpack_duty(packed_duty);
+        if (block == 0 && n == 0 && !HOLDS_COLUMNS)
+            columns = column_place(unpack_duty(packed_duty));
         if (block == 0)
-            store_columns(x.cargo, duty, n, ROW_SLICES);
+            store_columns(x.cargo, columns, n, ROW_SLICES);
         else
             each_of_share(PAIRS, n - MMA_PARTS, ROW_SLICES - MMA_PARTS,
                           [&](int i) { differentiate_pair(ds[block - 1], s, dp, i, column); });
@@ -396,7 +400,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     }
 #if OWNS_KEYS
     static_assert(STREAM_BLOCKS == 1, "one block of P");
-    __builtin_amdgcn_s_setprio(2);
+    __builtin_amdgcn_s_setprio(1);
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
             fetch(n);
@@ -406,7 +410,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     for (int i = 0; i < SOON_PAIRS; i++)
         differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
-    __builtin_amdgcn_s_setprio(3);
+    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 0 : 3);
 #pragma unroll
     for (int block = 0; block < STREAM_BLOCKS; block++)
         multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {
@@ -424,8 +428,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             if (n == FIRST_STORE - 1)
                 again = unpack_duty(packed_duty);
             if (n >= FIRST_STORE)
-                store_next_rows<form>(x.cargo, stream, again, n - FIRST_STORE,
-                                      LAST_SLICES - FIRST_STORE);
+                store_next_rows<form>(x.cargo, stream, again, n - FIRST_STORE, STORE_SLICES);
         });
 }
 
@@ -438,6 +441,8 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     const struct start start = start_of(column);
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
     const struct duty duty = unpack_duty(packed_duty);
+    u32 columns = column_place(duty);
+    asm volatile("" : "+v"(columns));
     load_cargo(x.cargo, duty, stream, 0);
 #if SUMS_DQ
     x.band = band_before(context, walk.begin);
@@ -456,7 +461,8 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     int tile = walk.begin;
 #pragma unroll 1
     do
-        mixed_step<form>(to, x, stream, y, context, column, start, packed_duty, tile * STREAM_ROWS);
+        mixed_step<form>(to, x, stream, y, context, column, start, packed_duty, columns,
+                         tile * STREAM_ROWS);
     while (++tile < walk.end);
     __builtin_amdgcn_s_setprio(0);
 #if SUMS_DQ

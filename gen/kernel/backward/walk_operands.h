@@ -75,17 +75,19 @@ DEVICE struct duty duty_of(u32 unit)
     return {row, chunk, unit};
 }
 
-/* The thread's duty in one register. */
+/* The thread's duty in one register, for which there is not always room. */
+#define PACKS_DUTY (!OWNED_AGAIN || MIXES_PRODUCTS)
+
 DEVICE u32 pack_duty(const struct duty &x)
 {
-    if (OWNED_AGAIN)
+    if (!PACKS_DUTY)
         return 0;
     return x.row | x.chunk << 8 | x.unit << 16;
 }
 
 DEVICE struct duty unpack_duty(u32 x)
 {
-    if (OWNED_AGAIN) /* registers are too short for that, too */
+    if (!PACKS_DUTY)
         return duty_of(stay_here(thread_id()) % CARRIERS);
     x = stay_here(x);
     return {x % 256, x >> 8 & 255, x >> 16};
@@ -152,9 +154,8 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
 DEVICE void load_part(struct cargo &to, const struct duty &duty, const struct stream &x, int n)
 {
     if (n < RUNS * RUN_ROWS)
-        to.chunk[n / RUN_ROWS][n % RUN_ROWS] =
-            load_chunk_below(x.view, x.mine, duty.row + n / RUN_ROWS * RUN_APART,
-                             duty.chunk * CHUNK, n % RUN_ROWS);
+        to.chunk[n / RUN_ROWS][n % RUN_ROWS] = load_chunk_below(
+            x.view, x.mine, duty.row + n / RUN_ROWS * RUN_APART, duty.chunk * CHUNK, n % RUN_ROWS);
 #if OWNS_KEYS
     if (n == RUNS * RUN_ROWS)
         to.vector = load_vector(x, duty.unit % STREAM_ROWS);
@@ -197,6 +198,16 @@ DEVICE void store_column(const struct cargo &from, const struct duty &duty, int 
     turn_channel(turned_tile[TURNED == 2 ? carrier() : 0] + turned_quad_at(chunk * CHUNK, row / 4),
                  from.chunk[n / CHUNK], row, n % CHUNK);
 }
+
+#if MIXES_PRODUCTS
+/* Where store_column() begins with the first run, for turn_channel() of row 0. */
+DEVICE u32 column_place(const struct duty &duty)
+{
+    const u32 tile = TURNED == 2 ? carrier() * (u32)sizeof(turned_tile[0]) : 0;
+    return tile + turned_quad_at(duty.chunk * CHUNK, duty.row / 4) +
+           (RUN_ROWS == 2 ? duty.row % 4 * 2 : 0);
+}
+#endif
 
 /* All of it, as rows. */
 DEVICE void store_rows(const struct cargo &from, const struct duty &duty)
@@ -274,9 +285,8 @@ DEVICE void store_vector(const struct cargo &from, const struct duty &duty, cons
 #endif
 #if MIXES_PRODUCTS
     /* As in describe(), no branch. */
-    float *const to = duty.unit < STREAM_ROWS ? &row_vector[which][vector_slot(duty.unit)]
-                                              : &vector_apart[thread_id()];
-    *to = vector;
+    float *const to = duty.unit < STREAM_ROWS ? row_vector[which] : &vector_apart[which * CARRIERS];
+    to[duty.unit] = vector; /* slots are rows */
 #else
     if (duty.unit < STREAM_ROWS)
         row_vector[which][vector_slot(duty.unit)] = vector;

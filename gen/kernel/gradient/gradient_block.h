@@ -70,6 +70,13 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 #define HOLDS_DELTA (HOLDS_START || (MIXES_PRODUCTS && !OWNS_KEYS))
 #define DELTA_FIRST ((OWNS_KEYS || HOLDS_DELTA) && !KERNEL_SCORE)
 
+/* Whether a register is left for the place where a thread stores columns. */
+#if defined(__gfx950__)
+#define HOLDS_COLUMNS 0
+#else
+#define HOLDS_COLUMNS (!(SUMS_DQ && KERNEL_DIM == 64))
+#endif
+
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
 #define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START) ? -1.0f : 1.0f)
 
