@@ -16,7 +16,9 @@
  * some products before their end, and there it is: behind it, operands of the next products are
  * read beside the last of these.
  *
- * The further a wave is in the step, the higher its priority: forward/sliced_step.h has why.
+ * The further a wave is in the step, the higher its priority: forward/sliced_step.h has why. But
+ * where both waves of a SIMD are of one workgroup, they meet at each barrier, and the one that is
+ * behind goes first.
  */
 #ifndef AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 #define AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
@@ -31,6 +33,7 @@ enum {
     RESULT_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS, /* of a block of rows */
     RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
     TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
+    MEETS_ON_SIMD = KERNEL_WAVES > 4,
     FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
     KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2,       /* V from LDS */
     AGAIN_AHEAD = 4,                                     /* V from memory */
@@ -40,7 +43,7 @@ enum {
     CARGO_CHANNELS = RUNS * CHUNK,
     /* Slices beside which the cargo is loaded, the first that loads some. */
     CARGO_SLICES = LATE_FETCH ? RESULT_SLICES : ROW_SLICES,
-    FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + OWNS_KEYS ? 1 : 0,
+    FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + MEETS_ON_SIMD ? 1 : 0,
 };
 
 static_assert(RUNS == 1, "one place of columns");
@@ -246,7 +249,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
 {
     enum { LATER = ROW_SLICES / 2 };
     s = zero_acc();
-    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 1 : 0);
+    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 1 : 0);
     multiply_rows_beside(s, a, y, 0, block, [&](int n) {
         if (n == MMA_PARTS)
             find_again(y);
@@ -266,7 +269,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
 #endif
     in_order();
-    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 0 : 1);
+    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 0 : 1);
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
         fetch(n);
         each_of_share(ACC, n, ROW_SLICES, [&](int e) {
@@ -400,7 +403,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     }
 #if OWNS_KEYS
     static_assert(STREAM_BLOCKS == 1, "one block of P");
-    __builtin_amdgcn_s_setprio(1);
+    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 1 : 2);
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
             fetch(n);
@@ -410,7 +413,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     for (int i = 0; i < SOON_PAIRS; i++)
         differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
-    __builtin_amdgcn_s_setprio(OWNS_KEYS ? 0 : 3);
+    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 0 : 3);
 #pragma unroll
     for (int block = 0; block < STREAM_BLOCKS; block++)
         multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {

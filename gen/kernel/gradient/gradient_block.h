@@ -72,7 +72,7 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 
 /* Whether a register is left for the place where a thread stores columns. */
 #if defined(__gfx950__)
-#define HOLDS_COLUMNS 0
+#define HOLDS_COLUMNS (!SUMS_DQ && !OWNED_AGAIN)
 #else
 #define HOLDS_COLUMNS (!(SUMS_DQ && KERNEL_DIM == 64))
 #endif
