@@ -9,7 +9,8 @@
  *     dP               P of S; tile t + 1 is on its way                 rows of tile t
  *     barrier                                                           columns of t are there
  *     dkdv: R1         the rest of P as operands; dS of P and dP        columns of t
- *     R0               rows of tile t + 1 are stored; fused: dS         columns of t
+ *     R0               dq: the rest of dS; rows of t + 1 are stored;    columns of t
+ *                      fused: dS
  *     barrier                                                           rows of t + 1 are there
  *
  * Operands are read from LDS some products ahead. So all that a barrier waits for has been read
