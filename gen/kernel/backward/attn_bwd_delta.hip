@@ -18,31 +18,69 @@ enum {
 static_assert(LANES * KERNEL_TILE_Q == THREADS && KERNEL_WAVE % LANES == 0,
               "a wave has whole rows");
 
-/* Sum of the products of channels channel .. channel + STEP - 1. */
-DEVICE float product_of(const struct rows &o, const struct rows &d_o, int row, int channel)
+#if KERNEL_DTYPE != 1
+/* Adds the products of eight channels, those of even and of odd ones by themselves. */
+DEVICE void add_products(f32x2 &sum, u32x4 x, u32x4 y)
 {
-#if KERNEL_DTYPE == 1
-    return element_at(o, row, channel) * element_at(d_o, row, channel);
-#else
-    u32x4 x = load_one_chunk({o.base, row + 1}, o, (u32)row, (u32)channel);
-    u32x4 y = load_one_chunk({d_o.base, row + 1}, d_o, (u32)row, (u32)channel);
-    float sum = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
+        const u32 pair_x = x[i], pair_y = y[i]; /* a bit cast takes element 0 of an unnamed x[i] */
 #if KERNEL_DTYPE == 2
         typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
-        u32 pair_x = x[i], pair_y = y[i]; /* a bit cast takes element 0 of an unnamed x[i] */
-        f16x2 a = __builtin_bit_cast(f16x2, pair_x), b = __builtin_bit_cast(f16x2, pair_y);
-        sum += (float)a.x * (float)b.x + (float)a.y * (float)b.y;
+        const f16x2 a = __builtin_bit_cast(f16x2, pair_x), b = __builtin_bit_cast(f16x2, pair_y);
+        sum.x = __builtin_fmaf((float)a.x, (float)b.x, sum.x);
+        sum.y = __builtin_fmaf((float)a.y, (float)b.y, sum.y);
 #else
         const u32 upper = 0xffff0000u;
-        sum += __builtin_bit_cast(float, x[i] << 16) * __builtin_bit_cast(float, y[i] << 16) +
-               __builtin_bit_cast(float, x[i] & upper) * __builtin_bit_cast(float, y[i] & upper);
+        sum.x = __builtin_fmaf(__builtin_bit_cast(float, pair_x << 16),
+                               __builtin_bit_cast(float, pair_y << 16), sum.x);
+        sum.y = __builtin_fmaf(__builtin_bit_cast(float, pair_x &upper),
+                               __builtin_bit_cast(float, pair_y &upper), sum.y);
 #endif
     }
-    return sum;
-#endif
 }
+
+/* The lane's part of a row's sum. Where chunks exist whole, some of them are loaded at a time. */
+DEVICE float part_of(const struct rows &o, const struct rows &d_o, int row)
+{
+    enum { AT_ONCE = 4 };
+    int channel = (int)(thread_id() % LANES) * STEP;
+    f32x2 sum = 0;
+    if (o.channel == ELEMENT_BYTES && d_o.channel == ELEMENT_BYTES && o.dim % CHUNK == 0) {
+        const GLOBAL char *const x = (const GLOBAL char *)o.base + row * o.pitch;
+        const GLOBAL char *const y = (const GLOBAL char *)d_o.base + row * d_o.pitch;
+#pragma unroll 1
+        for (int last; (last = channel + (AT_ONCE - 1) * LANES * STEP) < o.dim;
+             channel = last + LANES * STEP) {
+            u32x4 a[AT_ONCE], b[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                const int at = (channel + i * LANES * STEP) * ELEMENT_BYTES;
+                a[i] = *(const u32x4_anywhere *)(x + at);
+                b[i] = *(const u32x4_anywhere *)(y + at);
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                add_products(sum, a[i], b[i]);
+        }
+    }
+#pragma unroll 1
+    for (; channel < o.dim; channel += LANES * STEP)
+        add_products(sum, load_one_chunk({o.base, row + 1}, o, (u32)row, (u32)channel),
+                     load_one_chunk({d_o.base, row + 1}, d_o, (u32)row, (u32)channel));
+    return sum.x + sum.y;
+}
+#else
+/* The lane's part of a row's sum. */
+DEVICE float part_of(const struct rows &o, const struct rows &d_o, int row)
+{
+    float sum = 0;
+#pragma unroll 1
+    for (int channel = (int)(thread_id() % LANES) * STEP; channel < o.dim; channel += LANES * STEP)
+        sum += element_at(o, row, channel) * element_at(d_o, row, channel);
+    return sum;
+}
+#endif
 
 #if CLEARS_DQ
 static_assert(KERNEL_TILE_Q % SUMS_SIDE == 0, "whole bands");
@@ -95,10 +133,7 @@ KERNEL_SYMBOL(delta_args given)
 #endif
     float sum = 0;
     if (row < p.sequence.seq_q)
-#pragma unroll 1
-        for (int channel = (int)(thread_id() % LANES) * STEP; channel < a.dim_v;
-             channel += LANES * STEP)
-            sum += product_of(o, d_o, row, channel);
+        sum = part_of(o, d_o, row);
 #pragma unroll
     for (int apart = LANES / 2; apart > 0; apart /= 2)
         sum += __builtin_bit_cast(float,

@@ -169,6 +169,33 @@ DEVICE block_frag turned_frag(const char *tile, int block, int group)
 #endif
 }
 
+#if KERNEL_WAVE == 32
+/*
+ * Calls multiply(i, operand) for `count` operands, which load(i) reads from LDS. They are read
+ * in pairs, one ahead of the products of the other, and awaited once a pair: the empty statement
+ * uses both.
+ */
+template <int count, class Load, class Multiply>
+DEVICE void multiply_pairs(Load load, Multiply multiply)
+{
+    static_assert(count % 2 == 0, "pairs");
+    block_frag ahead[2] = {load(0), load(1)};
+#pragma unroll
+    for (int i = 0; i < count; i += 2) {
+        block_frag now[2] = {ahead[0], ahead[1]};
+        if (i + 2 < count) {
+            ahead[0] = load(i + 2);
+            ahead[1] = load(i + 3);
+        }
+        no_further();
+        asm volatile("" : "+v"(now[0]), "+v"(now[1]));
+        multiply(i, now[0]);
+        multiply(i + 1, now[1]);
+    }
+    no_further();
+}
+#endif
+
 /* A lane has ACC / RESULT_RUN runs of consecutive channels of a block of a result. */
 enum { RESULT_RUN = ACC / 2 };
 

@@ -34,9 +34,14 @@
 #include "dbias_beside.h"
 #endif
 
+/* Whether the blocks of a tile stand one after another, all places in LDS known, and nothing of
+ * one waits for the next. */
+#define UNROLLS_TILE (KERNEL_WAVE == 32 && !KERNEL_SCORE && KERNEL_DIM == 64)
+
 enum {
     STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    BLOCKS_AT_ONCE = SUMS_ELEMENTS ? STREAM_BLOCKS : 1, /* sums have registers of their own */
+    BLOCKS_AT_ONCE =
+        SUMS_ELEMENTS || UNROLLS_TILE ? STREAM_BLOCKS : 1, /* sums have registers of their own */
     /* streamed tensors wanted in both orders */
     TURNED = SUMS_ELEMENTS     ? 0
              : GRADIENTS_APART ? 1
@@ -156,21 +161,27 @@ DEVICE f32x2 weights_of(f32x2 x, f32x2 negative_lse, const struct context &conte
     return f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
 }
 
+/* lse of a block of rows, or of some of them: `vector` is as in row_values(). */
+template <class V> DEVICE V lse_values(const struct column &column, int block, const char *vector)
+{
+#if OWNS_KEYS
+    (void)column;
+    return row_values<V>(0, block, vector);
+#else
+    (void)block;
+    (void)vector;
+    return column.lse;
+#endif
+}
+
 /*
- * S to P and dP to dS, after begin_round(), in place, for the block whose first row is `row`, or
- * for some of its rows: `vector` is as in row_values().
+ * S to P and dP to dS, after begin_round(), in place, for a block of rows or for some of them,
+ * which have `lse`.
  */
 template <enum gradient of, enum lse_form form, class V>
 DEVICE void differentiate_part(V &s, V &dp, const struct context &context,
-                               const struct column &column, int block, const char *vector)
+                               const struct column &column, const V &lse)
 {
-#if OWNS_KEYS
-    const V lse = row_values<V>(0, block, vector);
-#else
-    const V lse = column.lse;
-    (void)block;
-    (void)vector;
-#endif
 #pragma unroll
     for (int i = 0; i < elements_of<V>(); i += 2) {
         const int j = i + 1 < elements_of<V>() ? i + 1 : i;
@@ -202,7 +213,8 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
     if (KERNEL_WAVE == 32)
         stay_elements(s);
     hide_rows(s, context, column, row);
-    differentiate_part<of, form>(s, dp, context, column, block, nullptr);
+    differentiate_part<of, form>(s, dp, context, column,
+                                 lse_values<block_acc>(column, block, nullptr));
 }
 #endif
 
@@ -295,6 +307,18 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
 #endif
 
+#if UNROLLS_TILE
+/* As stay_product(), for what a block of rows has added. */
+DEVICE void stay_results(struct results &to)
+{
+#pragma unroll
+    for (int t = 0; t < TURNED; t++)
+#pragma unroll
+        for (int i = 0; i < WALK_BLOCKS; i++)
+            asm volatile("" : "+v"(to.r[t][i]));
+}
+#endif
+
 #if MIXES_PRODUCTS
 #include "products_beside.h"
 #elif IN_PAIRS
@@ -323,6 +347,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
     struct cargo cargo;
     const struct start start = start_of(column);
     (void)start; /* with slabs */
+#if UNROLLS_TILE
+    const struct seen_rows seen = seen_by_all(column, STREAM_ROWS);
+#endif
     int next = KERNEL_DIM > WALK_DIM && slab + 1 < slabs_of(args_here().problem) ? slab + 1 : 0;
     const u32 packed_duty = pack_duty(duty_of(thread_id() % CARRIERS));
 #if HOLDS_STORES
@@ -409,6 +436,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         advance(x);
         load_cargo(cargo, duty, x, 0);
         lds_barrier();
+#if UNROLLS_TILE
+        const bool whole = is_seen(seen, row);
+#endif
 #pragma unroll BLOCKS_AT_ONCE
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_acc s = first_s(start), dp = first_dp(block, start);
@@ -416,13 +446,30 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if TERMS_NEAR
             now.ahead = fetch_bias(now.terms, row + block * BLOCK);
 #endif
+#if READS_PAIRS
+            multiply_both(s, dp, y, block);
+            stay_product(s);
+#else
             multiply_rows(s, y, 0, 0, block);
             stay_product(s);
             find_again(y);
             multiply_rows(dp, y, 1, 0, block);
+#endif
+            stay_product(dp);
             no_further();
+#if UNROLLS_TILE
+            stay_elements(s);
+            if (!whole)
+                mask_rows(s, now, column, row + block * BLOCK);
+            differentiate_part<of, form>(s, dp, now, column,
+                                         lse_values<block_acc>(column, block, nullptr));
+#else
             differentiate_block<of, form>(s, dp, now, column, row + block * BLOCK, block);
+#endif
             take_block(to, s, dp, context, column, row + block * BLOCK, block);
+#if UNROLLS_TILE
+            stay_results(to);
+#endif
         }
 #endif
     } while (++tile < walk.end);

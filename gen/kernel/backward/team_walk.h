@@ -8,7 +8,9 @@
  *     some channels of the results, of the columns of JOINED teams: P~ and dS come from LDS as
  *     operands, and one of the stream serves all columns.
  *
- * Parts are added up in the order of the channels.
+ * Parts are added up in the order of the channels. Of PARTNERS one has S of all channels, the other
+ * dP: each keeps its own elements in registers, and gives the other ones away. They load their
+ * rows in an order that leaves the own ones first, and on RDNA 3 those of a lane in one quad.
  */
 #ifndef AOTHIP_ATTN_BWD_TEAM_H
 #define AOTHIP_ATTN_BWD_TEAM_H
@@ -18,11 +20,14 @@ enum {
     OWN = ACC / TEAM,
     RESULT_BLOCKS = TURNED * WALK_BLOCKS / (JOINED * TEAM), /* of each column, in a wave */
     WEIGHT_BYTES = 40, /* of a column of P~ or dS, with room that keeps columns apart in banks */
-    AHEAD = 2,         /* products that an operand is loaded before its own */
     TURNED_PLACES = LINE_CHUNKS >= 4 && RESULT_BLOCKS % 4 ? STREAM_BLOCKS : 1,
 };
 
+#define PARTNERS (KERNEL_DIM == 128)
+#define OWNS_QUADS (PARTNERS && !MMA_STRAIGHT)
+
 static_assert(OWN > 0 && TEAM * OWN == ACC, "each wave has elements");
+static_assert(!PARTNERS || (TEAM == 2 && !KERNEL_SCORE), "partners have one tensor each");
 static_assert(KERNEL_WAVES % (JOINED * TEAM) == 0, "whole teams");
 
 static_assert(RESULT_BLOCKS % 4 == 0 || RESULT_BLOCKS == 2, "what multiply_turned() knows");
@@ -30,7 +35,7 @@ static_assert(RESULT_BLOCKS % 4 == 0 || RESULT_BLOCKS == 2, "what multiply_turne
 typedef float own_elements __attribute__((ext_vector_type(OWN)));
 
 #if !TILES_IN_TURN
-static SHARED own_elements part_tile[STREAM_BLOCKS][KERNEL_WAVES][TEAM][KERNEL_WAVE];
+static SHARED own_elements part_tile[STREAM_BLOCKS][KERNEL_WAVES][TEAM - PARTNERS][KERNEL_WAVE];
 #endif
 static SHARED __attribute__((
     aligned(8))) char weight_tile[TURNED][KERNEL_WAVES / TEAM][STREAM_BLOCKS][BLOCK * WEIGHT_BYTES];
@@ -101,7 +106,7 @@ struct places {
 };
 
 /* From the elements of a lane that a member of the team has to those of the next one. */
-enum { PART_STEP = KERNEL_WAVE * OWN * 4, PART_WAVE_BYTES = TEAM * PART_STEP };
+enum { PART_STEP = KERNEL_WAVE * OWN * 4, PART_WAVE_BYTES = (TEAM - PARTNERS) * PART_STEP };
 
 DEVICE own_elements &part_at(char *place, int block, int wave, int member)
 {
@@ -109,33 +114,47 @@ DEVICE own_elements &part_at(char *place, int block, int wave, int member)
                              member * PART_STEP);
 }
 
-/* The wave's part of a block of S or dP, for the team. */
-DEVICE void store_part_of_block(const struct owned &y, int block, const struct start &start,
-                                const struct places &places)
+/*
+ * Which row of a block the lane loads for the wave's part. C has it in element `i` of half `half`
+ * where the lane is acc_row(i) there; partners have the other's elements behind their own.
+ */
+DEVICE u32 part_row()
 {
-    const char *const line = places.row + block * BLOCK * ROW_BYTES;
-    const auto row = [&](int step) { return load_frag(line, 2 * step, 2 * step + 1); };
-    block_acc part = first_s(start);
-    block_frag a[AHEAD + 1];
+    const u32 i = lane_column(), swap = MMA_STRAIGHT ? OWN : 2 * OWN;
+    const u32 row = OWNS_QUADS ? i / 8 * 8 + i % 2 * 4 + i / 2 % 2 * 2 + i / 4 % 2 : i;
+    return PARTNERS ? row ^ member() * swap : row;
+}
+
+/* The wave's part of S or dP, for the team. `kept` takes partners' own elements. */
+DEVICE void store_parts(own_elements (&kept)[STREAM_BLOCKS], const struct owned &y,
+                        const struct start &start, const struct places &places)
+{
+    block_acc part;
+    multiply_pairs<STREAM_BLOCKS * SLICE_STEPS>(
+        [&](int i) {
+            const int step = i % SLICE_STEPS;
+            return load_frag(places.row + i / SLICE_STEPS * BLOCK * ROW_BYTES, 2 * step,
+                             2 * step + 1);
+        },
+        [&](int i, const block_frag &a) {
+            const int block = i / SLICE_STEPS, step = i % SLICE_STEPS;
+            if (step == 0)
+                part = first_s(start);
+            mma(part, a, y.frag[0][step]);
+            if (step < SLICE_STEPS - 1)
+                return;
 #pragma unroll
-    for (int step = 0; step < AHEAD; step++)
-        a[step] = row(step);
+            for (int member = 0; member < TEAM; member++) {
+                own_elements own;
 #pragma unroll
-    for (int step = 0; step < SLICE_STEPS; step++) {
-        if (step + AHEAD < SLICE_STEPS)
-            a[(step + AHEAD) % (AHEAD + 1)] = row(step + AHEAD);
-        no_further();
-        mma(part, a[step % (AHEAD + 1)], y.frag[0][step]);
-    }
-    no_further();
-#pragma unroll
-    for (int i = 0; i < TEAM; i++) {
-        own_elements own;
-#pragma unroll
-        for (int j = 0; j < OWN; j++)
-            own[j] = part[i * OWN + j];
-        part_at(places.part_to, block, 0, i) = own;
-    }
+                for (int j = 0; j < OWN; j++)
+                    own[j] = part[member * OWN + j];
+                if (member >= PARTNERS)
+                    part_at(places.part_to, block, 0, member - PARTNERS) = own;
+                else
+                    kept[block] = own;
+            }
+        });
 }
 
 /* The wave's elements of S or dP. */
@@ -159,7 +178,9 @@ DEVICE u32 weight_at(u32 pair)
 {
     if (PAIR_LINES)
         return (pair * KERNEL_WAVE + lane_id()) * 4;
-    const u32 place = MMA_STRAIGHT ? pair + lane_half() * (ACC / 2) : 2 * pair + lane_half();
+    const u32 place = MMA_STRAIGHT ? pair + lane_half() * (ACC / 2)
+                      : OWNS_QUADS ? pair / 2 * 4 + lane_half() * 2 + pair % 2
+                                   : 2 * pair + lane_half();
     return lane_column() * WEIGHT_BYTES + place * 4;
 }
 
@@ -172,7 +193,7 @@ DEVICE u32 weight_line()
 }
 
 /* From one pair of a lane to the next one. */
-enum { WEIGHT_STEP = PAIR_LINES ? KERNEL_WAVE * 4 : MMA_STRAIGHT ? 4 : 8 };
+enum { WEIGHT_STEP = PAIR_LINES ? KERNEL_WAVE * 4 : MMA_STRAIGHT || OWNS_QUADS ? 4 : 8 };
 
 /* The wave's elements of P~ or dS as parts of the operand of that column; pair(i, j) has two. */
 template <class Pair>
@@ -191,23 +212,18 @@ DEVICE void store_weights(int block, int t, const struct places &places, Pair pa
             *(u32 *)(to + i / 2 * WEIGHT_STEP) = pair(i, i + 1);
 }
 
-/* Both of them. */
-DEVICE void store_weights(const own_elements &p, const own_elements &ds, int block,
+/* Those of P~, or of dS. */
+DEVICE void store_weights(const own_elements &p, const own_elements &ds, int block, int t,
                           const struct places &places)
 {
+    store_weights(block, t, places, [&](int i, int j) {
 #if FOLDS_PRODUCT
-    store_weights(block, 0, places, [&](int i, int j) {
-        return round_products(f32x2{p[i], p[j]}, f32x2{ds[i], ds[j]});
-    });
-    if (TURNED > 1)
-        store_weights(block, TURNED - 1, places,
-                      [&](int i, int j) { return round_weights(p[i], p[j]); });
+        return t == 0 ? round_products(f32x2{p[i], p[j]}, f32x2{ds[i], ds[j]})
+                      : round_weights(p[i], p[j]);
 #else
-    store_weights(block, 0, places, [&](int i, int j) { return end_round_pair(ds[i], ds[j]); });
-    if (TURNED > 1)
-        store_weights(block, TURNED - 1, places,
-                      [&](int i, int j) { return end_round_pair(p[i], p[j]); });
+        return t == 0 ? end_round_pair(ds[i], ds[j]) : end_round_pair(p[i], p[j]);
 #endif
+    });
 }
 
 /* The operand of a column of P~ or dS. */
@@ -237,20 +253,11 @@ DEVICE void multiply_turned(struct results &to, const block_frag (&w)[JOINED], i
 {
     const char *const lines = places.turned[block % TURNED_PLACES];
     const auto line = [&](int i) { return turned_frag_of(lines, i, block); };
-    block_frag a[AHEAD + 1];
-#pragma unroll
-    for (int i = 0; i < AHEAD && i < RESULT_BLOCKS; i++)
-        a[i] = line(i);
-#pragma unroll
-    for (int i = 0; i < RESULT_BLOCKS; i++) {
-        if (i + AHEAD < RESULT_BLOCKS)
-            a[(i + AHEAD) % (AHEAD + 1)] = line(i + AHEAD);
-        no_further();
+    multiply_pairs<RESULT_BLOCKS>(line, [&](int i, const block_frag &a) {
 #pragma unroll
         for (int j = 0; j < JOINED; j++)
-            mma(to.r[j][i], a[i % (AHEAD + 1)], w[j]);
-    }
-    no_further();
+            mma(to.r[j][i], a, w[j]);
+    });
 }
 
 /* S and dP of the wave's elements of a block to P~ and dS, after begin_round(). */
@@ -266,7 +273,8 @@ DEVICE void differentiate_own(own_elements &s, own_elements &dp, const struct co
     differentiate_block<of, form>(s, dp, context, column, row, block, places.first, places.vector);
 #else
     (void)row;
-    differentiate_part<of, form>(s, dp, context, column, block, places.vector);
+    differentiate_part<of, form>(s, dp, context, column,
+                                 lse_values<own_elements>(column, block, places.vector));
 #endif
 #if TERMS_NEAR
 #if DBIAS_BESIDE
@@ -278,18 +286,38 @@ DEVICE void differentiate_own(own_elements &s, own_elements &dp, const struct co
 #endif
 }
 
+/* The row of a block that is the lane's element `i`. */
+DEVICE u32 own_row(u32 i)
+{
+    if (OWNS_QUADS)
+        return i / 4 * 8 + lane_half() * 4 + i % 2 * 2 + i / 2 % 2;
+    return acc_row(i);
+}
+
+#if !KERNEL_SCORE
+/* As mask_rows(), of one of the wave's elements; column.visible begins at the lane's first one. */
+DEVICE void mask_own(float &s, const struct context &context, const struct column &column, int row,
+                     u32 i)
+{
+    const u32 above = (u32)(row - column.visible.first) + (own_row(i) - own_row(0));
+    s = above < column.count ? s : stay_here(context.masked);
+}
+#endif
+
 DEVICE struct places find_places(const struct duty &duty)
 {
     const u32 first = member() * OWN;
     struct places x;
     x.stores = find_stores(duty);
     x.first = first;
-    x.row = held_place(row_tile[slice_tensor()] + lane_column() * ROW_BYTES + slice_first() * 2);
+    x.row = held_place(row_tile[slice_tensor()] + part_row() * ROW_BYTES + slice_first() * 2);
     x.part_to = held_place((char *)part_tile + wave_id() * PART_WAVE_BYTES + lane_id() * OWN * 4);
-    x.part_from = held_place((char *)part_tile + (wave_id() - member()) * PART_WAVE_BYTES +
-                             member() * PART_STEP + lane_id() * OWN * 4);
+    x.part_from =
+        held_place((char *)part_tile + lane_id() * OWN * 4 +
+                   (PARTNERS ? (wave_id() ^ 1) * PART_WAVE_BYTES
+                             : (wave_id() - member()) * PART_WAVE_BYTES + member() * PART_STEP));
 #if OWNS_KEYS
-    x.vector = held_place((char *)&row_vector[0][vector_slot(acc_row(0)) + first]);
+    x.vector = held_place((char *)&row_vector[0][vector_slot(own_row(first))]);
 #endif
     const u32 own = weight_at(first / 2) + (OWN == 1 ? first % 2 * 2 : 0);
 #pragma unroll
@@ -309,6 +337,58 @@ DEVICE struct places find_places(const struct duty &duty)
     return x;
 }
 
+#if PARTNERS
+/* What comes with the rows of the wave's elements, of each block. */
+struct partner_rows {
+    own_elements lse[STREAM_BLOCKS], delta[STREAM_BLOCKS];
+};
+
+DEVICE void find_rows(struct partner_rows &to, const struct column &column, int block,
+                      const struct places &places)
+{
+    to.lse[block] = lse_values<own_elements>(column, block, places.vector);
+#if DELTA_FIRST && OWNS_KEYS
+    to.delta[block] = row_values<own_elements>(1, block, places.vector);
+#endif
+}
+
+/* S and dP of the wave's elements of a tile to parts of operands. `whole`: all columns see it. */
+template <enum gradient of, enum lse_form form>
+DEVICE void take_parts(const own_elements (&s)[STREAM_BLOCKS],
+                       const own_elements (&dp)[STREAM_BLOCKS], const struct partner_rows &rows,
+                       const struct context &context, const struct column &column, int row,
+                       const struct seen_rows &seen, const struct places &places)
+{
+    enum { ALL = STREAM_BLOCKS * OWN };
+    float x[ALL]; /* by themselves: a vector would have to stay together behind a branch */
+    own_elements p[STREAM_BLOCKS], ds[STREAM_BLOCKS];
+#pragma unroll
+    for (int i = 0; i < ALL; i++) {
+        x[i] = s[i / OWN][i % OWN];
+    }
+    if (!is_seen(seen, row))
+#pragma unroll
+        for (int i = 0; i < ALL; i++)
+            mask_own(x[i], context, column, row + i / OWN * BLOCK, i % OWN);
+#pragma unroll
+    for (int i = 0; i < ALL; i++)
+        p[i / OWN][i % OWN] = x[i];
+#pragma unroll
+    for (int block = 0; block < STREAM_BLOCKS; block++) {
+        ds[block] = dp[block];
+#if DELTA_FIRST && OWNS_KEYS
+        ds[block] += rows.delta[block];
+#endif
+        differentiate_part<of, form>(p[block], ds[block], context, column, rows.lse[block]);
+    }
+#pragma unroll
+    for (int t = 0; t < TURNED; t++) /* neighbours may become one instruction */
+#pragma unroll
+        for (int block = 0; block < STREAM_BLOCKS; block++)
+            store_weights(p[block], ds[block], block, t, places);
+}
+#endif
+
 /* One pass over the stream, of one tile at least, for one head. */
 template <enum gradient of, enum lse_form form = LSE_USUAL>
 DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
@@ -322,7 +402,7 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
     struct column column = walked;
 #if !KERNEL_SCORE
     const struct seen_rows seen = seen_by_all(walked, STREAM_ROWS);
-    column.visible.first -= rows_to(places.first);
+    column.visible.first -= (int)own_row(places.first);
 #endif
     load_cargo(cargo, unpack_duty(packed_duty), x, 0);
     int tile = walk.begin;
@@ -340,11 +420,25 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
         load_cargo(cargo, duty, x, 0);
 #endif
         lds_barrier();
-#pragma unroll
-        for (int block = 0; block < STREAM_BLOCKS; block++)
-            store_part_of_block(y, block, start, places);
-        lds_barrier();
         own_elements s[STREAM_BLOCKS], dp[STREAM_BLOCKS];
+        store_parts(s, y, start, places);
+        lds_barrier();
+#if PARTNERS
+        struct partner_rows rows;
+#pragma unroll
+        for (int block = 0; block < STREAM_BLOCKS; block++) {
+            dp[block] = part_at(places.part_from, block, 0, 0);
+            find_rows(rows, column, block, places);
+        }
+        /* Each way has all of it, or values would be moved to where the other one has them. */
+        if (places.first == 0) {
+            take_parts<of, form>(s, dp, rows, context, column, row, seen, places);
+            asm volatile("; has S");
+        } else {
+            take_parts<of, form>(dp, s, rows, context, column, row, seen, places);
+            asm volatile("; has dP");
+        }
+#else
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             s[block] = sum_of_parts(block, 0, places);
@@ -357,7 +451,12 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
         if (!is_seen(seen, row))
 #pragma unroll
             for (int block = 0; block < STREAM_BLOCKS; block++)
-                mask_rows(s[block], context, column, row + block * BLOCK);
+#pragma unroll
+                for (u32 i = 0; i < OWN; i++) {
+                    float x = s[block][i];
+                    mask_own(x, context, column, row + block * BLOCK, i);
+                    s[block][i] = x;
+                }
 #endif
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++)
@@ -370,8 +469,11 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
         load_cargo(cargo, duty, x, 0);
 #endif
 #pragma unroll
-        for (int block = 0; block < STREAM_BLOCKS; block++)
-            store_weights(s[block], dp[block], block, places);
+        for (int t = 0; t < TURNED; t++) /* neighbours may become one instruction */
+#pragma unroll
+            for (int block = 0; block < STREAM_BLOCKS; block++)
+                store_weights(s[block], dp[block], block, t, places);
+#endif
         lds_barrier();
 #pragma unroll
         for (int block = 0; block < STREAM_BLOCKS; block++) {

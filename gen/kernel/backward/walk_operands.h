@@ -11,6 +11,10 @@
 struct stream {
     struct rows mine;      /* of the tensor that this wave carries */
     struct rows_view view; /* of it, from the next tile to load on */
+#if HOLDS_STORES
+    int tile, tiles; /* that one; of whole tiles there are some, and one that has less, */
+    u32 bytes, rest; /* with as many bytes each */
+#endif
 #if GRADIENTS_APART
     u32 turned; /* the tensor that is wanted in both orders */
 #endif
@@ -25,10 +29,24 @@ struct stream {
 #endif
 };
 
+#if HOLDS_STORES
+/* What a tile of `rows` rows has. */
+DEVICE u32 span_of(const struct rows &x, int rows)
+{
+    return rows > 0 ? (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim * 2 : 0;
+}
+#endif
+
 /* Goes to tile `tile`; to the next one. */
 DEVICE void rewind(struct stream &x, int tile, int end)
 {
     x.view = view_of(x.mine, tile * STREAM_ROWS, end);
+#if HOLDS_STORES
+    x.tile = tile;
+    x.tiles = end / STREAM_ROWS;
+    x.bytes = span_of(x.mine, STREAM_ROWS);
+    x.rest = span_of(x.mine, end % STREAM_ROWS);
+#endif
 #if OWNS_KEYS
     x.vector_from = stay_apart((u32)tile * STREAM_ROWS * x.vector_pitch);
 #endif
@@ -38,6 +56,9 @@ DEVICE void advance(struct stream &x)
 {
     x.view.first += x.mine.pitch * STREAM_ROWS;
     x.view.count -= STREAM_ROWS;
+#if HOLDS_STORES
+    x.tile++;
+#endif
 #if OWNS_KEYS
     x.vector_from += x.vector_pitch * STREAM_ROWS;
 #endif
@@ -137,7 +158,8 @@ DEVICE float load_vector(const struct stream &x, u32 row)
 }
 #endif
 
-/* Slab `slab` of the stream's tile, on its way. */
+#if !HOLDS_STORES
+/* Slab `slab` of the stream's tile, on its way. See walk_places.h, too. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int slab)
 {
 #pragma unroll
@@ -148,6 +170,7 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
     to.vector = load_vector(x, duty.unit % STREAM_ROWS);
 #endif
 }
+#endif
 
 #if MIXES_PRODUCTS
 /* The same, row n of it; what comes with the rows, behind the last one. */

@@ -122,6 +122,27 @@ DEVICE char *held_place(char *x)
     return (char *)place;
 }
 
+/* As describe(), of the next tile, by fewer scalar instructions. */
+DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
+{
+    const u32 beyond = x.tile == x.tiles ? x.rest : 0;
+    return __builtin_amdgcn_make_buffer_rsrc(
+        x.view.first, 0, (int)(x.tile < x.tiles ? x.bytes : beyond), DESCRIPTOR_WORD3);
+}
+
+/* The stream's tile, on its way. */
+DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int)
+{
+    const __amdgpu_buffer_rsrc_t from = describe_tile(x);
+    const u32 offset = offset_of(x.mine, duty.row, duty.chunk * CHUNK);
+#pragma unroll
+    for (int n = 0; n < RUN_ROWS; n++)
+        to.chunk[0][n] = load_chunk_at(from, offset, (u32)n * (u32)x.mine.pitch);
+#if OWNS_KEYS
+    to.vector = load_vector(x, duty.unit % STREAM_ROWS);
+#endif
+}
+
 /* Where a thread stores what it carries. */
 struct stores {
     char *row, *turned, *vector;

@@ -8,6 +8,21 @@
 #include "lds_tiles.h"
 #include "walk_operands.h"
 
+/* Whether operands come in pairs: multiply_pairs(). */
+#define READS_PAIRS (KERNEL_WAVE == 32 && !KERNEL_SCORE && !OWNED_IN_LDS)
+
+#if READS_PAIRS
+/* S and dP += X Y^T of the only slab. */
+DEVICE void multiply_both(block_acc &s, block_acc &dp, const struct owned &y, int block)
+{
+    multiply_pairs<2 * SLAB_STEPS>(
+        [&](int i) { return row_frag(row_tile[i / SLAB_STEPS], block, i % SLAB_STEPS); },
+        [&](int i, const block_frag &a) {
+            mma(i < SLAB_STEPS ? s : dp, a, owned_frag(y, i / SLAB_STEPS, 0, i % SLAB_STEPS));
+        });
+}
+#endif
+
 /* S or dP += X Y^T of a slab */
 DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
 {
@@ -68,12 +83,12 @@ DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab
 #endif
 
 /*
- * Where score terms branch before they use a product, the compiler would move it there, but not the
+ * Where a branch comes before a product is used, the compiler would move it there, but not the
  * loads of its operands, which would take the registers of all of them meanwhile.
  */
 DEVICE void stay_product(block_acc &s)
 {
-    if (KERNEL_SCORE && KERNEL_WAVE == 32)
+    if (KERNEL_WAVE == 32)
         asm volatile("" : "+v"(s));
 }
 
@@ -100,6 +115,13 @@ DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack 
             mma(r[i % WALK_BLOCKS], ahead[i], b);
     }
     in_order();
+    return;
+#endif
+#if READS_PAIRS
+    static_assert(groups == 1, "one operand for all");
+    const block_frag all = pack(0);
+    multiply_pairs<WALK_BLOCKS>([&](int i) { return turned_frag(turned_tile[t], i, block); },
+                                [&](int i, const block_frag &a) { mma(r[i], a, all); });
     return;
 #endif
 #pragma unroll

@@ -89,6 +89,8 @@ DEVICE u32 vector_slot(u32 row)
 {
 #if KERNEL_DTYPE == 1 || MMA_STRAIGHT
     return row;
+#elif SHARES_CHANNELS && KERNEL_DIM == 128 /* OWNS_QUADS of team_walk.h */
+    return row / 4 * 4 + row % 2 * 2 + row / 2 % 2;
 #else
     return row / 16 * 16 + row % 2 * 8 + row % 16 / 2;
 #endif

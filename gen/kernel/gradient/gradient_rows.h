@@ -108,10 +108,17 @@ struct rows {
     int dim;
 };
 
+/* A number that is not negative: wave32 hardware is spared the extension of its sign. */
+DEVICE kernarg_i64 wide(int n)
+{
+    return KERNEL_WAVE == 32 ? (kernarg_i64)(u32)n : n;
+}
+
 DEVICE struct rows rows_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                            int start, int head, int dim)
 {
-    kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
+    kernarg_i64 first =
+        wide(batch) * stride.batch + wide(head) * stride.head + wide(start) * stride.seq;
     return {(char *)data + first * ELEMENT_BYTES, stride.seq * ELEMENT_BYTES, ELEMENT_BYTES, dim};
 }
 
@@ -215,7 +222,7 @@ struct rows_view {
 
 DEVICE struct rows_view view_of(const struct rows &x, int first, int end)
 {
-    return {x.base + first * x.pitch, end - first};
+    return {x.base + wide(first) * x.pitch, end - first};
 }
 
 #if KERNEL_WAVE == 64
@@ -419,9 +426,9 @@ DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct 
     if (a.flags & KERNARG_LSE_PITCH_READ)
         head = sequence_entry(a.q_seqs.starts ? a.q_seqs.starts : a.q_seqs.cumulative, a.flags,
                               a.batch);
-    kernarg_i64 first = p.sequence.number * a.lse_stride.batch + p.head * head;
+    kernarg_i64 first = wide(p.sequence.number) * a.lse_stride.batch + wide(p.head) * head;
     if (a.flags & KERNARG_LSE_PACKED)
-        first += p.sequence.start_q * a.lse_stride.seq;
+        first += wide(p.sequence.start_q) * a.lse_stride.seq;
     return {first, a.lse_stride.seq, a.lse_size, lse_unit_of(a, LSE_USUAL)};
 }
 

@@ -75,7 +75,7 @@ template <class Pair, class Dying> DEVICE block_frag pack_pairs(u32 half, Pair p
 DEVICE u32 dying_one()
 {
     u32 x;
-    asm("" : "=v"(x));
+    asm volatile("" : "=v"(x));
     return x;
 }
 
