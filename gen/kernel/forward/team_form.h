@@ -1,19 +1,18 @@
 /*
  * The forward kernel's form for aligned rows of more than 128 channels: S is computed once.
  *
- * The waves of a team have the same queries. Each computes some blocks of S^T; through LDS all of
- * the team come by all of them, and each makes P of it for itself. K and V come to LDS in parts of
- * 128 channels, and of each part of O a wave has its share of the blocks. LDS has one buffer for
- * parts of K, which S passes through as well, and one for parts of V; while one part is multiplied,
- * the next one is on its way from memory to registers:
+ * The waves of a team have the same queries. Each computes some blocks of S^T and makes P of them;
+ * through LDS all of the team come by all of it. K and V come to LDS in parts of 128 channels, and
+ * of each part of O a wave has its share of the blocks. LDS has one buffer for parts of K, which P
+ * passes through as well, and one for parts of V; while one part is multiplied, the next one is on
+ * its way from memory to registers:
  *
  *     for each part of K    barrier   store K   barrier   load what is next   S += K Q^T
- *                           barrier   store S and the first part of V         barrier
  *     softmax
+ *                           barrier   store P and the first part of V         barrier
  *     for each part of V    load what is next   O += V^T P^T   barrier   store V   barrier
  *
- * The softmax keeps a base for each query and P = exp2((S - base) * factor + BIAS). The base is the
- * largest score, but for its growing by less than SOFTMAX_SLACK: then neither it nor O changes.
+ * The softmax, and how P comes to all of the team: team_softmax.h.
  */
 #ifndef AOTHIP_FWD_TEAM_H
 #define AOTHIP_FWD_TEAM_H
@@ -26,310 +25,358 @@
 #include "key_parts.h"
 
 enum {
-    SHARE = O_BLOCKS,                      /* blocks of a wave of each part of O */
-    COLUMN_SHARES = TEAM / KEY_BLOCKS,     /* waves that have the same keys of S */
-    OWN = Q_BLOCKS * KEY_BLOCKS / TEAM,    /* blocks of a wave of S: of one block of keys */
-    S_BLOCK_BYTES = ACC * KERNEL_WAVE * 4, /* in LDS */
-    S_TEAM_BYTES = Q_BLOCKS * KEY_BLOCKS * S_BLOCK_BYTES,
+    SHARE = O_BLOCKS,                   /* blocks of a wave of each part of O */
+    COLUMN_SHARES = TEAM / KEY_BLOCKS,  /* waves that have the same keys of S */
+    OWN = Q_BLOCKS * KEY_BLOCKS / TEAM, /* blocks of a wave of S: of one block of keys */
 };
 
-static_assert(SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHARES == Q_BLOCKS, "equal shares");
-static_assert(TEAMS * S_TEAM_BYTES <= K_TILE_BYTES, "S fits where K was");
+static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHARES == Q_BLOCKS,
+              "equal shares");
 
-typedef float f32x4 __attribute__((ext_vector_type(4)));
+#include "team_softmax.h"
 
-/* What the base may fall behind, in exponents; not where its unit in the last place matters. */
-#define SOFTMAX_SLACK 4.0f
-#define SLACK_MOST 1024.0f
-
-/* One column. Both halves agree on the base; -infinity before any key is seen. */
-struct running {
-    float base;
-    partial_sum sum; /* of this lane's rows */
-};
+typedef __amdgpu_buffer_rsrc_t descriptor;
 
 struct progress {
     struct queries q;
-    struct cargo cargo;
-    struct running running[Q_BLOCKS];
+    struct cargo cargo[2]; /* by turns */
+    struct team_softmax softmax;
     block_acc o[STAGES][Q_BLOCKS][SHARE];
-    bool isolated; /* whether this wave carried V that was not finite where not all see it */
+    u32 found; /* bits of V that was not finite where not all see it, as this lane carried it */
 };
 
-/* Which of its team a wave is. */
-DEVICE u32 share_id()
-{
-    return wave_id() % TEAM;
-}
+/* Where in LDS this lane reads and writes. */
+struct places {
+#if KERNEL_WAVE == 32
+    u32 k, q;               /* its rows of K and of Q */
+    u32 vt[VT_SHARE_LINES]; /* where the wave's share of V^T begins, by chunk */
+#endif
+    u32 own_p, all_p; /* P of the wave's first block, and of the team's */
+};
 
 /* What is the same throughout the walk. */
 struct scene {
     struct keys keys;
     struct courier courier; /* as if all channels of a part existed */
+    struct places at;
     const struct sequence &sequence;
     const struct job &job;
     float factor; /* of the softmax */
 };
 
-DEVICE bool has_k(const struct keys &keys, int part)
+/*
+ * Chunks of one part of rows `step` apart. A single descriptor serves all parts of a tile, so the
+ * rows and what the part begins with are in the lane's own offset, which is held against it.
+ */
+template <int count>
+DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 from, u32 channel,
+                      int part, int step)
 {
-    return part < STAGES && part * STAGE_DIM < keys.k.dim;
+    u32 at = (int)channel + part * STAGE_DIM < x.dim ? from : NOWHERE;
+    asm volatile("" : "+v"(at)); /* what follows from it is computed here, and not kept */
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] = __builtin_amdgcn_raw_buffer_load_b128(
+            rows, (int)(at + (u32)(i * step) * (u32)x.pitch + part * STAGE_DIM * CHANNEL_BYTES), 0,
+            0);
 }
 
-/* What follows from it is computed here, and not kept in scalar registers. */
-DEVICE struct slice computed_here(struct slice x)
+DEVICE descriptor describe_tile(const struct slice &x, int seq_k, int tile)
 {
-    asm volatile("" : "+s"(x.base), "+s"(x.pitch), "+s"(x.dim));
+    return describe(tile_at(x, seq_k, tile), x, 0);
+}
+
+DEVICE void fetch_k(struct progress &x, const struct scene &scene, descriptor rows, int part)
+{
+    load_part<K_LOADS>(x.cargo[part % 2].k, rows, scene.keys.k, scene.courier.k_from,
+                       thread_id() % CHUNKS * CHUNK, part, KEYS_PER_LOAD);
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+DEVICE void fetch_v(struct progress &x, const struct scene &scene, descriptor rows, int part)
+{
+    load_part<4>(x.cargo[part % 2].v, rows, scene.keys.v, scene.courier.v_from,
+                 vt_duty_of(thread_id()).channel, part, 1);
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+/* Not computed anew, nor several sums of it kept. */
+DEVICE u32 held(u32 x)
+{
+    asm volatile("" : "+v"(x));
     return x;
 }
 
-/* What is at `from`, if the channel that it begins with is one of `slice`. */
-DEVICE u32 offset_in(const struct slice &slice, u32 from, u32 channel)
+DEVICE void find_places(struct places &x)
 {
-    asm volatile("" : "+v"(channel)); /* compared here, and the result not kept */
-    return (int)channel < slice.dim ? from : NOWHERE;
-}
-
-/* In a block of its own each: the descriptors of more loads are too many scalar registers. */
-DEVICE void fetch_k(struct progress &x, const struct scene &scene, int tile, int part)
-{
-    const struct slice k = part_of(computed_here(scene.keys.k), part);
-    const struct tile_view view = tile_at(k, computed_here(scene.keys.seq_k), tile);
-    struct courier courier = scene.courier;
-    courier.k_from = offset_in(k, courier.k_from, thread_id() % CHUNKS * CHUNK);
-    load_k<ROWS_SOME>(x.cargo, courier, k, {{view}, {}});
-    __builtin_amdgcn_sched_barrier(0);
-}
-
-DEVICE void fetch_v(struct progress &x, const struct scene &scene, int tile, int part)
-{
-    const struct slice v = part_of(computed_here(scene.keys.v), part);
-    const struct tile_view view = tile_at(v, computed_here(scene.keys.seq_k), tile);
-    struct courier courier = scene.courier;
-    courier.v_from = offset_in(v, courier.v_from, vt_duty_of(thread_id()).channel);
-    load_v<ROWS_SOME>(x.cargo, courier, v, {{}, {view}});
-    __builtin_amdgcn_sched_barrier(0);
+    const u32 team = TEAM_ID * Q_BLOCKS, own = team + (u32)own_column(), keys = (u32)own_keys();
+#if KERNEL_WAVE == 32
+    x.k = held((keys * BLOCK + lane_column()) * K_ROW_BYTES);
+    x.q = held((own * BLOCK + lane_column()) * K_ROW_BYTES);
+    vt_share_lines(x.vt, share_id() * SHARE);
+#endif
+    x.own_p = held((own * KEY_BLOCKS + keys) * P_BLOCK_BYTES + lane_id() * 16);
+    x.all_p =
+        held(team * KEY_BLOCKS * P_BLOCK_BYTES + (MMA_STRAIGHT ? lane_id() : lane_column()) * 16);
 }
 
 /* This wave's blocks of S, over part `part` of the channels. */
-DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &q, int part)
+#if KERNEL_WAVE == 32
+
+/* Operands of a single block are read one step ahead, of more there are no registers for it. */
+DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const struct places &at,
+                         int part)
 {
-    const int keys = (int)share_id() % KEY_BLOCKS, column = (int)share_id() / KEY_BLOCKS * OWN;
-#pragma unroll
-    for (int step = 0; step < QK_STEPS; step++) {
-        if (KERNEL_WAVE == 32) /* registers are short */
-            __builtin_amdgcn_sched_barrier(0);
-        block_frag a = k_tile_frag(k_tile, keys, step);
+    block_frag a[QK_STEPS], b[QK_STEPS][OWN];
+    auto read = [&](int step) {
+        if (step == QK_STEPS)
+            return;
+        a[step] = load_frag(k_tile + at.k, 2 * step, 2 * step + 1);
 #pragma unroll
         for (int i = 0; i < OWN; i++)
-            mma(s[i], a, q_frag(q, part, step, column + i));
+            b[step][i] = load_frag(q_tile + at.q + part * Q_STAGE_BYTES + i * BLOCK * K_ROW_BYTES,
+                                   2 * step, 2 * step + 1);
+    };
+    if (OWN == 1)
+        read(0);
+#pragma unroll
+    for (int step = 0; step < QK_STEPS; step++) {
+        read(OWN == 1 ? step + 1 : step);
+        if (OWN == 1)
+            __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+        for (int i = 0; i < OWN; i++)
+            mma(s[i], a[step], b[step][i]);
+        __builtin_amdgcn_sched_barrier(0);
     }
 }
 
-/* Where a team keeps four registers of a block of S. */
-DEVICE f32x4 *place_of_s(int column, int keys, int i)
-{
-    const u32 team = TEAM_ID * S_TEAM_BYTES;
-    return (f32x4 *)(k_tile + team + (column * KEY_BLOCKS + keys) * S_BLOCK_BYTES +
-                     i * KERNEL_WAVE * 4 + lane_id() * 16);
-}
+#else
 
-DEVICE void show_scores(const block_acc (&s)[OWN])
-{
-    const int keys = (int)share_id() % KEY_BLOCKS, column = (int)share_id() / KEY_BLOCKS * OWN;
-#pragma unroll
-    for (int own = 0; own < OWN; own++)
-#pragma unroll
-        for (int i = 0; i < ACC; i += 4)
-            *place_of_s(column + own, keys, i) =
-                f32x4{s[own][i], s[own][i + 1], s[own][i + 2], s[own][i + 3]};
-}
-
-DEVICE void see_scores(score_blocks &s)
+DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &q, const struct places &,
+                         int part)
 {
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
+    for (int step = 0; step < QK_STEPS; step++) {
+        const block_frag a = k_tile_frag(k_tile, own_keys(), step);
 #pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += 4) {
-                const f32x4 four = *place_of_s(column, block, i);
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    s[column][block][i + j] = four[j];
-            }
-}
-
-/* Moves the bases up to the largest scores, and rescales what was summed so far. */
-DEVICE void move_bases(struct progress &x, const float (&largest)[Q_BLOCKS], float factor)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        struct running &running = x.running[column];
-        const float next = __builtin_fmaxf(running.base, largest[column]);
-        const float ratio =
-            next == running.base ? 1 : __builtin_amdgcn_exp2f((running.base - next) * factor);
-        running.base = next;
-        running.sum *= ratio;
-#pragma unroll
-        for (int part = 0; part < STAGES; part++)
-#pragma unroll
-            for (int block = 0; block < SHARE; block++)
-                x.o[part][column][block] *= ratio;
+        for (int i = 0; i < OWN; i++)
+            mma(s[i], a, q_frag(q, part, step, own_column() + i));
     }
 }
 
-/* S to P in place, sums of it. */
-DEVICE void weigh(struct progress &x, score_blocks &s, float factor)
+#endif
+
+/* Scores of keys that a query does not see become -infinity; `key` is the tile's first one. */
+DEVICE void mask_own(block_acc (&s)[OWN], const struct scene &scene, int key)
 {
-    float largest[Q_BLOCKS];
-    bool far = false;
+    const struct job &job = scene.job;
+    const u32 first = (u32)(key + own_keys() * BLOCK) + first_key();
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        const float own = column_max(s[column]), most = __builtin_fmaxf(own, other_half(own));
-        const float slack = __builtin_fabsf(most) * factor < SLACK_MOST ? SOFTMAX_SLACK : 0;
-        largest[column] = most;
-        far |= (most - x.running[column].base) * factor > slack;
-    }
-    if (in_any_lane(far))
-        move_bases(x, largest, factor);
+    for (int own = 0; own < OWN; own++) {
+        const int row = job.first_row + (int)(TEAM_ID * COLUMNS +
+                                              (u32)(own_column() + own) * BLOCK + lane_column());
+        const struct key_interval visible =
+            visible_keys(scene.sequence, row < job.last_row ? row : job.last_row);
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        struct running &running = x.running[column];
-        const float base = running.base == -__builtin_inff() ? 0 : running.base;
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += 2) {
-                f32x2 pair = {s[column][block][i], s[column][block][i + 1]};
-                pair = exponents<SCORE_WIDE>(pair, base, factor);
-                pair.x = __builtin_amdgcn_exp2f(pair.x);
-                pair.y = __builtin_amdgcn_exp2f(pair.y);
-                running.sum += pair;
-                s[column][block][i] = begin_round(pair.x);
-                s[column][block][i + 1] = begin_round(pair.y);
-            }
-        asm volatile("" : "+v"(running.sum)); /* added here, lest all P stay until later */
+        for (int i = 0; i < ACC; i++)
+            if (!sees(visible, first + key_step(i)))
+                s[own][i] = -__builtin_inff();
     }
 }
 
-/* P^T as operands. */
-DEVICE void pack_scores(block_frag (&p)[PV_GROUPS][Q_BLOCKS], const score_blocks &s)
-{
-    const int per_block = BLOCK / 16;
-    const u32 half = pack_half();
-#pragma unroll
-    for (int group = 0; group < PV_GROUPS; group++)
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            p[group][column] = pack_keys(s[column][group / per_block], group % per_block, half);
-}
+/* Block `block` of this wave's share of V^T, keys of group `group`. */
+#if KERNEL_WAVE == 32
+#define V_SHARE(scene, block, group) vt_share_frag(vt_tile, scene.at.vt, block, group)
+#else
+#define V_SHARE(scene, block, group)                                                               \
+    ((void)scene, vt_tile_frag(vt_tile, (int)share_id() * SHARE + block, group))
+#endif
 
 /* This wave's share of one part of O^T += V^T P^T */
-DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE],
-                           const block_frag (&p)[PV_GROUPS][Q_BLOCKS])
+DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct scene &scene,
+                           block_frag (&p)[PV_GROUPS][Q_BLOCKS], bool first)
 {
-    const int first = (int)share_id() * SHARE;
 #pragma unroll
-    for (int group = 0; group < PV_GROUPS; group++)
+    for (int group = 0; group < PV_GROUPS; group++) {
+        if (KERNEL_WAVE == 32) /* registers are short */
+            __builtin_amdgcn_sched_barrier(0);
+        if (first || STAGES == 2)
+            see_weights(p[group], scene.at.all_p, group);
 #pragma unroll
         for (int block = 0; block < SHARE; block++) {
-            if (KERNEL_WAVE == 32 && block % 2 == 0) /* registers are short */
+            if (KERNEL_WAVE == 32 && block % OWN == 0)
                 __builtin_amdgcn_sched_barrier(0);
-            block_frag a = vt_tile_frag(vt_tile, first + block, group);
+            block_frag a = V_SHARE(scene, block, group);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
                 mma(o[column][block], a, p[group][column]);
         }
+    }
 }
 
-/* The part of V that has arrived goes to LDS. `full`: all queries see all keys of the tile. */
-DEVICE void deliver_v(struct progress &x, const struct courier &courier, bool full)
+/*
+ * What leaves memory once part `part` of K is in LDS: what comes two parts later. (Parts that do
+ * not exist are fetched, too, without memory being touched: branches would cost copies.)
+ */
+DEVICE void fetch_behind_k(struct progress &x, const struct scene &scene, descriptor k_rows,
+                           descriptor v_rows, int part)
+{
+    if (part + 2 < STAGES)
+        fetch_k(x, scene, k_rows, part + 2);
+    else
+        fetch_v(x, scene, v_rows, part + 2 - STAGES);
+}
+
+/* The same of V; `k_rows` are those of the next tile. */
+template <int parts>
+DEVICE void fetch_behind_v(struct progress &x, const struct scene &scene, descriptor k_rows,
+                           descriptor v_rows, int part)
+{
+    if (part + 2 < parts)
+        fetch_v(x, scene, v_rows, part + 2);
+    else
+        fetch_k(x, scene, k_rows, part % 2);
+    if (parts == 1)
+        fetch_k(x, scene, k_rows, 1);
+}
+
+/* V that is not finite becomes 0. Returns bits of it. (A branch would cost copies.) */
+DEVICE u32 isolate_all(u32x4 (&v)[4])
+{
+    u32 found = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const u32 bits = select_nonfinite(v[i][j]);
+            found |= bits;
+            v[i][j] &= ~bits;
+        }
+    return found;
+}
+
+/* A part of V that has arrived goes to LDS. `full`: all queries see all keys of the tile. */
+template <bool full>
+DEVICE void deliver_v(struct progress &x, const struct courier &courier, int part)
 {
     if (!full)
-        x.isolated |= isolate_v(x.cargo, true);
-    store_v(vt_tile, x.cargo, courier);
+        x.found |= isolate_all(x.cargo[part % 2].v);
+    store_v(vt_tile, x.cargo[part % 2], courier);
 }
 
-/* S of a tile whose first part of K has arrived; the first part of V leaves memory. */
-DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own)[OWN], int tile)
+DEVICE void rescale_o(struct progress &x, int column, float ratio)
+{
+#pragma unroll
+    for (int part = 0; part < STAGES; part++)
+#pragma unroll
+        for (int block = 0; block < SHARE; block++)
+            x.o[part][column][block] *= ratio;
+}
+
+/* S of a tile. */
+DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own)[OWN],
+                  descriptor k_rows, descriptor v_rows)
 {
 #pragma unroll
     for (int i = 0; i < OWN; i++)
         own[i] = zero_acc();
 #pragma unroll
     for (int part = 0; part < STAGES; part++) {
-        if (part > 0 && !has_k(scene.keys, part))
-            break;
         lds_barrier();
-        store_k(k_tile, x.cargo, scene.courier);
+        store_k(k_tile, x.cargo[part % 2], scene.courier);
         lds_barrier();
-        if (has_k(scene.keys, part + 1))
-            fetch_k(x, scene, tile, part + 1);
-        multiply_own(own, x.q, part);
+        fetch_behind_k(x, scene, k_rows, v_rows, part);
+        if (part == 0 || part * STAGE_DIM < scene.keys.k.dim)
+            multiply_own(own, x.q, scene.at, part);
     }
-    fetch_v(x, scene, tile, 0);
 }
 
-/* One step, with `parts` parts of V; `next` is the tile of the one after it. */
-template <int parts>
-DEVICE void step(struct progress &x, const struct scene &scene, int tile, int next, bool full)
+/* One step, with `parts` parts of V, of the tile `tile`; `next` are the rows of K of the next one.
+ */
+template <int parts, bool full>
+DEVICE void step(struct progress &x, const struct scene &scene, int tile, descriptor k_rows,
+                 descriptor next)
 {
+    const descriptor v_rows = describe_tile(scene.keys.v, scene.keys.seq_k, tile);
     block_acc own[OWN];
-    score_blocks s;
-    block_frag p[PV_GROUPS][Q_BLOCKS];
-    score(x, scene, own, tile);
+    u32x4 own_p[OWN][P_GROUPS];
+    partial_sum sum[OWN];
+    score(x, scene, own, k_rows, v_rows);
+    if (!full)
+        mask_own(own, scene, tile * KERNEL_TILE_K);
+    weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
     lds_barrier();
-    show_scores(own);
-    deliver_v(x, scene.courier, full);
+    show_weights(own_p, scene.at.own_p);
+    show_far(own, x.softmax.own_base, scene.factor);
+    deliver_v<full>(x, scene.courier, 0);
     lds_barrier();
-    see_scores(s);
-    if (!full) {
-        struct key_interval visible[Q_BLOCKS];
-        find_visible(visible, scene.sequence, scene.job);
-        mask_scores(s, visible, (u32)tile * KERNEL_TILE_K);
+    if (is_any_far()) {
+        move_bases(x.softmax, own, scene.factor,
+                   [&](int column, float ratio) { rescale_o(x, column, ratio); });
+        weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
+        show_weights(own_p, scene.at.own_p);
+        lds_barrier();
     }
-    weigh(x, s, scene.factor);
-    pack_scores(p, s);
+#pragma unroll
+    for (int i = 0; i < OWN; i++)
+        x.softmax.sum[i] += sum[i];
     __builtin_amdgcn_sched_barrier(0);
+    block_frag p[PV_GROUPS][Q_BLOCKS];
 #pragma unroll
     for (int part = 0; part < parts; part++) {
         if (part > 0) {
             lds_barrier();
-            deliver_v(x, scene.courier, full);
+            deliver_v<full>(x, scene.courier, part);
             lds_barrier();
         }
-        if (part + 1 < parts)
-            fetch_v(x, scene, tile, part + 1);
-        else
-            fetch_k(x, scene, next, 0);
-        multiply_share(x.o[part], p);
+        fetch_behind_v<parts>(x, scene, next, v_rows, part);
+        multiply_share(x.o[part], scene, p, part == 0);
+    }
+}
+
+/* The steps from the walk's i-th tile on, below the `end`-th. */
+template <int parts, bool full>
+DEVICE void take_steps(struct progress &x, const struct scene &scene, const struct key_walk &walk,
+                       int &tile, int &i, int end)
+{
+    descriptor k_rows = describe_tile(scene.keys.k, scene.keys.seq_k, tile);
+#pragma unroll 1
+    for (; i < end; i++) {
+        const int next = next_tile(walk, tile);
+        const descriptor next_rows = describe_tile(scene.keys.k, scene.keys.seq_k, next);
+        step<parts, full>(x, scene, tile, k_rows, next_rows);
+        tile = next;
+        k_rows = next_rows;
     }
 }
 
 template <int parts>
 DEVICE void walk_keys(struct progress &x, const struct scene &scene, const struct key_walk &walk)
 {
-    int tile = walk.first;
-    x.isolated = false;
+    int tile = walk.first, i = 0;
+    x.found = 0;
+    start_softmax(x.softmax);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        x.running[column] = {-__builtin_inff(), {}};
 #pragma unroll
         for (int part = 0; part < STAGES; part++)
 #pragma unroll
             for (int block = 0; block < SHARE; block++)
                 x.o[part][column][block] = {};
     }
-    if (walk.count)
-        fetch_k(x, scene, tile, 0);
-#pragma unroll 1
-    for (int i = 0; i < walk.count; i++) {
-        const int next = next_tile(walk, tile);
-        step<parts>(x, scene, tile, next, i <= walk.fast_count);
-        tile = next;
-    }
+    if (walk.count == 0)
+        return;
+    const descriptor k_rows = describe_tile(scene.keys.k, scene.keys.seq_k, tile);
+    fetch_k(x, scene, k_rows, 0);
+    fetch_k(x, scene, k_rows, 1);
+    take_steps<parts, true>(x, scene, walk, tile, i,
+                            walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count);
+    take_steps<parts, false>(x, scene, walk, tile, i, walk.count);
 }
+
+/* Told to RDNA's compiler, it would have the loop read from scratch memory. */
+#define RARELY(x) (KERNEL_WAVE == 64 ? __builtin_expect(x, 0) : (x))
 
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
 DEVICE void mark_all(struct progress &x, const struct scene &scene, const struct key_walk &walk)
@@ -344,8 +391,8 @@ DEVICE void mark_all(struct progress &x, const struct scene &scene, const struct
 #pragma unroll
         for (int part = 0; part < STAGES; part++) {
             lds_barrier();
-            fetch_v(x, scene, tile, part);
-            store_v(vt_tile, x.cargo, scene.courier);
+            fetch_v(x, scene, describe_tile(scene.keys.v, scene.keys.seq_k, tile), part);
+            store_v(vt_tile, x.cargo[part % 2], scene.courier);
             note_nonfinite(vt_tile, k_tile);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
@@ -363,14 +410,15 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     const struct slice slice =
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
+    float sums[Q_BLOCKS];
+    add_up(sums, x.softmax.sum);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         u32 row = TEAM_ID * COLUMNS + column * BLOCK + lane_column();
-        const struct running &running = x.running[column];
-        float sum = total(running.sum);
-        sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
+        const float sum = sums[column] * SOFTMAX_UNBIAS;
         /* Not -infinity times a scale of 0. */
-        float top = sum == 0 ? -__builtin_inff() : running.base * __builtin_fabsf(a.scale);
+        float top =
+            sum == 0 ? -__builtin_inff() : x.softmax.base[column] * __builtin_fabsf(a.scale);
         struct column_end end = end_column(top, sum, a, job.head);
 #pragma unroll
         for (int part = 0; part < STAGES; part++)
@@ -394,7 +442,9 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
 
     load_q(p.q, job, sequence, a);
     const struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
-    struct scene scene = {keys_of(a, sequence, job), {}, sequence, job, softmax_factor(a.scale)};
+    struct scene scene = {keys_of(a, sequence, job), {}, {}, sequence, job,
+                          softmax_factor(a.scale)};
+    find_places(scene.at);
     const struct slice whole_k = {scene.keys.k.base, scene.keys.k.pitch, STAGE_DIM};
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);
@@ -404,8 +454,9 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     else
         walk_keys<STAGES>(p, scene, walk);
     lds_barrier();
-    if (any_wave(p.isolated))
+    if (RARELY(any_wave(in_any_lane(p.found != 0))))
         mark_all(p, scene, walk);
+    lds_barrier();
     finish(p, computed_here(job), computed_here(sequence), late_arguments<struct attn_fwd_args>());
 }
 

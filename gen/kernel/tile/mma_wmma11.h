@@ -153,4 +153,28 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
                        *(const u32x4 *)(tile + (lane_line + second * CHUNK_BYTES) + line));
 }
 
+/*
+ * The same of a wave that has the blocks from `first` on, as many as divide it: where they begin is
+ * computed once.
+ */
+enum { VT_SHARE_LINES = KERNEL_TILE_K / CHUNK };
+
+DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
+{
+#pragma unroll
+    for (int i = 0; i < VT_SHARE_LINES; i++) {
+        lines[i] = vt_chunk_at((u32)i ^ first % 4) + vt_line(first, 0, 0);
+        asm volatile("" : "+v"(lines[i]));
+    }
+}
+
+DEVICE block_frag vt_share_frag(const char *tile, const u32 (&lines)[VT_SHARE_LINES], int block,
+                                int group)
+{
+    const char *at = tile + (int)vt_line(block, 0, 0);
+    const int first = 2 * group ^ block % 4;
+    return join_chunks(*(const u32x4 *)(at + lines[first]),
+                       *(const u32x4 *)(at + lines[first ^ 1]));
+}
+
 #endif

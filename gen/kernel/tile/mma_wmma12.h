@@ -80,6 +80,29 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
                      2 * group ^ f, (2 * group + 1) ^ f);
 }
 
+/*
+ * The same of a wave that has the blocks from `first` on, as many as divide it: where they begin is
+ * computed once.
+ */
+enum { VT_SHARE_LINES = KERNEL_TILE_K / CHUNK };
+
+DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
+{
+#pragma unroll
+    for (int i = 0; i < VT_SHARE_LINES; i++) {
+        lines[i] = vt_row_at(lane_column()) + first * (BLOCK / CHUNK * VT_GROUP_BYTES) +
+                   ((u32)i ^ lane_half() ^ first % 4) * CHUNK_BYTES;
+        asm volatile("" : "+v"(lines[i]));
+    }
+}
+
+DEVICE block_frag vt_share_frag(const char *tile, const u32 (&lines)[VT_SHARE_LINES], int block,
+                                int group)
+{
+    return *(const u32x4 *)(tile + block * (BLOCK / CHUNK * VT_GROUP_BYTES) +
+                            lines[2 * group ^ block % 4]);
+}
+
 #endif
 
 #endif
