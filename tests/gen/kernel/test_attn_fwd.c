@@ -306,12 +306,12 @@ static void test_tile_edges(const struct device *device, int dtype)
 {
     static const int queries[] = {1, 64, 65, 128, 129, 257};
     static const int keys[] = {1, 31, 32, 33, 64, 65, 129};
-    static const int dims[][2] = {{64, 64}, {128, 128}, {127, 5}};
+    static const int dims[][2] = {{64, 64}, {128, 128}, {127, 5}, {320, 136}};
     int bad = 0, n = 0;
 
     for (unsigned i = 0; i < sizeof(queries) / sizeof(*queries); i++)
         for (unsigned j = 0; j < sizeof(keys) / sizeof(*keys); j++, n++) {
-            const int *dim = dims[n % 3];
+            const int *dim = dims[n % 4];
             struct test_case c = {{1, 1, 1, queries[i], keys[j], dim[0], dim[1]},
                                   n / 3 % 3,
                                   BHSD,
@@ -325,8 +325,9 @@ static void test_tile_edges(const struct device *device, int dtype)
 
 static void test_dims(const struct device *device, int dtype)
 {
-    static const int dims[] = {1,  2,  3,  7,  8,  9,   15,  16,  17,  24,  31,  40,
-                               63, 64, 65, 72, 96, 104, 119, 120, 121, 126, 127, 128};
+    static const int dims[] = {1,   2,   3,   7,   8,   9,   15,  16,  17,  24,
+                               31,  40,  63,  64,  65,  72,  96,  104, 119, 120,
+                               121, 126, 127, 128, 136, 200, 256, 376, 512};
     const int n = sizeof(dims) / sizeof(*dims);
     int bad = 0;
 
@@ -341,7 +342,7 @@ static void test_dims(const struct device *device, int dtype)
         c.s.dim_v = c.s.dim_qk;
         bad += !check(device, &c, dtype);
     }
-    is_int(bad, 0, "head dims 1 to 128, alike and unlike: wrong cases");
+    is_int(bad, 0, "head dims 1 to 512, alike and unlike: wrong cases");
 }
 
 static void test_layouts(const struct device *device, int dtype)
@@ -367,11 +368,11 @@ static void test_values(const struct device *device, int dtype)
     int bad = 0;
 
     for (int values = 0; values < VALUES; values++)
-        for (int wide = 0; wide < 2; wide++) {
-            int dim = wide ? 128 : 64;
+        for (int wide = 0; wide < 4; wide++) {
+            int dim = 64 << wide;
             double scale = values == LARGE && dtype == AOTHIP_BF16 ? 1e-28 : 1;
-            struct test_case c = {{1, 2, 2, 70, 333, dim, dim}, wide,  BHSD,
-                                  (enum values)values,          scale, true};
+            struct test_case c = {{1, 2, 2, 70, 333, dim, dim}, wide % 2, BHSD,
+                                  (enum values)values,          scale,    true};
             bad += !check(device, &c, dtype);
             c.scale = -scale;
             bad += !check(device, &c, dtype);
@@ -432,10 +433,10 @@ static void test_random(const struct device *device, int dtype)
  * NaN or infinity in row `row` of q, k or v. Rows of o that do not see it must be, bit for bit,
  * what they are without it; those that see NaN must be NaN, of v in its channel.
  */
-static bool stays_in_row(const struct device *device, int dtype, int which, double special)
+static bool stays_in_row(const struct device *device, int dtype, int dim, int which, double special)
 {
     const int row = 77;
-    struct test_case c = {{1, 1, 1, 150, 150, 128, 128}, 1, BHSD, NOISE, 0.1, true};
+    struct test_case c = {{1, 1, 1, 150, 150, dim, dim}, 1, BHSD, NOISE, 0.1, true};
     struct problem clean, dirty;
     struct status why = {0};
     uint64_t start = seed;
@@ -468,14 +469,15 @@ static bool stays_in_row(const struct device *device, int dtype, int which, doub
     return good;
 }
 
-static void test_special(const struct device *device, int dtype)
+static void test_special(const struct device *device, int dtype, int dim)
 {
-    ok(stays_in_row(device, dtype, Q, NAN), "NaN in a row of q stays in it");
-    ok(stays_in_row(device, dtype, Q, INFINITY), "infinity in a row of q stays in it");
-    ok(stays_in_row(device, dtype, K, NAN), "NaN in a row of k reaches the rows that see it only");
-    ok(stays_in_row(device, dtype, K, -INFINITY), "so does infinity");
-    ok(stays_in_row(device, dtype, V, NAN), "NaN in a row of v reaches the rows that see it only");
-    ok(stays_in_row(device, dtype, V, INFINITY), "so does infinity");
+    const double infinity[] = {[Q] = INFINITY, [K] = -INFINITY, [V] = INFINITY};
+
+    for (int which = Q; which <= V; which++) {
+        ok(stays_in_row(device, dtype, dim, which, NAN),
+           "%d channels: NaN in a row of %c reaches the rows that see it only", dim, "qkv"[which]);
+        ok(stays_in_row(device, dtype, dim, which, infinity[which]), "so does infinity");
+    }
 }
 
 static void test_all(const struct device *device, int dtype)
@@ -488,7 +490,8 @@ static void test_all(const struct device *device, int dtype)
     if (!TAP_SANITIZED) /* more of the same instructions */
         test_long(device, dtype);
     test_random(device, dtype);
-    test_special(device, dtype);
+    for (int dim = 128; dim <= 512; dim *= 2)
+        test_special(device, dtype, dim);
 }
 
 /*
@@ -498,8 +501,9 @@ static void test_all(const struct device *device, int dtype)
 static void test_strict(const struct device *device, int dtype)
 {
     static const struct shape shapes[] = {
-        {1, 2, 1, 139, 333, 64, 64}, {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33},
-        {1, 1, 1, 70, 525, 32, 24},  {1, 1, 1, 70, 333, 72, 80},    {1, 1, 1, 70, 333, 96, 88}};
+        {1, 2, 1, 139, 333, 64, 64},   {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33},
+        {1, 1, 1, 70, 525, 32, 24},    {1, 1, 1, 70, 333, 72, 80},    {1, 1, 1, 70, 333, 96, 88},
+        {1, 2, 1, 139, 205, 256, 256}, {1, 2, 1, 139, 205, 320, 136}, {1, 1, 1, 70, 333, 512, 512}};
     int bad = 0;
 
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
