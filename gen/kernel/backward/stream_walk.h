@@ -446,7 +446,7 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if TERMS_NEAR
             now.ahead = fetch_bias(now.terms, row + block * BLOCK);
 #endif
-#if READS_PAIRS
+#if READS_PAIRS && MMA_STRAIGHT
             multiply_both(s, dp, y, block);
             stay_product(s);
 #else

@@ -11,8 +11,8 @@
 /* Whether operands come in pairs: multiply_pairs(). */
 #define READS_PAIRS (KERNEL_WAVE == 32 && !KERNEL_SCORE && !OWNED_IN_LDS)
 
-#if READS_PAIRS
-/* S and dP += X Y^T of the only slab. */
+#if READS_PAIRS && MMA_STRAIGHT
+/* S and dP += X Y^T of the only slab. RDNA 3 takes longer so. */
 DEVICE void multiply_both(block_acc &s, block_acc &dp, const struct owned &y, int block)
 {
     multiply_pairs<2 * SLAB_STEPS>(
@@ -26,6 +26,12 @@ DEVICE void multiply_both(block_acc &s, block_acc &dp, const struct owned &y, in
 /* S or dP += X Y^T of a slab */
 DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, int block)
 {
+#if READS_PAIRS
+    multiply_pairs<SLAB_STEPS>(
+        [&](int step) { return row_frag(row_tile[t], block, step); },
+        [&](int step, const block_frag &a) { mma(s, a, owned_frag(y, t, slab, step)); });
+    return;
+#endif
     block_frag a = row_frag(row_tile[t], block, 0), b = owned_frag(y, t, slab, 0);
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++) {
