@@ -43,7 +43,7 @@ DEVICE void add_products(f32x2 &sum, u32x4 x, u32x4 y)
 /* The lane's part of a row's sum. Where chunks exist whole, some of them are loaded at a time. */
 DEVICE float part_of(const struct rows &o, const struct rows &d_o, int row)
 {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = KERNEL_WAVE == 32 ? 4 : 2 }; /* by their registers */
     int channel = (int)(thread_id() % LANES) * STEP;
     f32x2 sum = 0;
     if (o.channel == ELEMENT_BYTES && d_o.channel == ELEMENT_BYTES && o.dim % CHUNK == 0) {
