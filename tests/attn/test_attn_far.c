@@ -229,6 +229,6 @@ int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "plain", 0);
     const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_REFERENCE),
-                                TAP_SANITIZED ? 2 : 1, test_gpu, NULL);
+                                TAP_SANITIZED ? 4 : 1, test_gpu, NULL);
     return result ? result : tap_done();
 }

@@ -265,6 +265,6 @@ int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
     const int result =
-        each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_EVERY), TAP_SANITIZED ? 2 : 1, test, NULL);
+        each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_EVERY), TAP_SANITIZED ? 4 : 1, test, NULL);
     return result ? result : tap_done();
 }

@@ -387,6 +387,6 @@ int main(int argc, char **argv)
 
     setenv("AOTHIP_EMU_MODE", "plain", 0);
     const int result = each_gpu(argc > 2 ? argv[2] : gpus_asked(GPUS_REFERENCE),
-                                TAP_SANITIZED ? 2 : 1, test_known, &bwd);
+                                TAP_SANITIZED ? 4 : 1, test_known, &bwd);
     return result ? result : tap_done();
 }

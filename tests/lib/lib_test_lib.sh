@@ -4,7 +4,9 @@ configured() { # NAME: what the Makefile says
     sed -n "s/^$1 = //p" Makefile
 }
 : "${CC:=`configured CC`}" "${CXX:=`configured CXX`}" "${NM:=nm}"
-: "${SANITIZE_FLAGS=`configured SANITIZE_FLAGS`}"
+# for programs compiled and linked by one command
+: "${SANITIZE_FLAGS=`configured SANITIZE_FLAGS; configured SANITIZE_LDFLAGS`}"
+SANITIZE_FLAGS=`echo $SANITIZE_FLAGS`
 
 release_names() { # VERSION: the lines of `nm -D --defined-only` of that AOTriton, without addresses
     case $1 in

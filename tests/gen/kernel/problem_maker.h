@@ -185,7 +185,7 @@ static inline int maker_visit(const struct device *device, struct aothip_context
     return 0;
 }
 
-/* Calls `test` with every emulated GPU that has images, with sanitizers every second one, and every
+/* Calls `test` with every emulated GPU that has images, with sanitizers every fourth one, and every
  * type. Returns main()'s result. */
 static inline int maker_main(void (*test)(const struct device *device,
                                           struct aothip_context *context, int dtype),
@@ -195,7 +195,7 @@ static inline int maker_main(void (*test)(const struct device *device,
     int result;
 
     setenv("AOTHIP_EMU_MODE", mode, 1);
-    result = each_gpu(gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1, maker_visit, &call);
+    result = each_gpu(gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 4 : 1, maker_visit, &call);
     return result ? result : tap_done();
 }
 

@@ -539,6 +539,6 @@ int main(int argc, char **argv)
     int result;
 
     setenv("AOTHIP_EMU_MODE", strict ? "strict" : "plain", 1);
-    result = each_gpu(gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 2 : 1, visit, &strict);
+    result = each_gpu(gpus_asked(GPUS_REFERENCE), TAP_SANITIZED ? 4 : 1, visit, &strict);
     return result ? result : tap_done();
 }

@@ -177,7 +177,7 @@ static int test_padding(const struct device *device, struct aothip_context *cont
 int main(int argc, char **argv)
 {
     setenv("AOTHIP_EMU_MODE", "strict", 0);
-    const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_EVERY), TAP_SANITIZED ? 2 : 1,
+    const int result = each_gpu(argc > 1 ? argv[1] : gpus_asked(GPUS_EVERY), TAP_SANITIZED ? 4 : 1,
                                 test_padding, NULL);
     return result ? result : tap_done();
 }

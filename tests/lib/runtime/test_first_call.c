@@ -17,11 +17,7 @@
 #include "tap.h"
 
 /* A sanitizer's allocator maps memory where the usual one has some. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { MOST_CALLS = 50 };
-#else
-enum { MOST_CALLS = 10 };
-#endif
+enum { MOST_CALLS = TAP_SANITIZED ? 50 : 10 };
 enum { MARKER = SYS_getppid, GOOD = 42 };
 
 static void mark(void)
