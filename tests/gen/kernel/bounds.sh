@@ -120,7 +120,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         }
         # gfx950, where the compiler knows it: a product is half as many instructions, all else
         # four hundredths more at most (of which most wait for products; three before all of V lay in
-        # LDS beside dK and dV), and in bf16 no more of them than in f16.
+        # LDS beside dK and dV), and in bf16 no more of them than in f16. dkdv of gfx942 holds the
+        # places of its columns in registers that gfx950 has for V: thirteen hundredths there.
         for (w = 1; w <= 3 && by != "clang-19"; w++) {
             f16 = walk_of("gfx950", w, "f16")
             bf16 = walk_of("gfx950", w, "bf16")
@@ -128,8 +129,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
             rest = count[f16, "total"] - count[f16, "matrix"]
             allowed = count[before, "total"] - count[before, "matrix"]
             half = count[f16, "matrix"] * 2 == count[before, "matrix"]
-            report(half && rest && rest * 100 <= allowed * 104,
-                   f16 ": half of the products of gfx942, 4 % more beside them at most")
+            more = w == 2 ? 13 : 4
+            report(half && rest && rest * 100 <= allowed * (100 + more),
+                   f16 ": half of the products of gfx942, " more " % more beside them at most")
             report(count[bf16, "total"] <= count[f16, "total"] && count[bf16, "total"] &&
                    count[bf16, "perm"] == count[f16, "perm"],
                    bf16 ": no more instructions than in f16, and no bytes put together to round")
