@@ -6,8 +6,8 @@ libraries="-L$build/lib/.libs -L. -laothip -lamdhip64"
 LD_LIBRARY_PATH=$build/lib/.libs:$build/tools/emu/.libs
 AOTHIP_IMAGES=$images
 export LD_LIBRARY_PATH AOTHIP_IMAGES
-sanitize=
-case `ldd "$build/lib/.libs/libaothip.so.0"` in *asan*) sanitize=-fsanitize=address,undefined ;; esac
+sanitize=`sed -n 's/^SANITIZE_\(LD\)\{0,1\}FLAGS = //p' "$build/Makefile" | tr '\n' ' '`
+sanitize=`echo $sanitize`
 printf 'row 0: 0x0000\nrow 1: 0x3800\nrow 2: 0x3c00\nrow 3: 0x3e00\nrow 4: 0x4000\n' >wanted
 
 prints() { # NAME COMMAND...
@@ -18,10 +18,10 @@ prints() { # NAME COMMAND...
     [ "$good" = ok ] || sed 's/^/#   /' out err
 }
 
-for language in "${CC:-cc} -std=c99 -x c" "${CC:-cc} -std=c11 -x c"; do
+for language in "${CC:-cc} -std=c99" "${CC:-cc} -std=c11"; do
     exits 0 "attention.c compiles: $language" $language -Wall -Wextra -Werror -pedantic $sanitize \
         -D__HIP_PLATFORM_AMD__ -I"$srcdir/include" "$srcdir/tools/examples/attention.c" \
-        -x none $libraries -o example
+        $libraries -o example
 done
 for AOTHIP_EMU_GPU in ${GPU_ARCHS:-gfx90a gfx942 gfx1100 gfx1151}; do
     grep -q "^sibling $AOTHIP_EMU_GPU " "$srcdir/images/matrix.def" && continue
