@@ -16,7 +16,7 @@
 
 #include "tap.h"
 
-enum { LOT = 256, LOTS = 4, SHRINK_TRIES = 400 }; /* four take 40 seconds on a quiet core */
+enum { LOT = 256, LOTS = 4, SHRINK_TRIES = 400 }; /* six took a minute on a quiet core */
 
 struct options {
     double seconds; /* 0: LOTS, a part of them under sanitizers or in a hurry */
