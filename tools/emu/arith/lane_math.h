@@ -111,7 +111,7 @@ EMU_INLINE uint32_t f32_f16(float f)
     float big = as_f32(scale | (u & 0x80000000));
     float rounded = (as_f32(clamped | (u & 0x80000000)) + big) - big;
     uint32_t r = f32_bits(rounded) & 0x7fffffff;
-    uint32_t den = (uint32_t)(int32_t)(as_f32(r) * 0x1p24f);
+    uint32_t den = (uint32_t)(int32_t)(as_f32(r < 0x38800000 ? r : 0) * 0x1p24f);
     uint32_t nor = (r - 0x38000000) >> 13;
     uint32_t out = r < 0x38800000 ? den : nor;
 
