@@ -17,9 +17,10 @@ check-gpu:
 	AOTHIP_TEST_GPUS='$(GPU)' $(MAKE) $(AM_MAKEFLAGS) check \
 	    TESTS='$(filter-out %_siblings %_tiny,$(filter $(gpu_tests),$(TESTS)))'
 .PHONY: check-gpu
-include tests/lib/local.mk
-include tests/gen/local.mk
+# What takes long comes first, so that no core waits for the other at the end.
+include tests/random/local.mk
+include tests/attn/local.mk
 include tests/tools/local.mk
 include tests/tools/emu/local.mk
-include tests/attn/local.mk
-include tests/random/local.mk
+include tests/gen/local.mk
+include tests/lib/local.mk

@@ -27,7 +27,7 @@ test_lib_programs = \
 	tests/lib/problem/test_validate_fp8 \
 	tests/lib/problem/test_validate_options
 check_PROGRAMS += $(test_lib_programs)
-TESTS += $(test_lib_programs)
+TESTS += tests/lib/shim/generations.sh $(test_lib_programs)
 
 tests_lib_select_test_args_CPPFLAGS = $(test_lib_cppflags)
 tests_lib_select_test_args_LDADD = tests/lib/libtestlib.la
@@ -127,9 +127,9 @@ tests_lib_shim_test_shim_DEPENDENCIES = $(test_lib_abi)/$(aotriton_library) lib/
 
 # Rules that need no program: exports, headers, folders.
 test_lib_scripts = tests/lib/install/cmake.sh tests/lib/install/relocate.sh tests/lib/install/shared_zstd.sh \
-	tests/lib/shim/generations.sh tests/lib/install/exports.sh \
+	tests/lib/install/exports.sh \
 	tests/lib/shim/windows_names.sh tests/lib/runtime/set_user_id.sh
-dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/install/headers.sh
+dist_check_SCRIPTS += $(test_lib_scripts) tests/lib/install/headers.sh tests/lib/shim/generations.sh
 TESTS += $(test_lib_scripts)
 SLOW_TESTS += tests/lib/shim/generations.sh tests/lib/install/headers.sh tests/lib/test_end_to_end
 if !SANITIZE
