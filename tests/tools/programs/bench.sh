@@ -181,12 +181,14 @@ alone=
 exits 0 'a time and a prediction' timed 1 --json $shape
 contains out '"median_ms": 1, ' 'has what was measured'
 contains out '"predicted_ms": ' 'and what was predicted'
-exits 0 'the same as text' timed 1 $shape
-[ "`sed -n 3p out | tr -s ' ' | cut -d ' ' -f 1-14`" = \
-    'fwd f16 none 2 4 4 1000 1000 128 128 1.0000 1.0000 4.10 8.2' ]
-ok 'has the times'
-sed -n 3p out | grep -Eq ' 8\.2 +0\.[0-9]+ +[0-9]+$'
-ok 'and the prediction'
+if ! sanitized; then
+    exits 0 'the same as text' timed 1 $shape
+    [ "`sed -n 3p out | tr -s ' ' | cut -d ' ' -f 1-14`" = \
+        'fwd f16 none 2 4 4 1000 1000 128 128 1.0000 1.0000 4.10 8.2' ]
+    ok 'has the times'
+    sed -n 3p out | grep -Eq ' 8\.2 +0\.[0-9]+ +[0-9]+$'
+    ok 'and the prediction'
+fi
 mkdir lonely lonely/bin
 cp "$build/tools/.libs/aothip-bench" lonely/bin/
 cp "$build/lib/.libs/libaothip.so.0" lonely/
