@@ -38,7 +38,7 @@ static SHARED __attribute__((aligned(16))) char ds_tile[STREAM_ROWS * DS_ROW_BYT
 /* The run of keys that a wave has of dQ, and its first channel. Uniform. */
 DEVICE int run_key()
 {
-    return (int)(wave_id() / RUN_WAVES) * RUN_KEYS;
+    return KERNEL_WAVES == RUN_WAVES ? 0 : (int)(wave_id() / RUN_WAVES) * RUN_KEYS;
 }
 
 DEVICE int run_channel()
@@ -73,16 +73,62 @@ DEVICE void set_dq(struct context &c, const struct attn_bwd_share_args &args, co
     c.dq_band_bytes = run_channel() < args.bwd.problem.dim_qk ? to.band_bytes : 0;
 }
 
-/* Element i of the wave's block of dS. */
-DEVICE void store_ds(const struct packed_block &ds, int i)
+/* Where the lane stores its elements i, i + 4, .. of the wave's block of dS, i < 4; the first of
+ * them. */
+DEVICE char *ds_place(int i)
 {
     const u32 key = wave_id() * BLOCK + lane_column(), chunk = key / CHUNK;
     const u32 column = chunk / 8 * 8 + (chunk % 8 ^ lane_half() * 4);
     const u32 at = lane_half() * 4 * DS_ROW_BYTES + column * CHUNK_BYTES + key % CHUNK * 2;
-    const u32 pair = ds.group[i / 8][i / 2 % 4];
-    *(u16 *)(ds_tile + (at ^ i % 4 * CHUNK_BYTES) + (8 * (i / 4) + i % 4) * DS_ROW_BYTES) =
-        (u16)(i % 2 ? pair >> 16 : pair);
+    return ds_tile + (at ^ i * CHUNK_BYTES) + i * DS_ROW_BYTES;
 }
+
+/* Element i of the wave's block of dS; `place`: ds_place(i % 4). */
+DEVICE void store_ds(const struct packed_block &ds, int i, char *place)
+{
+    const u32 pair = ds.group[i / 8][i / 2 % 4];
+    *(u16 *)(place + 8 * (i / 4) * DS_ROW_BYTES) = (u16)(i % 2 ? pair >> 16 : pair);
+}
+
+#if HOLDS_PLACES
+/* What a thread holds throughout the walk: where it stores rows, what comes with them, and dS. */
+struct held_places {
+    char *row[RUN_ROWS], *vector, *ds[4];
+    u32 dq; /* where the lane adds, in a block */
+};
+
+DEVICE struct held_places find_places(const struct duty &duty)
+{
+    struct held_places x;
+#pragma unroll
+    for (int i = 0; i < RUN_ROWS; i++)
+        x.row[i] = held_place(row_tile[carrier()] + row_chunk_at(duty.row + i, duty.chunk));
+    const u32 which = carrier(); /* as store_vector() */
+    float *const vector =
+        duty.unit < STREAM_ROWS ? row_vector[which] : &vector_apart[which * CARRIERS];
+    x.vector = held_place((char *)(vector + duty.unit));
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        x.ds[i] = held_place(ds_place(i));
+    x.dq = lane_id() * 4;
+    asm volatile("" : "+v"(x.dq));
+    return x;
+}
+
+/* store_vector(). */
+template <enum lse_form form>
+DEVICE void store_held_vector(const struct held_places &to, const struct cargo &from,
+                              const struct stream &x)
+{
+    const float vector =
+        form == LSE_NATURAL && carrier() == 1 ? kept_delta(from.vector) : from.vector;
+#if LIFTS
+    *(float *)to.vector = __builtin_fmaf(vector, x.factor, x.offset);
+#else
+    *(float *)to.vector = vector * x.factor;
+#endif
+}
+#endif
 
 /* Row `lane_column()` of dS, keys 16 * group .. + 15 of the wave's run. */
 DEVICE block_frag ds_frag(int group)
@@ -129,16 +175,17 @@ DEVICE __amdgpu_buffer_rsrc_t place_of(const struct dq_band &to)
 DEVICE void advance(struct dq_band &to, const struct context &c)
 {
     to.first += c.dq_band_bytes;
+    if (HOLDS_PLACES)
+        to.first = hold_scalar(to.first);
     to.bytes = c.dq_band_bytes ? SUMS_BYTES : 0;
 }
 
-/* Adds part `part` of `parts` of a block. */
-DEVICE void add_dq(const block_acc &dq, __amdgpu_buffer_rsrc_t to, int part, int parts)
+/* Adds part `part` of `parts` of a block; `own`: where the lane's first element goes. */
+DEVICE void add_dq(const block_acc &dq, __amdgpu_buffer_rsrc_t to, u32 own, int part, int parts)
 {
-    const int own = (int)lane_id() * 4;
 #pragma unroll
     for (int i = part * ACC / parts; i < (part + 1) * ACC / parts; i++)
-        add_to_buffer(dq[i], to, own + i * KERNEL_WAVE * 4, 0, 0);
+        add_to_buffer(dq[i], to, (int)own + i * KERNEL_WAVE * 4, 0, 0);
 }
 
 #endif

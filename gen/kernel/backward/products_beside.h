@@ -24,154 +24,7 @@
 #ifndef AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 #define AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 
-#include "packed_block.h"
-
-enum {
-    PAIRS = ACC / 2, /* of elements that a lane has of a block */
-    GROUP_PAIRS = PAIRS / BLOCK_GROUPS,
-    ROW_SLICES = MMA_PARTS * SLAB_STEPS,
-    ROW_PRODUCTS = STREAM_BLOCKS * 2 * SLAB_STEPS,
-    RESULT_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS, /* of a block of rows */
-    RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
-    TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
-    MEETS_ON_SIMD = KERNEL_WAVES > 4,
-    FRAGS_AHEAD = 2, /* operands read from LDS before they are needed */
-    KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2,       /* V from LDS */
-    AGAIN_AHEAD = 4,                                     /* V from memory */
-    BEHIND = 2,                                          /* products behind a barrier */
-    LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS, /* once V takes no registers any more */
-    CARGO_ROWS = RUNS * RUN_ROWS,
-    CARGO_CHANNELS = RUNS * CHUNK,
-    /* Slices beside which the cargo is loaded, the first that loads some. */
-    CARGO_SLICES = LATE_FETCH ? RESULT_SLICES : ROW_SLICES,
-    FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + MEETS_ON_SIMD ? 1 : 0,
-};
-
-static_assert(RUNS == 1, "one place of columns");
-static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
-static_assert(CARGO_SLICES >= FIRST_LOAD + CARGO_ROWS + OWNS_KEYS, "each load has a slice");
-
-/* Operands in their order. */
-struct operands_ahead {
-    block_frag row[ROW_PRODUCTS], again[SLAB_STEPS], turned[TURNED_PRODUCTS];
-    u32 row_at; /* in a tile, of the row that is read next, where registers are short */
-#if SUMS_DQ
-    block_frag ds[RUN_GROUPS];
-#endif
-};
-
-/* Before the first read_row(). */
-DEVICE void find_rows(struct operands_ahead &a)
-{
-    if (OWNED_AGAIN)
-        a.row_at = row_frag_at(0);
-}
-
-DEVICE void read_row(struct operands_ahead &a, int i)
-{
-#if OWNED_AGAIN
-    a.row[i] = *(const block_frag *)(row_tile[i / SLAB_STEPS] + a.row_at +
-                                     row_frag_offset(0, i % SLAB_STEPS));
-    a.row_at = stay_here(a.row_at ^ row_frag_turn(i) ^ row_frag_turn(i + 1));
-    return;
-#endif
-    a.row[i] = row_frag(row_tile[i / SLAB_STEPS % 2], i / SLAB_STEPS / 2, i % SLAB_STEPS);
-}
-
-/* Of each block those of R1 come first. */
-DEVICE void read_turned(struct operands_ahead &a, int i)
-{
-    const int result = i / RESULT_PRODUCTS, n = i % RESULT_PRODUCTS;
-    a.turned[i] = turned_frag(turned_tile[TURNED - 1 - result % TURNED], n % WALK_BLOCKS,
-                              result / TURNED * BLOCK_GROUPS + n / WALK_BLOCKS);
-}
-
-/* What a step begins with. */
-DEVICE void read_first(struct operands_ahead &a, int i)
-{
-#if SUMS_DQ
-    a.ds[i] = ds_frag(i);
-#else
-    read_row(a, i);
-#endif
-}
-
-/* V from memory or LDS for products from i on, which count from S on. */
-DEVICE void read_again(struct operands_ahead &a, const struct owned &y, int i)
-{
-#pragma unroll
-    for (int ahead = KEPT_AHEAD; ahead <= AGAIN_AHEAD; ahead++) {
-        const int step = i - SLAB_STEPS + ahead;
-        if (OWNED_AGAIN && step >= 0 && step < SLAB_STEPS &&
-            ahead == (is_kept(step) ? KEPT_AHEAD : AGAIN_AHEAD))
-            a.again[step] = owned_frag(y, 1, 0, step);
-    }
-}
-
-/*
- * What is read before product i of `count`, with a barrier behind all but the last BEHIND of them:
- * of these products, and of those that follow.
- */
-template <class Now, class Next> DEVICE void read_ahead(int i, int count, Now now, Next next)
-{
-    if (i + FRAGS_AHEAD < count)
-        now(i + FRAGS_AHEAD);
-    else
-#pragma unroll
-        for (int j = i == count - BEHIND ? 0 : i + FRAGS_AHEAD - count;
-             j <= i + FRAGS_AHEAD - count && i >= count - BEHIND; j++)
-            next(j);
-}
-
-DEVICE void meet_behind(int i, int count)
-{
-    if (i == count - BEHIND - 1)
-        lds_barrier();
-    in_order();
-}
-
-/* S or dP += X Y^T of a block of rows, with beside(n), n < ROW_SLICES. */
-template <class Beside>
-DEVICE void multiply_rows_beside(block_acc &s, struct operands_ahead &a, const struct owned &y,
-                                 int t, int block, Beside beside)
-{
-#pragma unroll
-    for (int step = 0; step < SLAB_STEPS; step++) {
-        const int i = (2 * block + t) * SLAB_STEPS + step;
-        read_ahead(
-            i, ROW_PRODUCTS, [&](int j) { read_row(a, j); }, [&](int j) { read_turned(a, j); });
-        read_again(a, y, i);
-        in_order();
-        mma_beside(s, a.row[i], OWNED_AGAIN && t == 1 ? a.again[step] : owned_frag(y, t, 0, step),
-                   [&](int part) {
-                       in_order();
-                       beside(MMA_PARTS * step + part);
-                       in_order();
-                   });
-        meet_behind(i, ROW_PRODUCTS);
-    }
-}
-
-/* R^T += X^T W of a block of rows, with beside(n), n < RESULT_SLICES. */
-template <class Beside>
-DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], struct operands_ahead &a,
-                                   const struct packed_block &w, int t, int block, Beside beside)
-{
-#pragma unroll
-    for (int n = 0; n < RESULT_PRODUCTS; n++) {
-        const int i = (block * TURNED + TURNED - 1 - t) * RESULT_PRODUCTS + n;
-        read_ahead(
-            i, TURNED_PRODUCTS, [&](int j) { read_turned(a, j); },
-            [&](int j) { read_first(a, j); });
-        in_order();
-        mma_beside(r[n % WALK_BLOCKS], a.turned[i], w.group[n / WALK_BLOCKS], [&](int part) {
-            in_order();
-            beside(MMA_PARTS * n + part);
-            in_order();
-        });
-        meet_behind(i, TURNED_PRODUCTS);
-    }
-}
+#include "operands_ahead.h"
 
 /* Pair i of S becomes exponents of P. */
 template <enum lse_form form>
@@ -200,6 +53,14 @@ DEVICE void differentiate_pair(struct packed_block &ds, const block_acc &p, cons
 #else
     (void)column;
 #endif
+#if SUMS_DQ && KERNEL_DTYPE == MMA_F16
+    /* Rounded as it is computed; a register that store_ds() takes halves of. */
+    const f16x2 pair = {(_Float16)(x.x * p[2 * i]), (_Float16)(x.y * p[2 * i + 1])};
+    u32 both = __builtin_bit_cast(u32, pair);
+    asm("" : "+v"(both));
+    ds.group[i / GROUP_PAIRS][i % GROUP_PAIRS] = both;
+    return;
+#endif
     pack_pair(ds, x * f32x2{p[2 * i], p[2 * i + 1]}, i);
 }
 
@@ -209,6 +70,9 @@ struct stream_progress {
     struct operands_ahead ahead;
 #if SUMS_DQ
     struct dq_band band;
+#endif
+#if HOLDS_PLACES
+    struct held_places places;
 #endif
 };
 
@@ -223,6 +87,29 @@ DEVICE void store_next_rows(struct cargo &cargo, const struct stream &stream,
     }
     each_of_share(CARGO_ROWS, n, of, [&](int i) { store_row(cargo, duty, i); });
 }
+
+#if HOLDS_PLACES
+/* The same, where places are held. */
+template <enum lse_form form>
+DEVICE void store_next_rows(struct stream_progress &x, const struct stream &stream, int n, int of)
+{
+    if (share_begin(CARGO_ROWS, n, of) == 0 && share_begin(CARGO_ROWS, n + 1, of) > 0) {
+        lift_cargo(x.cargo, stream);
+        store_held_vector<form>(x.places, x.cargo, stream);
+    }
+    each_of_share(CARGO_ROWS, n, of,
+                  [&](int i) { *(u32x4 *)x.places.row[i] = x.cargo.chunk[0][i]; });
+}
+#endif
+
+#if HOLDS_PLACES
+/* Share n of `of` of the wave's block of dS. */
+DEVICE void store_ds_share(const struct stream_progress &x, const struct packed_block &ds, int n,
+                           int of)
+{
+    each_of_share(ACC, n, of, [&](int i) { store_ds(ds, i, x.places.ds[i % 4]); });
+}
+#endif
 
 /* Share n of `of` of the tile's columns; `place`: column_place(). */
 DEVICE void store_columns(const struct cargo &cargo, u32 place, int n, int of)
@@ -249,22 +136,45 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
                  const struct start &start, int row, int block, Beside beside, Fetch fetch)
 {
     enum { LATER = ROW_SLICES / 2 };
+#if HOLDS_PLACES
+    f32x4 lse[ACC / 4];
+    dp = zero_acc();
+#endif
     s = zero_acc();
     __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 1 : 0);
     multiply_rows_beside(s, a, y, 0, block, [&](int n) {
         if (n == MMA_PARTS)
             find_again(y);
         beside(n);
+#if HOLDS_PLACES
+        /* lse and -delta, before anything waits for them. */
+        each_of_share(2 * ACC / 4, n, ROW_SLICES, [&](int i) {
+            const f32x4 four = row_four(i < ACC / 4, block, i % (ACC / 4));
+            if (i >= ACC / 4)
+                lse[i - ACC / 4] = four;
+            else
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    dp[4 * i + j] = four[j];
+        });
+#endif
     });
+#if HOLDS_PLACES
+    if (__builtin_expect(!is_seen(start.seen, row), 0))
+        mask_rows(s, context, column, hold_scalar(row));
+#else
     hide_rows(s, context, column, row);
     dp = first_dp(block, start);
+#endif
 #if OWNS_KEYS
     /* Read before the barrier, all at once where there are registers. */
     static_assert(!OWNED_AGAIN || 6 * SLAB_STEPS <= 8 * (SLAB_STEPS - BEHIND), "pair 5 is");
+#if !HOLDS_PLACES
     f32x4 lse[ACC / 4];
 #pragma unroll
     for (int i = 0; i < (OWNED_AGAIN ? 1 : ACC / 4); i++)
         lse[i] = row_four(0, block, i);
+#endif
     const auto lse_of = [&](int i) { return i % 2 ? lse[i / 2].hi : lse[i / 2].lo; };
 #else
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
@@ -315,31 +225,6 @@ DEVICE void multiply_weights(struct results &to, struct packed_block &ds, struct
 }
 #endif
 
-#if SUMS_DQ
-/* What the wave has of the dQ of the step before, with beside(n), n < DQ_SLICES. */
-enum { DQ_SLICES = MMA_PARTS * RUN_GROUPS };
-
-template <class Beside>
-DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Beside beside)
-{
-    block_acc dq = zero_acc();
-#pragma unroll
-    for (int i = 0; i < RUN_GROUPS; i++) {
-        if (i + FRAGS_AHEAD < RUN_GROUPS)
-            a.ds[i + FRAGS_AHEAD] = ds_frag(i + FRAGS_AHEAD);
-        else
-            read_row(a, i + FRAGS_AHEAD - RUN_GROUPS);
-        in_order();
-        mma_beside(dq, a.ds[i], y.turned[i], [&](int part) {
-            in_order();
-            beside(MMA_PARTS * i + part);
-            in_order();
-        });
-    }
-    return dq;
-}
-#endif
-
 /* One step; the tile's first row is row `row`. */
 template <enum lse_form form>
 DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct stream &stream,
@@ -355,15 +240,40 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
          * made. */
         SOON_PAIRS = STREAM_BLOCKS > 1 ? 0 : GROUP_PAIRS,
         LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS,
+        /* Slices of S beside which dQ is added. */
+        DQ_SHARES = HOLDS_PLACES ? ROW_SLICES / 2 : ROW_SLICES,
+        /* Where places are held: slices of R1 from which on rows and dS are stored; of both. */
+        ROWS_SOON = RESULT_SLICES / 2,
+        DS_SOON = 6,
+        DS_SLICES = RESULT_SLICES - DS_SOON + LAST_SLICES,
     };
     block_acc s, dp;
+#if HOLDS_PLACES
+#pragma unroll
+    for (int i = 0; i < RUN_GROUPS; i++)
+        asm volatile("" : "+a"(y.turned[i])); /* or some would be copied there and back */
+#endif
     struct packed_block ds[STREAM_BLOCKS], p;
     struct duty duty, again; /* computed when they are wanted */
+#if HOLDS_PLACES
+    __amdgpu_buffer_rsrc_t from;
+#endif
     const auto fetch = [&](int n) {
         if (n == 0) {
             advance(stream);
             duty = unpack_duty(packed_duty);
         }
+#if HOLDS_PLACES
+        if (n == 0)
+            from = describe_tile(stream);
+        if (n >= FIRST_LOAD && n - FIRST_LOAD < CARGO_ROWS) {
+            const int i = n - FIRST_LOAD;
+            x.cargo.chunk[0][i] =
+                load_chunk_at(from, offset_of(stream.mine, duty.row, duty.chunk * CHUNK),
+                              (u32)i * (u32)stream.mine.pitch);
+            return;
+        }
+#endif
         if (n >= FIRST_LOAD)
             load_part(x.cargo, duty, stream, n - FIRST_LOAD);
     };
@@ -374,9 +284,16 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
         multiply_ds(x.ahead, y, [&](int n) { store_columns(x.cargo, columns, n, DQ_SLICES); });
     const __amdgpu_buffer_rsrc_t to_dq = place_of(x.band);
     advance(x.band, context);
+#if HOLDS_PLACES
+    asm volatile("" : "+v"(x.places.dq)); /* or sums outside the loop would not become offsets */
+    const u32 own = x.places.dq;
+#else
+    const u32 own = lane_id() * 4;
+#endif
     const auto beside = [&](int, int n) {
         fetch(n);
-        add_dq(dq, to_dq, n, ROW_SLICES);
+        if (n < DQ_SHARES)
+            add_dq(dq, to_dq, own, n, DQ_SHARES);
     };
 #else
     const auto beside = [&](int block, int n) {
@@ -408,6 +325,10 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
             fetch(n);
+#if HOLDS_PLACES
+        store_next_rows<form>(x, stream, n - ROWS_SOON, RESULT_SLICES - ROWS_SOON);
+        store_ds_share(x, ds[0], n - DS_SOON, DS_SLICES);
+#endif
     });
 #else
 #pragma unroll
@@ -427,11 +348,15 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             if (block < STREAM_BLOCKS - 1)
                 return;
 #if SUMS_DQ
-            each_of_share(ACC, n, LAST_SLICES, [&](int i) { store_ds(ds[0], i); });
+#if HOLDS_PLACES
+            store_ds_share(x, ds[0], n + RESULT_SLICES - DS_SOON, DS_SLICES);
+#else
+            each_of_share(ACC, n, LAST_SLICES, [&](int i) { store_ds(ds[0], i, ds_place(i % 4)); });
 #endif
-            if (n == FIRST_STORE - 1)
+#endif
+            if (!HOLDS_PLACES && n == FIRST_STORE - 1)
                 again = unpack_duty(packed_duty);
-            if (n >= FIRST_STORE)
+            if (!HOLDS_PLACES && n >= FIRST_STORE)
                 store_next_rows<form>(x.cargo, stream, again, n - FIRST_STORE, STORE_SLICES);
         });
 }
@@ -450,6 +375,9 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     load_cargo(x.cargo, duty, stream, 0);
 #if SUMS_DQ
     x.band = band_before(context, walk.begin);
+#endif
+#if HOLDS_PLACES
+    x.places = find_places(duty);
 #endif
     lds_barrier();
     lift_cargo(x.cargo, stream);
@@ -470,7 +398,7 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     while (++tile < walk.end);
     __builtin_amdgcn_s_setprio(0);
 #if SUMS_DQ
-    add_dq(multiply_ds(x.ahead, y, [](int) {}), place_of(x.band), 0, 1);
+    add_dq(multiply_ds(x.ahead, y, [](int) {}), place_of(x.band), lane_id() * 4, 0, 1);
 #endif
 }
 

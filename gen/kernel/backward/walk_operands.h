@@ -11,7 +11,7 @@
 struct stream {
     struct rows mine;      /* of the tensor that this wave carries */
     struct rows_view view; /* of it, from the next tile to load on */
-#if HOLDS_STORES
+#if HOLDS_STORES || HOLDS_PLACES
     int tile, tiles; /* that one; of whole tiles there are some, and one that has less, */
     u32 bytes, rest; /* with as many bytes each */
 #endif
@@ -29,7 +29,7 @@ struct stream {
 #endif
 };
 
-#if HOLDS_STORES
+#if HOLDS_STORES || HOLDS_PLACES
 /* What a tile of `rows` rows has. */
 DEVICE u32 span_of(const struct rows &x, int rows)
 {
@@ -41,11 +41,13 @@ DEVICE u32 span_of(const struct rows &x, int rows)
 DEVICE void rewind(struct stream &x, int tile, int end)
 {
     x.view = view_of(x.mine, tile * STREAM_ROWS, end);
-#if HOLDS_STORES
+#if HOLDS_STORES || HOLDS_PLACES
     x.tile = tile;
     x.tiles = end / STREAM_ROWS;
     x.bytes = span_of(x.mine, STREAM_ROWS);
     x.rest = span_of(x.mine, end % STREAM_ROWS);
+    if (HOLDS_PLACES)
+        x.rest = hold_scalar(x.rest);
 #endif
 #if OWNS_KEYS
     x.vector_from = stay_apart((u32)tile * STREAM_ROWS * x.vector_pitch);
@@ -56,7 +58,7 @@ DEVICE void advance(struct stream &x)
 {
     x.view.first += x.mine.pitch * STREAM_ROWS;
     x.view.count -= STREAM_ROWS;
-#if HOLDS_STORES
+#if HOLDS_STORES || HOLDS_PLACES
     x.tile++;
 #endif
 #if OWNS_KEYS

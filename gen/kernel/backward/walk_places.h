@@ -8,6 +8,25 @@
 
 #include "gradient_block.h"
 
+/* Rows that all columns of the wave see. Uniform. */
+struct seen_rows {
+    int first;
+    u32 count;
+};
+
+/* Where `rows` rows may begin that they all see. */
+DEVICE struct seen_rows seen_by_all(const struct column &column, int rows)
+{
+    const int first = awaited_long(column.full.first), last = awaited_long(column.full.last);
+    const int further = (last > -1 ? last : -1) - first;
+    return {first, further >= rows - 1 ? (u32)(further - rows + 2) : 0};
+}
+
+DEVICE bool is_seen(const struct seen_rows &x, int row)
+{
+    return (u32)(row - x.first) < x.count;
+}
+
 /*
  * Zeros that RDNA 3, whose WMMA takes them from registers, holds throughout a walk; the empty
  * statement keeps the compiler from making them anew. Where rows are owned dP
@@ -18,6 +37,8 @@ struct start {
     block_acc s, dp;
 #elif HOLDS_DELTA
     block_acc dp;
+#elif HOLDS_PLACES
+    struct seen_rows seen;
 #endif
 };
 
@@ -37,6 +58,8 @@ DEVICE struct start start_of(const struct column &column)
     return {held(0), held(-column.delta)};
 #elif HOLDS_DELTA
     return {held(-column.delta)};
+#elif HOLDS_PLACES
+    return {seen_by_all(column, BLOCK)};
 #else
     (void)column;
     return {};
@@ -69,25 +92,6 @@ DEVICE block_acc first_dp(int block, const struct start &start)
 #endif
 }
 
-/* Rows that all columns of the wave see. Uniform. */
-struct seen_rows {
-    int first;
-    u32 count;
-};
-
-/* Where `rows` rows may begin that they all see. */
-DEVICE struct seen_rows seen_by_all(const struct column &column, int rows)
-{
-    const int first = awaited_long(column.full.first), last = awaited_long(column.full.last);
-    const int further = (last > -1 ? last : -1) - first;
-    return {first, further >= rows - 1 ? (u32)(further - rows + 2) : 0};
-}
-
-DEVICE bool is_seen(const struct seen_rows &x, int row)
-{
-    return (u32)(row - x.first) < x.count;
-}
-
 #if FOLDS_PRODUCT
 /* Two elements of P as part of an operand. */
 DEVICE u32 round_weights(float low, float high)
@@ -108,8 +112,6 @@ DEVICE u32 round_products(f32x2 p, f32x2 dp)
 }
 #endif
 
-#if HOLDS_STORES
-
 /*
  * A place in LDS that is computed once and held throughout the walk: the empty statement keeps the
  * compiler from computing it anew in every step.
@@ -122,6 +124,7 @@ DEVICE char *held_place(char *x)
     return (char *)place;
 }
 
+#if HOLDS_STORES || HOLDS_PLACES
 /* As describe(), of the next tile, by fewer scalar instructions. */
 DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
 {
@@ -130,6 +133,9 @@ DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
         x.view.first, 0, (int)(x.tile < x.tiles ? x.bytes : beyond), DESCRIPTOR_WORD3);
 }
 
+#endif
+
+#if HOLDS_STORES
 /* The stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int)
 {

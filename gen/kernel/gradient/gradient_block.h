@@ -77,6 +77,9 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 #define HOLDS_COLUMNS (!(SUMS_DQ && KERNEL_DIM == 64))
 #endif
 
+/* Whether there are registers for where a thread stores all else, too: fused_walk.h. */
+#define HOLDS_PLACES (SUMS_DQ && KERNEL_DIM == 128)
+
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
 #define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START) ? -1.0f : 1.0f)
 
@@ -129,6 +132,13 @@ template <class T> DEVICE T stay_apart(T x)
 {
     if (WAITS_APART && KERNEL_DTYPE != 1)
         asm volatile("" : "+v"(x));
+    return x;
+}
+
+/* What the compiler may neither compute anew nor begin elsewhere. Uniform. */
+template <class T> DEVICE T hold_scalar(T x)
+{
+    asm volatile("" : "+s"(x));
     return x;
 }
 
