@@ -10,9 +10,9 @@
  * and attn_bwd_sum scales and rounds. It lies there as lanes have it, so that an addition covers
  * whole lines, and there are whole blocks: rows and channels that do not exist take sums, too.
  *
- * dS in LDS: a row a query, chunks of eight keys, chunk c of row r at column c ^ r % 8. Loads are
- * those of row_frag(). A store has one row in each half of the wave, four apart, and 32 keys, four
- * chunks: the halves hit opposite halves of a line.
+ * dS in LDS: a row a query, chunks of eight keys, which are two quads as K has them, turned, chunk
+ * c of row r at column c ^ r % 8. Loads are those of row_frag(). A store has one row in each half
+ * of the wave, four apart, and 32 keys, four chunks: the halves hit opposite halves of a line.
  */
 #ifndef AOTHIP_ATTN_BWD_FUSED_H
 #define AOTHIP_ATTN_BWD_FUSED_H
@@ -46,23 +46,35 @@ DEVICE int run_channel()
     return (int)(wave_id() % RUN_WAVES) * BLOCK;
 }
 
-/* The wave's K of dQ = dS K: a channel a lane. */
+/* The wave's K of dQ = dS K: a channel a lane. It is turned as the stream's tiles are, in their
+ * place, two of STREAM_ROWS keys at a time. */
 DEVICE void hold_turned(struct owned &y, const struct place &p, int first_key)
 {
+    enum { PASS_KEYS = 2 * STREAM_ROWS, TILE_GROUPS = STREAM_ROWS / 16 };
+    static_assert(RUN_KEYS == PASS_KEYS || RUN_KEYS == OWNED_ROWS, "a pass is of one run");
     const struct rows k = k_rows(args_here(), p);
-    const struct rows_view view = view_of(k, first_key + run_key(), p.sequence.seq_k);
-    const __amdgpu_buffer_rsrc_t buffer = describe(view, k);
-    u32 at = offset_of(k, lane_half() * CHUNK, (u32)run_channel() + lane_column());
+    const struct duty duty = duty_of(thread_id() % CARRIERS);
+    char *const to = turned_tile[0] + column_place(duty);
+    const u32 line = turned_frag_at(turned_line(lane_column()));
 #pragma unroll
-    for (int group = 0; group < RUN_GROUPS; group++)
+    for (int pass = 0; pass < OWNED_ROWS / PASS_KEYS; pass++) {
+        const int first = first_key + pass * PASS_KEYS + (int)carrier() * STREAM_ROWS;
+        u32x4 chunk[RUN_ROWS];
+        load_chunks<RUN_ROWS>(chunk, view_of(k, first, p.sequence.seq_k), k, duty.row,
+                              duty.chunk * CHUNK);
+        lds_barrier();
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const u32 row = (u32)(16 * group + 2 * i) * (u32)k.pitch;
-            const u32 low = __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)(at + row), 0, 0);
-            const u32 high =
-                __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)(at + row + (u32)k.pitch), 0, 0);
-            y.turned[group][i] = high << 16 | low;
-        }
+        for (int i = 0; i < CHUNK; i++)
+            turn_channel(to, chunk, 0, i);
+        lds_barrier();
+        if (RUN_KEYS == PASS_KEYS && run_key() != pass * PASS_KEYS)
+            continue;
+#pragma unroll
+        for (int i = 0; i < 2 * TILE_GROUPS; i++)
+            y.turned[RUN_KEYS == PASS_KEYS ? i : 2 * TILE_GROUPS * pass + i] =
+                *(const block_frag *)(turned_tile[i / TILE_GROUPS] + line +
+                                      turned_frag_offset(run_channel() / BLOCK, i % TILE_GROUPS));
+    }
 }
 
 /* Where the wave's block of dQ of one head is summed. */
@@ -77,7 +89,8 @@ DEVICE void set_dq(struct context &c, const struct attn_bwd_share_args &args, co
  * them. */
 DEVICE char *ds_place(int i)
 {
-    const u32 key = wave_id() * BLOCK + lane_column(), chunk = key / CHUNK;
+    const u32 own = lane_column(), other = bit_of(own, 2) ^ bit_of(own, 3);
+    const u32 key = wave_id() * BLOCK + (own ^ (other << 2 | other << 3)), chunk = key / CHUNK;
     const u32 column = chunk / 8 * 8 + (chunk % 8 ^ lane_half() * 4);
     const u32 at = lane_half() * 4 * DS_ROW_BYTES + column * CHUNK_BYTES + key % CHUNK * 2;
     return ds_tile + (at ^ i * CHUNK_BYTES) + i * DS_ROW_BYTES;
@@ -90,16 +103,20 @@ DEVICE void store_ds(const struct packed_block &ds, int i, char *place)
     *(u16 *)(place + 8 * (i / 4) * DS_ROW_BYTES) = (u16)(i % 2 ? pair >> 16 : pair);
 }
 
-#if HOLDS_PLACES
-/* What a thread holds throughout the walk: where it stores rows, what comes with them, and dS. */
+/* What a thread holds throughout the walk: where it stores dS, and where there are registers, rows
+ * and what comes with them. */
 struct held_places {
-    char *row[RUN_ROWS], *vector, *ds[4];
+    char *ds[4];
+#if HOLDS_PLACES
+    char *row[RUN_ROWS], *vector;
     u32 dq; /* where the lane adds, in a block */
+#endif
 };
 
 DEVICE struct held_places find_places(const struct duty &duty)
 {
     struct held_places x;
+#if HOLDS_PLACES
 #pragma unroll
     for (int i = 0; i < RUN_ROWS; i++)
         x.row[i] = held_place(row_tile[carrier()] + row_chunk_at(duty.row + i, duty.chunk));
@@ -107,14 +124,17 @@ DEVICE struct held_places find_places(const struct duty &duty)
     float *const vector =
         duty.unit < STREAM_ROWS ? row_vector[which] : &vector_apart[which * CARRIERS];
     x.vector = held_place((char *)(vector + duty.unit));
+    x.dq = lane_id() * 4;
+#else
+    (void)duty;
+#endif
 #pragma unroll
     for (int i = 0; i < 4; i++)
         x.ds[i] = held_place(ds_place(i));
-    x.dq = lane_id() * 4;
-    asm volatile("" : "+v"(x.dq));
     return x;
 }
 
+#if HOLDS_PLACES
 /* store_vector(). */
 template <enum lse_form form>
 DEVICE void store_held_vector(const struct held_places &to, const struct cargo &from,

@@ -145,9 +145,9 @@ DEVICE block_frag turned_frag_of(const char *lines, int block, int group)
 
 #if KERNEL_WAVE == 64
 /* Where turned_frag() finds it: what is the lane's, and what is not. */
-DEVICE u32 turned_frag_at()
+DEVICE u32 turned_frag_at(u32 line = lane_column())
 {
-    return lane_column() * LINE_BYTES + (lane_half() ^ bit_of(lane_column(), 3)) * CHUNK_BYTES;
+    return line * LINE_BYTES + (lane_half() ^ bit_of(line, 3)) * CHUNK_BYTES;
 }
 
 DEVICE constexpr int turned_frag_offset(int block, int group)

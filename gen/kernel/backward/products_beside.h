@@ -70,8 +70,6 @@ struct stream_progress {
     struct operands_ahead ahead;
 #if SUMS_DQ
     struct dq_band band;
-#endif
-#if HOLDS_PLACES
     struct held_places places;
 #endif
 };
@@ -102,7 +100,7 @@ DEVICE void store_next_rows(struct stream_progress &x, const struct stream &stre
 }
 #endif
 
-#if HOLDS_PLACES
+#if SUMS_DQ
 /* Share n of `of` of the wave's block of dS. */
 DEVICE void store_ds_share(const struct stream_progress &x, const struct packed_block &ds, int n,
                            int of)
@@ -242,9 +240,10 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
         LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS,
         /* Slices of S beside which dQ is added. */
         DQ_SHARES = HOLDS_PLACES ? ROW_SLICES / 2 : ROW_SLICES,
-        /* Where places are held: slices of R1 from which on rows and dS are stored; of both. */
+        /* fused: slices of R1 from which on rows are stored, where places are held, and dS; those
+         * of R1 and R0 beside which dS is. */
         ROWS_SOON = RESULT_SLICES / 2,
-        DS_SOON = 6,
+        DS_SOON = 3 * RESULT_SLICES / 8,
         DS_SLICES = RESULT_SLICES - DS_SOON + LAST_SLICES,
     };
     block_acc s, dp;
@@ -285,11 +284,11 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     const __amdgpu_buffer_rsrc_t to_dq = place_of(x.band);
     advance(x.band, context);
 #if HOLDS_PLACES
-    asm volatile("" : "+v"(x.places.dq)); /* or sums outside the loop would not become offsets */
-    const u32 own = x.places.dq;
+    u32 &own = x.places.dq;
 #else
-    const u32 own = lane_id() * 4;
+    u32 own = stay_here(lane_id()) * 4;
 #endif
+    asm volatile("" : "+v"(own)); /* or sums outside the loop would not become offsets */
     const auto beside = [&](int, int n) {
         fetch(n);
         if (n < DQ_SHARES)
@@ -327,6 +326,8 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             fetch(n);
 #if HOLDS_PLACES
         store_next_rows<form>(x, stream, n - ROWS_SOON, RESULT_SLICES - ROWS_SOON);
+#endif
+#if SUMS_DQ
         store_ds_share(x, ds[0], n - DS_SOON, DS_SLICES);
 #endif
     });
@@ -348,11 +349,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
             if (block < STREAM_BLOCKS - 1)
                 return;
 #if SUMS_DQ
-#if HOLDS_PLACES
             store_ds_share(x, ds[0], n + RESULT_SLICES - DS_SOON, DS_SLICES);
-#else
-            each_of_share(ACC, n, LAST_SLICES, [&](int i) { store_ds(ds[0], i, ds_place(i % 4)); });
-#endif
 #endif
             if (!HOLDS_PLACES && n == FIRST_STORE - 1)
                 again = unpack_duty(packed_duty);
@@ -375,8 +372,6 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
     load_cargo(x.cargo, duty, stream, 0);
 #if SUMS_DQ
     x.band = band_before(context, walk.begin);
-#endif
-#if HOLDS_PLACES
     x.places = find_places(duty);
 #endif
     lds_barrier();
