@@ -31,7 +31,7 @@ typedef element quad __attribute__((ext_vector_type(QUAD)));
 
 DEVICE quad rounded(const f32x4 &x)
 {
-    const u32x2 pairs = {round_pair_even(x[0], x[1]), round_pair_even(x[2], x[3])};
+    const u32x2 pairs = {round_pair_even_soon(x[0], x[1]), round_pair_even_soon(x[2], x[3])};
     return __builtin_bit_cast(quad, pairs);
 }
 #endif

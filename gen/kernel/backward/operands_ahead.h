@@ -40,6 +40,9 @@ struct operands_ahead {
 #if SUMS_DQ
     block_frag ds[RUN_GROUPS];
 #endif
+#if HOLDS_PLACES
+    u32 frag_at[4]; /* row_frag_at() */
+#endif
 };
 
 /* Before the first read_row(). */
@@ -47,6 +50,13 @@ DEVICE void find_rows(struct operands_ahead &a)
 {
     if (OWNED_AGAIN)
         a.row_at = row_frag_at(0);
+#if HOLDS_PLACES
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        a.frag_at[i] = row_frag_at(i);
+        asm volatile("" : "+v"(a.frag_at[i]));
+    }
+#endif
 }
 
 DEVICE void read_row(struct operands_ahead &a, int i)
@@ -55,6 +65,11 @@ DEVICE void read_row(struct operands_ahead &a, int i)
     a.row[i] = *(const block_frag *)(row_tile[i / SLAB_STEPS] + a.row_at +
                                      row_frag_offset(0, i % SLAB_STEPS));
     a.row_at = stay_here(a.row_at ^ row_frag_turn(i) ^ row_frag_turn(i + 1));
+    return;
+#endif
+#if HOLDS_PLACES
+    a.row[i] = *(const block_frag *)(row_tile[i / SLAB_STEPS] + a.frag_at[i % 4] +
+                                     row_frag_offset(0, i % SLAB_STEPS));
     return;
 #endif
     a.row[i] = row_frag(row_tile[i / SLAB_STEPS % 2], i / SLAB_STEPS / 2, i % SLAB_STEPS);
@@ -68,11 +83,24 @@ DEVICE void read_turned(struct operands_ahead &a, int i)
                               result / TURNED * BLOCK_GROUPS + n / WALK_BLOCKS);
 }
 
+#if SUMS_DQ
+/* The same of dS. */
+DEVICE void read_ds(struct operands_ahead &a, int i)
+{
+#if HOLDS_PLACES
+    static_assert(ROW_BYTES == DS_ROW_BYTES && RUN_KEYS == OWNED_ROWS, "as rows");
+    a.ds[i] = *(const block_frag *)(ds_tile + a.frag_at[i % 4] + row_frag_offset(0, i));
+#else
+    a.ds[i] = ds_frag(i);
+#endif
+}
+#endif
+
 /* What a step begins with. */
 DEVICE void read_first(struct operands_ahead &a, int i)
 {
 #if SUMS_DQ
-    a.ds[i] = ds_frag(i);
+    read_ds(a, i);
 #else
     read_row(a, i);
 #endif
@@ -177,7 +205,7 @@ DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Be
 #pragma unroll
     for (int i = 0; i < RUN_GROUPS; i++) {
         if (i + FRAGS_AHEAD < RUN_GROUPS)
-            a.ds[i + FRAGS_AHEAD] = ds_frag(i + FRAGS_AHEAD);
+            read_ds(a, i + FRAGS_AHEAD);
         else
             read_row(a, i + FRAGS_AHEAD - RUN_GROUPS);
         in_order();

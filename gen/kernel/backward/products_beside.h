@@ -26,6 +26,13 @@
 
 #include "operands_ahead.h"
 
+/* Priority, where a SIMD has several waves. */
+template <int priority> DEVICE void take_turn()
+{
+    if (KERNEL_WAVES_PER_EU > 1)
+        __builtin_amdgcn_s_setprio(priority);
+}
+
 /* Pair i of S becomes exponents of P. */
 template <enum lse_form form>
 DEVICE void begin_weight(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
@@ -139,7 +146,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
     dp = zero_acc();
 #endif
     s = zero_acc();
-    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 1 : 0);
+    take_turn<MEETS_ON_SIMD ? 1 : 0>();
     multiply_rows_beside(s, a, y, 0, block, [&](int n) {
         if (n == MMA_PARTS)
             find_again(y);
@@ -178,7 +185,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
 #endif
     in_order();
-    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 0 : 1);
+    take_turn<MEETS_ON_SIMD ? 0 : 1>();
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
         fetch(n);
         each_of_share(ACC, n, ROW_SLICES, [&](int e) {
@@ -290,9 +297,9 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
 #endif
     asm volatile("" : "+v"(own)); /* or sums outside the loop would not become offsets */
     const auto beside = [&](int, int n) {
-        fetch(n);
         if (n < DQ_SHARES)
             add_dq(dq, to_dq, own, n, DQ_SHARES);
+        fetch(n);
     };
 #else
     const auto beside = [&](int block, int n) {
@@ -320,7 +327,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     }
 #if OWNS_KEYS
     static_assert(STREAM_BLOCKS == 1, "one block of P");
-    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 1 : 2);
+    take_turn<MEETS_ON_SIMD ? 1 : 2>();
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
             fetch(n);
@@ -336,7 +343,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     for (int i = 0; i < SOON_PAIRS; i++)
         differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
-    __builtin_amdgcn_s_setprio(MEETS_ON_SIMD ? 0 : 3);
+    take_turn<MEETS_ON_SIMD ? 0 : 3>();
 #pragma unroll
     for (int block = 0; block < STREAM_BLOCKS; block++)
         multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {
@@ -391,7 +398,7 @@ DEVICE void walk_mixed(struct results &to, struct owned &y, struct stream &strea
         mixed_step<form>(to, x, stream, y, context, column, start, packed_duty, columns,
                          tile * STREAM_ROWS);
     while (++tile < walk.end);
-    __builtin_amdgcn_s_setprio(0);
+    take_turn<0>();
 #if SUMS_DQ
     add_dq(multiply_ds(x.ahead, y, [](int) {}), place_of(x.band), lane_id() * 4, 0, 1);
 #endif

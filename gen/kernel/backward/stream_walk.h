@@ -494,9 +494,12 @@ DEVICE void store_result(const block_acc (&r)[blocks], float factor, const struc
         for (int run = 0; run < ACC / RESULT_RUN; run++) {
             result_pairs pairs;
 #pragma unroll
-            for (int i = 0; i < RESULT_RUN; i += 2)
-                pairs[i / 2] = round_pair_even(r[block][result_element(run, i)] * factor,
-                                               r[block][result_element(run, i + 1)] * factor);
+            for (int i = 0; i < RESULT_RUN; i += 2) {
+                const float low = r[block][result_element(run, i)] * factor,
+                            high = r[block][result_element(run, i + 1)] * factor;
+                pairs[i / 2] =
+                    SUMS_DQ ? round_pair_even_soon(low, high) : round_pair_even(low, high);
+            }
             store_chunk(view, x, column, (u32)first + result_channel(block, run, half), pairs);
         }
 }
