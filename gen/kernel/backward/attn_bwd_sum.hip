@@ -146,6 +146,24 @@ DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, fl
 #pragma unroll
     for (int step = 0; step < ALL_STEPS; step++)
         sum[step] *= factor;
+#if KERNEL_DTYPE != 1 && KERNEL_WAVE == 64
+    /* Without a branch for each row, where quads are aligned. */
+    if (to.channel == ELEMENT_BYTES && to.dim % QUAD == 0 &&
+        (((u32)(kernarg_u64)to.base | (u32)to.pitch) & (sizeof(quad) - 1)) == 0) {
+        const int last =
+            (behind - first < ALL_STEPS * ROWS ? behind - first : ALL_STEPS * ROWS) - 1;
+        const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
+            (GLOBAL char *)to.base + (kernarg_i64)first * to.pitch, 0,
+            (int)((u32)last * (u32)to.pitch + (u32)to.dim * ELEMENT_BYTES), DESCRIPTOR_WORD3);
+        const u32 at = (u32)row * (u32)to.pitch + (u32)channel * ELEMENT_BYTES;
+#pragma unroll
+        for (int step = 0; step < ALL_STEPS; step++)
+            __builtin_amdgcn_raw_buffer_store_b64(
+                __builtin_bit_cast(u32x2, rounded(sum[step])), buffer,
+                (int)(at + (u32)(step * ROWS) * (u32)to.pitch), 0, 0);
+        return;
+    }
+#endif
     store_quads(to, first + row, behind, channel, sum);
 }
 
