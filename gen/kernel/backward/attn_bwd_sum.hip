@@ -31,7 +31,9 @@ typedef element quad __attribute__((ext_vector_type(QUAD)));
 
 DEVICE quad rounded(const f32x4 &x)
 {
-    const u32x2 pairs = {round_pair_even_soon(x[0], x[1]), round_pair_even_soon(x[2], x[3])};
+    float a = x[0], b = x[1], c = x[2], d = x[3];
+    settle_four(a, b, c, d);
+    const u32x2 pairs = {round_settled_pair(a, b), round_settled_pair(c, d)};
     return __builtin_bit_cast(quad, pairs);
 }
 #endif

@@ -494,12 +494,24 @@ DEVICE void store_result(const block_acc (&r)[blocks], float factor, const struc
         for (int run = 0; run < ACC / RESULT_RUN; run++) {
             result_pairs pairs;
 #pragma unroll
-            for (int i = 0; i < RESULT_RUN; i += 2) {
-                const float low = r[block][result_element(run, i)] * factor,
-                            high = r[block][result_element(run, i + 1)] * factor;
-                pairs[i / 2] =
-                    SUMS_DQ ? round_pair_even_soon(low, high) : round_pair_even(low, high);
+#if SUMS_DQ
+            for (int i = 0; i < RESULT_RUN; i += 4) {
+                f32x2 x[2];
+#pragma unroll
+                for (int j = 0; j < 2; j++)
+                    x[j] = f32x2{r[block][result_element(run, i + 2 * j)],
+                                 r[block][result_element(run, i + 2 * j + 1)]} *
+                           factor;
+                float a = x[0].x, b = x[0].y, c = x[1].x, d = x[1].y;
+                settle_four(a, b, c, d);
+                pairs[i / 2] = round_settled_pair(a, b);
+                pairs[i / 2 + 1] = round_settled_pair(c, d);
             }
+#else
+            for (int i = 0; i < RESULT_RUN; i += 2)
+                pairs[i / 2] = round_pair_even(r[block][result_element(run, i)] * factor,
+                                               r[block][result_element(run, i + 1)] * factor);
+#endif
             store_chunk(view, x, column, (u32)first + result_channel(block, run, half), pairs);
         }
 }
