@@ -210,21 +210,22 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
 }
 
 #if OWNS_KEYS
+enum { FIRST_DS = 2 }; /* slice of R1, before which dP is not there */
+
 /* R1 += X1^T P of a block, the rest of P as operands, and dS. */
 template <class Fetch>
 DEVICE void multiply_weights(struct results &to, struct packed_block &ds, struct packed_block &p,
                              const block_acc &s, const block_acc &dp, struct operands_ahead &a,
                              int block, const struct column &column, Fetch fetch)
 {
-    enum { FIRST = 2 }; /* dP is not there before */
     multiply_turned_beside(to.r[1], a, p, 1, block, [&](int n) {
         fetch(n);
         each_of_share(PAIRS - GROUP_PAIRS, n, RESULT_SLICES / 2, [&](int i) {
             const int j = GROUP_PAIRS + i;
             pack_pair(p, f32x2{s[2 * j], s[2 * j + 1]}, j);
         });
-        if (n >= FIRST)
-            each_of_share(PAIRS, n - FIRST, RESULT_SLICES - FIRST,
+        if (n >= FIRST_DS)
+            each_of_share(PAIRS, n - FIRST_DS, RESULT_SLICES - FIRST_DS,
                           [&](int i) { differentiate_pair(ds, s, dp, i, column); });
     });
 }
@@ -247,12 +248,22 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
         LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS,
         /* Slices of S beside which dQ is added. */
         DQ_SHARES = HOLDS_PLACES ? ROW_SLICES / 2 : ROW_SLICES,
-        /* fused: slices of R1 from which on rows are stored, where places are held, and dS; those
-         * of R1 and R0 beside which dS is. */
+    };
+#if SUMS_DQ
+    enum {
+        /* Slices of R1 from which on rows are stored, where places are held, and dS; those of R1
+         * and R0 beside which dS is. */
         ROWS_SOON = RESULT_SLICES / 2,
-        DS_SOON = 3 * RESULT_SLICES / 8,
+        DS_SOON = RESULT_SLICES > 8 ? 3 * RESULT_SLICES / 8 : FIRST_DS + 1,
         DS_SLICES = RESULT_SLICES - DS_SOON + LAST_SLICES,
     };
+    static_assert(
+        2 * share_begin(PAIRS, DS_SOON - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
+                share_begin(ACC, 1, DS_SLICES) &&
+            2 * share_begin(PAIRS, RESULT_SLICES - 1 - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
+                share_begin(ACC, RESULT_SLICES - DS_SOON, DS_SLICES),
+        "dS is there when it is stored");
+#endif
     block_acc s, dp;
 #if HOLDS_PLACES
 #pragma unroll
