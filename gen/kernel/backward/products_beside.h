@@ -8,14 +8,17 @@
  *     S                they are, where not yet; dQ is added             rows of tile t
  *     dP               P of S; tile t + 1 is on its way                 rows of tile t
  *     barrier                                                           columns of t are there
- *     dkdv: R1         the rest of P as operands; dS of P and dP        columns of t
+ *     dkdv: R1         the rest of P as operands; dS of P and dP;       columns of t
+ *                      fused: dS is stored, where places are held rows
+ *                      of t + 1, too
  *     R0               dq: the rest of dS; rows of t + 1 are stored;    columns of t
- *                      fused: dS
+ *                      fused: the rest of dS
  *     barrier                                                           rows of t + 1 are there
  *
  * Operands are read from LDS some products ahead. So all that a barrier waits for has been read
  * some products before their end, and there it is: behind it, operands of the next products are
- * read beside the last of these.
+ * read beside the last of these. Where the fused form holds its places, they are awaited in pairs,
+ * and lse and -delta are read beside S: all of a workgroup's waves would wait for them at once.
  *
  * The further a wave is in the step, the higher its priority: forward/sliced_step.h has why. But
  * where both waves of a SIMD are of one workgroup, they meet at each barrier, and the one that is
