@@ -36,7 +36,7 @@
  * heads_k and behind them ceil(seq_q / tile_q) * ceil(dim_qk / 64) * heads_q of dq; y, z as
  * attn_fwd. With dq_in_blocks a workgroup has DQ_BLOCK_TILES * tile_q rows of dq.
  */
-#define DQ_BLOCK_TILES 4
+#define DQ_BLOCK_TILES 2
 
 struct attn_bwd_share_args {
     struct attn_bwd_args bwd;
