@@ -402,11 +402,11 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;
-    if (wide)
+    if (RARELY(wide))
         walk_wide(p, courier, place, e.walk, e.keys);
 #endif
 #if !KERNEL_PADDING
-    if (p.found & FOUND_NONFINITE)
+    if (RARELY(p.found & FOUND_NONFINITE))
         mark_all(p, courier, place, e.walk, e.keys);
 #endif
     if (KEY_SHARES > 1 && !add_shares(p.softmax, p.o, e.factor, wide))

@@ -13,6 +13,9 @@
 #define TEAMS (KERNEL_WAVES / KEY_SHARES)
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
+/* Whether what comes before the first step is in an order of its own: CDNA, without score terms. */
+#define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE)
+
 #include "tile.h"
 
 /*
@@ -292,7 +295,12 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
         return;
     const struct tile_views first = views_at(keys, sequence, walk.first);
     load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
+    if (STARTS_LEAN) /* V is the last that is wanted */
+        __builtin_amdgcn_sched_barrier(0);
     load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+#pragma unroll
+    for (int i = 0; STARTS_LEAN && i < DIM_BLOCKS; i++)
+        asm volatile("" : "+v"(x.o[0][i])); /* cleared while K is on its way */
     store_k(k_tile, x.cargo, courier);
     lds_barrier();
 }

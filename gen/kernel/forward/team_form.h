@@ -375,9 +375,6 @@ DEVICE void walk_keys(struct progress &x, const struct scene &scene, const struc
     take_steps<parts, false>(x, scene, walk, tile, i, walk.count);
 }
 
-/* Told to RDNA's compiler, it would have the loop read from scratch memory. */
-#define RARELY(x) (KERNEL_WAVE == 64 ? __builtin_expect(x, 0) : (x))
-
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
 DEVICE void mark_all(struct progress &x, const struct scene &scene, const struct key_walk &walk)
 {

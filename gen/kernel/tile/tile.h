@@ -12,6 +12,9 @@
 #define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
 #define SHARED __attribute__((shared))
 
+/* What is seldom true. Told to RDNA's compiler, it would have loops read from scratch memory. */
+#define RARELY(x) (KERNEL_WAVE == 64 ? __builtin_expect(x, 0) : (x))
+
 typedef unsigned int u32;
 typedef unsigned short u16;
 typedef u32 u32x2 __attribute__((ext_vector_type(2)));
