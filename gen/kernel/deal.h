@@ -52,7 +52,7 @@ DEALT struct deal_member deal_member(kernarg_u32 x, kernarg_u32 at, kernarg_u32 
     const int early = at < end;
     const kernarg_u32 number = early ? at / DEAL_XCDS : at - end;
     const kernarg_u32 width = early ? members : units - whole;
-    const kernarg_u32 row = DEAL_UNIFORM(number / width), rest = number - row * width;
+    const kernarg_u32 row = width == 1 ? number : DEAL_UNIFORM(number / width), rest = number - row * width;
     struct deal_member to;
     to.unit = early ? row * DEAL_XCDS + x % DEAL_XCDS : whole + rest;
     to.member = early ? rest : row;

@@ -259,14 +259,17 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     const struct sequence &sequence = place.sequence;
     const int full = walk.count ? walk.fast_count + 1 : 0;
     int tile = walk.first, left = walk.count - full;
-    begin_walk(p, false, courier, sequence, walk, keys);
+    begin_loads(p, false, courier, sequence, walk, keys);
     if (full > 0) {
         struct tile_views next = views_at(keys, sequence, tile);
+        end_loads(p, courier);
         tile += full - 1;
         sliced_steps(p, courier, place.factor, keys, next, walk.first, full, [&]() {
             return next_views(keys, sequence, walk, computed_here(tile), computed_here(left) + 1);
         });
         tile = next_tile(walk, tile);
+    } else if (left) {
+        end_loads(p, courier);
     }
 #pragma unroll 1
     for (; left > 0; left--) {

@@ -279,10 +279,10 @@ DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
     return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
 }
 
-/* What comes before the walk over the keys, the first of which it brings to LDS. */
-DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
-                       const struct sequence &sequence, const struct key_walk &walk,
-                       struct key_tiles &keys)
+/* What comes before the walk over the keys, the first of which leave memory. */
+DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &courier,
+                        const struct sequence &sequence, const struct key_walk &walk,
+                        struct key_tiles &keys)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -298,11 +298,25 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
     if (STARTS_LEAN) /* V is the last that is wanted */
         __builtin_amdgcn_sched_barrier(0);
     load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+}
+
+/* They arrive; K in LDS. */
+DEVICE void end_loads(struct progress &x, const struct courier &courier)
+{
 #pragma unroll
     for (int i = 0; STARTS_LEAN && i < DIM_BLOCKS; i++)
         asm volatile("" : "+v"(x.o[0][i])); /* cleared while K is on its way */
     store_k(k_tile, x.cargo, courier);
     lds_barrier();
+}
+
+DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &courier,
+                       const struct sequence &sequence, const struct key_walk &walk,
+                       struct key_tiles &keys)
+{
+    begin_loads(x, wide, courier, sequence, walk, keys);
+    if (walk.count)
+        end_loads(x, courier);
 }
 
 /* What the products are added to. */

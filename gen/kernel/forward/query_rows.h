@@ -239,9 +239,15 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
 #pragma unroll
-    for (int step = 0; step < STAGES * QK_STEPS; step++)
-        q.frag[step] = TIMES_SIGN(
-            load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half()), sign);
+    for (int step = 0; step < STAGES * QK_STEPS; step++) {
+        q.frag[step] = load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half());
+        if (!STARTS_LEAN)
+            q.frag[step] = TIMES_SIGN(q.frag[step], sign);
+    }
+    if (STARTS_LEAN && RARELY(sign))
+#pragma unroll
+        for (int step = 0; step < STAGES * QK_STEPS; step++)
+            q.frag[step] = TIMES_SIGN(q.frag[step], sign);
 #endif
 }
 

@@ -12,6 +12,11 @@
 #define KERNEL_PADDING 0
 #endif
 
+/* Whether what comes before the first step is as short as may be, and in an order of its own. */
+#ifndef STARTS_LEAN
+#define STARTS_LEAN 0
+#endif
+
 /* Whether bias and mask may have room for fewer keys than there are. */
 #if KERNEL_PADDING
 #define KEYS_LIMITED 1
@@ -42,6 +47,10 @@ struct sequence_place {
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence_place
 sequence_place(const struct kernarg_seqs &s, kernarg_u32 flags, int number)
 {
+    if (STARTS_LEAN && __builtin_expect(!(s.cumulative | s.lengths | s.starts), 1)) { /* the same without 64 bits */
+        const kernarg_u32 length = (kernarg_u32)(s.max < s.rows ? s.max : s.rows) + s.extra;
+        return {0, length < (kernarg_u32)s.rows ? (int)length : s.rows};
+    }
     kernarg_i64 start = 0, length = s.max;
     if (s.cumulative) {
         start = sequence_entry(s.cumulative, flags, number);

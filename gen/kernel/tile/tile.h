@@ -111,7 +111,13 @@ struct slice {
 DEVICE struct slice slice_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                              int start, int head, int dim)
 {
+#if STARTS_LEAN /* none is negative, and many begin with row 0 */
+    kernarg_i64 first = (u32)batch * stride.batch + (u32)head * stride.head;
+    if (start)
+        first += (u32)start * stride.seq;
+#else
     kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
+#endif
     return {(char *)data + first * CHANNEL_BYTES, stride.seq * CHANNEL_BYTES, dim};
 }
 
