@@ -259,7 +259,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     const struct sequence &sequence = place.sequence;
     const int full = walk.count ? walk.fast_count + 1 : 0;
     int tile = walk.first, left = walk.count - full;
-    begin_loads(p, false, courier, sequence, walk, keys);
+    begin_loads(p, false, courier, sequence, walk, keys,
+                [&]() { load_q(p.q, place.job, sequence, late_problem()); });
     if (full > 0) {
         struct tile_views next = views_at(keys, sequence, tile);
         end_loads(p, courier);
@@ -360,7 +361,8 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     } else {
         plan_errand(e, a);
         hire(courier, e.keys.k, e.keys.v);
-        load_q(p.q, e.job, e.sequence, a);
+        if (!SLICES_FIRST)
+            load_q(p.q, e.job, e.sequence, a);
         find_visible(visible, e.sequence, e.job);
 #if KERNEL_PADDING
         p.terms = terms_of(late_problem(), e.sequence, e.job);

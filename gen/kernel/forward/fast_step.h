@@ -279,10 +279,14 @@ DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
     return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
 }
 
-/* What comes before the walk over the keys, the first of which leave memory. */
+/*
+ * What comes before the walk over the keys, the first of which leave memory; before V the call's
+ * loads do.
+ */
+template <class F>
 DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &courier,
                         const struct sequence &sequence, const struct key_walk &walk,
-                        struct key_tiles &keys)
+                        struct key_tiles &keys, F before_v)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -294,10 +298,20 @@ DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &cou
     if (walk.count == 0)
         return;
     const struct tile_views first = views_at(keys, sequence, walk.first);
-    load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
+    const bool whole = STARTS_LEAN && RUNS == 1 && first.k[0].rows == KERNEL_TILE_K;
+    if (whole)
+        load_k<ROWS_ALL>(x.cargo, courier, keys.k, first);
+    else
+        load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
     if (STARTS_LEAN) /* V is the last that is wanted */
         __builtin_amdgcn_sched_barrier(0);
-    load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+    before_v();
+    if (STARTS_LEAN)
+        __builtin_amdgcn_sched_barrier(0);
+    if (whole)
+        load_v<ROWS_ALL>(x.cargo, courier, keys.v, first);
+    else
+        load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
 }
 
 /* They arrive; K in LDS. */
@@ -314,7 +328,7 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
                        const struct sequence &sequence, const struct key_walk &walk,
                        struct key_tiles &keys)
 {
-    begin_loads(x, wide, courier, sequence, walk, keys);
+    begin_loads(x, wide, courier, sequence, walk, keys, []() {});
     if (walk.count)
         end_loads(x, courier);
 }
