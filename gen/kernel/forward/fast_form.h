@@ -260,7 +260,7 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     const int full = walk.count ? walk.fast_count + 1 : 0;
     int tile = walk.first, left = walk.count - full;
     begin_loads(p, false, courier, sequence, walk, keys,
-                [&]() { load_q(p.q, place.job, sequence, late_problem()); });
+                [&]() { load_q(p.q, place.job, sequence, place.problem); });
     if (full > 0) {
         struct tile_views next = views_at(keys, sequence, tile);
         end_loads(p, courier);
@@ -350,6 +350,8 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     struct key_interval visible[Q_BLOCKS];
     if (KERNEL_SCORE)
         write_seed_once(a, args);
+    if (STARTS_LEAN)
+        read_problem(a);
     if (!find_job(a, e.sequence, e.job))
         return;
     p.found = 0;
@@ -375,7 +377,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     u32 done = 0; /* what the walk before had found */
 #pragma unroll 1
     do {
-        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible}, wide, e.walk,
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, wide, e.walk,
                   e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
@@ -388,9 +390,9 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         recall_errand(e, p.terms);
         lds_barrier(); /* what was found has been read where K goes */
     } while (again);
-    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible, a};
 #elif KERNEL_PADDING
-    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible, a};
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;
@@ -403,7 +405,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     }
     recall_rows(e, p.terms);
 #else
-    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible};
+    const struct place place = {e.sequence, e.job, e.factor, e.fast_factor, visible, a};
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;

@@ -253,6 +253,7 @@ struct place {
     float factor;      /* of the softmax */
     float fast_factor; /* of fast steps with terms */
     const struct key_interval *visible;
+    const struct attn_problem &problem; /* as it was read first */
 };
 
 /* A walk that may begin with another tile than `full`, its first full one if there is one. */

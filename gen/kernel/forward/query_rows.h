@@ -119,6 +119,23 @@ DEVICE void tile_barrier()
         lds_barrier();
 }
 
+/*
+ * Reads together what is wanted of the problem before the first step: not a little at a time,
+ * behind one branch after the other, for each of which scalar loads are waited for.
+ */
+DEVICE void read_problem(const struct attn_problem &a)
+{
+    const struct kernarg_seqs &q = a.q_seqs, &k = a.k_seqs;
+    asm volatile("" ::"s"(a.batch), "s"(a.heads_q), "s"(a.heads_k), "s"(a.group), "s"(a.seq_q),
+                 "s"(a.grid_y), "s"(a.key_first), "s"(a.key_last), "s"(a.flags), "s"(a.scale),
+                 "s"(q.cumulative), "s"(q.lengths), "s"(q.starts), "s"(q.max), "s"(q.rows),
+                 "s"(q.extra), "s"(q.packed), "s"(k.cumulative), "s"(k.lengths), "s"(k.starts),
+                 "s"(k.max), "s"(k.rows), "s"(k.extra), "s"(k.packed));
+    asm volatile("" ::"s"(a.q), "s"(a.q_stride.batch), "s"(a.q_stride.head), "s"(a.q_stride.seq),
+                 "s"(a.dim_qk), "s"(a.dim_v), "s"(a.k), "s"(a.k_stride.batch), "s"(a.k_stride.head),
+                 "s"(a.k_stride.seq));
+}
+
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
     int head, kv_head;
