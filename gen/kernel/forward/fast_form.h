@@ -140,6 +140,8 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
                    float factor, bool wide, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
+    if (STARTS_LEAN)
+        read_ending(args);
 #if KERNEL_FP8
     const struct slice slice = output_slice(args, sequence, job.head);
 #else

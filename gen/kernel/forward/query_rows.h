@@ -136,6 +136,16 @@ DEVICE void read_problem(const struct attn_problem &a)
                  "s"(a.k_stride.seq));
 }
 
+/* The same of what comes behind the last step. */
+DEVICE void read_ending(const struct attn_fwd_args &args)
+{
+    const struct attn_problem &a = args.problem;
+    asm volatile("" ::"s"(args.o), "s"(args.o_stride.batch), "s"(args.o_stride.head),
+                 "s"(args.o_stride.seq), "s"(args.lse), "s"(a.dim_v), "s"(a.flags),
+                 "s"(a.lse_unit), "s"(a.lse_stride.batch), "s"(a.lse_stride.head),
+                 "s"(a.lse_stride.seq), "s"(a.lse_size), "s"(a.sinks));
+}
+
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
     int head, kv_head;
@@ -458,7 +468,7 @@ DEVICE u32 half_here()
 DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, struct tile_view view,
                     const struct slice &slice, u32 row, u32 first_channel)
 {
-    const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
+    const u32 keep = STARTS_LEAN || !blind ? 0xffffffffu : 0, half = KERNEL_SCORE ? half_here() : lane_half();
 #pragma unroll
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
