@@ -135,8 +135,32 @@ DEVICE bool any_ignored(const struct softmax_state (&softmax)[Q_BLOCKS])
     return in_any_lane(any);
 }
 
+#if STARTS_LEAN
+
+/* Makes O of a blind column 0, and NaNs the usual one, where there is any of them in the wave; what
+ * O is to be multiplied by, too. */
+DEVICE void clean_o(block_acc (&o)[DIM_BLOCKS], float &factor, bool blind)
+{
+    const float nan = __builtin_nanf("");
+    f32x2 any = {};
+#pragma unroll
+    for (int i = 0; NANS_MATTER && i < DIM_BLOCKS * ACC; i += 2)
+        any = __builtin_elementwise_fma(f32x2{o[i / ACC][i % ACC], o[i / ACC][i % ACC + 1]},
+                                        f32x2(0), any);
+    if (!RARELY(in_any_lane(blind || any.x + any.y + factor * 0 != 0)))
+        return;
+    factor = blind ? 0 : factor == factor ? factor : nan;
+#pragma unroll
+    for (int i = 0; i < DIM_BLOCKS * ACC; i++) {
+        const float x = o[i / ACC][i % ACC];
+        o[i / ACC][i % ACC] = blind ? 0 : x == x ? x : nan;
+    }
+}
+
+#endif
+
 /* Divides by the sum, rounds and stores O; then lse. */
-DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
+DEVICE void finish(struct progress &x, const struct job &job, const struct sequence &sequence,
                    float factor, bool wide, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
@@ -168,7 +192,11 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         if (wide)
             top = sum == 0 ? -__builtin_inff() : state.shift * SCORE_UNIT(a, sequence, job);
         struct column_end end = end_column(top, sum, a, job.head);
-        store_o(x.o[column], end.inverse * SOFTMAX_UNBIAS * kept, end.blind, view, slice, row, 0);
+        float to_o = end.inverse * SOFTMAX_UNBIAS * kept;
+#if STARTS_LEAN
+        clean_o(x.o[column], to_o, end.blind);
+#endif
+        store_o(x.o[column], to_o, end.blind, view, slice, row, 0);
         store_lse(args, sequence, job, row, end.lse);
     }
 }

@@ -468,7 +468,7 @@ DEVICE u32 half_here()
 DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, struct tile_view view,
                     const struct slice &slice, u32 row, u32 first_channel)
 {
-    const u32 keep = STARTS_LEAN || !blind ? 0xffffffffu : 0, half = KERNEL_SCORE ? half_here() : lane_half();
+    const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
 #pragma unroll
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
@@ -476,9 +476,11 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
             u32 channel = first_channel + block * BLOCK + ACC * half + i;
             u32x4 chunk;
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-                chunk[j] = keep & round_pair_even(o[block][i + 2 * j] * factor,
-                                                  o[block][i + 2 * j + 1] * factor);
+            for (int j = 0; j < 4; j++) {
+                const f32x2 x = {o[block][i + 2 * j], o[block][i + 2 * j + 1]};
+                chunk[j] = STARTS_LEAN ? round_products(x, factor)
+                                       : keep & round_pair_even(x.x * factor, x.y * factor);
+            }
             store_chunk(view, slice, row, O_CHANNEL(channel), chunk);
         }
 }

@@ -24,6 +24,16 @@ DEVICE u32 end_round_pair(float low, float high);
 /* Two f32 to 16 bits each, to nearest even. */
 DEVICE u32 round_pair_even(float low, float high);
 
+/* The same of their products with `factor`, where NaNs are ones that arithmetic makes. */
+DEVICE u32 round_products(f32x2 x, float factor);
+
+/* Whether that matters: adding to the bits of others may make numbers of them. */
+#if KERNEL_DTYPE == MMA_BF16 && !KERNEL_FP8 && !defined(__gfx950__)
+#define NANS_MATTER 1
+#else
+#define NANS_MATTER 0
+#endif
+
 #if KERNEL_FP8
 #include "round_8.h"
 #elif defined(__gfx950__)
@@ -65,6 +75,13 @@ DEVICE u32 round_pair_even(float low, float high)
     return __builtin_bit_cast(u32, pair);
 }
 
+DEVICE u32 round_products(f32x2 x, float factor)
+{
+    /* As end_round_pair(). */
+    f16x2 pair = {(_Float16)(x.x * factor), (_Float16)(x.y * factor)};
+    return __builtin_bit_cast(u32, pair);
+}
+
 #elif KERNEL_DTYPE == MMA_BF16
 
 DEVICE float begin_round(float p)
@@ -89,6 +106,15 @@ DEVICE u32 round_even(float value)
 DEVICE u32 round_pair_even(float low, float high)
 {
     return __builtin_amdgcn_perm(round_even(high), round_even(low), UPPER_HALVES);
+}
+
+DEVICE u32 round_products(f32x2 x, float factor)
+{
+    x *= factor;
+    u32 low = __builtin_bit_cast(u32, x.x), high = __builtin_bit_cast(u32, x.y);
+    low += 0x7fff + (low >> 16 & 1);
+    high += 0x7fff + (high >> 16 & 1);
+    return __builtin_amdgcn_perm(high, low, UPPER_HALVES);
 }
 
 #else
@@ -129,6 +155,14 @@ DEVICE void settle_four(float &, float &, float &, float &)
 DEVICE u32 round_settled_pair(float low, float high)
 {
     return round_pair_even(low, high);
+}
+#endif
+
+#if KERNEL_FP8 || defined(__gfx950__)
+DEVICE u32 round_products(f32x2 x, float factor)
+{
+    x *= factor;
+    return round_pair_even(x.x, x.y);
 }
 #endif
 
