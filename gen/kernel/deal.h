@@ -37,6 +37,13 @@
 #define DEAL_TO_XCDS 0
 #endif
 
+/* Whether a division by 1 is worth a branch. */
+#if defined(STARTS_LEAN)
+#define DEAL_ALONE_APART STARTS_LEAN
+#else
+#define DEAL_ALONE_APART 0
+#endif
+
 enum { DEAL_XCDS = 8 };
 
 /* One of those that share keys, and of which ones. */
@@ -52,7 +59,9 @@ DEALT struct deal_member deal_member(kernarg_u32 x, kernarg_u32 at, kernarg_u32 
     const int early = at < end;
     const kernarg_u32 number = early ? at / DEAL_XCDS : at - end;
     const kernarg_u32 width = early ? members : units - whole;
-    const kernarg_u32 row = width == 1 ? number : DEAL_UNIFORM(number / width), rest = number - row * width;
+    const int divides = !DEAL_ALONE_APART || width > 1;
+    const kernarg_u32 row = divides ? DEAL_UNIFORM(number / width) : number;
+    const kernarg_u32 rest = number - row * width;
     struct deal_member to;
     to.unit = early ? row * DEAL_XCDS + x % DEAL_XCDS : whole + rest;
     to.member = early ? rest : row;

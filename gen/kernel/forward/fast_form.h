@@ -15,7 +15,7 @@
  * Where K and V have one buffer together (ONE_TILE), a barrier comes before each of the stores,
  * too.
  *
- * sliced_step.h has another order, of most fast steps on CDNA; fast_step.h says how RDNA 3
+ * sliced_step.h has another order, of most fast steps on CDNA; paced_products.h says how RDNA 3
  * multiplies, spread_softmax.h what runs beside the softmax on RDNA 4.
  */
 #ifndef AOTHIP_FWD_FAST_H
@@ -407,8 +407,8 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     u32 done = 0; /* what the walk before had found */
 #pragma unroll 1
     do {
-        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, wide, e.walk,
-                  e.keys);
+        walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, wide,
+                  e.walk, e.keys);
         if (any_ignored(p.softmax))
             p.found |= FOUND_WIDE;
         if (is_spoilt(p))

@@ -141,9 +141,9 @@ DEVICE void read_ending(const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
     asm volatile("" ::"s"(args.o), "s"(args.o_stride.batch), "s"(args.o_stride.head),
-                 "s"(args.o_stride.seq), "s"(args.lse), "s"(a.dim_v), "s"(a.flags),
-                 "s"(a.lse_unit), "s"(a.lse_stride.batch), "s"(a.lse_stride.head),
-                 "s"(a.lse_stride.seq), "s"(a.lse_size), "s"(a.sinks));
+                 "s"(args.o_stride.seq), "s"(args.lse), "s"(a.dim_v), "s"(a.flags), "s"(a.lse_unit),
+                 "s"(a.lse_stride.batch), "s"(a.lse_stride.head), "s"(a.lse_stride.seq),
+                 "s"(a.lse_size), "s"(a.sinks));
 }
 
 /* Which part of the problem this workgroup has. Uniform. */

@@ -47,7 +47,8 @@ struct sequence_place {
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence_place
 sequence_place(const struct kernarg_seqs &s, kernarg_u32 flags, int number)
 {
-    if (STARTS_LEAN && __builtin_expect(!(s.cumulative | s.lengths | s.starts), 1)) { /* the same without 64 bits */
+    if (STARTS_LEAN && __builtin_expect(!(s.cumulative | s.lengths | s.starts),
+                                        1)) { /* the same without 64 bits */
         const kernarg_u32 length = (kernarg_u32)(s.max < s.rows ? s.max : s.rows) + s.extra;
         return {0, length < (kernarg_u32)s.rows ? (int)length : s.rows};
     }
