@@ -443,7 +443,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         walk_wide(p, courier, place, e.walk, e.keys);
 #endif
 #if !KERNEL_PADDING
-    if (RARELY(p.found & FOUND_NONFINITE))
+    if (STARTS_LEAN ? RARELY(p.found & FOUND_NONFINITE) : p.found & FOUND_NONFINITE)
         mark_all(p, courier, place, e.walk, e.keys);
 #endif
     if (KEY_SHARES > 1 && !add_shares(p.softmax, p.o, e.factor, wide))

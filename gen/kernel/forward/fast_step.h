@@ -13,8 +13,8 @@
 #define TEAMS (KERNEL_WAVES / KEY_SHARES)
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
-/* Whether what comes before the first step is in an order of its own: CDNA, without score terms. */
-#define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE)
+/* Whether what comes before the first step is in an order of its own. */
+#define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE && !KERNEL_FP8)
 
 #include "tile.h"
 
@@ -156,10 +156,10 @@ DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
 
 /*
  * What comes before the walk over the keys, the first of which leave memory; before V the call's
- * loads do.
+ * loads do. Returns whether there are any.
  */
 template <class F>
-DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &courier,
+DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &courier,
                         const struct sequence &sequence, const struct key_walk &walk,
                         struct key_tiles &keys, F before_v)
 {
@@ -171,7 +171,7 @@ DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &cou
             x.o[column][block] = {};
     }
     if (walk.count == 0)
-        return;
+        return false;
     const struct tile_views first = views_at(keys, sequence, walk.first);
     const bool whole = STARTS_LEAN && RUNS == 1 && first.k[0].rows == KERNEL_TILE_K;
     if (whole)
@@ -187,6 +187,7 @@ DEVICE void begin_loads(struct progress &x, bool wide, const struct courier &cou
         load_v<ROWS_ALL>(x.cargo, courier, keys.v, first);
     else
         load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+    return true;
 }
 
 /* They arrive; K in LDS. */
@@ -203,8 +204,7 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
                        const struct sequence &sequence, const struct key_walk &walk,
                        struct key_tiles &keys)
 {
-    begin_loads(x, wide, courier, sequence, walk, keys, []() {});
-    if (walk.count)
+    if (begin_loads(x, wide, courier, sequence, walk, keys, []() {}))
         end_loads(x, courier);
 }
 

@@ -158,7 +158,7 @@ DEVICE u32 round_settled_pair(float low, float high)
 }
 #endif
 
-#if KERNEL_FP8 || defined(__gfx950__)
+#if defined(__gfx950__) && !KERNEL_FP8
 DEVICE u32 round_products(f32x2 x, float factor)
 {
     x *= factor;
