@@ -111,7 +111,8 @@ DEVICE u32 round_pair_even(float low, float high)
 DEVICE u32 round_products(f32x2 x, float factor)
 {
     x *= factor;
-    u32 low = __builtin_bit_cast(u32, x.x), high = __builtin_bit_cast(u32, x.y);
+    const float first = x.x, second = x.y; /* a bit cast of an element takes the first one */
+    u32 low = __builtin_bit_cast(u32, first), high = __builtin_bit_cast(u32, second);
     low += 0x7fff + (low >> 16 & 1);
     high += 0x7fff + (high >> 16 & 1);
     return __builtin_amdgcn_perm(high, low, UPPER_HALVES);
