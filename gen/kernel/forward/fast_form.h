@@ -439,11 +439,11 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     walk_keys(p, courier, place, false, e.walk, e.keys);
     p.found = any_wave(p.found);
     wide = p.found & FOUND_WIDE;
-    if (RARELY(wide))
+    if (SELDOM(wide))
         walk_wide(p, courier, place, e.walk, e.keys);
 #endif
 #if !KERNEL_PADDING
-    if (STARTS_LEAN ? RARELY(p.found & FOUND_NONFINITE) : p.found & FOUND_NONFINITE)
+    if (SELDOM(p.found & FOUND_NONFINITE))
         mark_all(p, courier, place, e.walk, e.keys);
 #endif
     if (KEY_SHARES > 1 && !add_shares(p.softmax, p.o, e.factor, wide))

@@ -13,8 +13,16 @@
 #define TEAMS (KERNEL_WAVES / KEY_SHARES)
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
-/* Whether what comes before the first step is in an order of its own. */
+/* Whether what comes before the first step is in an order of its own. With rows of any alignment
+ * launches on gfx90a that do not fill it last longer with it. */
+#if defined(__gfx90a__) && KERNEL_UNALIGNED
+#define STARTS_LEAN 0
+#else
 #define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE && !KERNEL_FP8)
+#endif
+
+/* What is seldom true, where that is told. */
+#define SELDOM(x) (STARTS_LEAN ? RARELY(x) : (x))
 
 #include "tile.h"
 

@@ -203,7 +203,7 @@ DEVICE void count_p(struct sliced_run &r, int which)
     struct half_tile &h = r.half[which];
     struct softmax_state &state = r.x.softmax[0];
     partial_sum sum = h.soft.sum;
-    if (RARELY(in_any_lane(total(sum) > SOFTMAX_LIMIT))) {
+    if (SELDOM(in_any_lane(total(sum) > SOFTMAX_LIMIT))) {
         const bool wide = move_shift<SCORE_PLAIN>(state, r.x.o[0], h.s, r.factor);
         r.x.found |= in_any_lane(wide) ? FOUND_WIDE : 0;
         sum = make_p(h.p, h.s, state.shift, r.factor);
