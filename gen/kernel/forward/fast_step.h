@@ -43,7 +43,7 @@
 
 /* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
  * the sums and P, and 64 channels with padding are slower with it. */
-#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                      \
+#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                     \
     KERNEL_SCORE != 5 && !(KERNEL_PADDING && KERNEL_DIM <= 64)
 #define FAST_SPREAD 1
 #else
@@ -281,7 +281,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
                                                                           : SCORE_PLAIN;
     const bool folds = FOLDS_TERMS && kind == STEP_FAST;
-    const float factor = folds ? place.fast_factor : place.factor;
+    const float factor = !folds ? place.factor : TERMS_CERTAIN & TERM_KEEP ? 1 : place.fast_factor;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
     const struct term_tile tile = {(int)key, place.sequence.seq_k};
@@ -317,6 +317,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #if FOLDS_TERMS
     if (folds && has(x.terms, TERM_CAP))
         cap_scores(s, late_problem(), x.softmax);
+    if (folds && has(x.terms, TERM_KEEP))
+        bound_exponents(s, arrived, place.fast_factor);
 #endif
     if (!folds)
         add_terms<whole>(s, ahead, x.terms, tile);
@@ -385,7 +387,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         store_v(vt_tile, x.cargo, courier);
     load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
-    if (folds) /* behind K, which is waited for first */
+    if (folds && !(TERMS_CERTAIN & TERM_KEEP)) /* behind K, which is waited for first */
         load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
 #endif
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
@@ -411,6 +413,10 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
         load_v<exist>(x.cargo, courier, keys.v, next);
+#if FOLDS_TERMS
+    if (folds && TERMS_CERTAIN & TERM_KEEP) /* which the next products hide */
+        load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
+#endif
     lds_barrier();
     return true;
 }

@@ -271,7 +271,8 @@ DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
  *     S = (bias + slope - shift) / |scale| + K Q^T,    P = exp2(S * |scale| * log2(e))
  *
  * Soft-cap comes behind the products, and takes the shift off, too. The bias has arrived when the
- * step begins. The kernels for bias are not for scales near 0 (select.c).
+ * step begins. The kernels for bias are not for scales near 0 (select.c). A mask comes behind the
+ * products, too, as a bound of each exponent: whatever that is, be it NaN, P of a hidden key is 0.
  */
 
 /* The softmax's factor for fast steps. */
@@ -334,6 +335,28 @@ DEVICE void begin_bias(score_blocks &s, const float (&begin)[Q_BLOCKS], float un
             for (int i = 0; i < ACC; i++)
                 s[column][block][i] = fused(bias_element(ahead.word[column] + block * ACC / 2, i),
                                             unit, s[column][block][i]);
+}
+
+/* A mask's bytes as bounds of exponents: times the one, plus the other. */
+#define BOUND_STEP 0x1.8p127f
+#define BOUND_NONE -0x1p127f
+
+/* Scores become exponents: where the mask's byte is 0, such that P is. */
+DEVICE void bound_exponents(score_blocks &s, const struct ahead &ahead, float factor)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++) {
+            const u32 *word = ahead.word[column] + block * ACC / 4;
+            block_acc bound;
+#pragma unroll
+            for (int i = 0; i < ACC; i++)
+                bound[i] = (float)(word[i / 4] >> 8 * (i % 4) & 0xff);
+            bound = __builtin_elementwise_fma(bound, block_acc(BOUND_STEP), block_acc(BOUND_NONE));
+            s[column][block] = __builtin_elementwise_min(s[column][block] * factor, bound);
+            asm("" : "+v"(s[column][block])); /* block by block, for the registers */
+        }
 }
 
 /* What the products are added to. */
