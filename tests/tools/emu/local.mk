@@ -99,7 +99,7 @@ EXTRA_tests_tools_emu_kfd_driver_requests_DEPENDENCIES = tools/emu/libhipemu-kfd
 tests/tools/emu/kfd/hip_client: tests/tools/emu/kfd/hip_client.c tests/tap.h
 	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(DEFS) $(CPPFLAGS) $(AM_CPPFLAGS) $(tests_rooms) \
 		$(AM_CFLAGS) $(CFLAGS) -D__HIP_PLATFORM_AMD__ -o $@ \
-		$(top_srcdir)/tests/tools/emu/kfd/hip_client.c -l:libamdhip64.so.5 2>$@.log || \
+		$(top_srcdir)/tests/tools/emu/kfd/hip_client.c $(SANITIZE_LDFLAGS) -l:libamdhip64.so.5 2>$@.log || \
 		rm -f $@
 dist_check_SCRIPTS += tests/tools/emu/kfd/rocm_runtime.sh
 EXTRA_DIST += tests/tools/emu/kfd/hip_client.c

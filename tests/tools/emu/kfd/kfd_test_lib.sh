@@ -15,7 +15,6 @@ begin() { # [other]: what follows runs with another C library, to which this sys
 	before=`ldd "$kfd" | sed -n 's/.* => \([^ ]*\/lib[^ ]*\(a\|ub\)san[^ ]*\) .*/\1/p' | tr '\n' ' '`
 	case `nm -D "$kfd"`-$before-${1-} in
 	*__tsan_init* | *__asan_init*-other | *__asan_init*--) skip_all "a sanitizer has to be the first library, and $kfd is preloaded" ;;
-	*clang_rt*) skip_all "AMD's runtime does not run behind clang's AddressSanitizer; it does behind gcc's" ;;
 	esac
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0:handle_abort=0 # AMD's
 	export ASAN_OPTIONS
