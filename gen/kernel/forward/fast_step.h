@@ -162,6 +162,17 @@ DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
     return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
 }
 
+DEVICE void nothing_seen(struct progress &x, bool wide)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        x.softmax[column] = wide ? softmax_start<SCORE_WIDE>() : softmax_start<SCORE_PLAIN>();
+#pragma unroll
+        for (int block = 0; block < DIM_BLOCKS; block++)
+            x.o[column][block] = {};
+    }
+}
+
 /*
  * What comes before the walk over the keys, the first of which leave memory; before V the call's
  * loads do. Returns whether there are any.
@@ -171,13 +182,7 @@ DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &cou
                         const struct sequence &sequence, const struct key_walk &walk,
                         struct key_tiles &keys, F before_v)
 {
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        x.softmax[column] = wide ? softmax_start<SCORE_WIDE>() : softmax_start<SCORE_PLAIN>();
-#pragma unroll
-        for (int block = 0; block < DIM_BLOCKS; block++)
-            x.o[column][block] = {};
-    }
+    nothing_seen(x, wide);
     if (walk.count == 0)
         return false;
     const struct tile_views first = views_at(keys, sequence, walk.first);
@@ -212,8 +217,19 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
                        const struct sequence &sequence, const struct key_walk &walk,
                        struct key_tiles &keys)
 {
+#if STARTS_LEAN
     if (begin_loads(x, wide, courier, sequence, walk, keys, []() {}))
         end_loads(x, courier);
+#else /* in one piece, or RDNA's compiler runs out of registers */
+    nothing_seen(x, wide);
+    if (walk.count == 0)
+        return;
+    const struct tile_views first = views_at(keys, sequence, walk.first);
+    load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
+    load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+    store_k(k_tile, x.cargo, courier);
+    lds_barrier();
+#endif
 }
 
 /* What the products are added to. */
