@@ -32,8 +32,8 @@ static const struct terms terms[] = {
     {.bias = PER_ROW, .holes = ROWS_INFINITE, .sinks = true},
     {.bias = PER_ROW, .bias_odd = true},
     {.bias = PER_KEY},
+    {.keep = FULL}, /* of 448 keys, whose rows are aligned */
     {.bias = FULL, .keep = FULL, .dropout = DROPOUT_VALUE},
-    {.keep = FULL},
     {.keep = PER_KEY},
     {.keep = PER_BATCH, .alibi = ALIBI_HEAD},
     {.alibi = ALIBI_BATCH},
@@ -62,7 +62,7 @@ static struct test_case case_of(int n, int dtype)
                               .dim_v = n % 4 ? dim : dim - 8,
                               .scale = (n % 4 ? 1 : -1) / sqrt(dim),
                               .mask = masks[n / 3 % 2],
-                              .values = (enum values)values[n / 2 % 4],
+                              .values = (enum values)values[(n % TERMS + n / TERMS) % 4],
                               .bias = t->bias,
                               .bias_f32 = t->bias_f32,
                               .bias_odd = t->bias_odd,
@@ -81,8 +81,9 @@ static int test_terms(const struct device *device, struct aothip_context *contex
 
     (void)more;
 
-    for (int n = 0; n < 2 * TERMS; n += tap_one_in(1, 4), ran++) {
-        struct test_case c = case_of(n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
+    /* Both types of either head dim. */
+    for (int n = 0; n < 4 * TERMS; n += tap_one_in(2, 8), ran++) {
+        struct test_case c = case_of(n, (n + n / (2 * TERMS)) % 2 ? AOTHIP_BF16 : AOTHIP_F16);
         bad += !problem_check_fwd(device, context, &c);
     }
     ok(bad == 0, "%s: terms in long walks, %d wrong of %d", device->properties.target, bad, ran);
