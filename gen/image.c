@@ -144,10 +144,12 @@ const char *image_build(const char *gpus, struct image_kernel *kernels, int coun
     return NULL;
 }
 
-/* From the largest dictionary down: the more kernels, the larger the best. */
+/* From the largest dictionary down: the more kernels, the larger the best. A GPU's whole image, 170
+ * kernels and more, is always smallest by the largest, and trying costs as much as building. */
 const char *image_build_smallest(const char *gpus, struct image_kernel *kernels, int count,
                                  uint8_t **bytes, size_t *size)
 {
+    enum { WHOLE = 128 };
     static const size_t candidates[] = {262144, 131072, 65536, 32768, 16384, 4096, 0};
     *bytes = NULL;
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
@@ -169,6 +171,8 @@ const char *image_build_smallest(const char *gpus, struct image_kernel *kernels,
         free(*bytes);
         *bytes = file;
         *size = n;
+        if (count >= WHOLE)
+            break;
     }
     /* The last build has set the kernels' entries; the best one's stand in its index. */
     for (int i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 # The reference, for the tools and for every test that needs an arbiter.
 noinst_LTLIBRARIES += tools/libref.la
 tools_libref_la_SOURCES = tools/ref/ref_fwd.c tools/ref/ref.h tools/ref/ref_bwd.c tools/ref/ref_dtype.c tools/ref/ref_head.c \
-	tools/ref/ref_judge.c tools/ref/ref_merge.c tools/ref/ref_problem.c tools/ref/ref_problem.h tools/ref/ref_fp8.h tools/ref/half.h
+	tools/ref/ref_judge.c tools/ref/ref_merge.c tools/ref/ref_problem.c tools/ref/ref_problem.h tools/ref/ref_rows.c tools/ref/ref_rows.h tools/ref/ref_fp8.h tools/ref/half.h
 tools_libref_la_CPPFLAGS = $(AM_CPPFLAGS) $(tools_rooms)
 tools_libref_la_LIBADD = -lm
 

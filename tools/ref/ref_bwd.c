@@ -1,5 +1,6 @@
 /* Backward attention in double precision, the plain one, and the tolerance between them. */
 #include "ref_problem.h"
+#include "ref_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ struct pass {
     const struct aothip_attn_bwd_params *params;
     const struct sums *sums;
     struct ref_head *h;
-    double *d_o, *dp; /* (dim_v), (seq_k): of one row */
-    double *lse;      /* (rows of q of all heads): left by the exact pass */
+    double *d_o, *o, *dp; /* (dim_v), (dim_v), (seq_k): of one row */
+    double *lse;          /* (rows of q of all heads): left by the exact pass */
     double delta;
     double unit; /* see part_error() */
     int64_t row; /* of q, in the tensor */
@@ -109,10 +110,10 @@ static void add(const struct pass *a, int which, int64_t at, double part, double
 static void add_row(const struct pass *a, int which, int64_t row, double weight, double size,
                     const double *x)
 {
-    int64_t d, dims = a->sums->dims[which];
+    const int64_t dims = a->sums->dims[which];
 
-    for (d = 0; d < dims; d++)
-        add(a, which, row * dims + d, weight * x[d], size * x[d]);
+    ref_add_gradient(a->sums->value[which] + row * dims, a->sums->spread[which] + row * dims,
+                     weight, size, a->unit, x, dims, a->p->precision == REF_PLAIN);
     a->sums->seen[which][row]++;
 }
 
@@ -144,15 +145,16 @@ static void make_delta(struct pass *a)
     int64_t n, d;
 
     a->delta = 0;
+    memset(a->o, 0, (size_t)p->dim_v * sizeof *a->o);
+    for (n = h->lo; n < h->hi; n++)
+        if (h->kept[n] && h->s[n] > -INFINITY)
+            ref_add_products(a->o, ref_problem_operand(p, h->p[n]), h->v + n * p->dim_v, p->dim_v,
+                             p->precision == REF_PLAIN);
     for (d = 0; d < p->dim_v; d++) {
-        double o = 0;
+        double o = a->o[d] / h->sum * ref_dropout_scale(p);
+
         a->d_o[d] = ref_load(t->data, ref_offset(t, h->seq.q_entry, h->h, h->seq.q_start + h->m, d),
                              t->dtype);
-        for (n = h->lo; n < h->hi; n++)
-            if (h->kept[n] && h->s[n] > -INFINITY)
-                o = ref_narrow(
-                    p, o + ref_narrow(p, ref_problem_operand(p, h->p[n]) * h->v[n * p->dim_v + d]));
-        o = o / h->sum * ref_dropout_scale(p);
         if (p->precision == REF_PLAIN)
             o = ref_round(o, p->params->q.dtype);
         a->delta = ref_narrow(p, a->delta + ref_narrow(p, o * a->d_o[d]));
@@ -170,9 +172,9 @@ static void make_dp(struct pass *a)
 
     for (n = h->lo; n < h->hi; n++)
         a->dp[n] = 0;
-    for (d = 0; d < p->dim_v; d++)
-        for (n = h->lo; n < h->hi; n++)
-            a->dp[n] = ref_narrow(p, a->dp[n] + ref_narrow(p, a->d_o[d] * h->vt[d * keys + n]));
+    for (d = 0; d < p->dim_v && h->lo < h->hi; d++)
+        ref_add_products(a->dp + h->lo, a->d_o[d], h->vt + d * keys + h->lo, h->hi - h->lo,
+                         p->precision == REF_PLAIN);
 }
 
 /*
@@ -285,8 +287,9 @@ static int run_pass(const struct ref_problem *p, const struct aothip_attn_bwd_pa
     if (ref_head_new(p, &h))
         return -1;
     a.d_o = ref_new_doubles(p->dim_v, 1);
+    a.o = ref_new_doubles(p->dim_v, 1);
     a.dp = ref_new_doubles(p->most_k, 1);
-    failed = !a.d_o || !a.dp;
+    failed = !a.d_o || !a.o || !a.dp;
     for (b = 0; b < p->batch && !failed; b++) {
         ref_problem_seq(p, b, &seq);
         for (hq = 0; hq < p->heads_q; hq++)
@@ -294,6 +297,7 @@ static int run_pass(const struct ref_problem *p, const struct aothip_attn_bwd_pa
     }
     ref_head_free(&h);
     free(a.d_o);
+    free(a.o);
     free(a.dp);
     return failed ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* Forward attention in double precision, the plain one, and the tolerance between them. */
 #include "ref_problem.h"
+#include "ref_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,11 +120,7 @@ static void exact_row(const struct ref_problem *p, struct ref_head *h, int64_t m
         double weight = h->p[n] / h->sum * factor;
         if (!h->kept[n] || h->s[n] == -INFINITY)
             continue;
-        for (d = 0; d < p->dim_v; d++) {
-            double part = weight * h->v[n * p->dim_v + d];
-            o[d] += part;
-            making->spread[d] += part * part;
-        }
+        ref_add_parts(o, making->spread, weight, h->v + n * p->dim_v, p->dim_v);
     }
     for (d = 0; d < p->dim_v; d++)
         allowed[d] = error * sqrt(making->spread[d]);
@@ -157,10 +154,9 @@ static void plain_row(const struct ref_problem *p, struct ref_head *h, int64_t m
     o = plain->o + row * p->dim_v;
     memset(o, 0, (size_t)p->dim_v * sizeof(*o));
     for (n = h->lo; n < h->hi && h->seen; n++) {
-        const double weight = ref_problem_operand(p, h->p[n]), *v = h->v + n * p->dim_v;
         if (h->kept[n] && h->s[n] > -INFINITY)
-            for (d = 0; d < p->dim_v; d++)
-                o[d] = ref_narrow(p, o[d] + ref_narrow(p, weight * v[d]));
+            ref_add_products(o, ref_problem_operand(p, h->p[n]), h->v + n * p->dim_v, p->dim_v,
+                             true);
     }
     for (d = 0; d < p->dim_v; d++)
         o[d] = ref_round(h->seen ? ref_narrow(p, ref_narrow(p, o[d] / h->sum) * factor) : 0,

@@ -1,5 +1,6 @@
 /* One head of the reference: inputs at hand, scores and probabilities of a row, dropout. */
 #include "ref_problem.h"
+#include "ref_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -194,9 +195,9 @@ static void make_scores(const struct ref_problem *p, struct ref_head *h)
 
     for (n = h->lo; n < h->hi; n++)
         h->s[n] = 0;
-    for (d = 0; d < p->dim_qk; d++)
-        for (n = h->lo; n < h->hi; n++)
-            h->s[n] = ref_narrow(p, h->s[n] + ref_narrow(p, h->q[d] * h->kt[d * keys + n]));
+    for (d = 0; d < p->dim_qk && h->lo < h->hi; d++)
+        ref_add_products(h->s + h->lo, h->q[d], h->kt + d * keys + h->lo, h->hi - h->lo,
+                         p->precision == REF_PLAIN);
     for (n = h->lo; n < h->hi; n++) {
         if ((f->keep.data && at_score(&f->keep, h, n) == 0) ||
             !ref_problem_key_exists(p, &h->seq, n)) {

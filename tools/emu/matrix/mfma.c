@@ -180,15 +180,16 @@ emu_fn *emu_matrix_direct(struct emu_op *op, const char *sem)
     const bool constant = is_constant(&insn->src[2]);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct emu_shape *s = &shapes[i].shape;
-        const bool big = s->m == 32 && s->k == 8, small = s->m == 16 && s->k == 16;
+        const bool big = s->m == 32, deep = s->k == (big ? 16 : 32);
         if (strcmp(shapes[i].sem, sem) != 0)
             continue;
-        if (s->blocks != 1 || !(big || small) || (s->a != EMU_EL_F16 && s->a != EMU_EL_BF16) ||
-            insn->blgp || (!constant && overlaps_itself(op, s)))
+        if (s->blocks != 1 || (s->k != (big ? 8 : 16) && !deep) ||
+            (s->a != EMU_EL_F16 && s->a != EMU_EL_BF16) || insn->blgp ||
+            (!constant && overlaps_itself(op, s)))
             return NULL;
         op->imm = shapes[i].passes[insn->family != EMU_GFX90A];
-        return emu_matrix_best()->direct[(big ? EMU_DIRECT_32_F16 : EMU_DIRECT_16_F16) +
-                                         (s->a == EMU_EL_BF16)][constant];
+        return emu_matrix_best()->direct[(deep ? EMU_DIRECT_32_F16_DEEP : EMU_DIRECT_32_F16) +
+                                         (big ? 0 : 2) + (s->a == EMU_EL_BF16)][constant];
     }
     return NULL;
 }

@@ -214,7 +214,7 @@ static inline float *beside(float *space, const float *d)
 FORCE void mfma_fused(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s,
                       bool constant)
 {
-    _Alignas(64) float space[256 + ALIAS / 4], b[256];
+    _Alignas(64) float space[512 + ALIAS / 4], b[512];
     float row[MAX_N], *d = (float *)emu_row(w, op->d[0]), *a = beside(space, d);
     /* Sorting what two columns of vectors share costs more than finding it in pairs. */
     const enum order order = s->a == EMU_EL_F16 && s->n > F ? BY_PAIRS : BY_K;
@@ -245,6 +245,11 @@ static const struct emu_shape big16 = {32, 32, 8, 1, EMU_EL_F16, EMU_EL_F16, fal
 static const struct emu_shape big_b16 = {32, 32, 8, 1, EMU_EL_BF16, EMU_EL_BF16, false};
 static const struct emu_shape small16 = {16, 16, 16, 1, EMU_EL_F16, EMU_EL_F16, false};
 static const struct emu_shape small_b16 = {16, 16, 16, 1, EMU_EL_BF16, EMU_EL_BF16, false};
+/* gfx950's */
+static const struct emu_shape deep_big16 = {32, 32, 16, 1, EMU_EL_F16, EMU_EL_F16, false};
+static const struct emu_shape deep_big_b16 = {32, 32, 16, 1, EMU_EL_BF16, EMU_EL_BF16, false};
+static const struct emu_shape deep_small16 = {16, 16, 32, 1, EMU_EL_F16, EMU_EL_F16, false};
+static const struct emu_shape deep_small_b16 = {16, 16, 32, 1, EMU_EL_BF16, EMU_EL_BF16, false};
 
 #define DIRECT(shape)                                                                              \
     static void shape##_add(struct emu_wave *w, const struct emu_op *op)                           \
@@ -259,6 +264,10 @@ DIRECT(big16)
 DIRECT(big_b16)
 DIRECT(small16)
 DIRECT(small_b16)
+DIRECT(deep_big16)
+DIRECT(deep_big_b16)
+DIRECT(deep_small16)
+DIRECT(deep_small_b16)
 
 static void mfma(struct emu_wave *w, const struct emu_op *op, const struct emu_shape *s)
 {
@@ -319,7 +328,8 @@ const struct emu_matrix_level EMU_LEVEL = {
     .dot = dot,
     .mfma = mfma,
     .direct = {DIRECT_PAIR(big16), DIRECT_PAIR(big_b16), DIRECT_PAIR(small16),
-               DIRECT_PAIR(small_b16)},
+               DIRECT_PAIR(small_b16), DIRECT_PAIR(deep_big16), DIRECT_PAIR(deep_big_b16),
+               DIRECT_PAIR(deep_small16), DIRECT_PAIR(deep_small_b16)},
     .wmma_operand = wmma_operand,
     .wmma_fused = wmma_fused,
     .f16_to_f32 = f16_to_f32,

@@ -6,12 +6,14 @@
  * rounded to f32. exact: the sum in double, rounded once. Products of two 16-bit floats are exact
  * in double, and so are sums of them within 2^29 of each other.
  */
-static inline float flush(float x)
+/* Denormals of f32 to zero of their sign. */
+FORCE vd flush_d(vd x)
 {
-    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+    vl u = (vl)x, magnitude = u & INT64_MAX;
+    return (vd)(u & ((vl)((vd)magnitude >= splat(0x1p-126)) | INT64_MIN));
 }
 
-/* Denormals to zero of their sign. */
+/* The same of f32. */
 FORCE wide flush_v(wide x)
 {
     wide_bits u = (wide_bits)x, magnitude = u & 0x7fffffff;
@@ -100,37 +102,70 @@ static uint64_t next_random(uint64_t *s)
     return *s;
 }
 
-/* The float nearest to x, or the one on the other side of x: any rounding direction. */
-static float nudge(double x, uint64_t r)
+typedef uint32_t narrow_bits __attribute__((vector_size(4 * EMU_COLUMNS)));
+typedef uint64_t random_v __attribute__((vector_size(8 * EMU_COLUMNS)));
+
+FORCE random_v next_random_v(random_v s)
 {
-    float f = (float)x;
-    if ((double)f == x || !isfinite(f))
-        return f;
-    return r & 1 ? nextafterf(f, (double)f < x ? INFINITY : -INFINITY) : f;
+    s ^= s << 13;
+    s ^= s >> 7;
+    return s ^ s << 17;
 }
 
-/* Any order of the products, every addition rounded up or down at random. */
+/* The floats nearest to x, or those on the other side of x where a bit of r is set: any rounding
+ * direction. */
+FORCE vd nudge_v(vd x, random_v r)
+{
+    const vf f = __builtin_convertvector(x, vf);
+    const vd nearest = __builtin_convertvector(f, vd);
+    const narrow_bits bits = (narrow_bits)f, magnitude = bits & 0x7fffffff, sign = bits >> 31;
+    const narrow_bits below = __builtin_convertvector((vl)(nearest < x), narrow_bits) & 1;
+    const narrow_bits off =
+        __builtin_convertvector((vl)(nearest != x) & (vl)(r >> 40 & 1), narrow_bits);
+    const narrow_bits moves = off & (narrow_bits)(magnitude < 0x7f800000);
+    const narrow_bits outward = below ^ sign; /* one up in magnitude, else one down */
+    const narrow_bits from_zero = (~below & 1) << 31 | 1;
+    const narrow_bits at_zero = (narrow_bits)(magnitude == 0), to = bits + 2 * outward - 1;
+    const narrow_bits moved = (from_zero & at_zero) | (to & ~at_zero), yes = -moves;
+
+    return __builtin_convertvector((vf)((moved & yes) | (bits & ~yes)), vd);
+}
+
+/* Any order of the products, every addition rounded up or down at random: by columns, so that all
+ * levels have the same chances. */
 static void adversarial(const struct emu_dot *d, const float *a, const float *b, float *c)
 {
-    uint64_t r = d->random | 1;
+    const bool flushes = d->rule == EMU_RULE_PAIRS;
+    const unsigned width = d->n < V ? d->n : V;
+    uint64_t r = d->random | 1, state[MAX_N];
     unsigned order[MAX_K];
+
     for (unsigned p = 0; p < d->k; p++) {
         unsigned q = (unsigned)(next_random(&r) % (p + 1));
         order[p] = order[q];
         order[q] = p;
     }
-    bool flushes = d->rule == EMU_RULE_PAIRS;
-    for (unsigned i = 0; i < d->m; i++)
-        for (unsigned j = 0; j < d->n; j++) {
-            float acc = c[i * d->n + j];
+    for (unsigned j = 0; j < MAX_N; j++)
+        state[j] = next_random(&r);
+    for (unsigned j = 0; j < d->n; j += V) {
+        random_v chance;
+
+        memcpy(&chance, state + j, sizeof chance);
+        for (unsigned i = 0; i < d->m; i++) {
+            vd acc = load_v(c + i * d->n + j, width);
+
             for (unsigned p = 0; p < d->k; p++) {
-                unsigned q = order[p];
-                double product = (double)a[q * d->m + i] * (double)b[q * d->n + j];
-                acc = nudge((double)acc + product, next_random(&r) >> 40);
-                acc = flushes ? flush(acc) : acc;
+                const unsigned q = order[p];
+
+                chance = next_random_v(chance);
+                acc =
+                    nudge_v(acc + splat(a[q * d->m + i]) * load_v(b + q * d->n + j, width), chance);
+                if (flushes)
+                    acc = flush_d(acc);
             }
-            c[i * d->n + j] = acc;
+            store_v(c + i * d->n + j, acc, width);
         }
+    }
 }
 
 /* gfx90a: denormal 16-bit operands and -0 become +0 before they are multiplied. */
@@ -145,11 +180,17 @@ static void fused_shape(const struct emu_dot *d, const float *a, const float *b,
 {
     static const struct emu_shape big = {.m = 32, .n = 32, .k = 8, .blocks = 1};
     static const struct emu_shape small = {.m = 16, .n = 16, .k = 16, .blocks = 1};
+    static const struct emu_shape deep_big = {.m = 32, .n = 32, .k = 16, .blocks = 1};
+    static const struct emu_shape deep_small = {.m = 16, .n = 16, .k = 32, .blocks = 1};
     const struct emu_shape s = {.m = d->m, .n = d->n, .k = d->k, .blocks = 1};
     if (s.m == 32 && s.n == 32 && s.k == 8)
         fused(&big, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
     else if (s.m == 16 && s.n == 16 && s.k == 16)
         fused(&small, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
+    else if (s.m == 32 && s.n == 32 && s.k == 16)
+        fused(&deep_big, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
+    else if (s.m == 16 && s.n == 16 && s.k == 32)
+        fused(&deep_small, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
     else
         fused(&s, a, BY_K, b, c, ROW_MAJOR, c, ROW_MAJOR);
 }
