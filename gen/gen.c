@@ -19,12 +19,12 @@
 #include <sys/stat.h>
 
 struct options {
-    const char *matrix, *gpus, *kernels, *clang, *bundler, *pack, *images, *output, *flags;
+    const char *matrix, *gpus, *kernels, *clang, *pack, *images, *output, *flags;
     bool debug, list, warn_budgets;
 };
 
 static const char usage[] =
-    "usage: aothip-gen --matrix=FILE --kernels=DIR --clang=FILE --bundler=FILE --pack=FILE\n"
+    "usage: aothip-gen --matrix=FILE --kernels=DIR --clang=FILE --pack=FILE\n"
     "                  --output=FILE [options]\n"
     "       aothip-gen --matrix=FILE --list\n"
     "\n"
@@ -34,7 +34,6 @@ static const char usage[] =
     "  --matrix=FILE    the kernels that exist: images/matrix.def\n"
     "  --kernels=DIR    where the sources named by the matrix lie: gen/kernel\n"
     "  --clang=FILE     clang with the amdgcn target\n"
-    "  --bundler=FILE   clang-offload-bundler\n"
     "  --pack=FILE      aothip-pack\n"
     "  --output=FILE    the ninja file to write\n"
     "  --gpus=LIST      only these GPUs, separated by blanks, commas or semicolons [all]\n"
@@ -174,7 +173,6 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
           "ninja_required_version = 1.5\n\n",
           out);
     put_variable(out, "clang", o->clang);
-    put_variable(out, "bundler", o->bundler);
     put_variable(out, "pack", o->pack);
     put_variable(out, "matrix", o->matrix);
     put_variable(out, "kernels", o->kernels);
@@ -199,8 +197,7 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
           "  deps = gcc\n"
           "  description = clang $target $symbol\n"
           "rule bundle\n"
-          "  command = $bundler -type=o -bundle-align=256 -targets=host-x86_64-unknown-linux-gnu"
-          "$targets -input=/dev/null $inputs -output=$out\n"
+          "  command = $pack bundle --output=$out -- $parts\n"
           "  description = bundle $gpu $symbol\n"
           "rule image\n"
           "  command = $pack image --matrix=$matrix --gpu=$gpu --objects=$objects "
@@ -232,13 +229,10 @@ static void put_kernel(FILE *out, const struct options *o, const struct matrix *
     for (int t = 0; t < gpu->target_count; t++)
         fprintf(out, " object/%s/%s.%d.co", gpu->name, k->symbol, t);
     fputs(" | ", out);
-    put_path(out, o->bundler);
-    fprintf(out, "\n  gpu = %s\n  symbol = %s\n  targets = ", gpu->name, k->symbol);
+    put_path(out, o->pack);
+    fprintf(out, "\n  gpu = %s\n  symbol = %s\n  parts =", gpu->name, k->symbol);
     for (int t = 0; t < gpu->target_count; t++)
-        fprintf(out, ",hipv4-amdgcn-amd-amdhsa--%s", gpu->targets[t]);
-    fputs("\n  inputs =", out);
-    for (int t = 0; t < gpu->target_count; t++)
-        fprintf(out, " -input=object/%s/%s.%d.co", gpu->name, k->symbol, t);
+        fprintf(out, " %s=object/%s/%s.%d.co", gpu->targets[t], gpu->name, k->symbol, t);
     fputc('\n', out);
 }
 
@@ -391,28 +385,13 @@ static int list_kernels(const struct matrix *m, const bool *chosen)
     return -1;
 }
 
-enum {
-    MATRIX = 1,
-    GPUS,
-    KERNELS,
-    CLANG,
-    BUNDLER,
-    PACK,
-    IMAGES,
-    OUTPUT,
-    FLAGS,
-    DEBUG,
-    WARN,
-    LIST,
-    HELP
-};
+enum { MATRIX = 1, GPUS, KERNELS, CLANG, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, WARN, LIST, HELP };
 
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, MATRIX},
     {"gpus", required_argument, NULL, GPUS},
     {"kernels", required_argument, NULL, KERNELS},
     {"clang", required_argument, NULL, CLANG},
-    {"bundler", required_argument, NULL, BUNDLER},
     {"pack", required_argument, NULL, PACK},
     {"images", required_argument, NULL, IMAGES},
     {"output", required_argument, NULL, OUTPUT},
@@ -427,8 +406,8 @@ static const struct option long_options[] = {
 /* 0: go on; else the exit status plus one. */
 static int parse_options(struct options *o, int argc, char **argv)
 {
-    const char **const slots[] = {NULL,        &o->matrix, &o->gpus,   &o->kernels, &o->clang,
-                                  &o->bundler, &o->pack,   &o->images, &o->output,  &o->flags};
+    const char **const slots[] = {NULL,     &o->matrix, &o->gpus,   &o->kernels, &o->clang,
+                                  &o->pack, &o->images, &o->output, &o->flags};
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (c >= MATRIX && c <= FLAGS)
@@ -444,8 +423,7 @@ static int parse_options(struct options *o, int argc, char **argv)
         else
             return 3;
     }
-    bool complete =
-        o->matrix && (o->list || (o->kernels && o->clang && o->bundler && o->pack && o->output));
+    bool complete = o->matrix && (o->list || (o->kernels && o->clang && o->pack && o->output));
     if (optind < argc)
         fprintf(stderr, "aothip-gen: %s is no option\n", argv[optind]);
     if (optind < argc || !complete) {

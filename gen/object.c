@@ -3,6 +3,7 @@
  */
 #include "object.h"
 
+#include "bundle.h"
 #include "msgpack.h"
 
 #include <elf.h>
@@ -13,8 +14,6 @@
 #define NT_AMDGPU_METADATA 32
 #endif
 #define MACHINE_AMDGPU 224
-#define BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
-#define BUNDLE_KIND "hipv4-amdgcn-amd-amdhsa--"
 #define TARGET_TRIPLE "amdgcn-amd-amdhsa--"
 
 /* What stands under a kernel's key, by name. */

@@ -2,6 +2,7 @@
  * aothip-pack: code objects to image files. Holds each code object against its row of the matrix
  * and writes nothing unless all of them are as the row says.
  */
+#include "bundle.h"
 #include "gen_file.h"
 #include "image.h"
 #include "image_compare.h"
@@ -27,7 +28,9 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: aothip-pack image --matrix=FILE --gpu=NAME --objects=DIR --output=FILE\n"
+    "usage: aothip-pack bundle --output=FILE -- TARGET=FILE...\n"
+    "           writes a clang offload bundle of one kernel's code objects\n"
+    "       aothip-pack image --matrix=FILE --gpu=NAME --objects=DIR --output=FILE\n"
     "                         [--sibling=IMAGE] [--warn-budgets]\n"
     "           packs DIR/SYMBOL.bundle of every row of the matrix for that GPU; fails, and\n"
     "           removes the output, if a kernel is not what its row says. With --warn-budgets a\n"
@@ -357,6 +360,8 @@ int main(int argc, char **argv)
     int result = 1;
     if ((image || compare) && o.matrix && o.gpu && o.objects && (compare || o.output))
         result = image_command(&o, compare);
+    else if (!strcmp(command, "bundle") && o.output && optind + 1 < argc)
+        result = bundle_write(o.output, argv + optind + 1, argc - optind - 1);
     else if (!strcmp(command, "signature") && o.gpu && o.output && optind + 1 < argc)
         result = signature_command(&o, argv + optind + 1, argc - optind - 1);
     if (result > 0)

@@ -13,7 +13,7 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@$(MKDIR_P) images
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
-	    --bundler='$(OFFLOAD_BUNDLER)' --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
+	    --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
 	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) $(WARN_BUDGETS) \
 	    --output=images/build.ninja
 	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \

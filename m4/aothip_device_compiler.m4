@@ -1,4 +1,4 @@
-dnl AOTHIP_PROG_DEVICE_COMPILER: a clang with the amdgcn target, its linker and its offload bundler.
+dnl AOTHIP_PROG_DEVICE_COMPILER: a clang with the amdgcn target and its linker.
 dnl --with-clang=PATH takes that one (for instance ROCm's amdclang) and no other. LLVM's clang 22 is
 dnl the reference: what its kernels need is held to the budgets of images/matrix.def, while with any
 dnl other compiler a kernel beyond its budget is a warning.
@@ -53,18 +53,6 @@ AS_IF([test -z "$DEVICE_LLD"],
     [aothip_missing="$aothip_missing    lld of the same version as clang
         Debian: apt-get install lld-22 or lld-19
 "])
-AC_MSG_CHECKING([for clang-offload-bundler])
-OFFLOAD_BUNDLER=
-AS_IF([test -n "$DEVICE_CLANG"], [
-    OFFLOAD_BUNDLER=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler 2>/dev/null`
-    AS_IF([test -x "$OFFLOAD_BUNDLER"], [],
-        [OFFLOAD_BUNDLER=`command -v "clang-offload-bundler-${DEVICE_CLANG_VERSION%%.*}" ||
-            command -v clang-offload-bundler`])])
-AC_MSG_RESULT([${OFFLOAD_BUNDLER:-no}])
-AS_IF([test -z "$OFFLOAD_BUNDLER"],
-    [aothip_missing="$aothip_missing    clang-offload-bundler of the same version as clang
-        Debian: apt-get install clang-tools-22 or clang-tools-19
-"])
 AC_ARG_VAR([DEVICE_FLAGS], [further flags for the compilation of kernels])
 AC_ARG_ENABLE([kernel-debug],
     [AS_HELP_STRING([--enable-kernel-debug],
@@ -75,7 +63,6 @@ AS_IF([test "$enable_kernel_debug" = no], [KERNEL_DEBUG=], [KERNEL_DEBUG=--debug
 AC_SUBST([KERNEL_DEBUG])
 AC_SUBST([DEVICE_CLANG])
 AC_SUBST([DEVICE_LLD])
-AC_SUBST([OFFLOAD_BUNDLER])
 ])
 
 dnl AOTHIP_PROG_NINJA: it compiles the kernels.

@@ -92,6 +92,15 @@ ok "aothip-gen without its options is a usage error"
 "$build/gen/aothip-pack" >log 2>&1
 [ $? -eq 2 ]
 ok "aothip-pack without a command is a usage error"
+for part in gfx1100 =file gfx1100=missing.co; do
+    "$build/gen/aothip-pack" bundle --output=made.bundle -- $part >log 2>&1
+    [ $? -eq 1 ] && [ -s log ] && [ ! -e made.bundle ]
+    ok "no bundle is made of '$part'"
+done
+contains log 'missing.co' "and the file is named that is missing"
+"$build/gen/aothip-pack" bundle --output=made.bundle >log 2>&1
+[ $? -eq 2 ]
+ok "a bundle of nothing is a usage error"
 "$build/gen/aothip-gen" --help | grep -q -- --matrix=FILE
 ok "aothip-gen --help"
 "$build/gen/aothip-pack" --help | grep -q signature
@@ -102,7 +111,7 @@ generate --gpus=gfx1100
 mkfifo pipe
 cat pipe >received &
 timeout 20 "$build/gen/aothip-gen" --matrix=small.def --kernels=src --clang="$DEVICE_CLANG" \
-    --bundler="$OFFLOAD_BUNDLER" --pack="$build/gen/aothip-pack" --gpus=gfx1100 --output=pipe
+    --pack="$build/gen/aothip-pack" --gpus=gfx1100 --output=pipe
 [ $? -eq 0 ] || kill $!
 wait $!
 [ -p pipe ] && cmp -s received build.ninja

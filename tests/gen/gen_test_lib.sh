@@ -5,7 +5,6 @@
 # kernel in src/.
 . "${srcdir:-.}/tests/tap.sh"
 : "${DEVICE_CLANG:=clang-19}" "${NINJA:=ninja}"
-: "${OFFLOAD_BUNDLER:=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler`}"
 build=`pwd`
 srcdir=`cd "$srcdir" && pwd`
 
@@ -21,7 +20,7 @@ new_tree() {
 # [OPTION...]: writes build.ninja for small.def.
 generate() {
     "$build/gen/aothip-gen" --matrix=small.def --kernels=src --clang="$DEVICE_CLANG" \
-        --bundler="$OFFLOAD_BUNDLER" --pack="$build/gen/aothip-pack" --output=build.ninja "$@"
+        --pack="$build/gen/aothip-pack" --output=build.ninja "$@"
 }
 
 # [OPTION...]: generates and builds; all output goes to log.

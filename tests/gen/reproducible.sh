@@ -4,6 +4,17 @@
 make_images
 ok "builds here"
 
+bundler=`"$DEVICE_CLANG" -print-prog-name=clang-offload-bundler`
+if [ -x "$bundler" ]; then
+    name=object/gfx1100/attn_fwd_f16_d64_t64x64
+    "$bundler" -type=o -bundle-align=256 -input=/dev/null -input=$name.0.co -output=theirs \
+        -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx1100 &&
+        cmp $name.bundle theirs
+    ok "a bundle is what clang-offload-bundler makes of the same code object"
+else
+    skip "a bundle is what clang-offload-bundler makes" "it is not installed"
+fi
+
 new_tree "$work/another/directory with blanks"
 find . -type f -exec touch -d '2001-02-03 04:05:06' {} +
 ( umask 077; TZ=Asia/Tokyo; LC_ALL=C.UTF-8; export TZ LC_ALL

@@ -11,11 +11,6 @@ clang=`command -v "clang-$other" || command -v "/usr/lib/llvm-$other/bin/clang"`
     echo "1..0 # SKIP there is no clang-$other"
     exit 0
 }
-bundler=`"$clang" -print-prog-name=clang-offload-bundler`
-[ -x "$bundler" ] || {
-    echo "1..0 # SKIP clang-$other has no offload bundler"
-    exit 0
-}
 
 gpus='gfx942 gfx1100'
 kernels='attn_fwd_f16_d128_t128x64 attn_fwd_f16_d128_t128x32 attn_fwd_f16_d128_t128x64_score
@@ -54,7 +49,7 @@ kernels='attn_fwd_f16_d128_t128x64 attn_fwd_f16_d128_t128x32 attn_fwd_f16_d128_t
 ok "there are such kernels: ten"
 
 "$build/gen/aothip-gen" --matrix=subset.def --kernels="$srcdir/gen/kernel" --clang="$clang" \
-    --bundler="$bundler" --pack="$build/gen/aothip-pack" --flags=-Werror --output=build.ninja &&
+    --pack="$build/gen/aothip-pack" --flags=-Werror --output=build.ninja &&
     "$NINJA" >log 2>&1
 ok "clang-$other builds them without a warning, and none is beyond its budget"
 [ "$good" = ok ] || sed 's/^/#   /' log
