@@ -36,6 +36,13 @@ template <int priority> DEVICE void take_turn()
         __builtin_amdgcn_s_setprio(priority);
 }
 
+/* The same at slice n of a product of rows, where the waves of a SIMD meet: in its second half. */
+template <int priority> DEVICE void take_second_turn(int n)
+{
+    if (MEETS_ON_SIMD && MMA_PARTS > 1 && n == ROW_SLICES / 2)
+        take_turn<priority>();
+}
+
 /* Pair i of S becomes exponents of P. */
 template <enum lse_form form>
 DEVICE void begin_weight(block_acc &s, f32x2 negative_lse, int i, const struct context &context,
@@ -149,10 +156,11 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
     dp = zero_acc();
 #endif
     s = zero_acc();
-    take_turn<MEETS_ON_SIMD ? 1 : 0>();
+    take_turn<MEETS_ON_SIMD ? 3 : 0>();
     multiply_rows_beside(s, a, y, 0, block, [&](int n) {
         if (n == MMA_PARTS)
             find_again(y);
+        take_second_turn<2>(n);
         beside(n);
 #if HOLDS_PLACES
         /* lse and -delta, before anything waits for them. */
@@ -188,8 +196,9 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
 #endif
     in_order();
-    take_turn<MEETS_ON_SIMD ? 0 : 1>();
+    take_turn<1>();
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
+        take_second_turn<0>(n);
         fetch(n);
         each_of_share(ACC, n, ROW_SLICES, [&](int e) {
             const int i = e / 2;
@@ -341,7 +350,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     }
 #if OWNS_KEYS
     static_assert(STREAM_BLOCKS == 1, "one block of P");
-    take_turn<MEETS_ON_SIMD ? 1 : 2>();
+    take_turn<MEETS_ON_SIMD ? 3 : 2>();
     multiply_weights(to, ds[0], p, s, dp, x.ahead, 0, column, [&](int n) {
         if (LATE_FETCH)
             fetch(n);
@@ -357,7 +366,7 @@ DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct str
     for (int i = 0; i < SOON_PAIRS; i++)
         differentiate_pair(ds[STREAM_BLOCKS - 1], s, dp, i, column);
 #endif
-    take_turn<MEETS_ON_SIMD ? 0 : 3>();
+    take_turn<MEETS_ON_SIMD ? 1 : 3>();
 #pragma unroll
     for (int block = 0; block < STREAM_BLOCKS; block++)
         multiply_turned_beside(to.r[0], x.ahead, ds[block], 0, block, [&](int n) {
