@@ -23,6 +23,9 @@
  * The further a wave is in the step, the higher its priority: forward/sliced_step.h has why. But
  * where both waves of a SIMD are of one workgroup, they meet at each barrier, and the one that is
  * behind goes first.
+ *
+ * A transcendental instruction has the vector port as long as four others, and no product of either
+ * wave begins meanwhile. So it stands right behind one: the port is free again before the pipe.
  */
 #ifndef AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
 #define AOTHIP_ATTN_BWD_PRODUCTS_BESIDE_H
@@ -42,6 +45,13 @@ template <int priority> DEVICE void take_second_turn(int n)
     if (MEETS_ON_SIMD && MMA_PARTS > 1 && n == ROW_SLICES / 2)
         take_turn<priority>();
 }
+
+/* Whether P's exponents are ready a slice before they are wanted: where that takes less time. */
+#if defined(__gfx90a__)
+#define EXPONENTS_AHEAD (KERNEL_DIM == 64)
+#else
+#define EXPONENTS_AHEAD (!OWNS_KEYS || SUMS_DQ)
+#endif
 
 /* Pair i of S becomes exponents of P. */
 template <enum lse_form form>
@@ -195,24 +205,28 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
 #else
     const auto lse_of = [&](int) { return f32x2(-column.lse); };
 #endif
+    const auto begin = [&](int i) {
+        const f32x2 now = lse_of(i);
+#if OWNS_KEYS
+        if (OWNED_AGAIN && i % 2 && i + 1 < PAIRS)
+            lse[i / 2 + 1] = row_four(0, block, i / 2 + 1);
+#endif
+        begin_weight<form>(s, now, i, context, column);
+    };
     in_order();
     take_turn<1>();
     multiply_rows_beside(dp, a, y, 1, block, [&](int n) {
         take_second_turn<0>(n);
         fetch(n);
         each_of_share(ACC, n, ROW_SLICES, [&](int e) {
-            const int i = e / 2;
-            if (e % 2) {
-                s[e] = __builtin_amdgcn_exp2f(s[e]);
-                return;
-            }
-            const f32x2 now = lse_of(i);
-#if OWNS_KEYS
-            if (OWNED_AGAIN && i % 2 && i + 1 < PAIRS)
-                lse[i / 2 + 1] = row_four(0, block, i / 2 + 1);
-#endif
-            begin_weight<form>(s, now, i, context, column);
+            if (EXPONENTS_AHEAD ? e == 0 : e % 2 == 0)
+                begin(e / 2);
             s[e] = __builtin_amdgcn_exp2f(s[e]);
+            if (!EXPONENTS_AHEAD)
+                return;
+            in_order();
+            if (e % 2 && e + 1 < ACC)
+                begin(e / 2 + 1);
         });
         if (OWNS_KEYS && n >= LATER)
             each_of_share(GROUP_PAIRS, n - LATER, ROW_SLICES - LATER, [&](int i) {
