@@ -24,8 +24,8 @@
  *
  * attn_bwd_fused has the grid of attn_bwd_dkdv and nothing shared; all its workgroups add what they
  * find of dq, not yet scaled, to the one part of it, with parts_keys = 1, which attn_bwd_begin,
- * with the grid of attn_bwd_delta, has made zero. That part has dq_in_blocks: 32 rows and 32
- * channels lie together, as a wave has them of a product,
+ * whose workgroups have BEGIN_TILES * tile_q rows, has made zero. That part has dq_in_blocks: 32
+ * rows and 32 channels lie together, as a wave has them of a product,
  *
  *     part_dq             (batch, heads_q, ceil(seq_q / 32), pitch / 32, 4, 4, 2, 32), contiguous
  *
@@ -36,7 +36,8 @@
  * heads_k and behind them ceil(seq_q / tile_q) * ceil(dim_qk / 64) * heads_q of dq; y, z as
  * attn_fwd. With dq_in_blocks a workgroup has DQ_BLOCK_TILES * tile_q rows of dq.
  */
-#define DQ_BLOCK_TILES 2
+#define DQ_BLOCK_TILES 4
+#define BEGIN_TILES 2
 
 struct attn_bwd_share_args {
     struct attn_bwd_args bwd;

@@ -22,6 +22,7 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
 {
     const uint64_t sequences = (uint64_t)shape_sequences(p), heads_q = (uint64_t)p->q.size[1];
     const int64_t *dbias = params->dbias.size;
+    uint32_t tile_q;
     switch (entry->op) {
     case FORMAT_OP_ATTN_BWD_DKDV:
     case FORMAT_OP_ATTN_BWD_FUSED:
@@ -35,7 +36,8 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
     case FORMAT_OP_ATTN_BWD_DSCALAR:
         return (struct extent){heads_q, params->dalibi && p->alibi_stride ? sequences : 1};
     default:
-        return (struct extent){args_count_tiles((uint32_t)shape_grid_q(p), entry->tile_q) * heads_q,
+        tile_q = entry->tile_q * (entry->op == FORMAT_OP_ATTN_BWD_BEGIN ? BEGIN_TILES : 1);
+        return (struct extent){args_count_tiles((uint32_t)shape_grid_q(p), tile_q) * heads_q,
                                sequences};
     }
 }

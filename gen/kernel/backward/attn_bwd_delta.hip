@@ -13,6 +13,8 @@
 enum {
     LANES = THREADS / KERNEL_TILE_Q,
     STEP = KERNEL_DTYPE == 1 ? 1 : CHUNK, /* channels of a lane at a time */
+    TILES = CLEARS_DQ ? BEGIN_TILES : 1,  /* of TILE_Q rows, one after the other */
+    ALL_ROWS = TILES * KERNEL_TILE_Q,
 };
 
 static_assert(LANES * KERNEL_TILE_Q == THREADS && KERNEL_WAVE % LANES == 0,
@@ -83,21 +85,28 @@ DEVICE float part_of(const struct rows &o, const struct rows &d_o, int row)
 #endif
 
 #if CLEARS_DQ
-static_assert(KERNEL_TILE_Q % SUMS_SIDE == 0, "whole bands");
+static_assert(ALL_ROWS % SUMS_SIDE == 0, "whole bands");
 
 /* Zeros where dQ of the workgroup's rows, from row `first` on, is going to be summed. */
 DEVICE void clear_dq(const struct attn_bwd_share_args &args, const struct place &p, int first)
 {
     const struct dq_blocks dq = blocks_of(args, p);
+    enum { AT_ONCE = 4 }; /* of a band of 128 channels */
     const int left = p.sequence.seq_q - first;
-    const u32 rows = (u32)(left < KERNEL_TILE_Q ? left : KERNEL_TILE_Q);
+    const u32 rows = (u32)(left < ALL_ROWS ? left : ALL_ROWS);
     GLOBAL char *const to = dq.first + (kernarg_i64)(first / SUMS_SIDE) * dq.band_bytes;
     if (left <= 0)
         return;
     const u32 bytes = (rows + SUMS_SIDE - 1) / SUMS_SIDE * dq.band_bytes;
+    const __amdgpu_buffer_rsrc_t buffer =
+        __builtin_amdgcn_make_buffer_rsrc(to, 0, (int)bytes, DESCRIPTOR_WORD3);
+    const u32 own = thread_id() * CHUNK_BYTES;
 #pragma unroll 1
-    for (u32 at = thread_id() * CHUNK_BYTES; at < bytes; at += THREADS * CHUNK_BYTES)
-        *(GLOBAL u32x4 *)(to + at) = u32x4{};
+    for (u32 at = 0; at < bytes; at += AT_ONCE * THREADS * CHUNK_BYTES)
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++)
+            __builtin_amdgcn_raw_buffer_store_b128(u32x4{}, buffer, (int)own,
+                                                   (int)(at + i * THREADS * CHUNK_BYTES), 0);
 }
 
 typedef struct attn_bwd_share_args delta_args;
@@ -118,32 +127,40 @@ KERNEL_SYMBOL(delta_args given)
     u32 entry =
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
-    u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
+    u32 tiles = ((u32)a.seq_q + ALL_ROWS - 1) / ALL_ROWS;
 
     if (entry >= (u32)a.batch)
         return;
     u32 before = uniform(x / (u32)a.heads_q);
     struct place p = {promised_sequence(a, (int)entry), (int)(x - before * (u32)a.heads_q), 0};
-    const int first = (int)((tiles - 1 - before) * KERNEL_TILE_Q);
-    const int row = first + (int)(thread_id() / LANES);
+    const int first = (int)((tiles - 1 - before) * ALL_ROWS);
+    const int own = first + (int)(thread_id() / LANES);
     struct rows o = o_rows(args, p), d_o = do_rows(args, p);
 
 #if CLEARS_DQ
     clear_dq(given, p, first);
 #endif
-    float sum = 0;
-    if (row < p.sequence.seq_q)
-        sum = part_of(o, d_o, row);
+    const auto find = [&](int row) {
+        float sum = 0;
+        if (row < p.sequence.seq_q)
+            sum = part_of(o, d_o, row);
 #pragma unroll
-    for (int apart = LANES / 2; apart > 0; apart /= 2)
-        sum += __builtin_bit_cast(float,
-                                  __builtin_amdgcn_ds_bpermute((int)(lane_id() ^ (u32)apart) * 4,
-                                                               __builtin_bit_cast(int, sum)));
+        for (int apart = LANES / 2; apart > 0; apart /= 2)
+            sum += __builtin_bit_cast(
+                float, __builtin_amdgcn_ds_bpermute((int)(lane_id() ^ (u32)apart) * 4,
+                                                    __builtin_bit_cast(int, sum)));
 
-    struct vector_place place = vector_of(a, p);
-    kernarg_i64 at = place.first + row * place.step;
-    if (row < p.sequence.seq_q && thread_id() % LANES == 0 &&
-        (kernarg_u64)at < (kernarg_u64)place.size)
-        ((GLOBAL float *)args.delta)[at] =
-            keep_delta(sum, ((const GLOBAL float *)args.lse)[at] * lse_unit_of(a, LSE_NATURAL));
+        struct vector_place place = vector_of(a, p);
+        kernarg_i64 at = place.first + row * place.step;
+        if (row < p.sequence.seq_q && thread_id() % LANES == 0 &&
+            (kernarg_u64)at < (kernarg_u64)place.size)
+            ((GLOBAL float *)args.delta)[at] =
+                keep_delta(sum, ((const GLOBAL float *)args.lse)[at] * lse_unit_of(a, LSE_NATURAL));
+    };
+    if (TILES == 1)
+        find(own);
+    else
+#pragma unroll 1
+        for (int tile = 0; tile < TILES; tile++)
+            find(own + tile * KERNEL_TILE_Q);
 }

@@ -130,12 +130,17 @@ DEVICE u32 round_products(f32x2 x, float factor)
 #if KERNEL_DTYPE == MMA_BF16 && KERNEL_WAVE == 64 && !KERNEL_FP8 && !defined(__gfx950__)
 DEVICE void settle_four(float &a, float &b, float &c, float &d)
 {
-    asm("v_min_f32_e64 %0, %0, %4\n\t"
-        "v_min_f32_e64 %1, %1, %4\n\t"
-        "v_min_f32_e64 %2, %2, %4\n\t"
-        "v_min_f32_e64 %3, %3, %4"
-        : "+v"(a), "+v"(b), "+v"(c), "+v"(d)
-        : "s"(0x7fc00000));
+    float w, x, y, z; /* or each would be copied first, where it is wanted elsewhere, too */
+    asm("v_min_f32_e64 %0, %4, %8\n\t"
+        "v_min_f32_e64 %1, %5, %8\n\t"
+        "v_min_f32_e64 %2, %6, %8\n\t"
+        "v_min_f32_e64 %3, %7, %8"
+        : "=&v"(w), "=&v"(x), "=&v"(y), "=v"(z)
+        : "v"(a), "v"(b), "v"(c), "v"(d), "s"(0x7fc00000));
+    a = w;
+    b = x;
+    c = y;
+    d = z;
 }
 
 DEVICE float round_settled(float value)
