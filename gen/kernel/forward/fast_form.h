@@ -366,8 +366,19 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 
 #endif
 
+/*
+ * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. Tiles of
+ * 64 rows and as many channels on RDNA 3 have LDS for seven.
+ */
+#if KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM == 64 &&                \
+    KERNEL_TILE_Q == 64
+#define WAVES_MOST 7
+#else
+#define WAVES_MOST KERNEL_WAVES_PER_EU
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, WAVES_MOST))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
 #if KERNEL_SCALES

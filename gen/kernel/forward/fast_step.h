@@ -297,7 +297,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
                                                                           : SCORE_PLAIN;
     const bool folds = FOLDS_TERMS && kind == STEP_FAST;
-    const float factor = !folds ? place.factor : TERMS_CERTAIN & TERM_KEEP ? 1 : place.fast_factor;
+    const float factor = !folds                                   ? place.factor
+                         : TERMS_CERTAIN & (TERM_KEEP | TERM_CAP) ? 1
+                                                                  : place.fast_factor;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
     const struct term_tile tile = {(int)key, place.sequence.seq_k};

@@ -31,32 +31,59 @@ DEVICE float fused(float x, float y, float z)
     return __builtin_fmaf(x, y, z);
 }
 
+/* Elements that are capped together: on RDNA, what is alike and side by side is issued two as one.
+ */
+#if KERNEL_WAVE == 32
+typedef block_acc cap_run;
+#else
+typedef f32x2 cap_run;
+#endif
+enum { CAP_RUN = sizeof(cap_run) / sizeof(float) };
+
+DEVICE cap_run side_by_side(cap_run x)
+{
+#if KERNEL_WAVE == 32
+    asm("" : "+v"(x));
+#endif
+    return x;
+}
+
 /*
- * s becomes softcap * tanh(s * scale / softcap), less the shift if it is given: tanh(x) = 1 - 2 /
- * (exp(2 x) + 1).
+ * s becomes softcap * tanh(s * scale / softcap); where shifts are given, less those and as
+ * exponents of 2: tanh(x) = 1 - 2 / (exp(2 x) + 1).
  */
 DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a,
                        const struct softmax_state *softmax = nullptr)
 {
-    const float inside = 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap, cap = a.softcap;
+    const float inside = 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
+    const float unit = softmax ? LOG2_E : 1, cap = a.softcap * unit;
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const float most = softmax ? fused(-unit, softmax[column].shift, cap) : cap;
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
-            for (int i = 0; i < ACC; i += 2) {
+            for (int i = 0; i < ACC; i += CAP_RUN) {
                 block_acc &x = s[column][block];
-                f32x2 pair = f32x2{x[i], x[i + 1]} * inside;
-                pair.x = __builtin_amdgcn_exp2f(pair.x);
-                pair.y = __builtin_amdgcn_exp2f(pair.y);
-                pair += 1;
-                pair.x = __builtin_amdgcn_rcpf(pair.x);
-                pair.y = __builtin_amdgcn_rcpf(pair.y);
-                pair = __builtin_elementwise_fma(
-                    pair, f32x2(-2 * cap), f32x2(softmax ? cap - softmax[column].shift : cap));
-                x[i] = pair.x;
-                x[i + 1] = pair.y;
+                cap_run run;
+#pragma unroll
+                for (int j = 0; j < CAP_RUN; j++)
+                    run[j] = x[i + j];
+                run = side_by_side(run * inside);
+#pragma unroll
+                for (int j = 0; j < CAP_RUN; j++)
+                    run[j] = __builtin_amdgcn_exp2f(run[j]);
+                run = side_by_side(side_by_side(run) + 1);
+#pragma unroll
+                for (int j = 0; j < CAP_RUN; j++)
+                    run[j] = __builtin_amdgcn_rcpf(run[j]);
+                run =
+                    side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
+#pragma unroll
+                for (int j = 0; j < CAP_RUN; j++)
+                    x[i + j] = run[j];
             }
+    }
 }
 
 /* How far from the diagonal: of keys on both sides of it, or on one, where the slope has its sign.
@@ -293,22 +320,29 @@ DEVICE void splat_scores(score_blocks &s, const float (&begin)[Q_BLOCKS])
 /* Of keys on one side of the diagonal: `away` is how far the lane's first one is from it. */
 DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], float slope, int away)
 {
+    /* Sums with a scalar register can be issued two as one, fused operations cannot. */
+    float twice = -2 * slope;
+    asm("" : "+v"(twice));
+    const float step = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, twice)));
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        float own = fused((float)away, slope, begin[column]);
+        asm("" : "+v"(own)); /* for all blocks of keys */
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++) {
             const float first =
-                fused((float)(away + (column - block) * BLOCK), slope, begin[column]);
+                column == block ? own : fused((float)((column - block) * BLOCK), slope, own);
             f32x2 pair = {first, first - slope};
             block_acc x;
 #pragma unroll
             for (int i = 0; i < ACC; i += 2) {
                 x[i] = pair.x;
                 x[i + 1] = pair.y;
-                pair -= 2 * slope;
+                pair += step;
             }
             s[column][block] = x;
         }
+    }
 }
 
 /* As slope_scores() of kernels for slopes alone, of sums that begin. */
