@@ -31,9 +31,11 @@ DEVICE float fused(float x, float y, float z)
     return __builtin_fmaf(x, y, z);
 }
 
-/* Elements that are capped together: on RDNA, what is alike and side by side is issued two as one.
+/*
+ * Elements that are capped together: on RDNA what is alike and side by side is issued two as one.
+ * Kernels for all terms have no registers for more than two.
  */
-#if KERNEL_WAVE == 32
+#if FOLDS_TERMS
 typedef block_acc cap_run;
 #else
 typedef f32x2 cap_run;
@@ -42,7 +44,7 @@ enum { CAP_RUN = sizeof(cap_run) / sizeof(float) };
 
 DEVICE cap_run side_by_side(cap_run x)
 {
-#if KERNEL_WAVE == 32
+#if FOLDS_TERMS
     asm("" : "+v"(x));
 #endif
     return x;
