@@ -32,19 +32,21 @@ DEVICE float fused(float x, float y, float z)
 }
 
 /*
- * Elements that are capped together: on RDNA what is alike and side by side is issued two as one.
- * Kernels for all terms have no registers for more than two.
+ * Elements that are capped together: on RDNA 3 what is alike and side by side is issued two as one.
+ * Kernels for all terms have no registers for more than two; on RDNA 4 it takes longer.
  */
-#if FOLDS_TERMS
+#if FOLDS_TERMS && !defined(__GFX12__)
+#define CAP_BLOCKS 1
 typedef block_acc cap_run;
 #else
+#define CAP_BLOCKS 0
 typedef f32x2 cap_run;
 #endif
 enum { CAP_RUN = sizeof(cap_run) / sizeof(float) };
 
 DEVICE cap_run side_by_side(cap_run x)
 {
-#if FOLDS_TERMS
+#if CAP_BLOCKS
     asm("" : "+v"(x));
 #endif
     return x;
