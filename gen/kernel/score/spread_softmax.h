@@ -21,6 +21,47 @@ DEVICE constexpr int spread_slices(int columns)
     return columns * KEY_BLOCKS * ACC;
 }
 
+/* A pair of P as it is rounded: in two instructions to f16, in two and one to bf16. */
+#if KERNEL_DTYPE == MMA_F16
+
+typedef f16x2 begun_pair;
+
+DEVICE float hidden_one()
+{
+    float one = 1; /* see end_round_pair() */
+    asm("" : "+s"(one));
+    return one;
+}
+
+DEVICE begun_pair begin_half_pair(f32x2 x)
+{
+    begun_pair begun;
+    begun.x = (_Float16)(x.x * hidden_one()); /* the other one follows */
+    return begun;
+}
+
+DEVICE u32 end_half_pair(begun_pair begun, f32x2 x)
+{
+    begun.y = (_Float16)(x.y * hidden_one());
+    return __builtin_bit_cast(u32, begun);
+}
+
+#else
+
+typedef f32x2 begun_pair;
+
+DEVICE begun_pair begin_half_pair(f32x2 x)
+{
+    return {begin_round(x.x), begin_round(x.y)};
+}
+
+DEVICE u32 end_half_pair(begun_pair begun, f32x2)
+{
+    return end_round_pair(begun.x, begun.y);
+}
+
+#endif
+
 /* P of S, rounded, and sums of what is not. Calls beside(i) in slice i. */
 template <enum score_kind kind, int columns, class F>
 DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_sum (&sum)[columns],
@@ -29,12 +70,19 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
 {
     const int pairs = spread_slices(columns) / 2, column_pairs = pairs / columns;
     f32x2 made[spread_slices(columns) / 2];
+    begun_pair packed[spread_slices(columns) / 2];
     auto begin = [&](int pair) {
         const int column = pair / column_pairs;
         const block_acc &block = s[column][pair % column_pairs / (ACC / 2)];
         const int i = pair * 2 % ACC;
         made[pair] = exponents<kind>(f32x2{block[i], block[i + 1]}, x[column].shift, factor);
         asm("" : "+v"(made[pair])); /* together, for two operations as one */
+    };
+    auto begin_pack = [&](int pair) { packed[pair] = begin_half_pair(made[pair]); };
+    auto end_pack = [&](int pair) {
+        u32 both = end_half_pair(packed[pair], made[pair]);
+        asm volatile("" : "+v"(both)); /* here, and not behind a branch */
+        p[pair / column_pairs][pair % column_pairs / (ACC / 2)][pair % (ACC / 2)] = both;
     };
 #pragma unroll
     for (int pair = 0; pair < SPREAD_AHEAD; pair++)
@@ -52,12 +100,8 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
             }
             if (pair + SPREAD_AHEAD < pairs)
                 begin(pair + SPREAD_AHEAD);
-            if (oldest >= 0) {
-                u32 both = end_round_pair(begin_round(made[oldest].x), begin_round(made[oldest].y));
-                asm volatile("" : "+v"(both)); /* here, and not behind a branch */
-                p[oldest / column_pairs][oldest % column_pairs / (ACC / 2)][oldest % (ACC / 2)] =
-                    both;
-            }
+            if (oldest >= 0)
+                begin_pack(oldest);
         } else {
             if (pair < pairs) {
                 made[pair].y = __builtin_amdgcn_exp2f(made[pair].y);
@@ -68,29 +112,39 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
                 sum[old / column_pairs] += made[old];
                 asm("" : "+v"(sum[old / column_pairs]));
             }
+            if (oldest >= 0)
+                end_pack(oldest);
         }
         beside(i);
         __builtin_amdgcn_sched_barrier(0);
     }
 }
 
-/* The same; `stores`: beside it V that has arrived goes to LDS. */
+/* The same; `stores`: beside it V that has arrived goes to LDS, a pair of keys after the other. */
 template <enum score_kind kind, bool stores, int columns>
 DEVICE void spread_with_v(block_frag (&p)[columns][KEY_BLOCKS], partial_sum (&sum)[columns],
                           const block_acc (&s)[columns][KEY_BLOCKS],
                           const struct softmax_state (&x)[columns], float factor, char *tile,
                           const struct cargo &cargo, const struct courier &courier)
 {
+    const int slices = spread_slices(columns), all = 2 * CHUNK;
+    const int each = slices > all ? slices / all : 1, together = slices < all ? all / slices : 1;
     u32x2 quad[2];
     spread_exponentiate<kind>(p, sum, s, x, factor, [&](int i) {
-        const int each = spread_slices(columns) / CHUNK, n = i / each;
-        if (!stores || i % each != each - 1 || n >= CHUNK)
+        const int made = i / each * together, quads = made / 2;
+        if (!stores)
             return;
-        quad[n % 2] = v_quad(cargo, n);
-        if (n % 2) { /* two are one instruction */
-            store_v_quad(tile, courier, n - 1, quad[0]);
-            store_v_quad(tile, courier, n, quad[1]);
+        if (i % each == 0 && made && made % 4 == 0 && made <= all) { /* two are one instruction */
+            store_v_quad(tile, courier, quads - 2, quad[0]);
+            store_v_quad(tile, courier, quads - 1, quad[1]);
         }
+#pragma unroll
+        for (int half = 0; half < together; half++)
+            if (i % each == each - 1 && made < all) {
+                const int n = made + half;
+                quad[n / 2 % 2][n % 2] = v_quad_half(cargo, n / 2, n % 2);
+                asm("" : "+v"(quad[n / 2 % 2])); /* here, and not where it is stored */
+            }
     });
 }
 

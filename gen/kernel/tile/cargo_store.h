@@ -51,13 +51,18 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     return true;
 }
 
-/* Channel `i` of the eight of four rows: a quad of keys. */
-DEVICE u32x2 v_quad(const struct cargo &from, int i)
+/* Channel `i` of the eight of four rows, a quad of keys: its first pair, or the other one. */
+DEVICE u32 v_quad_half(const struct cargo &from, int i, int half)
 {
     const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
     u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-    return {__builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select),
-            __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)};
+    return half ? __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)
+                : __builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select);
+}
+
+DEVICE u32x2 v_quad(const struct cargo &from, int i)
+{
+    return {v_quad_half(from, i, 0), v_quad_half(from, i, 1)};
 }
 
 DEVICE void store_v_quad(char *tile, const struct courier &c, int i, u32x2 quad)
