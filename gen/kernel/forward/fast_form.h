@@ -346,6 +346,7 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #else
         const int until = fast - reach;
         struct ahead ahead;
+        settle_shifts(p);
 #if FOLDS_TERMS
         if (fast <= until || wide)
             continue;

@@ -86,6 +86,16 @@
 #define RANKED 0
 #endif
 
+/*
+ * Whether a fast step whose P leave their range moves the shift itself: the scores are still in
+ * registers, where RDNA 4's waves of one block of queries have room for them.
+ */
+#if FAST_SPREAD && !KERNEL_SCORE && !KERNEL_PADDING && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define FAST_MOVES 1
+#else
+#define FAST_MOVES 0
+#endif
+
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
@@ -125,6 +135,9 @@ struct progress {
     struct terms terms;
 #if FAST_PACED
     struct operand_lines lines;
+#endif
+#if FAST_MOVES
+    block_acc begin[Q_BLOCKS]; /* what fast steps add their products to */
 #endif
 };
 
@@ -232,9 +245,22 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
 #endif
 }
 
+/* For shifts that fast steps are to begin with. */
+DEVICE void settle_shifts(struct progress &x)
+{
+#if FAST_MOVES
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        x.begin[column] = -x.softmax[column].shift;
+        asm volatile("" : "+v"(x.begin[column])); /* here, and not in each step */
+    }
+#else
+    (void)x;
+#endif
+}
+
 /* What the products are added to. */
-template <enum score_kind kind>
-DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[Q_BLOCKS])
+template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const struct progress &x)
 {
     if (kind != SCORE_SHIFTED)
         return clear_scores(s);
@@ -242,7 +268,11 @@ DEVICE void begin_scores(score_blocks &s, const struct softmax_state (&softmax)[
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
-            s[column][block] = -softmax[column].shift;
+#if FAST_MOVES
+            s[column][block] = x.begin[column];
+#else
+            s[column][block] = -x.softmax[column].shift;
+#endif
 }
 
 /*
@@ -279,6 +309,39 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
     }
     return kind != STEP_FAST && in_any_lane(wide);
 }
+
+#if FAST_MOVES
+
+/*
+ * The same of a fast step's scores, less shifts that turned out too low, for which P was made;
+ * false, with nothing changed, where the shifts are so low that scores have lost places to them.
+ */
+DEVICE bool weigh_again(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOCKS],
+                        block_frag (&p)[Q_BLOCKS][KEY_BLOCKS], float factor)
+{
+    bool low = false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        low |= !(x.softmax[column].shift * factor > SHIFT_LOW);
+    if (in_any_lane(low))
+        return false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            s[column][block] += x.softmax[column].shift;
+    if (weigh<STEP_GENERAL, SCORE_PLAIN>(x, s, sum, factor))
+        x.found |= FOUND_WIDE;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            p[column][block] = pack_p(s[column][block], 0, pack_half());
+    settle_shifts(x);
+    return true;
+}
+
+#endif
 
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
@@ -323,7 +386,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         __builtin_amdgcn_s_setprio(0);
     if (whole)
         load_ahead(ahead, x.terms, tile);
-    begin_scores<scores>(s, x.softmax);
+    begin_scores<scores>(s, x);
 #endif
 #if FAST_PACED
     multiply_kq_paced(s, x.lines);
@@ -377,8 +440,14 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (folds && has(x.terms, TERM_DROPOUT))
         slow |= begin_drops(drops, x.terms, tile.key);
 #endif
+#if FAST_MOVES
+    if (kind == STEP_FAST && __builtin_expect(in_any_lane(slow), 0) &&
+        !weigh_again(x, s, sum, p, factor))
+        return false;
+#else
     if (kind == STEP_FAST && in_any_lane(slow))
         return false;
+#endif
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         x.softmax[column].sum += sum[column];

@@ -78,6 +78,9 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 
 #define SHIFT_MOST 0x1p20f /* 1/16 is the last place there */
 
+/* Below it, in exponents, a score of another size has lost places that matter to its shift. */
+#define SHIFT_LOW -0x1p10f
+
 /*
  * Scores as low as that are what masks given as a bias make: while a column has seen no other, they
  * count as 0, and its shift says so. If it ends so, they matter: that is for the wide form.
