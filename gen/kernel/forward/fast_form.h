@@ -335,7 +335,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         tile = next_tile(walk, tile);
         if (MAY_TURN)
             fast = fast_from(walk, tile) + 1;
-        int reach = fast_reach(keys, tile, fast - 1);
+        const bool to_end = ENDS_FAST && fast == left - 1;
+        int reach = fast_reach(keys, tile, to_end ? fast : fast - 1);
         if (MAY_TURN && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
 #if FAST_SLICED
@@ -355,6 +356,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
+            if (to_end && left == 2) /* nothing follows */
+                next.k[0].rows = next.v[0].rows = 0;
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next, ahead))
                 break;

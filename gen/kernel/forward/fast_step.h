@@ -96,6 +96,9 @@
 #define FAST_MOVES 0
 #endif
 
+/* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. */
+#define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED)
+
 #include "key_tiles.h"
 #include "key_shares.h"
 #include "score_runs.h"
@@ -279,7 +282,7 @@ template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const 
  * Whether a general step does not ask who sees keys that all see: worth a branch where steps are
  * general for another reason, too. With score terms wave64 has no registers for it.
  */
-#define SPARES_FULL (KERNEL_PADDING || (KERNEL_SCORE && KERNEL_WAVE == 32))
+#define SPARES_FULL (KERNEL_PADDING || FAST_MOVES || (KERNEL_SCORE && KERNEL_WAVE == 32))
 
 /* What each column sees. With score terms vector registers are short: found anew. */
 DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct terms &terms,

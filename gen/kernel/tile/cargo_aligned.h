@@ -62,6 +62,16 @@ DEVICE __amdgpu_buffer_rsrc_t describe(struct tile_view view, const struct slice
                                              rows > 0 ? (int)bytes : 0, DESCRIPTOR_WORD3);
 }
 
+/* The same of all rows of a tile or a run of it, or of none: fewer scalar instructions, where that
+ * is not known beforehand. */
+DEVICE __amdgpu_buffer_rsrc_t describe_all(struct tile_view view, const struct slice &x)
+{
+    const int all = KERNEL_PAGED ? RUN_KEYS : KERNEL_TILE_K;
+    const u32 bytes = (u32)(all - 1) * (u32)x.pitch + (u32)x.dim * CHANNEL_BYTES;
+    return __builtin_amdgcn_make_buffer_rsrc(view.first, 0, view.rows > 0 ? (int)bytes : 0,
+                                             DESCRIPTOR_WORD3);
+}
+
 /* Where a chunk lies in any view of the slice. */
 DEVICE u32 chunk_offset(const struct slice &x, u32 row, u32 channel)
 {
@@ -82,11 +92,16 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
                                            (int)chunk_offset(x, row, channel), 0, 0);
 }
 
+/* Whether fast steps may be the last ones (fast_form.h). */
+#ifndef ENDS_FAST
+#define ENDS_FAST 0
+#endif
+
 /* Where scalar registers are short. */
 #if KERNEL_DIM == 32 || KERNEL_DIM == 96 || (KERNEL_DIM == 64 && KERNEL_TILE_Q == 64)
 #define PITCH_ANEW KERNEL_WAVE == 64
 #else
-#define PITCH_ANEW KERNEL_SCORE && KERNEL_WAVE == 64
+#define PITCH_ANEW KERNEL_SCORE &&KERNEL_WAVE == 64
 #endif
 
 /*
@@ -107,8 +122,9 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
 #pragma unroll
     for (int i = 0; i < count; i++)
         to[i] = exist == ROWS_ALL
-                    ? __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, 0), (int)offset,
-                                                            i * step * pitch, 0)
+                    ? __builtin_amdgcn_raw_buffer_load_b128(ENDS_FAST ? describe_all(view, x)
+                                                                      : describe(view, x, 0),
+                                                            (int)offset, i * step * pitch, 0)
                     : __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, i * step),
                                                             (int)offset, 0, 0);
 }
