@@ -135,7 +135,7 @@ DEVICE bool any_ignored(const struct softmax_state (&softmax)[Q_BLOCKS])
     return in_any_lane(any);
 }
 
-#if STARTS_LEAN
+#if ENDS_LEAN
 
 /* Makes O of a blind column 0, and NaNs the usual one, where there is any of them in the wave; what
  * O is to be multiplied by, too. */
@@ -193,7 +193,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
             top = sum == 0 ? -__builtin_inff() : state.shift * SCORE_UNIT(a, sequence, job);
         struct column_end end = end_column(top, sum, a, job.head);
         float to_o = end.inverse * SOFTMAX_UNBIAS * kept;
-#if STARTS_LEAN
+#if ENDS_LEAN
         clean_o(x.o[column], to_o, end.blind);
 #endif
         store_o(x.o[column], to_o, end.blind, view, slice, row, 0);

@@ -41,13 +41,13 @@ DEVICE int key_share()
 
 /*
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
- * does not fit into registers beside O. RDNA 4 does with one (fast_step.h).
+ * does not fit into registers beside O. RDNA 4 does with one (fast_traits.h).
  */
 #ifndef Q_IN_LDS
 #define Q_IN_LDS (KERNEL_WAVE == 32)
 #endif
 
-/* But for the channels of its first steps, where they are held in registers (fast_step.h). */
+/* But for the channels of its first steps, where they are held in registers (fast_traits.h). */
 #ifndef Q_HELD
 #define Q_HELD 0
 #endif
@@ -268,10 +268,10 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 #pragma unroll
     for (int step = 0; step < STAGES * QK_STEPS; step++) {
         q.frag[step] = load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half());
-        if (!STARTS_LEAN)
+        if (!ENDS_LEAN)
             q.frag[step] = TIMES_SIGN(q.frag[step], sign);
     }
-    if (STARTS_LEAN && RARELY(sign))
+    if (ENDS_LEAN && RARELY(sign))
 #pragma unroll
         for (int step = 0; step < STAGES * QK_STEPS; step++)
             q.frag[step] = TIMES_SIGN(q.frag[step], sign);
@@ -478,8 +478,8 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
 #pragma unroll
             for (int j = 0; j < 4; j++) {
                 const f32x2 x = {o[block][i + 2 * j], o[block][i + 2 * j + 1]};
-                chunk[j] = STARTS_LEAN ? round_products(x, factor)
-                                       : keep & round_pair_even(x.x * factor, x.y * factor);
+                chunk[j] = ENDS_LEAN ? round_products(x, factor)
+                                     : keep & round_pair_even(x.x * factor, x.y * factor);
             }
             store_chunk(view, slice, row, O_CHANNEL(channel), chunk);
         }

@@ -63,10 +63,10 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
  * but not of the fused multiply-add that the other form takes. The sums' begin occupies a vector of
  * registers for each column, which there are not at head dim 128, but on RDNA 4 for one column.
  */
-#ifndef FOLDS_TERMS /* fast_step.h */
+#ifndef FOLDS_TERMS /* fast_traits.h */
 #define FOLDS_TERMS 0
 #endif
-#ifndef SHIFT_OF_SCORES /* fast_step.h */
+#ifndef SHIFT_OF_SCORES /* fast_traits.h */
 #define SHIFT_OF_SCORES ((KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE) || FOLDS_TERMS)
 #endif
 

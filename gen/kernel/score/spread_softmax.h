@@ -10,7 +10,7 @@
 
 #include "softmax.h"
 
-#if FAST_SPREAD /* fast_step.h */
+#if FAST_SPREAD /* fast_traits.h */
 
 /* Pairs of scores from one's exponents to its powers, and from there to its sum. */
 enum { SPREAD_AHEAD = 2, SPREAD_LAG = 2 };

@@ -17,6 +17,11 @@
 #define STARTS_LEAN 0
 #endif
 
+/* Whether signs of Q, and what is not a number in O, are looked for once. */
+#ifndef ENDS_LEAN
+#define ENDS_LEAN 0
+#endif
+
 /* Whether bias and mask may have room for fewer keys than there are. */
 #if KERNEL_PADDING
 #define KEYS_LIMITED 1

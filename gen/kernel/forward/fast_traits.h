@@ -1,0 +1,104 @@
+/*
+ * What the forward kernel's fast form does differently from GPU to GPU, and from kernel to kernel.
+ */
+#ifndef AOTHIP_FWD_FAST_TRAITS_H
+#define AOTHIP_FWD_FAST_TRAITS_H
+
+/*
+ * Where the waves are more than the blocks of queries, those that have the same block share the
+ * keys of each tile, and add up what they found at the end (key_shares.h).
+ */
+#define KEY_SHARES (KERNEL_WAVES * BLOCK > KERNEL_TILE_Q ? KERNEL_WAVES * BLOCK / KERNEL_TILE_Q : 1)
+#define TEAMS (KERNEL_WAVES / KEY_SHARES)
+#define TEAM_ID (wave_id() / KEY_SHARES)
+
+/* Whether what comes before the first step is in an order of its own. With rows of any alignment
+ * launches on gfx90a that do not fill it last longer with it. */
+#if defined(__gfx90a__) && KERNEL_UNALIGNED
+#define STARTS_LEAN 0
+#else
+#define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE && !KERNEL_FP8)
+#endif
+
+/* What is seldom true, where that is told. */
+#define SELDOM(x) (STARTS_LEAN ? RARELY(x) : (x))
+
+#include "tile.h"
+
+/*
+ * Short rows of Q on RDNA 4: the operands of the first steps of Q K^T stay in registers, so that
+ * LDS has room for five workgroups and not three. Waves that share keys have too few rows for it.
+ */
+#if defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PADDING &&   \
+    !KERNEL_UNALIGNED && !KERNEL_PAGED && !KERNEL_CACHE && KERNEL_WAVES * 16 < KERNEL_TILE_Q
+#define Q_HELD 3
+#endif
+
+/* All of Q where a wave of RDNA 4 has one block of queries, and registers; for begun sums, too. */
+#if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define Q_IN_LDS 0
+#define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
+#endif
+
+/* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
+ * the sums and P, and 64 channels with padding are slower with it. */
+#if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                     \
+    KERNEL_SCORE != 5 && !(KERNEL_PADDING && KERNEL_DIM <= 64)
+#define FAST_SPREAD 1
+#else
+#define FAST_SPREAD 0
+#endif
+
+/* Whether products are paced ones: RDNA 3, and one score term at most. */
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 && !KERNEL_CACHE
+#define FAST_PACED 1
+#else
+#define FAST_PACED 0
+#endif
+
+/* Whether a fast step's sums begin with what terms add to the scores: RDNA, see score_runs.h. */
+#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32
+#define FOLDS_TERMS 1
+#endif
+
+/*
+ * On RDNA 3 K and V^T take turns in one place in LDS where more workgroups then share it: three of
+ * 128 rows and 128 channels, and not two, if Q has no padding, for hardware gives out LDS by KiB.
+ * That is worth the two barriers more.
+ */
+#if FAST_PACED && STAGE_DIM > 64 && KERNEL_TILE_Q == 128
+#define ONE_TILE 1
+#define Q_PACKED 1
+#elif KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__)
+#define ONE_TILE 1
+#endif
+
+/*
+ * Whether waves of fast steps have priorities. On RDNA a wave at the softmax goes before those
+ * that multiply. On CDNA, in kernels of one score term and 128 channels, the further a wave is in
+ * its step the sooner it goes; with fewer channels, and on gfx90a, that loses as much as it gains.
+ */
+#if FAST_PACED || FAST_SPREAD ||                                                                   \
+    (KERNEL_WAVE == 64 && !defined(__gfx90a__) && KERNEL_SCORE > 1 && KERNEL_DIM > 64)
+#define RANKED 1
+#else
+#define RANKED 0
+#endif
+
+/*
+ * Whether a fast step whose P leave their range moves the shift itself: the scores are still in
+ * registers, where RDNA 4's waves of one block of queries have room for them.
+ */
+#if FAST_SPREAD && !KERNEL_SCORE && !KERNEL_PADDING && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define FAST_MOVES 1
+#else
+#define FAST_MOVES 0
+#endif
+
+/* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
+#define ENDS_LEAN (STARTS_LEAN || FAST_MOVES)
+
+/* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. */
+#define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED && !KERNEL_UNALIGNED)
+
+#endif
