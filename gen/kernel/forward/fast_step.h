@@ -203,15 +203,23 @@ DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct term
                          : place.visible[column];
 }
 
+/* Moves the shifts. Whether to go for wide ones, for this lane. */
+template <enum score_kind scores>
+DEVICE bool move_shifts(struct progress &x, const score_blocks &s, float factor)
+{
+    bool wide = false;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+        wide |= move_shift<scores>(x.softmax[column], x.o[column], s[column], factor);
+    return wide;
+}
+
 /* S to P in place, sums of it. Beside the fast step, moves the shifts; whether to go for wide ones.
  */
 template <enum step_kind kind, enum score_kind scores>
 DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOCKS], float factor)
 {
-    bool wide = false;
-#pragma unroll
-    for (int column = 0; kind != STEP_FAST && column < Q_BLOCKS; column++)
-        wide |= move_shift<scores>(x.softmax[column], x.o[column], s[column], factor);
+    const bool wide = kind != STEP_FAST && move_shifts<scores>(x, s, factor);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         sum[column] = exponentiate<scores>(x.softmax[column], s[column], factor);
@@ -228,7 +236,8 @@ DEVICE bool weigh(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOC
  * false, with nothing changed, where the shifts are so low that scores have lost places to them.
  */
 DEVICE bool weigh_again(struct progress &x, score_blocks &s, partial_sum (&sum)[Q_BLOCKS],
-                        block_frag (&p)[Q_BLOCKS][KEY_BLOCKS], float factor)
+                        block_frag (&p)[Q_BLOCKS][KEY_BLOCKS], float factor,
+                        const struct courier &courier)
 {
     bool low = false;
 #pragma unroll
@@ -241,13 +250,8 @@ DEVICE bool weigh_again(struct progress &x, score_blocks &s, partial_sum (&sum)[
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
             s[column][block] += x.softmax[column].shift;
-    if (weigh<STEP_GENERAL, SCORE_PLAIN>(x, s, sum, factor))
-        x.found |= FOUND_WIDE;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-            p[column][block] = pack_p(s[column][block], 0, pack_half());
+    x.found |= in_any_lane(move_shifts<SCORE_PLAIN>(x, s, factor)) ? FOUND_WIDE : 0;
+    spread_with_v<SCORE_PLAIN, false>(p, sum, s, x.softmax, factor, vt_tile, x.cargo, courier);
     settle_shifts(x);
     return true;
 }
@@ -325,11 +329,14 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         hide_keys(s, keys.padding);
 #endif
     }
-    const bool spread = FAST_SPREAD && kind == STEP_FAST;
-    const bool early = spread && !(TERMS_KNOWN & TERMS_HIDING); /* V is as it goes to LDS */
+    const bool spread = FAST_SPREAD && (kind == STEP_FAST || (FAST_MOVES && kind == STEP_GENERAL));
+    const bool early =
+        kind == STEP_FAST && spread && !(TERMS_KNOWN & TERMS_HIDING); /* V is as it goes to LDS */
     bool asks = false;
 #if FAST_SPREAD
     block_frag p[Q_BLOCKS][KEY_BLOCKS];
+    if (spread && kind != STEP_FAST)
+        asks = in_any_lane(move_shifts<scores>(x, s, factor));
     if (spread)
         spread_with_v<scores, early>(p, sum, s, x.softmax, factor, vt_tile, x.cargo, courier);
 #endif
@@ -353,7 +360,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #endif
 #if FAST_MOVES
     if (kind == STEP_FAST && __builtin_expect(in_any_lane(slow), 0) &&
-        !weigh_again(x, s, sum, p, factor))
+        !weigh_again(x, s, sum, p, factor, courier))
         return false;
 #else
     if (kind == STEP_FAST && in_any_lane(slow))
