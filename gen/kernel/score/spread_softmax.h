@@ -12,8 +12,11 @@
 
 #if FAST_SPREAD /* fast_traits.h */
 
-/* Pairs of scores from one's exponents to its powers, and from there to its sum. */
-enum { SPREAD_AHEAD = 2, SPREAD_LAG = 1 };
+/*
+ * Pairs of scores from one's exponents to its powers, and from there to its sum and to P. One pair
+ * is the least that powers take; with a score term, a longer way is the faster one.
+ */
+enum { SPREAD_AHEAD = 2, SUM_LAG = FAST_MOVES ? 1 : 2, PACK_LAG = FAST_MOVES ? 1 : 3 };
 
 /* Slices of the softmax of `columns` columns. */
 DEVICE constexpr int spread_slices(int columns)
@@ -91,8 +94,8 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
     for (int column = 0; column < columns; column++)
         sum[column] = {};
 #pragma unroll
-    for (int i = 0; i < 2 * (pairs + SPREAD_LAG); i++) {
-        const int pair = i / 2, old = pair - SPREAD_LAG;
+    for (int i = 0; i < 2 * (pairs + PACK_LAG); i++) {
+        const int pair = i / 2, old = pair - SUM_LAG, oldest = pair - PACK_LAG;
         if (i % 2 == 0) {
             if (pair < pairs) {
                 made[pair].x = __builtin_amdgcn_exp2f(made[pair].x);
@@ -100,19 +103,20 @@ DEVICE void spread_exponentiate(block_frag (&p)[columns][KEY_BLOCKS], partial_su
             }
             if (pair + SPREAD_AHEAD < pairs)
                 begin(pair + SPREAD_AHEAD);
-            if (old >= 0)
-                begin_pack(old);
+            if (oldest >= 0)
+                begin_pack(oldest);
         } else {
             if (pair < pairs) {
                 made[pair].y = __builtin_amdgcn_exp2f(made[pair].y);
                 asm("" : "+v"(made[pair]));
                 __builtin_amdgcn_sched_barrier(0);
             }
-            if (old >= 0) {
+            if (old >= 0 && old < pairs) {
                 sum[old / column_pairs] += made[old];
                 asm("" : "+v"(sum[old / column_pairs]));
-                end_pack(old);
             }
+            if (oldest >= 0)
+                end_pack(oldest);
         }
         beside(i);
         __builtin_amdgcn_sched_barrier(0);
