@@ -1,8 +1,8 @@
 /*
  * What the forward kernel's fast form does differently from GPU to GPU, and from kernel to kernel.
  */
-#ifndef AOTHIP_FWD_FAST_TRAITS_H
-#define AOTHIP_FWD_FAST_TRAITS_H
+#ifndef AOTHIP_FAST_TRAITS_H
+#define AOTHIP_FAST_TRAITS_H
 
 /*
  * Where the waves are more than the blocks of queries, those that have the same block share the
