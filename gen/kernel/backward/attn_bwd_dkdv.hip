@@ -320,8 +320,18 @@ DEVICE void compute_dkdv(const struct job &job)
     } while (awaited(slab) < (GRADIENTS_APART ? 2 : slabs_of(args_here().problem)));
 }
 
+/*
+ * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. LDS has
+ * room for six.
+ */
+#if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
+#define WAVES_MOST 6
+#else
+#define WAVES_MOST KERNEL_WAVES_PER_EU
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, WAVES_MOST))) void
 KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
     const struct attn_problem &a = args.bwd.problem;

@@ -158,8 +158,15 @@ DEVICE void compute_dq(const struct job &job, int part)
 #endif
 }
 
+/* Up to how many waves a SIMD may hold: registers are given out for as many, and no more. */
+#if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
+#define WAVES_MOST 9
+#else
+#define WAVES_MOST KERNEL_WAVES_PER_EU
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, WAVES_MOST))) void
 KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
     const struct attn_problem &a = args.bwd.problem;

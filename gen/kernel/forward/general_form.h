@@ -325,8 +325,18 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     }
 }
 
+/*
+ * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. With one,
+ * 256 channels on CDNA, whose rows allow 512 registers, would get more than half of them.
+ */
+#if KERNEL_WAVE == 64 && KERNEL_DIM == 256
+#define WAVES_MOST 2
+#else
+#define WAVES_MOST KERNEL_WAVES_PER_EU
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, WAVES_MOST))) void
 KERNEL_SYMBOL(fwd_args args)
 {
     const struct attn_problem &a = args.problem;
