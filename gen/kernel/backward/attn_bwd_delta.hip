@@ -115,7 +115,7 @@ typedef struct attn_bwd_args delta_args;
 #endif
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
+                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU))) void
 KERNEL_SYMBOL(delta_args given)
 {
 #if CLEARS_DQ

@@ -322,10 +322,12 @@ DEVICE void compute_dkdv(const struct job &job)
 
 /*
  * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. LDS has
- * room for six.
+ * room for six on RDNA.
  */
 #if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
 #define WAVES_MOST 6
+#elif KERNEL_WAVE == 64 && KERNEL_DIM == 64 && KERNEL_DTYPE == 1
+#define WAVES_MOST 4
 #else
 #define WAVES_MOST KERNEL_WAVES_PER_EU
 #endif

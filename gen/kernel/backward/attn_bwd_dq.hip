@@ -161,6 +161,8 @@ DEVICE void compute_dq(const struct job &job, int part)
 /* Up to how many waves a SIMD may hold: registers are given out for as many, and no more. */
 #if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
 #define WAVES_MOST 9
+#elif KERNEL_WAVE == 64 && KERNEL_DIM <= 128 && KERNEL_DTYPE == 1
+#define WAVES_MOST (KERNEL_DIM == 64 ? 4 : 3)
 #else
 #define WAVES_MOST KERNEL_WAVES_PER_EU
 #endif
