@@ -326,6 +326,9 @@ DEVICE void compute_dkdv(const struct job &job)
  */
 #if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
 #define WAVES_MOST 6
+#elif KERNEL_WAVE == 32 && KERNEL_DIM == 512 && KERNEL_WAVES == 16 &&                              \
+    (KERNEL_DTYPE == 1 || defined(__GFX12__))
+#define WAVES_MOST 8
 #elif KERNEL_WAVE == 64 && KERNEL_DIM == 64 && KERNEL_DTYPE == 1
 #define WAVES_MOST 4
 #else

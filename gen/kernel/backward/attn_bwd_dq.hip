@@ -161,6 +161,12 @@ DEVICE void compute_dq(const struct job &job, int part)
 /* Up to how many waves a SIMD may hold: registers are given out for as many, and no more. */
 #if KERNEL_WAVE == 32 && KERNEL_DIM == 64 && KERNEL_DTYPE != 1
 #define WAVES_MOST 9
+#elif KERNEL_WAVE == 32 && KERNEL_DIM == 512 && KERNEL_WAVES == 16 &&                              \
+    (KERNEL_DTYPE == 1 || defined(__GFX12__))
+#define WAVES_MOST 8
+#elif KERNEL_WAVE == 32 && KERNEL_DIM == 256 && KERNEL_WAVES == 8 && KERNEL_DTYPE != 1 &&          \
+    !defined(__GFX12__)
+#define WAVES_MOST 6
 #elif KERNEL_WAVE == 64 && KERNEL_DIM <= 128 && KERNEL_DTYPE == 1
 #define WAVES_MOST (KERNEL_DIM == 64 ? 4 : 3)
 #else
