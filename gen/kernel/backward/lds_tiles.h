@@ -21,7 +21,7 @@
  *
  *     wave64   l = d0 d1 d3 d4 d2   f = (d4, d5)
  *     wave32   l = d2 d0 d3 d1, or d0 d1 d3 d2 on RDNA 4; f = (d4, d5); lines of two chunks: f = 0,
- *              and 16 bytes are left out after each block
+ *              and 16 bytes are left out after each block; CARRIES_BOTH: f = (d5, d4)
  *
  * Lanes of a load that differ in bit 4 differ in bit 2 or are alike in it, so that l4 may not move
  * a column; all have bit 3 in common, so that l3 may. Both halves of a wave32 load the same, or
@@ -34,6 +34,12 @@
 #define AOTHIP_ATTN_BWD_LDS_H
 
 #include "mma.h"
+
+/*
+ * Whether each thread carries some of both streamed tensors, a quad of channels of a quad of rows,
+ * and not some of one: where one of them alone is turned, all waves then do the same.
+ */
+#define CARRIES_BOTH (SHARES_CHANNELS && !OWNS_KEYS && KERNEL_DIM == 128 && !MMA_STRAIGHT)
 
 enum {
     /*
@@ -56,6 +62,18 @@ enum {
     LINE_BLOCK_BYTES =
         BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? CHUNK_BYTES : 0),
 };
+
+/*
+ * A place in LDS that is computed once and held throughout the walk: the empty statement keeps the
+ * compiler from computing it anew in every step.
+ */
+DEVICE char *held_place(char *x)
+{
+    typedef __attribute__((address_space(3))) char *shared_place;
+    shared_place place = (shared_place)x;
+    asm volatile("" : "+v"(place));
+    return (char *)place;
+}
 
 DEVICE u32 row_chunk_at(u32 row, u32 chunk)
 {
@@ -122,8 +140,12 @@ DEVICE u32 turned_quad_at(u32 channel, u32 quad)
 #else
     u32 chunk = quad / 2, sub = quad % 2;
 #endif
+#if CARRIES_BOTH
+    chunk ^= bit_of(channel, 5) | bit_of(channel, 4) << 1;
+#else
     if (LINE_CHUNKS >= 4)
         chunk ^= channel / 16 % 4;
+#endif
     return channel / BLOCK * LINE_BLOCK_BYTES + turned_line(channel % BLOCK) * LINE_BYTES +
            chunk * CHUNK_BYTES + sub * 8;
 }

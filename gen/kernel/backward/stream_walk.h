@@ -46,8 +46,9 @@ enum {
     TURNED = SUMS_ELEMENTS     ? 0
              : GRADIENTS_APART ? 1
                                : 1 + OWNS_KEYS,
-    CARRIERS = THREADS / 2,                           /* threads that carry one tensor */
-    UNIT_ROWS = STREAM_ROWS * SLAB_CHUNKS / CARRIERS, /* rows whose chunk a thread carries */
+    CARRIERS = CARRIES_BOTH ? THREADS : THREADS / 2, /* threads that carry one tensor */
+    /* rows whose chunk, or quad, a thread carries */
+    UNIT_ROWS = STREAM_ROWS * (CARRIES_BOTH ? SLAB / 4 : SLAB_CHUNKS) / CARRIERS,
 };
 
 /*

@@ -30,6 +30,7 @@ static_assert(OWN > 0 && TEAM * OWN == ACC, "each wave has elements");
 static_assert(!PARTNERS || (TEAM == 2 && !KERNEL_SCORE), "partners have one tensor each");
 static_assert(KERNEL_WAVES % (JOINED * TEAM) == 0, "whole teams");
 
+static_assert(!CARRIES_BOTH || (RESULT_BLOCKS == 2 && TURNED_PLACES == 2), "places of chunks");
 static_assert(RESULT_BLOCKS % 4 == 0 || RESULT_BLOCKS == 2, "what multiply_turned() knows");
 
 typedef float own_elements __attribute__((ext_vector_type(OWN)));
@@ -251,8 +252,15 @@ DEVICE block_frag load_weights(int block, int joined, const struct places &place
 DEVICE void multiply_turned(struct results &to, const block_frag (&w)[JOINED], int block,
                             const struct places &places)
 {
-    const char *const lines = places.turned[block % TURNED_PLACES];
-    const auto line = [&](int i) { return turned_frag_of(lines, i, block); };
+    const auto line = [&](int i) {
+#if CARRIES_BOTH
+        const int at = i * LINE_BLOCK_BYTES + (block ^ i) * 2 * CHUNK_BYTES;
+        return join_chunks(*(const u32x4 *)(places.turned[0] + at),
+                           *(const u32x4 *)(places.turned[1] + at));
+#else
+        return turned_frag_of(places.turned[block % TURNED_PLACES], i, block);
+#endif
+    };
     multiply_pairs<RESULT_BLOCKS>(line, [&](int i, const block_frag &a) {
 #pragma unroll
         for (int j = 0; j < JOINED; j++)
@@ -327,6 +335,14 @@ DEVICE struct places find_places(const struct duty &duty)
         held_place(weight_tile[result_tensor()][team_id() / JOINED * JOINED][0] + weight_line());
     const char *const lines = turned_tile[result_tensor()] + result_block() * LINE_BLOCK_BYTES +
                               lane_column() * LINE_BYTES;
+#if CARRIES_BOTH
+    /* Lines of a block and of the second one from it have the two chunks of a product the other
+     * way, those of neighbours the products: see turned_quad_at(). */
+#pragma unroll
+    for (u32 chunk = 0; chunk < 2; chunk++)
+        x.turned[chunk] =
+            held_place((char *)lines + (result_block() / 2 % 2 ^ chunk) * CHUNK_BYTES);
+#else
     /* Lines of four chunks have those of a block and of the second one from it the other way. */
 #pragma unroll
     for (int block = 0; block < TURNED_PLACES; block++)
@@ -334,6 +350,7 @@ DEVICE struct places find_places(const struct duty &duty)
             held_place((char *)lines +
                        (TURNED_PLACES > 1 ? ((int)(result_block() / 2 % 2) ^ block) - block : 0) *
                            2 * CHUNK_BYTES);
+#endif
     return x;
 }
 
@@ -366,7 +383,13 @@ DEVICE void take_parts(const own_elements (&s)[STREAM_BLOCKS],
     for (int i = 0; i < ALL; i++) {
         x[i] = s[i / OWN][i % OWN];
     }
+#if CARRIES_BOTH
+    /* Looked at here, or it would be before the ways part, and kept for each. What masks stands
+     * behind the loop. */
+    if (__builtin_expect(!is_seen(seen, hold_scalar(row)), 0))
+#else
     if (!is_seen(seen, row))
+#endif
 #pragma unroll
         for (int i = 0; i < ALL; i++)
             mask_own(x[i], context, column, row + i / OWN * BLOCK, i % OWN);

@@ -7,6 +7,31 @@
 #ifndef AOTHIP_ATTN_BWD_WALK_OPERANDS_H
 #define AOTHIP_ATTN_BWD_WALK_OPERANDS_H
 
+DEVICE u32 carrier()
+{
+    return wave_id() / (KERNEL_WAVES / 2);
+}
+
+/* Each wave owns its own columns, or a team does. Uniform. */
+DEVICE u32 team_id()
+{
+    return wave_id() / TEAM;
+}
+
+/* Where teams do: which owned tensor the wave has a slice of, and its first channel. Uniform. */
+DEVICE u32 slice_tensor()
+{
+    return wave_id() % TEAM / SLICES;
+}
+
+DEVICE u32 slice_first()
+{
+    return wave_id() % SLICES * SLICE;
+}
+
+#if CARRIES_BOTH
+#include "walk_quads.h"
+#else
 /* What streams by, for one query head. Uniform. */
 struct stream {
     struct rows mine;      /* of the tensor that this wave carries */
@@ -122,28 +147,6 @@ struct cargo {
     float vector; /* lse or delta of one row */
 #endif
 };
-
-DEVICE u32 carrier()
-{
-    return wave_id() / (KERNEL_WAVES / 2);
-}
-
-/* Each wave owns its own columns, or a team does. Uniform. */
-DEVICE u32 team_id()
-{
-    return wave_id() / TEAM;
-}
-
-/* Where teams do: which owned tensor the wave has a slice of, and its first channel. Uniform. */
-DEVICE u32 slice_tensor()
-{
-    return wave_id() % TEAM / SLICES;
-}
-
-DEVICE u32 slice_first()
-{
-    return wave_id() % SLICES * SLICE;
-}
 
 DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
 {
@@ -333,6 +336,8 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
     store_turned(from, duty, x, slab);
     store_vector<form>(from, duty, x);
 }
+
+#endif
 
 /*
  * Of V that comes again, LDS has room for some: the lane's chunks of KEPT_STEPS of owned_frag(),

@@ -112,19 +112,7 @@ DEVICE u32 round_products(f32x2 p, f32x2 dp)
 }
 #endif
 
-/*
- * A place in LDS that is computed once and held throughout the walk: the empty statement keeps the
- * compiler from computing it anew in every step.
- */
-DEVICE char *held_place(char *x)
-{
-    typedef __attribute__((address_space(3))) char *shared_place;
-    shared_place place = (shared_place)x;
-    asm volatile("" : "+v"(place));
-    return (char *)place;
-}
-
-#if HOLDS_STORES || HOLDS_PLACES
+#if (HOLDS_STORES || HOLDS_PLACES) && !CARRIES_BOTH
 /* As describe(), of the next tile, by fewer scalar instructions. */
 DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
 {
@@ -135,7 +123,7 @@ DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
 
 #endif
 
-#if HOLDS_STORES
+#if HOLDS_STORES && !CARRIES_BOTH
 /* The stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int)
 {

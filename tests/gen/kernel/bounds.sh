@@ -112,10 +112,11 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     # Of a walk as a whole: what is loaded and stored for a tile is among it.
                     lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64",
                                 dim == 128 ? 2.5 : 2.55)
-                    # 2.5 for the waves that carry V, which is not turned.
-                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32",
-                                by == "clang-19" ? 2.6 : 2.55)
+                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 2.5)
                 }
+                # clang 19 has both ways of partners, and what masks, in the loop
+                if (by != "clang-19")
+                    at_least(gpu " attn_bwd_dq_" type "_d128_t64x32", type == "f16" ? 12 : 11)
             }
         }
         # gfx950, where the compiler knows it: a product is half as many instructions, all else
