@@ -7,7 +7,7 @@ gen_image_sources = gen/image.c gen/image.h gen/object.c gen/object.h gen/msgpac
 
 gen_aothip_gen_SOURCES = gen/gen.c $(gen_matrix_sources)
 
-gen_aothip_pack_SOURCES = lib/store/target.c lib/store/target.h gen/pack.c gen/bundle.c gen/bundle.h gen/image_compare.c gen/image_compare.h \
+gen_aothip_pack_SOURCES = lib/store/target.c lib/store/target.h gen/pack.c gen/write_bundle.c gen/write_bundle.h gen/image_compare.c gen/image_compare.h \
 	$(gen_matrix_sources) $(gen_image_sources)
 gen_aothip_pack_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 gen_aothip_pack_LDADD = $(ZSTD_LIBS)

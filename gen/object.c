@@ -3,8 +3,8 @@
  */
 #include "object.h"
 
-#include "bundle.h"
 #include "msgpack.h"
+#include "write_bundle.h"
 
 #include <elf.h>
 #include <stdio.h>

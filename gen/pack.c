@@ -2,12 +2,12 @@
  * aothip-pack: code objects to image files. Holds each code object against its row of the matrix
  * and writes nothing unless all of them are as the row says.
  */
-#include "bundle.h"
 #include "gen_file.h"
 #include "image.h"
 #include "image_compare.h"
 #include "matrix.h"
 #include "object.h"
+#include "write_bundle.h"
 
 #include "kernarg.h"
 

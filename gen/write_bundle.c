@@ -1,4 +1,4 @@
-#include "bundle.h"
+#include "write_bundle.h"
 #include "gen_file.h"
 
 #include <stdint.h>

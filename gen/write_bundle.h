@@ -2,8 +2,8 @@
  * Clang offload bundles, as clang-offload-bundler writes them for HIP (LLVM's documentation, "Clang
  * Offload Bundler"): starting it costs more than all it does.
  */
-#ifndef AOTHIP_BUNDLE_H
-#define AOTHIP_BUNDLE_H
+#ifndef AOTHIP_WRITE_BUNDLE_H
+#define AOTHIP_WRITE_BUNDLE_H
 
 #define BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define BUNDLE_KIND "hipv4-amdgcn-amd-amdhsa--" /* before a target ID */
