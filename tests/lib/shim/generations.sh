@@ -54,7 +54,7 @@ line_of() { # VERSION: which line of 16.5 is about it
 abi=lib/.libs/aotriton-abi
 here=`pwd`
 versions='0.8.2 0.9.2 0.10.0 0.11.2 0.12.1 0.13.0 0.14.0'
-[ -z "$SANITIZE_FLAGS" ] || versions='0.8.2 0.14.0' # of one source, which is slow to compile
+[ -z "$SANITIZE_FLAGS" ] || versions='0.8.2 0.11.2 0.13.0 0.14.0' # of one source, which is slow to compile
 for version in $versions; do
     library=$abi/$version/libaotriton${suffix}_v2.so
     make -s "$library" "tests/lib/abi/$version/test_shim_calls" >"$work/messages" 2>&1
