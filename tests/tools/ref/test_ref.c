@@ -396,9 +396,38 @@ static void test_flushing(void)
     ref_free(&a);
 }
 
+/* A plain pass rounds every step to f32: 2^-24 is lost beside 1, twice. Channels beyond a multiple
+ * of four go the same way. */
+static void test_plain_steps(void)
+{
+    enum { KEYS = 3, DIM = 5 };
+    float q[DIM] = {1, 1, 1}, k[KEYS * DIM] = {1, 0x1p-24F, 0x1p-24F}, v[KEYS * DIM];
+    double o[DIM], lse;
+    int wrong = 0;
+    struct aothip_attn_fwd_params p = {.q = view(q, AOTHIP_F32, 1, 1, 1, DIM),
+                                       .k = view(k, AOTHIP_F32, 1, 1, 1, DIM),
+                                       .v = view(v, AOTHIP_F32, 1, 1, 1, DIM),
+                                       .scale = 1};
+
+    for (int i = 0; i < KEYS * DIM; i++)
+        v[i] = i < DIM ? 1 : 0x1p-24F;
+    ok(!ref_plain_fwd(&p, REF_SUBNORMALS_KEPT, o, &lse) && lse == 1, "a plain score: each step");
+    q[1] = k[1] = 1 + 0x1p-12F;
+    q[2] = k[2] = 0;
+    k[0] = -1 - 0x1p-11F; /* what the product of the others rounds to */
+    ok(!ref_plain_fwd(&p, REF_SUBNORMALS_KEPT, o, &lse) && lse == 0, "and each product");
+    memset(q, 0, sizeof(q));
+    p.k.size[2] = p.v.size[2] = KEYS;
+    ok(!ref_plain_fwd(&p, REF_SUBNORMALS_KEPT, o, &lse), "three keys alike: solved");
+    for (int d = 0; d < DIM; d++)
+        wrong += o[d] != (double)(1 / 3.0F);
+    is_int(wrong, 0, "a plain sum: each step in every channel");
+}
+
 int main(void)
 {
     test_half();
+    test_plain_steps();
     test_by_hand();
     test_masks();
     test_causal();
