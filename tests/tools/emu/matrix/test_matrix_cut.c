@@ -3,7 +3,7 @@
  * that tell its rules (cut_sum.h) from neighbouring ones.
  *
  * Measured: microsoft/MMA-Sim, tests/probe/probe_amd_cdna3.ipynb, 16x16x32 fp8 on CDNA3. The
- * other values follow from MMA-Sim 2.1.1.
+ * other values follow from MMA-Sim 2.1.1. Behind them, the directions of mode "adversarial".
  */
 #include <math.h>
 
@@ -241,6 +241,35 @@ static void zeros(void)
     ok(signbit(dot(BF16, 1, tiny, by, 0)), "one that is rounded to 0 keeps its sign");
 }
 
+/* Adversarial mode: a sum that is no float becomes one of its two neighbours, now one, now the
+ * other; one that is a float stays. */
+static void directions(void)
+{
+    static const struct {
+        double product;
+        float begin, near, far;
+    } inexact[] = {{0x1p-14, 4096, 4096, 4096 + 0x1p-11F},
+                   {-0x1p-14, 4096, 4096, 4096 - 0x1p-12F},
+                   {0x1p-14, -4096, -4096, -4096 + 0x1p-12F},
+                   {-0x1p-14, -4096, -4096, -4096 - 0x1p-11F},
+                   {0x1p-14, 0, 0x1p-14F, 0x1p-14F}};
+    const double one = 1;
+
+    launch.matrix = EMU_MATRIX_ADVERSARIAL;
+    wave.rng = 7;
+    for (unsigned i = 0; i < sizeof inexact / sizeof *inexact; i++) {
+        unsigned seen[3] = {0};
+
+        for (unsigned n = 0; n < 64; n++) {
+            const float x = dot(F16, 1, &inexact[i].product, &one, inexact[i].begin);
+            seen[x == inexact[i].near ? 0 : x == inexact[i].far ? 1 : 2]++;
+        }
+        ok(!seen[2] && (inexact[i].near == inexact[i].far || (seen[0] > 8 && seen[1] > 8)),
+           "adversarial, %g + %g: %u times the nearer, %u the other", (double)inexact[i].begin,
+           inexact[i].product, seen[0], seen[1]);
+    }
+}
+
 int main(void)
 {
     wave.lanes = 64;
@@ -253,6 +282,7 @@ int main(void)
     measured_rounding();
     other_types();
     zeros();
+    directions();
     free(wave.v);
     return tap_done();
 }

@@ -373,34 +373,6 @@ static void arithmetic(void)
        "gfx90a, hw: inf - inf is NaN");
 }
 
-/* Adversarial mode: a sum that is no float becomes one of its two neighbours, now one, now the
- * other; one that is a float stays. */
-static void directions(void)
-{
-    static const struct {
-        double product;
-        float begin, near, far;
-    } sums[] = {{0x1p-14, 4096, 4096, 4096 + 0x1p-11F},
-                {-0x1p-14, 4096, 4096, 4096 - 0x1p-12F},
-                {0x1p-14, -4096, -4096, -4096 + 0x1p-12F},
-                {-0x1p-14, -4096, -4096, -4096 - 0x1p-11F},
-                {0x1p-14, 0, 0x1p-14F, 0x1p-14F}};
-    const double one = 1;
-
-    for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++) {
-        unsigned seen[3] = {0};
-
-        for (unsigned n = 0; n < 64; n++) {
-            const float x = dot("v_mfma_f32_32x32x8_f16", EMU_GFX942, EMU_MATRIX_ADVERSARIAL, 32,
-                                &sums[i].product, &one, 1, sums[i].begin);
-            seen[x == sums[i].near ? 0 : x == sums[i].far ? 1 : 2]++;
-        }
-        ok(!seen[2] && (sums[i].near == sums[i].far || (seen[0] > 8 && seen[1] > 8)),
-           "adversarial, %g + %g: %u times the nearer, %u the other", (double)sums[i].begin,
-           sums[i].product, seen[0], seen[1]);
-    }
-}
-
 /* ---- WMMA */
 
 static float wmma_value(const char *type, uint32_t bits)
@@ -610,7 +582,6 @@ int main(void)
     tap_diag("seed %llu", (unsigned long long)seed);
     all_shapes();
     arithmetic();
-    directions();
     overlapping("v_mfma_f32_32x32x8_f16");
     overlapping("v_mfma_f32_16x16x16_bf16");
     wmma_all();
