@@ -8,11 +8,13 @@
 /*
  * Steps of the walk below which a part's results cost more than its walk; steps that sharing must
  * take off a walk, lest the launch that adds the parts costs more; and a bound for the sums. With
- * score terms on wave64, where a step takes longer, one is enough for up to SCORE_PARTS parts, but
- * for f32, whose steps have few rows, and two for more.
+ * score terms on wave64, where a step takes longer, one is enough for up to SCORE_PARTS parts, and
+ * two for more. Steps of f32 there have few rows: with eight of them what a workgroup does beside
+ * its walk is a third of its instructions; up to F32_PARTS parts four are enough.
  */
 enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, PARTS_MAX = 64 };
-enum { SCORE_PARTS = 16, SCORE_MIN_STEPS = 2, SCORE_MIN_SAVED = 5 };
+enum { SCORE_PARTS = 8, SCORE_MIN_STEPS = 2, SCORE_MIN_SAVED = 5 };
+enum { F32_PARTS = 4, F32_MIN_STEPS = 8 };
 enum { SIMDS = 4, TILE_MOST = 256 };
 
 /* Workgroups of a kernel that a unit holds at a time. */
@@ -25,16 +27,27 @@ static uint64_t held(const struct format_entry *entry)
     return most ? most : 1;
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a < b ? b : a;
+}
+
 /* Parts of each walk of `steps` steps, of which `workgroups` would have one. */
 static int64_t count_parts(const struct plan *plan, const struct format_entry *entry,
                            uint64_t workgroups, int64_t steps)
 {
     const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
     const int score = entry->features & FORMAT_FEATURE_SCORE && entry->wave_size == 64;
-    const int64_t few = steps < SCORE_PARTS ? steps : SCORE_PARTS, many = steps / SCORE_MIN_STEPS;
-    const int one = score && entry->dtype != AOTHIP_F32 && few > many;
-    const int64_t worth = one ? few : score ? many : steps / PART_MIN_STEPS;
-    const int64_t most = worth < PARTS_MAX ? worth : PARTS_MAX;
+    const int64_t plain = steps / PART_MIN_STEPS;
+    const int64_t f32 = larger(steps / F32_MIN_STEPS, smaller(plain, F32_PARTS));
+    const int64_t terms = larger(steps / SCORE_MIN_STEPS, smaller(steps, SCORE_PARTS));
+    const int64_t worth = !score ? plain : entry->dtype == AOTHIP_F32 ? f32 : terms;
+    const int64_t most = smaller(worth, PARTS_MAX);
     int64_t parts = most;
     if (!workgroups || most < 2)
         return 1;
