@@ -183,6 +183,22 @@ DEVICE bool in_any_wave(bool x)
 }
 
 #if SUMS_DQ
+/* Zeros for a job without a walk, made there alone: the compiler would make them for each job, and
+ * those of its walk again. */
+DEVICE void clear_here(struct results &r)
+{
+#pragma unroll
+    for (auto &gradient : r.r)
+#pragma unroll
+        for (auto &block : gradient)
+#pragma unroll
+            for (int i = 0; i < ACC; i++) {
+                float zero;
+                asm volatile("v_mov_b32 %0, 0" : "=v"(zero));
+                block[i] = zero;
+            }
+}
+
 /*
  * Whether some row of the walk, of any head of the group, asks for the wide form: see WIDE_LSE.
  * It is asked before the walk: what that adds to dQ cannot be taken back.
@@ -297,16 +313,20 @@ DEVICE void compute_dkdv(const struct job &job)
     int slab = wait_apart(0); /* or the gradient */
 #pragma unroll 1
     do {
-        struct results r = {};
+        struct results r;
         walk.begin = awaited(begin);
 #if SUMS_DQ
-        if (walk.begin >= walk.end)
-            ;
-        else if (asks_for_wide(job, walk))
+        if (walk.begin >= walk.end) {
+            clear_here(r);
+        } else if (asks_for_wide(job, walk)) {
+            r = {};
             add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
-        else
+        } else {
+            r = {};
             add_heads<LSE_BASE2>(r, job, y, column, walk, awaited(slab));
+        }
 #else
+        r = {};
         if (walk.begin < walk.end) {
             add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
             if (LSE_USUAL == LSE_BASE2 && asks_for_wide(r)) {
