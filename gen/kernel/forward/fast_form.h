@@ -159,6 +159,16 @@ DEVICE void clean_o(block_acc (&o)[DIM_BLOCKS], float &factor, bool blind)
 
 #endif
 
+/* As read_problem(), what comes behind the last step. */
+DEVICE void read_ending(const struct attn_fwd_args &args)
+{
+    const struct attn_problem &a = args.problem;
+    asm volatile("" ::"s"(args.o), "s"(args.o_stride.batch), "s"(args.o_stride.head),
+                 "s"(args.o_stride.seq), "s"(args.lse), "s"(a.dim_v), "s"(a.flags), "s"(a.lse_unit),
+                 "s"(a.lse_stride.batch), "s"(a.lse_stride.head), "s"(a.lse_stride.seq),
+                 "s"(a.lse_size), "s"(a.sinks));
+}
+
 /* Divides by the sum, rounds and stores O; then lse. */
 DEVICE void finish(struct progress &x, const struct job &job, const struct sequence &sequence,
                    float factor, bool wide, const struct attn_fwd_args &args)
@@ -335,9 +345,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         tile = next_tile(walk, tile);
         if (MAY_TURN)
             fast = fast_from(walk, tile) + 1;
-        const bool to_end = ENDS_FAST && fast == left - 1;
-        int reach = fast_reach(keys, tile, to_end ? fast : fast - 1);
-        if (MAY_TURN && reach > left - 2)
+        const bool to_end = ENDS_FAST && (MAY_TURN ? fast >= left - 1 : fast == left - 1);
+        int reach = fast_reach(keys, tile, !to_end ? fast - 1 : MAY_TURN ? left - 1 : fast);
+        if (MAY_TURN && !to_end && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
 #if FAST_SLICED
         if (reach > 0) {
@@ -352,11 +362,17 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         if (fast <= until || wide)
             continue;
         load_ahead(ahead, p.terms, {tile * KERNEL_TILE_K, sequence.seq_k});
+        begin_folding(p.folded, p.terms, tile * KERNEL_TILE_K);
+        const int last = to_end ? 2 : 0; /* of `left` */
 #endif
 #pragma unroll 1
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
+#if FOLDS_TERMS
+            if (ENDS_FAST && left == last) /* nothing follows */
+#else
             if (to_end && left == 2) /* nothing follows */
+#endif
                 next.k[0].rows = next.v[0].rows = 0;
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next, ahead))
@@ -372,17 +388,20 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 
 /*
  * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. Tiles of
- * 64 rows and as many channels on RDNA 3 have LDS for seven.
+ * 64 rows and as many channels on RDNA 3 have LDS for seven, and with terms that take a few
+ * registers too many for it, if they may, are to be as many.
  */
 #if KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM == 64 &&                \
     KERNEL_TILE_Q == 64
 #define WAVES_MOST 7
+#define WAVES_LEAST (TERMS_CERTAIN & ~(TERM_SLOPE | TERM_CAP) ? 7 : KERNEL_WAVES_PER_EU)
 #else
+#define WAVES_LEAST KERNEL_WAVES_PER_EU
 #define WAVES_MOST KERNEL_WAVES_PER_EU
 #endif
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
-                          amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, WAVES_MOST))) void
+                          amdgpu_waves_per_eu(WAVES_LEAST, WAVES_MOST))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
 #if KERNEL_SCALES

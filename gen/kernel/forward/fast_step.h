@@ -44,6 +44,9 @@ struct progress {
     output_blocks o;
     u32 found; /* enum found. Uniform */
     struct terms terms;
+#if FOLDS_TERMS
+    struct folded folded;
+#endif
 #if FAST_PACED
     struct operand_lines lines;
 #endif
@@ -258,6 +261,47 @@ DEVICE bool weigh_again(struct progress &x, score_blocks &s, partial_sum (&sum)[
 
 #endif
 
+#if FOLDS_TERMS
+
+/* Dropout of a fast step. */
+struct drops {
+    struct dropout dropout;
+    struct philox_run run[Q_BLOCKS];
+};
+
+/* Returns whether counters' upper words differ in the tile, which is then for a general step. */
+DEVICE bool begin_drops(struct drops &x, const struct terms &t, int key)
+{
+    const struct scene scene = recall(t);
+    bool differ = false;
+    x.dropout = dropout_of(late_problem(), scene.number, scene.job.head);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const kernarg_u64 counter = first_counter(x.dropout, scene.job, column, (u32)key);
+        differ |= (u32)counter > 0xffffffffu - KERNEL_TILE_K / 4;
+        x.run[column] = begin_philox(x.dropout.seed, counter);
+    }
+    return differ;
+}
+
+/* As drop_tile(). */
+DEVICE void drop_run(score_blocks &p, const struct drops &x)
+{
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i += 4) {
+                __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
+                drop_quad(p[column][block], i, x.dropout,
+                          philox_at(x.run[column], x.dropout.seed,
+                                    (u32)(block * BLOCK + key_step(i)) / 4));
+            }
+}
+
+#endif
+
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding
@@ -275,14 +319,16 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
                                    : kind == STEP_FAST && SHIFT_OF_SCORES ? SCORE_SHIFTED
                                                                           : SCORE_PLAIN;
     const bool folds = FOLDS_TERMS && kind == STEP_FAST;
-    const float factor = !folds                                   ? place.factor
-                         : TERMS_CERTAIN & (TERM_KEEP | TERM_CAP) ? 1
-                                                                  : place.fast_factor;
+    const float factor = !folds ? place.factor
+                         : TERMS_CERTAIN & (TERM_CAP | (FAST_SPREAD ? TERM_KEEP : 0))
+                             ? 1
+                             : place.fast_factor;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
     const struct term_tile tile = {(int)key, place.sequence.seq_k};
 #if FOLDS_TERMS
     struct ahead &ahead = arrived;
+    const int following = ENDS_FAST && next.k[0].rows == 0 ? 0 : KERNEL_TILE_K;
 #else
     struct ahead ahead;
     (void)arrived;
@@ -293,7 +339,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 
 #if FOLDS_TERMS
     if (folds)
-        begin_with_term(s, x.softmax, ahead, x.terms, tile.key);
+        begin_with_term(s, x.softmax, ahead, x.folded);
     else
         clear_scores(s);
 #else
@@ -304,7 +350,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     begin_scores<scores>(s, x);
 #endif
 #if FAST_PACED
-    multiply_kq_paced(s, x.lines);
+    multiply_kq_paced(s, x.q, x.lines);
 #else
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
 #endif
@@ -312,9 +358,11 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         __builtin_amdgcn_s_setprio(1);
 #if FOLDS_TERMS
     if (folds && has(x.terms, TERM_CAP))
-        cap_scores(s, late_problem(), x.softmax);
+        cap_scores(s, x.folded.inside, x.folded.cap, x.softmax);
+#if FAST_SPREAD
     if (folds && has(x.terms, TERM_KEEP))
         bound_exponents(s, arrived, place.fast_factor);
+#endif
 #endif
     if (!folds)
         add_terms<whole>(s, ahead, x.terms, tile);
@@ -340,7 +388,15 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (spread)
         spread_with_v<scores, early>(p, sum, s, x.softmax, factor, vt_tile, x.cargo, courier);
 #endif
-    if (!spread)
+#if FOLDS_TERMS && !FAST_SPREAD
+    const bool kept = folds && has(x.terms, TERM_KEEP);
+#pragma unroll
+    for (int column = 0; kept && column < Q_BLOCKS; column++)
+        sum[column] = exponentiate_kept(s[column], ahead.word[column], factor);
+#else
+    const bool kept = false;
+#endif
+    if (!spread && !kept)
         asks = KERNEL_SCORE && wide ? weigh<kind, SCORE_WIDE>(x, s, sum, place.factor)
                                     : weigh<kind, scores>(x, s, sum, factor);
     if (kind == STEP_GENERAL)
@@ -393,7 +449,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
     if (folds && !(TERMS_CERTAIN & TERM_KEEP)) /* behind K, which is waited for first */
-        load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
+        load_ahead(ahead, x.terms, {tile.key + following, tile.seq_k});
 #endif
     /* The descriptors of K and V, one a load, are too many scalar registers together. */
     if (kind != STEP_FAST)
@@ -420,7 +476,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         load_v<exist>(x.cargo, courier, keys.v, next);
 #if FOLDS_TERMS
     if (folds && TERMS_CERTAIN & TERM_KEEP) /* which the next products hide */
-        load_ahead(ahead, x.terms, {tile.key + KERNEL_TILE_K, tile.seq_k});
+        load_ahead(ahead, x.terms, {tile.key + following, tile.seq_k});
 #endif
     lds_barrier();
     return true;

@@ -36,7 +36,8 @@ DEVICE u32 held(u32 x)
 DEVICE void find_lines(struct operand_lines &x)
 {
     const u32 share = (u32)key_share();
-    x.q = held(q_tile_at((u32)TEAM_ID * COLUMNS + lane_column(), 0));
+    if (Q_IN_LDS)
+        x.q = held(q_tile_at((u32)TEAM_ID * COLUMNS + lane_column(), 0));
     x.k = held((share * KEY_BLOCKS * BLOCK + lane_column()) * K_ROW_BYTES);
 #pragma unroll
     for (int i = 0; i < VT_LINES; i++)
@@ -63,7 +64,8 @@ DEVICE block_frag paced_q(const struct operand_lines &lines, int step, int colum
 }
 
 /* S^T += K Q^T */
-DEVICE void multiply_kq_paced(score_blocks &s, const struct operand_lines &lines)
+DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
+                              const struct operand_lines &lines)
 {
     block_frag a[QK_STEPS][KEY_BLOCKS], b[QK_STEPS][Q_BLOCKS];
     auto read = [&](int i) {
@@ -74,7 +76,8 @@ DEVICE void multiply_kq_paced(score_blocks &s, const struct operand_lines &lines
             a[step][n / Q_BLOCKS] = load_frag(k_tile + lines.k + n / Q_BLOCKS * BLOCK * K_ROW_BYTES,
                                               2 * step, 2 * step + 1);
         if (n < Q_BLOCKS)
-            b[step][paced_column(n)] = paced_q(lines, step, paced_column(n));
+            b[step][paced_column(n)] =
+                Q_IN_LDS ? paced_q(lines, step, paced_column(n)) : q.frag[step];
     };
 #pragma unroll
     for (int i = 0; i < K_AHEAD; i++)

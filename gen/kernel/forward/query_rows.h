@@ -41,7 +41,8 @@ DEVICE int key_share()
 
 /*
  * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
- * does not fit into registers beside O. RDNA 4 does with one (fast_traits.h).
+ * does not fit into registers beside O. RDNA 4 does with one, and so does RDNA 3 with a score term
+ * (fast_traits.h).
  */
 #ifndef Q_IN_LDS
 #define Q_IN_LDS (KERNEL_WAVE == 32)
@@ -84,7 +85,9 @@ static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
 #else
 static SHARED __attribute__((aligned(16))) char vt_tile[VT_TILE_BYTES];
 #endif
-static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS ? STAGES * Q_STAGE_BYTES : 16];
+static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS   ? STAGES * Q_STAGE_BYTES
+                                                       : ONE_TILE ? STAGE_DIM * KERNEL_TILE_K / 8
+                                                                  : 16]; /* notes: contain.h */
 
 /*
  * The same value, but what is computed of it is computed here: the compiler would do that once,
@@ -134,16 +137,6 @@ DEVICE void read_problem(const struct attn_problem &a)
     asm volatile("" ::"s"(a.q), "s"(a.q_stride.batch), "s"(a.q_stride.head), "s"(a.q_stride.seq),
                  "s"(a.dim_qk), "s"(a.dim_v), "s"(a.k), "s"(a.k_stride.batch), "s"(a.k_stride.head),
                  "s"(a.k_stride.seq));
-}
-
-/* The same of what comes behind the last step. */
-DEVICE void read_ending(const struct attn_fwd_args &args)
-{
-    const struct attn_problem &a = args.problem;
-    asm volatile("" ::"s"(args.o), "s"(args.o_stride.batch), "s"(args.o_stride.head),
-                 "s"(args.o_stride.seq), "s"(args.lse), "s"(a.dim_v), "s"(a.flags), "s"(a.lse_unit),
-                 "s"(a.lse_stride.batch), "s"(a.lse_stride.head), "s"(a.lse_stride.seq),
-                 "s"(a.lse_size), "s"(a.sinks));
 }
 
 /* Which part of the problem this workgroup has. Uniform. */
@@ -209,9 +202,7 @@ DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct 
 
 /* Q as B operands, with the scale's sign. */
 struct queries {
-    block_frag frag[Q_HELD     ? Q_BLOCKS * Q_HELD
-                    : Q_IN_LDS ? 1
-                               : STAGES * QK_STEPS];
+    block_frag frag[Q_HELD ? Q_BLOCKS * Q_HELD : Q_IN_LDS ? 1 : STAGES * QK_STEPS];
 };
 
 #if Q_HELD
@@ -227,8 +218,8 @@ DEVICE void split_q(struct queries &q, const struct tile_view &view, const struc
         const u32 row = TEAM_ID * COLUMNS + column * BLOCK + lane_column();
 #pragma unroll
         for (int step = 0; step < Q_HELD; step++)
-            q.frag[column * Q_HELD + step] = TIMES_SIGN(
-                load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half()), sign);
+            q.frag[column * Q_HELD + step] =
+                TIMES_SIGN(load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half()), sign);
     }
 #pragma unroll
     for (u32 i = 0; i < KERNEL_TILE_Q * chunks / THREADS; i++) {
@@ -236,6 +227,22 @@ DEVICE void split_q(struct queries &q, const struct tile_view &view, const struc
         u32x4 x = load_chunk(view, slice, row, (Q_HELD_CHUNKS + chunk) * CHUNK);
         *(u32x4 *)(q_tile + row * Q_ROW_BYTES + chunk * CHUNK_BYTES) = TIMES_SIGN(x, sign);
     }
+}
+
+#endif
+
+#if !Q_IN_LDS
+
+/* What a lane has of its row of Q. */
+DEVICE block_frag load_q_frag(const struct tile_view &view, const struct slice &slice, u32 row,
+                              int step)
+{
+#if KERNEL_WAVE == 32 && !MMA_STRAIGHT
+    return join_chunks(load_chunk(view, slice, row, DEPTH * step),
+                       load_chunk(view, slice, row, DEPTH * step + CHUNK));
+#else
+    return load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half());
+#endif
 }
 
 #endif
@@ -267,7 +274,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
     u32 row = TEAM_ID * COLUMNS + lane_column();
 #pragma unroll
     for (int step = 0; step < STAGES * QK_STEPS; step++) {
-        q.frag[step] = load_chunk(view, slice, row, DEPTH * step + CHUNK * lane_half());
+        q.frag[step] = load_q_frag(view, slice, row, step);
         if (!ENDS_LEAN)
             q.frag[step] = TIMES_SIGN(q.frag[step], sign);
     }

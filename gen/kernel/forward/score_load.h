@@ -227,6 +227,52 @@ template <int bytes> DEVICE void load_whole_block(u32 *to, const GLOBAL char *at
     }
 }
 
+/* Whether the rows of bias and mask are found anew, but for what is read ahead. */
+#define ROWS_ANEW (TERMS_CERTAIN == 0 || FOLDS_TERMS)
+
+/*
+ * Calls f(column, block, its words) for each block of bias or mask. Those of all blocks at once
+ * would be too many registers.
+ */
+template <int bytes, bool whole, class F>
+DEVICE void walk_blocks(const struct kernarg_tensor &x, const struct terms &t,
+                        const struct term_tile &tile, F f)
+{
+    const GLOBAL char *rows[Q_BLOCKS];
+    if (ROWS_ANEW)
+        find_rows(rows, x, bytes, recall(t));
+#pragma unroll
+    for (int column = 0; !ROWS_ANEW && column < Q_BLOCKS; column++)
+        rows[column] = t.rows[column] - first_key() * (u32)bytes;
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++) {
+            u32 word[ACC * bytes / 4];
+            __builtin_amdgcn_sched_barrier(0);
+            if (whole)
+                load_whole_block<bytes>(word, rows[column] + (tile.key + (int)first_key()) * bytes,
+                                        block);
+            else
+                load_block<bytes>(word, rows[column], block, tile);
+            f(column, block, word);
+        }
+}
+
+/*
+ * The same; whether the tile exists whole is found out where not `whole`. Where the bias of
+ * wave64's long tiles is read ahead there are no registers for both ways.
+ */
+template <int bytes, bool whole, class F>
+DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
+                       const struct term_tile &tile, F f)
+{
+    const bool asks = ROWS_ANEW || STAGE_DIM > 64 || KEY_BLOCKS <= 2;
+    if (whole || (asks && tile.key + KERNEL_TILE_K <= tile.seq_k))
+        return walk_blocks<bytes, true>(x, t, tile, f);
+    walk_blocks<bytes, false>(x, t, tile, f);
+}
+
 /* Whether the tile is read at once: 16-bit bias; mask. */
 DEVICE bool bias_ahead(const struct terms &t)
 {

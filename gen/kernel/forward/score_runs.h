@@ -52,18 +52,22 @@ DEVICE cap_run side_by_side(cap_run x)
     return x;
 }
 
+/* What s is multiplied by inside of the exponential function. */
+DEVICE float inside_cap(const struct attn_problem &a)
+{
+    return 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
+}
+
 /*
- * s becomes softcap * tanh(s * scale / softcap); where shifts are given, less those and as
- * exponents of 2: tanh(x) = 1 - 2 / (exp(2 x) + 1).
+ * s becomes cap * tanh(s * scale / softcap); where shifts are given, less those and, with a cap in
+ * such units, as exponents of 2: tanh(x) = 1 - 2 / (exp(2 x) + 1).
  */
-DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a,
+DEVICE void cap_scores(score_blocks &s, float inside, float cap,
                        const struct softmax_state *softmax = nullptr)
 {
-    const float inside = 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
-    const float unit = softmax ? LOG2_E : 1, cap = a.softcap * unit;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        const float most = softmax ? fused(-unit, softmax[column].shift, cap) : cap;
+        const float most = softmax ? fused(-LOG2_E, softmax[column].shift, cap) : cap;
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
 #pragma unroll
@@ -95,8 +99,8 @@ DEVICE void cap_scores(score_blocks &s, const struct attn_problem &a,
 enum distance { DISTANCE_ABSOLUTE, DISTANCE_SIGNED };
 
 /* s becomes s * unit - slope * |row + diagonal - key|; if not `scaled`, s itself plus that. */
-template <enum distance distance, bool scaled>
-DEVICE void add_slopes(score_blocks &s, float unit, float slope, int diagonal)
+template <enum distance distance, bool scaled, class number>
+DEVICE void add_slopes(score_blocks &s, float unit, float slope, number diagonal)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -160,52 +164,6 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int
         return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, scene.slope, away.own);
     add_slopes<DISTANCE_SIGNED, false>(s, unit, away.first < 0 ? -scene.slope : scene.slope,
                                        away.own);
-}
-
-/* Whether the rows of bias and mask are found anew, but for what is read ahead. */
-#define ROWS_ANEW (TERMS_CERTAIN == 0 || FOLDS_TERMS)
-
-/*
- * Calls f(column, block, its words) for each block of bias or mask. Those of all blocks at once
- * would be too many registers.
- */
-template <int bytes, bool whole, class F>
-DEVICE void walk_blocks(const struct kernarg_tensor &x, const struct terms &t,
-                        const struct term_tile &tile, F f)
-{
-    const GLOBAL char *rows[Q_BLOCKS];
-    if (ROWS_ANEW)
-        find_rows(rows, x, bytes, recall(t));
-#pragma unroll
-    for (int column = 0; !ROWS_ANEW && column < Q_BLOCKS; column++)
-        rows[column] = t.rows[column] - first_key() * (u32)bytes;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++) {
-            u32 word[ACC * bytes / 4];
-            __builtin_amdgcn_sched_barrier(0);
-            if (whole)
-                load_whole_block<bytes>(word, rows[column] + (tile.key + (int)first_key()) * bytes,
-                                        block);
-            else
-                load_block<bytes>(word, rows[column], block, tile);
-            f(column, block, word);
-        }
-}
-
-/*
- * The same; whether the tile exists whole is found out where not `whole`. Where the bias of
- * wave64's long tiles is read ahead there are no registers for both ways.
- */
-template <int bytes, bool whole, class F>
-DEVICE void each_block(const struct kernarg_tensor &x, const struct terms &t,
-                       const struct term_tile &tile, F f)
-{
-    const bool asks = ROWS_ANEW || STAGE_DIM > 64 || KEY_BLOCKS <= 2;
-    if (whole || (asks && tile.key + KERNEL_TILE_K <= tile.seq_k))
-        return walk_blocks<bytes, true>(x, t, tile, f);
-    walk_blocks<bytes, false>(x, t, tile, f);
 }
 
 /* s becomes s * unit + bias */
@@ -273,7 +231,8 @@ DEVICE void add_terms(score_blocks &s, const struct ahead &ahead, const struct t
         return;
     float unit = __builtin_fabsf(late_problem().scale);
     if (has(t, TERM_CAP)) {
-        cap_scores(s, late_problem());
+        const struct attn_problem &a = late_problem();
+        cap_scores(s, inside_cap(a), a.softcap);
         unit = 1;
     }
     if (has(t, TERM_SLOPE)) {
@@ -303,8 +262,54 @@ DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
  *
  * Soft-cap comes behind the products, and takes the shift off, too. The bias has arrived when the
  * step begins. The kernels for bias are not for scales near 0 (select.c). A mask comes behind the
- * products, too, as a bound of each exponent: whatever that is, be it NaN, P of a hidden key is 0.
+ * products, too, as a bound of each exponent or, on RDNA 3, a factor of each P: whatever that is,
+ * be it NaN, P of a hidden key is 0.
  */
+
+/* What fast steps want of their term beside what is read, in scalar registers. */
+struct folded {
+    float slope, step; /* what scores differ by from key to key, and twice that, less */
+    int first;         /* of struct away, of the next tile to come */
+    float own;         /* the same, in this lane */
+    float inside, cap; /* of cap_scores() */
+    float inverse;     /* of the scale; not on RDNA 4, where it costs more than it spares */
+};
+
+/* In a scalar register. Operations issued two as one can share one of those only. */
+DEVICE float uniform_float(float x)
+{
+    asm("" : "+v"(x));
+    return __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x)));
+}
+
+DEVICE float flipped(float x, u32 sign)
+{
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, x) ^ sign);
+}
+
+DEVICE float inverse_scale()
+{
+    return __builtin_amdgcn_rcpf(__builtin_fabsf(late_problem().scale));
+}
+
+/* Before fast steps, the first of which is of the tile that begins with `key`. */
+DEVICE void begin_folding(struct folded &x, const struct terms &t, int key)
+{
+    if (TERMS_CERTAIN & TERM_SLOPE) {
+        const struct scene scene = recall(t);
+        const struct away away = away_of(scene, key);
+        x.slope = scene.slope;
+        x.step = uniform_float(-2 * scene.slope);
+        x.first = away.first;
+        x.own = (float)away.own;
+    }
+    if (TERMS_CERTAIN & TERM_CAP) {
+        x.inside = uniform_float(inside_cap(late_problem()));
+        x.cap = uniform_float(late_problem().softcap * LOG2_E);
+    }
+    if (TERMS_CERTAIN & TERM_BIAS && !MMA_STRAIGHT)
+        x.inverse = uniform_float(inverse_scale());
+}
 
 /* The softmax's factor for fast steps. */
 DEVICE float fast_factor_of(const struct attn_problem &a)
@@ -322,15 +327,12 @@ DEVICE void splat_scores(score_blocks &s, const float (&begin)[Q_BLOCKS])
 }
 
 /* Of keys on one side of the diagonal: `away` is how far the lane's first one is from it. */
-DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], float slope, int away)
+DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], float slope, float step,
+                      float away)
 {
-    /* Sums with a scalar register can be issued two as one, fused operations cannot. */
-    float twice = -2 * slope;
-    asm("" : "+v"(twice));
-    const float step = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, twice)));
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        float own = fused((float)away, slope, begin[column]);
+        float own = fused(away, slope, begin[column]);
         asm("" : "+v"(own)); /* for all blocks of keys */
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++) {
@@ -350,15 +352,18 @@ DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], float slo
 }
 
 /* As slope_scores() of kernels for slopes alone, of sums that begin. */
-DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], const struct terms &t,
-                         int key)
+DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], struct folded &x)
 {
-    const struct scene scene = recall(t);
-    const struct away away = away_of(scene, key);
-    if (!is_between(away))
-        return fall_away(s, begin, away.first < 0 ? -scene.slope : scene.slope, away.own);
+    const int first = x.first;
+    const float own = x.own;
+    x.first -= KERNEL_TILE_K;
+    x.own -= KERNEL_TILE_K;
+    if (!is_between({first, 0})) {
+        const u32 sign = first < 0 ? 0x80000000 : 0;
+        return fall_away(s, begin, flipped(x.slope, sign), flipped(x.step, sign), own);
+    }
     splat_scores(s, begin);
-    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, scene.slope, away.own);
+    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, x.slope, own);
 }
 
 DEVICE void begin_bias(score_blocks &s, const float (&begin)[Q_BLOCKS], float unit,
@@ -374,6 +379,8 @@ DEVICE void begin_bias(score_blocks &s, const float (&begin)[Q_BLOCKS], float un
                 s[column][block][i] = fused(bias_element(ahead.word[column] + block * ACC / 2, i),
                                             unit, s[column][block][i]);
 }
+
+#if FAST_SPREAD
 
 /* A mask's bytes as bounds of exponents: times the one, plus the other. */
 #define BOUND_STEP 0x1.8p127f
@@ -397,15 +404,55 @@ DEVICE void bound_exponents(score_blocks &s, const struct ahead &ahead, float fa
         }
 }
 
+#else
+
+/* The product, where one is 0, be the other NaN or infinite, 0. Clang has no name for it. */
+extern "C" __attribute__((device, const)) float
+multiply_legacy(float, float) __asm("llvm.amdgcn.fmul.legacy");
+
+/* As exponentiate(); P where the mask's byte is 0 becomes 0, whatever it is. */
+DEVICE partial_sum exponentiate_kept(block_acc (&s)[KEY_BLOCKS], const u32 *words, float factor)
+{
+    partial_sum sum = {};
+#pragma unroll
+    for (int block = 0; block < KEY_BLOCKS; block++) {
+        const u32 *word = words + block * ACC / 4;
+        block_acc &p = s[block];
+        block_acc mask;
+        p *= factor;
+        asm("" : "+v"(p));
+#pragma unroll
+        for (int i = 0; i < ACC; i++) {
+            const float byte = (float)(word[i / 4] >> 8 * (i % 4) & 0xff);
+            p[i] = __builtin_amdgcn_exp2f(p[i]);
+            mask[i] = __builtin_amdgcn_fmed3f(byte, 0, 1);
+        }
+        asm("" : "+v"(p), "+v"(mask));
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            p[i] = multiply_legacy(p[i], mask[i]);
+        asm("" : "+v"(p));
+#pragma unroll
+        for (int i = 0; i < ACC; i += 2) {
+            sum += f32x2{p[i], p[i + 1]};
+            p[i] = begin_round(p[i]);
+            p[i + 1] = begin_round(p[i + 1]);
+        }
+    }
+    return sum;
+}
+
+#endif
+
 /* What the products are added to. */
 DEVICE void begin_with_term(score_blocks &s, const struct softmax_state (&softmax)[Q_BLOCKS],
-                            const struct ahead &ahead, const struct terms &t, int key)
+                            const struct ahead &ahead, struct folded &x)
 {
     if (TERMS_CERTAIN & TERM_CAP)
         return clear_scores(s);
-    const float inverse = TERMS_CERTAIN & TERM_BIAS
-                              ? __builtin_amdgcn_rcpf(__builtin_fabsf(late_problem().scale))
-                              : 1;
+    float inverse = 1;
+    if (TERMS_CERTAIN & TERM_BIAS)
+        inverse = MMA_STRAIGHT ? inverse_scale() : x.inverse;
     float begin[Q_BLOCKS];
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -414,48 +461,11 @@ DEVICE void begin_with_term(score_blocks &s, const struct softmax_state (&softma
             begin[column] = __builtin_fminf(begin[column] * inverse, 0x1p126f);
     }
     if (TERMS_CERTAIN & TERM_SLOPE)
-        begin_slopes(s, begin, t, key);
+        begin_slopes(s, begin, x);
     else if (TERMS_CERTAIN & TERM_BIAS)
         begin_bias(s, begin, inverse, ahead);
     else
         splat_scores(s, begin);
-}
-
-/* Dropout of a fast step. */
-struct drops {
-    struct dropout dropout;
-    struct philox_run run[Q_BLOCKS];
-};
-
-/* Returns whether counters' upper words differ in the tile, which is then for a general step. */
-DEVICE bool begin_drops(struct drops &x, const struct terms &t, int key)
-{
-    const struct scene scene = recall(t);
-    bool differ = false;
-    x.dropout = dropout_of(late_problem(), scene.number, scene.job.head);
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        const kernarg_u64 counter = first_counter(x.dropout, scene.job, column, (u32)key);
-        differ |= (u32)counter > 0xffffffffu - KERNEL_TILE_K / 4;
-        x.run[column] = begin_philox(x.dropout.seed, counter);
-    }
-    return differ;
-}
-
-/* As drop_tile(). */
-DEVICE void drop_run(score_blocks &p, const struct drops &x)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += 4) {
-                __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-                drop_quad(p[column][block], i, x.dropout,
-                          philox_at(x.run[column], x.dropout.seed,
-                                    (u32)(block * BLOCK + key_step(i)) / 4));
-            }
 }
 
 #endif

@@ -40,6 +40,12 @@
 #define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
 #endif
 
+/* On RDNA 3 in kernels of one score term, too: LDS then has room for more workgroups. */
+#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32 && !defined(__GFX12__) && !KERNEL_FP8 &&                 \
+    KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define Q_IN_LDS 0
+#endif
+
 /* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
  * the sums and P, and 64 channels with padding are slower with it. */
 #if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                     \
@@ -98,7 +104,12 @@
 /* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
 #define ENDS_LEAN (STARTS_LEAN || FAST_MOVES)
 
-/* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. */
+/* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
+ * term on RDNA 3, too, where its term is then that of the same tile again. */
+#if defined(FOLDS_TERMS) && !defined(__GFX12__)
+#define ENDS_FAST 1
+#else
 #define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED && !KERNEL_UNALIGNED)
+#endif
 
 #endif
