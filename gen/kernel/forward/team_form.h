@@ -39,7 +39,8 @@ typedef __amdgpu_buffer_rsrc_t descriptor;
 
 struct progress {
     struct queries q;
-    struct cargo cargo[2]; /* by turns */
+    struct cargo cargo[2];              /* by turns */
+    u32 k_from[STAGES], v_from[STAGES]; /* where this lane's chunks of a tile's parts begin */
     struct team_softmax softmax;
     block_acc o[STAGES][Q_BLOCKS][SHARE];
     u32 found; /* bits of V that was not finite where not all see it, as this lane carried it */
@@ -66,19 +67,38 @@ struct scene {
 
 /*
  * Chunks of one part of rows `step` apart. A single descriptor serves all parts of a tile, so the
- * rows and what the part begins with are in the lane's own offset, which is held against it.
+ * rows and what the part begins with are in the lane's own offset `at`, which is held against it.
  */
 template <int count>
-DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 from, u32 channel,
-                      int part, int step)
+DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 &at, int part,
+                      int step)
 {
-    u32 at = (int)channel + part * STAGE_DIM < x.dim ? from : NOWHERE;
     asm volatile("" : "+v"(at)); /* what follows from it is computed here, and not kept */
 #pragma unroll
     for (int i = 0; i < count; i++)
         to[i] = __builtin_amdgcn_raw_buffer_load_b128(
             rows, (int)(at + (u32)(i * step) * (u32)x.pitch + part * STAGE_DIM * CHANNEL_BYTES), 0,
             0);
+}
+
+/* Where this lane's chunks of a part begin; if it does not exist, they are nowhere. */
+DEVICE u32 part_of_k(const struct scene &scene, int part)
+{
+    const int channel = (int)(thread_id() % CHUNKS * CHUNK) + part * STAGE_DIM;
+    return channel < scene.keys.k.dim ? scene.courier.k_from : NOWHERE;
+}
+
+DEVICE u32 part_of_v(const struct scene &scene, int part)
+{
+    const int channel = (int)vt_duty_of(thread_id()).channel + part * STAGE_DIM;
+    return channel < scene.keys.v.dim ? scene.courier.v_from : NOWHERE;
+}
+
+DEVICE void find_parts(struct progress &x, const struct scene &scene)
+{
+#pragma unroll
+    for (int part = 0; part < STAGES; part++)
+        x.k_from[part] = part_of_k(scene, part), x.v_from[part] = part_of_v(scene, part);
 }
 
 DEVICE descriptor describe_tile(const struct slice &x, int seq_k, int tile)
@@ -88,15 +108,19 @@ DEVICE descriptor describe_tile(const struct slice &x, int seq_k, int tile)
 
 DEVICE void fetch_k(struct progress &x, const struct scene &scene, descriptor rows, int part)
 {
-    load_part<K_LOADS>(x.cargo[part % 2].k, rows, scene.keys.k, scene.courier.k_from,
-                       thread_id() % CHUNKS * CHUNK, part, KEYS_PER_LOAD);
+    u32 at = KERNEL_WAVE == 32 ? x.k_from[part] : part_of_k(scene, part);
+    load_part<K_LOADS>(x.cargo[part % 2].k, rows, scene.keys.k, at, part, KEYS_PER_LOAD);
+    if (KERNEL_WAVE == 32) /* or a copy would be made */
+        x.k_from[part] = at;
     __builtin_amdgcn_sched_barrier(0);
 }
 
 DEVICE void fetch_v(struct progress &x, const struct scene &scene, descriptor rows, int part)
 {
-    load_part<4>(x.cargo[part % 2].v, rows, scene.keys.v, scene.courier.v_from,
-                 vt_duty_of(thread_id()).channel, part, 1);
+    u32 at = KERNEL_WAVE == 32 ? x.v_from[part] : part_of_v(scene, part);
+    load_part<4>(x.cargo[part % 2].v, rows, scene.keys.v, at, part, 1);
+    if (KERNEL_WAVE == 32)
+        x.v_from[part] = at;
     __builtin_amdgcn_sched_barrier(0);
 }
 
@@ -241,6 +265,14 @@ DEVICE void fetch_behind_v(struct progress &x, const struct scene &scene, descri
         fetch_k(x, scene, k_rows, 1);
 }
 
+/* Waits for all chunks at once, where that is as fast: the last one arrives last. */
+template <int count> DEVICE void await(u32x4 (&x)[count])
+{
+#pragma unroll
+    for (int i = count - 1; KERNEL_WAVE == 32 && i >= 0; i--)
+        asm volatile("" : "+v"(x[i]));
+}
+
 /* V that is not finite becomes 0. Returns bits of it. (A branch would cost copies.) */
 DEVICE u32 isolate_all(u32x4 (&v)[4])
 {
@@ -252,6 +284,8 @@ DEVICE u32 isolate_all(u32x4 (&v)[4])
             const u32 bits = select_nonfinite(v[i][j]);
             found |= bits;
             v[i][j] &= ~bits;
+            if (KERNEL_WAVE == 32) /* or they wait in registers */
+                asm volatile("" : "+v"(found));
         }
     return found;
 }
@@ -260,6 +294,7 @@ DEVICE u32 isolate_all(u32x4 (&v)[4])
 template <bool full>
 DEVICE void deliver_v(struct progress &x, const struct courier &courier, int part)
 {
+    await(x.cargo[part % 2].v);
     if (!full)
         x.found |= isolate_all(x.cargo[part % 2].v);
     store_v(vt_tile, x.cargo[part % 2], courier);
@@ -284,6 +319,8 @@ DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own
 #pragma unroll
     for (int part = 0; part < STAGES; part++) {
         lds_barrier();
+        if (OWN == 1)
+            await(x.cargo[part % 2].k);
         store_k(k_tile, x.cargo[part % 2], scene.courier);
         lds_barrier();
         fetch_behind_k(x, scene, k_rows, v_rows, part);
@@ -445,6 +482,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     const struct slice whole_k = {scene.keys.k.base, scene.keys.k.pitch, STAGE_DIM};
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);
+    if (KERNEL_WAVE == 32)
+        find_parts(p, scene);
     /* A branch for each part would cost copies of O. */
     if (scene.keys.v.dim <= KERNEL_DIM / 2)
         walk_keys<STAGES / 2>(p, scene, walk);
