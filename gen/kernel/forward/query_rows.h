@@ -183,13 +183,6 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     return job.first_row <= job.last_row;
 }
 
-/* By one thread of the launch. */
-DEVICE void write_seed_once(const struct attn_problem &a, const struct attn_fwd_args &args)
-{
-    if (thread_id() == 0 && __builtin_amdgcn_workgroup_id_x() == 0 && sequence_number(a) == 0)
-        write_seed(a, args.seed_output, args.offset_output);
-}
-
 DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct sequence &sequence,
                          const struct job &job)
 {

@@ -10,6 +10,13 @@
 #include "query_rows.h"
 #include "score.h"
 
+/* By one thread of the launch. */
+DEVICE void write_seed_once(const struct attn_problem &a, const struct attn_fwd_args &args)
+{
+    if (thread_id() == 0 && __builtin_amdgcn_workgroup_id_x() == 0 && sequence_number(a) == 0)
+        write_seed(a, args.seed_output, args.offset_output);
+}
+
 /* Whether there is what makes scores -infinity: terms, or pages that may not exist. */
 DEVICE bool hides_keys(const struct attn_problem &a)
 {
