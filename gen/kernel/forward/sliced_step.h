@@ -47,6 +47,8 @@ enum {
     LEAST_SLICES = KQ_SLICES < VP_SLICES ? KQ_SLICES : VP_SLICES,
     FRAGS_AHEAD = 3,                           /* operands read from LDS before they are needed */
     FIRST_K_SLICE = (VP_SLICES - K_LOADS) / 2, /* beside which K is stored */
+    MEETING =
+        1, /* a stage's product, of its last FRAGS_AHEAD, beside which MEETS_EARLY has a barrier */
     STEPS_OVERLAP = STAGE_DIM <= 64,
 };
 
@@ -294,23 +296,40 @@ DEVICE void store_k_slice(struct sliced_run &r, int i, int first = 0, int end = 
 
 #if STAGE_DIM > 64
 
+/*
+ * Whether barriers come beside the last products of a stage, and the next one's operands are there
+ * when it begins: 2 % of gfx942's bf16; in f16 a SIMD's waves would come to do the same at once.
+ */
+#if defined(__gfx942__) && KERNEL_DTYPE == MMA_BF16
+#define MEETS_EARLY (SLICES_FIRST && KERNEL_DIM == 128)
+#else
+#define MEETS_EARLY 0
+#endif
+
+/* Beside the i-th of those products. */
+template <class F> DEVICE void meet(int i, F read)
+{
+    if (MEETS_EARLY && i == 1)
+        lds_barrier(), read(0);
+    if (MEETS_EARLY && i > 0)
+        read(i);
+}
+
 /* One step, on `tile`, in LDS. */
 template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int tile, B behind)
 {
-    const auto nothing = [](int) {};
-    const auto begin_next = [&]() {
-        if (SLICES_FIRST && last)
-            load_k_behind(r, behind);
-        else
-            load_tile_k(r, tile + 1);
-    };
     const auto begin_slice = [&](int i) {
         store_v_slice(r, i);
-        if (i == CHUNK - 1)
-            begin_next();
+        if (i == CHUNK - 1 && SLICES_FIRST && last)
+            load_k_behind(r, behind);
+        else if (i == CHUNK - 1)
+            load_tile_k(r, tile + 1);
     };
+    const auto meet_v = [&](int i) { meet(i, [&](int j) { read_v(r.a, 0, j); }); };
+    const auto meet_k = [&](int i) { meet(i, [&](int j) { read_k(r.a, 0, j); }); };
 
-    read_first_k(r.a, 0);
+    if (!MEETS_EARLY)
+        read_first_k(r.a, 0);
     __builtin_amdgcn_s_setprio(0);
     multiply_kq_half(
         r, 0, [&](int i) { read_k(r.a, 1, i); }, begin_slice);
@@ -318,26 +337,36 @@ template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int 
     for (int i = KQ_SLICES; i < CHUNK; i++)
         begin_slice(i);
     __builtin_amdgcn_s_setprio(1);
-    multiply_kq_half(r, 1, nothing, [&](int i) { soften(r, 0, i); });
+    multiply_kq_half(r, 1, meet_v, [&](int i) { soften(r, 0, i); });
     soften_on(r, 0, KQ_SLICES);
     count_p(r, 0);
-    lds_barrier();
-    read_first_v(r.a, 0);
-    load_next_v(r, last);
-    __builtin_amdgcn_sched_barrier(0);
+    if (!MEETS_EARLY) {
+        lds_barrier();
+        read_first_v(r.a, 0);
+        load_next_v(r, last);
+        __builtin_amdgcn_sched_barrier(0);
+    }
     __builtin_amdgcn_s_setprio(2);
     multiply_vp_half(
-        r, 0, [&](int i) { read_v(r.a, 1, i); }, [&](int i) { soften(r, 1, i); });
+        r, 0, [&](int i) { read_v(r.a, 1, i); },
+        [&](int i) {
+            if (MEETS_EARLY && i == 0)
+                load_next_v(r, last);
+            soften(r, 1, i);
+        });
     soften_on(r, 1, VP_SLICES);
     count_p(r, 1);
     __builtin_amdgcn_s_setprio(3);
-    multiply_vp_half(r, 1, nothing, [&](int i) { store_k_slice(r, i - FIRST_K_SLICE); });
-    lds_barrier();
+    multiply_vp_half(r, 1, meet_k, [&](int i) { store_k_slice(r, i - FIRST_K_SLICE); });
+    if (!MEETS_EARLY)
+        lds_barrier();
 }
 
 template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int count, B behind)
 {
     const int end = tile + count - SLICES_FIRST;
+    if (MEETS_EARLY)
+        read_first_k(r.a, 0);
 #pragma unroll 1
     for (; tile < end; tile++)
         sliced_step<false>(r, tile, behind);
