@@ -47,8 +47,6 @@ enum {
     LEAST_SLICES = KQ_SLICES < VP_SLICES ? KQ_SLICES : VP_SLICES,
     FRAGS_AHEAD = 3,                           /* operands read from LDS before they are needed */
     FIRST_K_SLICE = (VP_SLICES - K_LOADS) / 2, /* beside which K is stored */
-    MEETING =
-        1, /* a stage's product, of its last FRAGS_AHEAD, beside which MEETS_EARLY has a barrier */
     STEPS_OVERLAP = STAGE_DIM <= 64,
 };
 
@@ -306,7 +304,7 @@ DEVICE void store_k_slice(struct sliced_run &r, int i, int first = 0, int end = 
 #define MEETS_EARLY 0
 #endif
 
-/* Beside the i-th of those products. */
+/* Beside the i-th of a stage's last FRAGS_AHEAD products. The barrier is beside the second. */
 template <class F> DEVICE void meet(int i, F read)
 {
     if (MEETS_EARLY && i == 1)
