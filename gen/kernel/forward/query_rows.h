@@ -226,9 +226,9 @@ DEVICE void split_q(struct queries &q, const struct tile_view &view, const struc
 
 #if !Q_IN_LDS
 
-/* What a lane has of its row of Q. */
-DEVICE block_frag load_q_frag(const struct tile_view &view, const struct slice &slice, u32 row,
-                              int step)
+/* What a lane has of its row of Q; the slice may be one of codes. */
+template <class S>
+DEVICE block_frag load_q_frag(const struct tile_view &view, const S &slice, u32 row, int step)
 {
 #if KERNEL_WAVE == 32 && !MMA_STRAIGHT
     return join_chunks(load_chunk(view, slice, row, DEPTH * step),
