@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 19 }; /* of a tensor, in bytes */
+enum { ROOM = 1 << 19, SUMS_ROOMS = 16 }; /* of a tensor, in bytes; of the workspace, in those */
 
 enum what { Q, K, V, O, D_O, DQ, DK, DV, BIAS, DBIAS, KEEP, SLOPES, LSE, DELTA, SUMS, TENSORS };
 
@@ -21,7 +21,8 @@ enum option {
     CAP = 64,
     DROPOUT = 128,
     ODD = 256,     /* rows are one element further apart */
-    ATOMICS = 512, /* the form of atomic sums, which alone gets a workspace */
+    ATOMICS = 512, /* the form of atomic sums */
+    PARTS = 1024,  /* walks are shared, which atomic sums do not have; both get a workspace */
 };
 
 static const struct launch_problem problems[] = {
@@ -55,6 +56,8 @@ static const struct launch_problem problems[] = {
     {"d128_atomics_bf16", 1, 1, 128, 256, 128, 0, ATOMICS, AOTHIP_BF16},
     {"d64_f32", 1, 1, 64, 128, 64, 0, 0, AOTHIP_F32},
     {"d64_f32_dbias", 1, 1, 64, 64, 64, 0, HAS_BIAS | HAS_DBIAS, AOTHIP_F32},
+    {"d64_bias_parts", 1, 1, 512, 512, 64, 0, HAS_BIAS | PARTS, AOTHIP_F16},
+    {"d64_f32_parts", 1, 1, 256, 512, 64, 0, PARTS, AOTHIP_F32},
 };
 
 static void add_terms(const struct launch_problem *p, char *memory,
@@ -92,9 +95,9 @@ static bool launch(const struct device *device, struct aothip_context *context,
     add_terms(p, memory, &f, &b);
     f.lse = (float *)(memory + (size_t)LSE * ROOM);
     b.delta = (float *)(memory + (size_t)DELTA * ROOM);
-    if (p->options & ATOMICS) {
+    if (p->options & (ATOMICS | PARTS)) {
         b.workspace = memory + (size_t)SUMS * ROOM;
-        b.workspace_size = ROOM;
+        b.workspace_size = (size_t)(p->options & PARTS ? SUMS_ROOMS : 1) * ROOM;
     }
     return !aothip_attn_bwd(context, &b, device->stream);
 }
@@ -122,7 +125,7 @@ int main(void)
 {
     struct launch_walk w = {
         .counters_file = "attn_bwd_launches.json",
-        .bytes = (size_t)TENSORS * ROOM,
+        .bytes = (size_t)(SUMS + SUMS_ROOMS) * ROOM,
         .fill = fill,
         .problems = problems,
         .count = sizeof(problems) / sizeof(*problems),
