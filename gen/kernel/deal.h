@@ -31,6 +31,11 @@
 #define DEAL_UNIFORM(x) (x)
 #endif
 
+/* n / d, where the kernel has no shorter way to it. */
+#ifndef DEAL_QUOTIENT
+#define DEAL_QUOTIENT(n, d) DEAL_UNIFORM((n) / (d))
+#endif
+
 #if defined(__gfx942__) || defined(__gfx950__) || !defined(__HIP__)
 #define DEAL_TO_XCDS 1
 #else
@@ -60,7 +65,7 @@ DEALT struct deal_member deal_member(kernarg_u32 x, kernarg_u32 at, kernarg_u32 
     const kernarg_u32 number = early ? at / DEAL_XCDS : at - end;
     const kernarg_u32 width = early ? members : units - whole;
     const int divides = !DEAL_ALONE_APART || width > 1;
-    const kernarg_u32 row = divides ? DEAL_UNIFORM(number / width) : number;
+    const kernarg_u32 row = divides ? DEAL_QUOTIENT(number, width) : number;
     const kernarg_u32 rest = number - row * width;
     struct deal_member to;
     to.unit = early ? row * DEAL_XCDS + x % DEAL_XCDS : whole + rest;
@@ -79,14 +84,14 @@ DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x)
 {
     const kernarg_u32 heads_q = (kernarg_u32)a->heads_q, group = (kernarg_u32)a->group;
     struct deal to;
-    to.tile = DEAL_UNIFORM(x / heads_q);
+    to.tile = DEAL_QUOTIENT(x, heads_q);
     to.part = x - to.tile * heads_q;
 #if DEAL_TO_XCDS
     const struct deal_member head = deal_member(x, to.part, (kernarg_u32)a->heads_k, group);
     to.kv_head = head.unit;
     to.part = head.unit * group + head.member;
 #else
-    to.kv_head = DEAL_UNIFORM(to.part / group);
+    to.kv_head = DEAL_QUOTIENT(to.part, group);
 #endif
     return to;
 }
@@ -96,7 +101,7 @@ DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x)
 {
     const kernarg_u32 heads_k = (kernarg_u32)a->heads_k;
     struct deal to;
-    to.tile = DEAL_UNIFORM(x / heads_k);
+    to.tile = DEAL_QUOTIENT(x, heads_k);
     to.kv_head = x - to.tile * heads_k;
     to.part = 0;
 #if DEAL_TO_XCDS

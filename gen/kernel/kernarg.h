@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 8
+#define FORMAT_KERNARG_VERSION 9
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -59,6 +59,27 @@ enum kernarg_flag {
                                      /* else +0.5 kept, -0.5 dropped */
     KERNARG_ROTARY_INTERLEAVED = 1 << 8,
     KERNARG_ROTARY_CONSTANT_Q = 1 << 9, /* all rows of q are rotated for position old length */
+    KERNARG_ALIKE = 1 << 10,            /* of backward kernels: each sequence has q_seqs.max and */
+                                        /* k_seqs.max rows of its own batch entry, from row 0 on, */
+                                        /* keys_most is not below that, and all of its lse exists */
+};
+
+/*
+ * Bits of attn_bwd_args.terms: what the problem has of score terms, for walks over aligned rows.
+ * Quads are four keys that one aligned load has.
+ */
+enum kernarg_term {
+    KERNARG_TERM_SOFTCAP = 1 << 0,
+    KERNARG_TERM_ALIBI = 1 << 1,
+    KERNARG_TERM_BIAS = 1 << 2,
+    KERNARG_TERM_KEEP = 1 << 3,
+    KERNARG_TERM_DROPOUT = 1 << 4,
+    KERNARG_TERM_BIAS_F32 = 1 << 5,
+    KERNARG_TERM_BIAS_QUADS = 1 << 6,
+    KERNARG_TERM_KEEP_QUADS = 1 << 7,
+    KERNARG_TERM_DBIAS = 1 << 8, /* attn_bwd_dq writes it: of the type of q */
+    KERNARG_TERM_DBIAS_F32 = 1 << 9,
+    KERNARG_TERM_DBIAS_QUADS = 1 << 10,
 };
 
 /*
@@ -272,7 +293,7 @@ struct attn_bwd_args {
     kernarg_i32 dbias_rows, dbias_keys; /* its sizes there; 1 sums over the rows, the keys */
     kernarg_u64 dsinks, dalibi;         /* f32, shape of sinks, alibi; or 0 */
     kernarg_i32 tiles_k;                /* ceil(seq_k / tile_k) of the grid */
-    kernarg_i32 padding;
+    kernarg_u32 terms;                  /* enum kernarg_term */
 };
 
 KERNARG_ASSERT(sizeof(struct kernarg_strides) == 24, "kernarg layout");

@@ -13,7 +13,7 @@
  * part being the slowest index. Part i of dk and dv has every parts_heads-th of the group's heads,
  * from head i % parts_heads on, and run i / parts_heads of the parts_rows runs of tiles of queries;
  * part i of dq has run i of the parts_keys runs of tiles of keys. Each writes what it finds in f32,
- * and attn_bwd_sum adds the parts up in their order and rounds:
+ * dk and dq not yet scaled, and attn_bwd_sum adds the parts up in their order, scales and rounds:
  *
  *     part_dk, part_dv    (batch, heads_k, parts_heads * parts_rows, seq_k, pitch), contiguous
  *     part_dq             (batch, heads_q, parts_keys, seq_q, pitch)

@@ -62,6 +62,44 @@ int args_dbias_beside(const struct aothip_attn_bwd_params *params,
            dbias->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
 }
 
+/* Whether rows of x are quads of elements of `size` bytes, each of which is aligned. */
+static int has_quads(const struct kernarg_tensor *x, uint32_t size, int32_t keys)
+{
+    return !((x->data & (4 * size - 1)) |
+             ((uint64_t)(x->stride[0] | x->stride[1] | x->stride[2] | keys) & 3));
+}
+
+/* attn_bwd_args.terms */
+static uint32_t terms_of(const struct attn_bwd_args *args, const struct format_entry *entry)
+{
+    const struct attn_problem *a = &args->problem;
+    const int wide = (a->flags & KERNARG_BIAS_F32) != 0;
+    uint32_t terms = 0;
+    terms |= a->softcap > 0 ? KERNARG_TERM_SOFTCAP : 0;
+    terms |= a->alibi ? KERNARG_TERM_ALIBI : 0;
+    terms |= a->bias.data ? KERNARG_TERM_BIAS : 0;
+    terms |= a->keep.data ? KERNARG_TERM_KEEP : 0;
+    terms |= a->flags & KERNARG_DROPOUT ? KERNARG_TERM_DROPOUT : 0;
+    terms |= wide ? KERNARG_TERM_BIAS_F32 : 0;
+    terms |= has_quads(&a->bias, wide ? 4 : 2, a->keys_most) ? KERNARG_TERM_BIAS_QUADS : 0;
+    terms |= has_quads(&a->keep, 1, a->keys_most) ? KERNARG_TERM_KEEP_QUADS : 0;
+    if (entry->op == FORMAT_OP_ATTN_BWD_DQ && args->dbias.data) {
+        terms |= wide ? KERNARG_TERM_DBIAS_F32 : KERNARG_TERM_DBIAS;
+        terms |= has_quads(&args->dbias, 2, a->keys_most) ? KERNARG_TERM_DBIAS_QUADS : 0;
+    }
+    return terms;
+}
+
+/* KERNARG_ALIKE or nothing. The lse has less than 2^32 bytes, too. */
+static uint32_t likeness(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t elements = shape_lse_elements(p);
+    return is_dense(&p->q_seqs, p->q.size[2]) && is_dense(&p->k_seqs, p->k.size[2]) &&
+                   shape_lse_room(p) == elements && elements < 1 << 30
+               ? KERNARG_ALIKE
+               : 0;
+}
+
 static void fill_outputs(const struct aothip_attn_bwd_params *params,
                          const struct aothip_attn_fwd_params *p, const struct format_entry *entry,
                          struct attn_bwd_args *args)
@@ -208,6 +246,8 @@ enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
     fill_parts(room, to);
     args->tiles_k = (int32_t)args_count_tiles((uint32_t)shape_grid_k(fwd), entry->tile_k);
     fill_outputs(params, fwd, entry, args);
+    args->terms = terms_of(args, entry);
+    args->problem.flags |= likeness(fwd);
     if (room->part_dk || room->part_dv)
         args->problem.seq_k = (int32_t)rows_of_parts(fwd, &room->parts);
     return AOTHIP_OK;

@@ -4,7 +4,7 @@
  * A workgroup computes TILE_Q rows of one head. LANES lanes share a row and are summed up by
  * halving, so the order is fixed. With CLEARS_DQ it is attn_bwd_begin.
  */
-#include "gradient_rows.h"
+#include "gradient_parts.h"
 
 #ifndef CLEARS_DQ
 #define CLEARS_DQ 0

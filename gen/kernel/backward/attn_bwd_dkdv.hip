@@ -22,6 +22,7 @@
 #else
 #include "stream_walk.h"
 #endif
+#include "carried_rows.h"
 #include "walk_parts.h"
 
 /* The workgroup's keys of the sequence. Uniform. */
@@ -29,24 +30,32 @@ struct job {
     struct sequence sequence;
     int kv_head;
     int first_key, end_key;
-    int part; /* of the walk */
+    int part; /* of the walk: */
+    int run, first_head;
 };
+
+/* The job's sequence; where scalar registers are shortest, but for its first key, for which
+ * owned_rows() waits. */
+DEVICE struct sequence awaited_sequence(const struct job &job)
+{
+    struct sequence s = job.sequence;
+    if (TERMS_APART)
+        s.start_q = awaited(s.start_q);
+    return s;
+}
 
 /* The walk over the queries of each head that the job has of the group. */
 DEVICE struct walk walk_of(const struct job &job)
 {
     const struct attn_bwd_share_args &args = share_here();
-    return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1),
-                  (int)((u32)parked_at(PARKED_PART, job.part) / (u32)args.parts_heads),
+    return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1), job.run,
                   args.parts_rows);
 }
 
 /* Heads of the group from the first one that the job has to the last. Uniform. */
 DEVICE int heads_left(const struct job &job)
 {
-    const struct attn_bwd_share_args &args = share_here();
-    return args.bwd.problem.group -
-           (int)((u32)parked_at(PARKED_PART, job.part) % (u32)args.parts_heads);
+    return args_here().problem.group - parked_at(PARKED_FIRST_HEAD, job.first_head);
 }
 
 DEVICE struct column column_of(const struct job &job)
@@ -76,7 +85,7 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     if (thread_id() == 0)
         largest_do = 0;
     lds_barrier();
-    struct place p = {job.sequence, 0, parked_at(PARKED_HEAD, job.kv_head)};
+    struct place p = {awaited_sequence(job), 0, parked_at(PARKED_HEAD, job.kv_head)};
 #pragma unroll 1
     for (int left = heads_left(job); left > 0; left -= share_here().parts_heads) {
         const struct attn_bwd_args &now = args_here();
@@ -92,7 +101,7 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
                 largest = largest_of(largest, chunk[i]);
         }
     }
-    __hip_atomic_fetch_max(&largest_do, larger_half(largest), __ATOMIC_RELAXED,
+    __hip_atomic_fetch_max(&largest_do, largest_in_wave(larger_half(largest)), __ATOMIC_RELAXED,
                            __HIP_MEMORY_SCOPE_WORKGROUP);
     lds_barrier();
 }
@@ -134,7 +143,7 @@ template <enum lse_form form>
 DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y,
                       const struct column &column, struct walk walk, int slab)
 {
-    const struct sequence &s = job.sequence;
+    const struct sequence s = awaited_sequence(job);
     const int begin = wait_apart(walk.begin);
     struct place p = {s, 0, parked_at(PARKED_HEAD, job.kv_head)};
     int left = wait_apart(heads_left(job));
@@ -142,13 +151,13 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
     do {
         const struct attn_bwd_args &now = args_here();
         p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - awaited(left);
-        struct rows q = q_rows(now, p), d_o = do_rows(now, p);
-        struct vector_place vectors = vector_of(now.problem, p);
-        bool lower = carrier() == 0;
+        const bool lower = carrier() == 0;
+        const struct vector_span vector = vector_span_of(now.problem, p, s.seq_q);
         struct stream stream;
-        set_rows(stream, q, d_o);
-        stream.vector = describe_vector(lower ? now.lse : now.delta, vectors, s.seq_q);
-        stream.vector_pitch = stay_apart((u32)vectors.step * 4);
+        walk.begin = awaited(begin);
+        carry_rows(stream, now, p, walk.begin);
+        stream.vector = describe_vector(lower ? now.lse : now.delta, vector);
+        stream.vector_pitch = stay_apart(vector.step * 4);
         stream.factor = lower         ? LSE_SIGN * lse_unit_of(now.problem, form)
                         : DELTA_FIRST ? -1.0f
                                       : 1.0f;
@@ -159,7 +168,6 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         if (WALKS_WHOLE)
             stream.lift = stay_apart(stream.lift);
 #endif
-        walk.begin = awaited(begin);
         rewind(stream, walk.begin, s.seq_q);
         struct context context = context_of(now, p, form);
 #if SUMS_DQ
@@ -183,22 +191,6 @@ DEVICE bool in_any_wave(bool x)
 }
 
 #if SUMS_DQ
-/* Zeros for a job without a walk, made there alone: the compiler would make them for each job, and
- * those of its walk again. */
-DEVICE void clear_here(struct results &r)
-{
-#pragma unroll
-    for (auto &gradient : r.r)
-#pragma unroll
-        for (auto &block : gradient)
-#pragma unroll
-            for (int i = 0; i < ACC; i++) {
-                float zero;
-                asm volatile("v_mov_b32 %0, 0" : "=v"(zero));
-                block[i] = zero;
-            }
-}
-
 /*
  * Whether some row of the walk, of any head of the group, asks for the wide form: see WIDE_LSE.
  * It is asked before the walk: what that adds to dQ cannot be taken back.
@@ -213,9 +205,9 @@ DEVICE bool asks_for_wide(const struct job &job, struct walk walk)
     for (int left = heads_left(job); left > 0; left--) {
         const struct attn_bwd_args &now = args_here();
         p.head = (p.kv_head + 1) * now.problem.group - left;
-        const struct vector_place place = vector_of(now.problem, p);
-        const __amdgpu_buffer_rsrc_t delta = describe_vector(now.delta, place, job.sequence.seq_q);
-        const u32 pitch = (u32)place.step * 4;
+        const struct vector_span span = vector_span_of(now.problem, p, job.sequence.seq_q);
+        const __amdgpu_buffer_rsrc_t delta = describe_vector(now.delta, span);
+        const u32 pitch = span.step * 4;
 #pragma unroll 1
         for (int first = walk.begin * STREAM_ROWS; first < end; first += LOADS * THREADS)
 #pragma unroll
@@ -239,49 +231,60 @@ DEVICE bool asks_for_wide(const struct results &r)
 }
 #endif
 
-/* One slab of the gradients, or of the job's part of them. */
+/* Calls store(result, is it of dK, first key, first channel) for what the wave has of a slab of the
+ * gradients that are wanted. */
+template <class Store>
+DEVICE void each_gradient(const struct results &r, int first, int slab, Store store)
+{
+    const struct attn_bwd_args &now = args_here();
+#if SHARES_CHANNELS
+    (void)slab;
+    const bool is_dk = result_tensor() == 0;
+    if (is_dk ? !now.dk : !now.dv)
+        return;
+#pragma unroll
+    for (int joined = 0; joined < JOINED; joined++)
+        store(r.r[joined], is_dk, result_column(first, joined), (int)result_block() * BLOCK);
+#elif GRADIENTS_APART || IN_PAIRS
+    const bool is_dk = IN_PAIRS ? slice_tensor() == 1 : slab == 0;
+    if (is_dk ? now.dk : now.dv)
+        store(r.r[0], is_dk, first, 0);
+#else
+    if (now.dk)
+        store(r.r[0], true, first, slab * SLAB);
+    if (now.dv)
+        store(r.r[1], false, first, slab * SLAB);
+#endif
+}
+
+/* One slab of the gradients, or of the job's part of them, which attn_bwd_sum scales. */
 DEVICE void store_results(const struct results &r, const struct job &job, const struct owned &y,
                           int slab)
 {
     const struct attn_bwd_share_args &now = share_here();
     const struct attn_problem &a = now.bwd.problem;
     const int number = parked_at(PARKED_SEQUENCE, job.sequence.number);
-    const struct place end = {promised_sequence(a, number), 0, parked_at(PARKED_HEAD, job.kv_head)};
+    const int kv_head = parked_at(PARKED_HEAD, job.kv_head);
     const int first = awaited_long(y.first);
     const int behind = OWNED_PER_TILE ? parked_at(PARKED_END, y.end) : awaited_long(y.end);
-    struct rows dk = dk_rows(now.bwd, end), dv = dv_rows(now.bwd, end);
-    const bool parts = now.part_dk || now.part_dv;
-    if (parts) {
-        const kernarg_i64 matrix =
-            (number * a.heads_k + end.kv_head) * (kernarg_i64)(now.parts_heads * now.parts_rows) +
-            parked_at(PARKED_PART, job.part);
-        dk = part_rows(now.part_dk, matrix, a.seq_k, a.dim_qk);
-        dv = part_rows(now.part_dv, matrix, a.seq_k, a.dim_v);
-    }
-#if SHARES_CHANNELS
-    (void)slab;
-    const bool is_dk = result_tensor() == 0;
-    const struct rows to = is_dk ? dk : dv;
-    if (is_dk ? !now.bwd.dk : !now.bwd.dv)
+    if (now.part_dk || now.part_dv) {
+        const u32 matrix =
+            (u32)(number * a.heads_k + kv_head) * (u32)now.parts_heads * (u32)now.parts_rows +
+            (u32)parked_at(PARKED_PART, job.part);
+        const u32 row = matrix * (u32)a.seq_k;
+        each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
+            const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
+                                             is_dk ? a.dim_qk : a.dim_v);
+            store_part(result, lowered(), to, behind - key, channel);
+        });
         return;
-#pragma unroll
-    for (int joined = 0; joined < JOINED; joined++)
-        store_gradient(r.r[joined], is_dk ? a.scale * lowered() : lowered(), to,
-                       view_of(to, result_column(first, joined), behind),
-                       (int)result_block() * BLOCK, parts);
-#elif GRADIENTS_APART || IN_PAIRS
-    const bool is_dk = IN_PAIRS ? slice_tensor() == 1 : slab == 0;
-    const struct rows to = is_dk ? dk : dv;
-    if (is_dk ? now.bwd.dk : now.bwd.dv)
-        store_gradient(r.r[0], is_dk ? a.scale * lowered() : lowered(), to,
-                       view_of(to, first, behind), 0, parts);
-#else
-    if (now.bwd.dk)
-        store_gradient(r.r[0], a.scale * lowered(), dk, view_of(dk, first, behind), slab * SLAB,
-                       parts);
-    if (now.bwd.dv)
-        store_gradient(r.r[1], lowered(), dv, view_of(dv, first, behind), slab * SLAB, parts);
-#endif
+    }
+    const struct place end = {promised_sequence(a, number), 0, kv_head};
+    each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
+        const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
+        store_result(result, is_dk ? a.scale * lowered() : lowered(), to, view_of(to, key, behind),
+                     channel);
+    });
 }
 
 DEVICE void compute_dkdv(const struct job &job)
@@ -326,7 +329,10 @@ DEVICE void compute_dkdv(const struct job &job)
             add_heads<LSE_BASE2>(r, job, y, column, walk, awaited(slab));
         }
 #else
-        r = {};
+        if (KERNEL_SCORE && walk.begin >= walk.end)
+            clear_here(r);
+        else
+            begin_results(r);
         if (walk.begin < walk.end) {
             add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
             if (LSE_USUAL == LSE_BASE2 && asks_for_wide(r)) {
@@ -367,10 +373,25 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
     if (entry >= (u32)a.batch)
         return;
     struct deal deal = deal_keys(&a, x);
-    const u32 part = args.part_dk || args.part_dv ? uniform(deal.tile / (u32)args.bwd.tiles_k) : 0;
-    deal.tile -= part * (u32)args.bwd.tiles_k;
-    struct job job = {promised_sequence(a, (int)entry), park(PARKED_HEAD, (int)deal.kv_head),
-                      (int)deal.tile * KERNEL_TILE_K, 0, park(PARKED_PART, (int)part)};
+    u32 part = 0, run = 0;
+    if (args.part_dk || args.part_dv) {
+        part = quotient_of(deal.tile, (u32)args.bwd.tiles_k);
+        deal.tile -= part * (u32)args.bwd.tiles_k;
+        run = part;
+        if (args.parts_heads != 1)
+            run = quotient_of(part, (u32)args.parts_heads);
+    }
+    struct job job = {promised_sequence(a, (int)entry),
+                      park(PARKED_HEAD, (int)deal.kv_head),
+                      (int)deal.tile * KERNEL_TILE_K,
+                      0,
+                      park(PARKED_PART, (int)part),
+                      (int)run,
+                      park(PARKED_FIRST_HEAD, (int)(part - run * (u32)args.parts_heads))};
+    if (TERMS_APART) { /* see awaited_sequence() */
+        job.sequence.start_q = wait_apart(job.sequence.start_q);
+        job.sequence.start_k = wait_apart(job.sequence.start_k);
+    }
     park(PARKED_SEQUENCE, (int)entry);
     int left = job.sequence.seq_k - job.first_key;
     job.end_key = job.first_key + (left < KERNEL_TILE_K ? left : KERNEL_TILE_K);

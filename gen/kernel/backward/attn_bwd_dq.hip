@@ -33,7 +33,7 @@ DEVICE void clear_keys(const struct owned &y, const struct place &p, int first, 
     const struct attn_bwd_args &args = args_here();
     const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
     const struct near to = near_of(args.dbias, size, p, y.first, 1, 0);
-    const bool runs = has_quads(args.dbias, 2, args.problem.keys_most);
+    const bool runs = args.terms & KERNARG_TERM_DBIAS_QUADS;
     const u32 run = runs ? 8 : size, behind = (u32)end * size;
     int left = y.end - y.first;
     left = left < BLOCK ? left : BLOCK;
@@ -67,7 +67,7 @@ DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_
 #if TERMS_NEAR
     context.terms = terms;
     if (KERNEL_DIM > WALK_DIM && slab > 0)
-        context.terms &= ~(u32)(TERM_DBIAS | TERM_DBIAS_WIDE);
+        context.terms &= ~(u32)(KERNARG_TERM_DBIAS | KERNARG_TERM_DBIAS_F32);
 #else
     (void)slab;
     (void)terms;
@@ -95,16 +95,17 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
 {
     const struct attn_bwd_share_args &now = share_here();
     const struct attn_problem &a = now.bwd.problem;
-    const float factor = a.scale * lowered;
-    if (now.part_dq) {
-        const kernarg_i64 number =
-            (p.sequence.number * a.heads_q + p.head) * (kernarg_i64)now.parts_keys + part;
-        const struct rows to = part_rows(now.part_dq, number, a.seq_q, a.dim_qk);
+    if (now.part_dq) { /* attn_bwd_sum scales it */
+        const u32 matrix =
+            (u32)(p.sequence.number * a.heads_q + p.head) * (u32)now.parts_keys + (u32)part;
         each_result(r, y.first, slab, [&](const auto &result, int first, int channel) {
-            store_part(result, factor, to, view_of(to, first, y.end), channel);
+            const struct rows to =
+                part_rows(now.part_dq, matrix * (u32)a.seq_q + (u32)first, a.dim_qk);
+            store_part(result, lowered, to, y.end - first, channel);
         });
         return;
     }
+    const float factor = a.scale * lowered;
     const struct rows dq = dq_rows(now.bwd, p);
     each_result(r, y.first, slab, [&](const auto &result, int first, int channel) {
         store_result(result, factor, dq, view_of(dq, first, y.end), channel);
@@ -114,9 +115,9 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
 DEVICE void compute_dq(const struct job &job, int part)
 {
     const struct place &p = job.place;
-    struct stream stream = stream_of(p);
     const struct walk whole = plan_walk(p.sequence, job.first_row, job.end_row - 1);
     struct walk walk = run_of(whole, part, share_here().parts_keys);
+    struct stream stream = stream_of(p, walk);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     park(PARKED_END, y.end);
@@ -133,7 +134,8 @@ DEVICE void compute_dq(const struct job &job, int part)
     int slab = KERNEL_DIM > WALK_DIM ? wait_apart(0) : 0;
 #pragma unroll 1
     do {
-        struct results r = {};
+        struct results r;
+        begin_results(r);
         walk.begin = awaited(begin);
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
@@ -186,7 +188,7 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
     if (entry >= (u32)a.batch)
         return;
     const struct deal deal = deal_queries(&a, x);
-    const u32 part = args.part_dq ? uniform(deal.tile / tiles) : 0;
+    const u32 part = args.part_dq ? quotient_of(deal.tile, tiles) : 0;
     const struct place p = {promised_sequence(a, (int)entry), (int)deal.part, (int)deal.kv_head};
     const int first = (int)((part + 1) * tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     if (first < p.sequence.seq_q)

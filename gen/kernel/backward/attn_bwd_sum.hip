@@ -5,7 +5,7 @@
  * A workgroup has TILE_Q rows and SLICE channels of one head of a gradient. LANES lanes share a
  * row.
  */
-#include "gradient_rows.h"
+#include "gradient_parts.h"
 #if KERNEL_DTYPE != 1
 #include "round.h"
 #endif
@@ -62,19 +62,62 @@ DEVICE void store_quads(const struct rows &to, int row, int behind, int channel,
     }
 }
 
+/*
+ * Channels from `channel` on of rows row, row + ROWS, ... of N, those before `behind`, of `to`,
+ * which begins with row `first`: without a branch for each row, where quads are aligned.
+ */
+template <int N>
+DEVICE void store_rows(const struct rows &to, int first, int row, int behind, int channel,
+                       const f32x4 (&x)[N])
+{
+#if KERNEL_DTYPE != 1 && KERNEL_WAVE == 64
+    if (to.channel == ELEMENT_BYTES && to.dim % QUAD == 0 &&
+        (((kernarg_u64)to.base | (kernarg_u64)to.pitch) & (sizeof(quad) - 1)) == 0 &&
+        (kernarg_u64)to.pitch < 1 << 25) { /* all rows are within 2^31 bytes */
+        const int last = (behind - first < N * ROWS ? behind - first : N * ROWS) - 1;
+        const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
+            to.base, 0, (int)((u32)last * (u32)to.pitch + (u32)to.dim * ELEMENT_BYTES),
+            DESCRIPTOR_WORD3);
+        const u32 at = (u32)row * (u32)to.pitch + (u32)channel * ELEMENT_BYTES;
+#pragma unroll
+        for (int step = 0; step < N; step++)
+            __builtin_amdgcn_raw_buffer_store_b64(
+                __builtin_bit_cast(u32x2, rounded(x[step])), buffer,
+                (int)(at + (u32)(step * ROWS) * (u32)to.pitch), 0, 0);
+        return;
+    }
+#endif
+    store_quads(to, row, behind - first, channel, x);
+}
+
+/* The lane's channels of all its rows of a part, on their way; 0 of rows beyond `bytes`. Scalars
+ * say where part and rows lie, which vector instructions would take longer for. */
+DEVICE void load_part(f32x4 (&part)[STEPS], const GLOBAL char *from, u32 bytes, u32 pitch, u32 own)
+{
+    const __amdgpu_buffer_rsrc_t buffer =
+        __builtin_amdgcn_make_buffer_rsrc((void *)from, 0, (int)bytes, DESCRIPTOR_WORD3);
+#pragma unroll
+    for (int step = 0; step < STEPS; step++)
+        part[step] =
+            __builtin_bit_cast(f32x4, __builtin_amdgcn_raw_buffer_load_b128(
+                                          buffer, (int)own, (int)((u32)(step * ROWS) * pitch), 0));
+}
+
 /* N parts more of the lane's rows, all on their way at once: the compiler would wait for each. (Of
  * wave32's registers it takes too many for more than one.) */
 template <int N>
-DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *const (&at)[STEPS], kernarg_i64 apart,
-                      int first)
+DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *&from, kernarg_u64 apart, u32 bytes,
+                      u32 pitch, u32 own)
 {
     f32x4 part[N][STEPS];
 #pragma unroll
-    for (int i = 0; i < N; i++)
-#pragma unroll
-        for (int step = 0; step < STEPS; step++)
-            part[i][step] = *(const GLOBAL f32x4 *)(at[step] + (first + i) * apart);
+    for (int i = 0; i < N; i++, from += apart)
+        load_part(part[i], from, bytes, pitch, own);
     __builtin_amdgcn_sched_barrier(0);
+#if KERNEL_WAVE == 64
+    __builtin_amdgcn_s_waitcnt(0x0f70); /* vmcnt(0): for all, and not for each */
+    __builtin_amdgcn_sched_barrier(0);
+#endif
 #pragma unroll
     for (int i = 0; i < N; i++)
 #pragma unroll
@@ -83,33 +126,34 @@ DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *const (&at)[STEPS]
 }
 
 /*
- * The lane's channels of its rows first, first + ROWS, ... of a gradient, those before `behind`.
- * Its parts are the matrices from `number` on.
+ * The lane's channels of rows first, first + 1, ... of a gradient, those before `behind`, times
+ * `factor`. `to` begins with row `first`, and so does `from`, the first of its parts. Their rows of
+ * a head are less than 2^32 bytes: of more, no walk is shared.
  */
-DEVICE void sum_rows(const struct rows &to, kernarg_u64 data, kernarg_i64 number, int parts,
-                     int rows, int first, int behind, int channel)
+DEVICE void sum_rows(const struct rows &to, const struct rows &from, kernarg_u64 apart, int parts,
+                     int first, int behind, int channel, float factor)
 {
-    const struct rows from = part_rows(data, number, rows, to.dim);
-    const kernarg_i64 apart = rows * from.pitch;
-    const GLOBAL char *at[STEPS];
+    const GLOBAL char *part = (const GLOBAL char *)from.base;
+    const int row = (int)(thread_id() / LANES), left_rows = behind - first;
+    const u32 pitch = (u32)from.pitch, own = (u32)row * pitch + (u32)channel * 4;
+    const u32 bytes = (u32)(left_rows < KERNEL_TILE_Q ? left_rows : KERNEL_TILE_Q) * pitch;
     f32x4 sum[STEPS];
-    if (channel >= to.dim || first >= behind)
+    if (left_rows <= 0 || channel >= to.dim)
         return;
 #pragma unroll
-    for (int step = 0; step < STEPS; step++) {
-        const int row = first + step * ROWS;
-        at[step] = (const GLOBAL char *)from.base + (row < behind ? row : behind - 1) * from.pitch +
-                   channel * 4;
+    for (int step = 0; step < STEPS; step++)
         sum[step] = 0;
-    }
-    int part = 0;
+    int left = parts;
 #pragma unroll 1
-    for (; part + AT_ONCE <= parts; part += AT_ONCE)
-        add_parts<AT_ONCE>(sum, at, apart, part);
+    for (; left >= AT_ONCE; left -= AT_ONCE)
+        add_parts<AT_ONCE>(sum, part, apart, bytes, pitch, own);
 #pragma unroll 1
-    for (; part < parts; part++)
-        add_parts<1>(sum, at, apart, part);
-    store_quads(to, first, behind, channel, sum);
+    for (; left > 0; left--)
+        add_parts<1>(sum, part, apart, bytes, pitch, own);
+#pragma unroll
+    for (int step = 0; step < STEPS; step++)
+        sum[step] *= factor;
+    store_rows(to, first, row, behind, channel, sum);
 }
 
 static_assert(8 % ROWS == 0, "line_of(row + step * ROWS) is the sum of both lines");
@@ -121,8 +165,8 @@ DEVICE constexpr u32 line_of(u32 row)
 }
 
 /*
- * dQ in blocks, times `factor`: the lane's channels of the rows from `first` on that a workgroup
- * has, those before `behind`.
+ * dQ in blocks, times `factor`: the lane's channels of the rows from `first` on, with which `to`
+ * begins, that a workgroup has, those before `behind`.
  */
 DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, float factor,
                          int first, int behind, int channel)
@@ -148,25 +192,7 @@ DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, fl
 #pragma unroll
     for (int step = 0; step < ALL_STEPS; step++)
         sum[step] *= factor;
-#if KERNEL_DTYPE != 1 && KERNEL_WAVE == 64
-    /* Without a branch for each row, where quads are aligned. */
-    if (to.channel == ELEMENT_BYTES && to.dim % QUAD == 0 &&
-        (((u32)(kernarg_u64)to.base | (u32)to.pitch) & (sizeof(quad) - 1)) == 0) {
-        const int last =
-            (behind - first < ALL_STEPS * ROWS ? behind - first : ALL_STEPS * ROWS) - 1;
-        const __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(
-            (GLOBAL char *)to.base + (kernarg_i64)first * to.pitch, 0,
-            (int)((u32)last * (u32)to.pitch + (u32)to.dim * ELEMENT_BYTES), DESCRIPTOR_WORD3);
-        const u32 at = (u32)row * (u32)to.pitch + (u32)channel * ELEMENT_BYTES;
-#pragma unroll
-        for (int step = 0; step < ALL_STEPS; step++)
-            __builtin_amdgcn_raw_buffer_store_b64(
-                __builtin_bit_cast(u32x2, rounded(sum[step])), buffer,
-                (int)(at + (u32)(step * ROWS) * (u32)to.pitch), 0, 0);
-        return;
-    }
-#endif
-    store_quads(to, first + row, behind, channel, sum);
+    store_rows(to, first, row, behind, channel, sum);
 }
 
 /* Groups of SLICE channels of a gradient that has parts. */
@@ -176,27 +202,39 @@ DEVICE u32 slices_of(kernarg_u64 data, int dim)
 }
 
 /* Tile `tile` of one head, group `slice` of the groups of all gradients of its side. */
-DEVICE void sum_tile(const struct attn_bwd_share_args &args, const struct place &p, bool keys,
-                     u32 tile, u32 slice)
+DEVICE void sum_tile(const struct attn_bwd_share_args &args, const struct sequence &s, int head,
+                     bool keys, u32 tile, u32 slice)
 {
-    const struct attn_problem &a = args.bwd.problem;
+    const struct attn_bwd_args &b = args.bwd;
+    const struct attn_problem &a = b.problem;
     const u32 of_dk = slices_of(args.part_dk, a.dim_qk);
     const bool is_dv = keys && slice >= of_dk;
-    const struct rows to = !keys   ? dq_rows(args.bwd, p)
-                           : is_dv ? dv_rows(args.bwd, p)
-                                   : dk_rows(args.bwd, p);
-    const kernarg_u64 data = !keys ? args.part_dq : is_dv ? args.part_dv : args.part_dk;
-    const int parts = keys ? args.parts_heads * args.parts_rows : args.parts_keys;
-    const int heads = keys ? a.heads_k : a.heads_q, rows = keys ? a.seq_k : a.seq_q;
-    const kernarg_i64 number = ((kernarg_i64)p.sequence.number * heads + p.head) * parts;
-    const int behind = keys ? p.sequence.seq_k : p.sequence.seq_q;
+    const bool in_blocks = KERNEL_WAVE == 64 && !keys && args.dq_in_blocks;
+    const int first = (int)(tile * KERNEL_TILE_Q) * (in_blocks ? DQ_BLOCK_TILES : 1);
+    const struct rows to =
+        rows_of(!keys   ? b.dq
+                : is_dv ? b.dv
+                        : b.dk,
+                !keys   ? b.dq_stride
+                : is_dv ? b.dv_stride
+                        : b.dk_stride,
+                keys ? s.batch_k : s.batch_q, (keys ? s.start_k : s.start_q) + first, head,
+                is_dv ? a.dim_v : a.dim_qk);
+    const int behind = keys ? s.seq_k : s.seq_q;
     const int channel = (int)((slice - (is_dv ? of_dk : 0)) * SLICE + thread_id() % LANES * QUAD);
-    const int first = (int)(tile * KERNEL_TILE_Q + thread_id() / LANES);
-    if (KERNEL_WAVE == 64 && !keys && args.dq_in_blocks) /* no other has attn_bwd_fused */
-        round_blocks(to, blocks_of(args, p), a.scale, (int)tile * DQ_BLOCK_TILES * KERNEL_TILE_Q,
-                     behind, channel);
-    else
-        sum_rows(to, data, number, parts, rows, first, behind, channel);
+    if (in_blocks) { /* no other has attn_bwd_fused */
+        round_blocks(to, blocks_of(args, {s, head, head}), a.scale, first, behind, channel);
+        return;
+    }
+    const u32 parts = (u32)(keys ? args.parts_heads * args.parts_rows : args.parts_keys);
+    const u32 rows = (u32)(keys ? a.seq_k : a.seq_q);
+    const u32 matrix = ((u32)s.number * (u32)(keys ? a.heads_k : a.heads_q) + (u32)head) * parts;
+    const struct rows from = part_rows(!keys   ? args.part_dq
+                                       : is_dv ? args.part_dv
+                                               : args.part_dk,
+                                       matrix * rows + (u32)first, to.dim);
+    sum_rows(to, from, rows * (kernarg_u64)from.pitch, (int)parts, first, behind, channel,
+             is_dv ? 1 : a.scale);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -214,10 +252,9 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
         return;
     const bool keys = x < behind;
     x -= keys ? 0 : behind;
-    const u32 heads = (u32)(keys ? a.heads_k : a.heads_q), unit = uniform(x / heads);
+    const u32 heads = (u32)(keys ? a.heads_k : a.heads_q), unit = quotient_of(x, heads);
     const u32 slices = keys ? of_keys : slices_of(args.part_dq, a.dim_qk);
-    const u32 tile = uniform(unit / slices);
+    const u32 tile = quotient_of(unit, slices);
     const int head = (int)(x - unit * heads);
-    sum_tile(args, {promised_sequence(a, (int)entry), head, head}, keys, tile,
-             unit - tile * slices);
+    sum_tile(args, promised_sequence(a, (int)entry), head, keys, tile, unit - tile * slices);
 }

@@ -54,7 +54,7 @@ DEVICE void store_dbias(struct packed_block x, const struct context &c, const st
 #endif
     const int keys = c.place.sequence.seq_k, first = key + (int)lane_half() * HALF_APART;
     const struct near to = dbias_at(2, first);
-    if (has_term(c.terms, TERM_DBIAS_QUADS) && key + BLOCK <= keys) {
+    if (has_term(c.terms, KERNARG_TERM_DBIAS_QUADS) && key + BLOCK <= keys) {
 #pragma unroll
         for (int quad = 0; quad < LANE_QUADS; quad++)
             __builtin_amdgcn_raw_buffer_store_b64(packed_quad(x, quad, half), to.buffer,

@@ -17,7 +17,7 @@
 #ifndef AOTHIP_ATTN_BWD_FUSED_H
 #define AOTHIP_ATTN_BWD_FUSED_H
 
-#include "gradient_rows.h"
+#include "gradient_parts.h"
 #include "packed_block.h"
 
 enum {

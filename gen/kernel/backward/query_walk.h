@@ -13,6 +13,7 @@
 #else
 #include "stream_walk.h"
 #endif
+#include "carried_rows.h"
 
 /* The workgroup's rows of the sequence, of which the first one exists. Uniform. */
 struct job {
@@ -61,12 +62,12 @@ DEVICE struct column column_of(const struct job &job)
             numbers.delta};
 }
 
-/* The wave's K or V, before rewind(). */
-DEVICE struct stream stream_of(const struct place &p)
+/* The wave's K or V, before rewind(). Of walks whose first tile is this one's. */
+DEVICE struct stream stream_of(const struct place &p, struct walk walk)
 {
     const struct attn_bwd_args &args = args_here();
     struct stream stream;
-    set_rows(stream, k_rows(args, p), v_rows(args, p));
+    carry_rows(stream, args, p, walk.begin);
     return stream;
 }
 
@@ -127,7 +128,7 @@ template <class R> DEVICE void add_elements(R &to, const struct job &job, struct
 {
     if (walk.begin >= walk.end)
         return;
-    struct stream stream = stream_of(job.place);
+    struct stream stream = stream_of(job.place, walk);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     rewind(stream, walk.begin, job.place.sequence.seq_k);

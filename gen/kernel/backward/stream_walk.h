@@ -260,12 +260,12 @@ DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
                        int block)
 {
     const u32 half = pack_half();
-    if (has_term(context.terms, TERM_DBIAS_WIDE))
+    if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
         store_wide_dbias(ds, context, column, row);
     no_further();
     begin_block(ds);
     const struct packed_block packed = pack_block(ds, half);
-    if (has_term(context.terms, TERM_DBIAS))
+    if (has_term(context.terms, KERNARG_TERM_DBIAS))
         store_dbias(packed, context, column, row, half);
     multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
 }

@@ -286,7 +286,7 @@ DEVICE void differentiate_own(own_elements &s, own_elements &dp, const struct co
 #endif
 #if TERMS_NEAR
 #if DBIAS_BESIDE
-    if (has_term(context.terms, TERM_DBIAS_WIDE))
+    if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
         store_wide_dbias(dp, context, column, row + rows_to(places.first));
 #endif
     begin_block(s);
@@ -505,7 +505,7 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
             for (int j = 0; j < JOINED; j++) {
                 w[j] = load_weights(block, j, places);
 #if TERMS_NEAR && DBIAS_BESIDE
-                if (has_term(context.terms, TERM_DBIAS) && joined_member() == (u32)j * TEAM)
+                if (has_term(context.terms, KERNARG_TERM_DBIAS) && joined_member() == (u32)j * TEAM)
                     store_dbias({{w[j]}}, context, column, row + block * BLOCK, pack_half());
 #endif
             }

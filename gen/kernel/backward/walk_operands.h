@@ -34,22 +34,22 @@ DEVICE u32 slice_first()
 #else
 /* What streams by, for one query head. Uniform. */
 struct stream {
-    struct rows mine;      /* of the tensor that this wave carries */
+    struct rows mine;      /* of the tensor that this wave carries, from the walk's first tile on */
     struct rows_view view; /* of it, from the next tile to load on */
 #if HOLDS_STORES || HOLDS_PLACES
-    int tile, tiles; /* that one; of whole tiles there are some, and one that has less, */
-    u32 bytes, rest; /* with as many bytes each */
+    int tile, tiles;       /* that one; of whole tiles there are some, and one that has less, */
+    u32 bytes, rest;       /* with as many bytes each */
 #endif
 #if GRADIENTS_APART
-    u32 turned; /* the tensor that is wanted in both orders */
+    u32 turned;            /* the tensor that is wanted in both orders */
 #endif
 #if OWNS_KEYS
     __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
     u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
     float factor;                  /* for it: lse becomes as it is subtracted, delta maybe -delta */
 #if LIFTS
-    float offset; /* of lse */
-    u32 lift;     /* of dO, 1 for Q */
+    float offset;                  /* of lse */
+    u32 lift;                      /* of dO, 1 for Q */
 #endif
 #endif
 };
@@ -62,10 +62,10 @@ DEVICE u32 span_of(const struct rows &x, int rows)
 }
 #endif
 
-/* Goes to tile `tile`; to the next one. */
+/* Goes to tile `tile`, the walk's first one; to the next one. */
 DEVICE void rewind(struct stream &x, int tile, int end)
 {
-    x.view = view_of(x.mine, tile * STREAM_ROWS, end);
+    x.view = {x.mine.base, end - tile * STREAM_ROWS};
 #if HOLDS_STORES || HOLDS_PLACES
     x.tile = tile;
     x.tiles = end / STREAM_ROWS;
@@ -389,10 +389,16 @@ struct owned {
 #endif
 };
 
-DEVICE struct rows owned_rows(const struct attn_bwd_args &args, const struct place &p, int t)
+/* From row `first` of the sequence on. */
+DEVICE struct rows owned_rows(const struct attn_bwd_args &args, struct place p, int t, int first)
 {
-    if (OWNS_KEYS)
+    if (OWNS_KEYS) {
+        if (TERMS_APART)
+            p.sequence.start_k = awaited(p.sequence.start_k);
+        p.sequence.start_k += first;
         return t == 0 ? k_rows(args, p) : v_rows(args, p);
+    }
+    p.sequence.start_q += first;
     return t == 0 ? q_rows(args, p) : do_rows(args, p);
 }
 
@@ -423,8 +429,9 @@ DEVICE block_frag load_frag(const struct rows_view &view, const struct rows &x, 
 /* Slab `slab` of the wave's columns of owned tensor t. */
 DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 {
-    const struct rows x = owned_rows(args_here(), p, t);
-    const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
+    const int first = awaited_long(y.first);
+    const struct rows x = owned_rows(args_here(), p, t, first);
+    const struct rows_view view = {x.base, awaited_long(y.end) - first};
 #if OWNED_AGAIN
     if (t == 1) {
         y.buffer = describe(view, x);
@@ -464,8 +471,8 @@ DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
 DEVICE void hold_owned(struct owned &y, const struct place &p)
 {
 #if SHARES_CHANNELS || IN_PAIRS
-    const struct rows x = owned_rows(args_here(), p, (int)slice_tensor());
-    const struct rows_view view = view_of(x, y.first, y.end);
+    const struct rows x = owned_rows(args_here(), p, (int)slice_tensor(), y.first);
+    const struct rows_view view = {x.base, y.end - y.first};
 #pragma unroll
     for (int step = 0; step < OWNED_SLABS * SLICE_STEPS; step++)
         y.frag[0][step] = load_frag(view, x, lane_id(), slice_first() + 16 * step);

@@ -5,7 +5,7 @@
 #ifndef AOTHIP_ATTN_BWD_PARTS_H
 #define AOTHIP_ATTN_BWD_PARTS_H
 
-#include "gradient_rows.h"
+#include "gradient_parts.h"
 
 /* Run `run` of the `runs` of about the same length that a walk is cut into. Uniform. */
 DEVICE struct walk run_of(struct walk walk, int run, int runs)
@@ -13,8 +13,42 @@ DEVICE struct walk run_of(struct walk walk, int run, int runs)
     const u32 tiles = (u32)(walk.end - walk.begin);
     if (runs == 1)
         return walk;
-    return {walk.begin + (int)uniform(tiles * (u32)run / (u32)runs),
-            walk.begin + (int)uniform(tiles * ((u32)run + 1) / (u32)runs)};
+    return {walk.begin + (int)quotient_of(tiles * (u32)run, (u32)runs),
+            walk.begin + (int)quotient_of(tiles * ((u32)run + 1), (u32)runs)};
+}
+
+/* Zeros for a job without a walk, made there alone: the compiler would make them for each job, and
+ * those of its walk again. */
+DEVICE void clear_here(struct results &r)
+{
+#pragma unroll
+    for (auto &gradient : r.r)
+#pragma unroll
+        for (auto &block : gradient)
+#pragma unroll
+            for (int i = 0; i < ACC; i++) {
+                float zero;
+                asm volatile("v_mov_b32 %0, 0" : "=v"(zero));
+                block[i] = zero;
+            }
+}
+
+/* Zeros for a walk. A matrix instruction makes sixteen. */
+DEVICE void begin_results(struct results &r)
+{
+#if KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && KERNEL_SCORE
+#pragma unroll
+    for (auto &gradient : r.r)
+#pragma unroll
+        for (auto &block : gradient) {
+            u32x2 zeros = {0, 0};
+            asm volatile("" : "+v"(zeros)); /* or one would be made, and copied */
+            const f16x4 factor = __builtin_bit_cast(f16x4, zeros);
+            block = __builtin_amdgcn_mfma_f32_32x32x8f16(factor, factor, zero_acc(), 0, 0, 0);
+        }
+#else
+    r = {};
+#endif
 }
 
 /*
@@ -27,6 +61,7 @@ DEVICE struct walk run_of(struct walk walk, int run, int runs)
 
 enum parking {
     PARKED_PART,
+    PARKED_FIRST_HEAD, /* of the group, of those of the part */
     PARKED_HEAD,
     PARKED_SEQUENCE,
     PARKED_END,
@@ -66,23 +101,24 @@ DEVICE int parked_at(enum parking place, int x)
 
 #if KERNEL_DTYPE == 1
 DEVICE void store_part(const block_acc (&r)[GROUPS * RUN], float factor, const struct rows &x,
-                       struct rows_view view, int slab)
+                       int count, int slab)
 {
-    store_result(r, factor, x, view, slab);
+    store_result(r, factor, x, {x.base, count}, slab);
 }
 #else
 /* Stores one result times `factor` as a part of its sum: the wave's columns, block by block. */
 template <int blocks>
-DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct rows &x,
-                       struct rows_view view, int first)
+DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct rows &x, int count,
+                       int first)
 {
     u32 lane = lane_id();
     asm volatile("" : "+v"(lane)); /* or channels would be kept from load_owned() on */
+    if (WALK_SLABS > 1)            /* or the place of each store would be counted */
+        asm volatile("" : "+s"(first));
     const u32 column = lane % BLOCK;
-    if ((int)column >= view.count)
+    if ((int)column >= count)
         return;
-    GLOBAL char *const at = (GLOBAL char *)view.first + column * x.pitch +
-                            (first + (int)(lane / BLOCK) * RESULT_RUN) * 4;
+    const u32 at = column * (u32)x.pitch + ((u32)first + lane / BLOCK * RESULT_RUN) * 4;
 #pragma unroll
     for (int block = 0; block < blocks; block++) {
         if (first + block * BLOCK >= x.dim)
@@ -94,22 +130,11 @@ DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct 
 #pragma unroll
             for (int j = 0; j < 4; j++)
                 quad[j] = r[block][result_element(run, i % RESULT_RUN + j)] * factor;
-            *(GLOBAL f32x4 *)(at + ((int)result_channel(block, run, 0) + i % RESULT_RUN) * 4) =
-                quad;
+            *(GLOBAL f32x4 *)((GLOBAL char *)x.base + (kernarg_u64)at +
+                              ((int)result_channel(block, run, 0) + i % RESULT_RUN) * 4) = quad;
         }
     }
 }
 #endif
-
-/* Stores one result times `factor`, rounded, or as a part of its sum. */
-template <class R>
-DEVICE void store_gradient(const R &r, float factor, const struct rows &x, struct rows_view view,
-                           int first, bool part)
-{
-    if (part)
-        store_part(r, factor, x, view, first);
-    else
-        store_result(r, factor, x, view, first);
-}
 
 #endif

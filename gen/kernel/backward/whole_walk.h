@@ -21,8 +21,9 @@ DEVICE void view_owned(struct owned &y, const struct place &p)
 {
 #pragma unroll
     for (int t = 0; t < 2; t++) {
-        const struct rows x = owned_rows(args_here(), p, t);
-        const struct rows_view view = view_of(x, awaited_long(y.first), awaited_long(y.end));
+        const int first = awaited_long(y.first);
+        const struct rows x = owned_rows(args_here(), p, t, first);
+        const struct rows_view view = {x.base, awaited_long(y.end) - first};
         const int count = view.count < BLOCK ? view.count : BLOCK;
         const u32 half = lane_half();
         struct owned_view &to = y.view[t];
@@ -161,7 +162,7 @@ DEVICE void walk_whole(struct results &to, struct owned &y, struct stream &x,
         differentiate_block<of, form>(s, dp, context, column, row, 0);
         const u32 half = pack_half();
 #if DBIAS_BESIDE && TERMS_NEAR
-        if (has_term(context.terms, TERM_DBIAS_WIDE))
+        if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
             store_wide_dbias(dp, context, column, row);
 #endif
         block_acc w = has_dp(number) ? dp : s;
@@ -170,7 +171,7 @@ DEVICE void walk_whole(struct results &to, struct owned &y, struct stream &x,
 #endif
         const struct packed_block packed = pack_block(w, half);
 #if DBIAS_BESIDE && TERMS_NEAR
-        if (has_term(context.terms, TERM_DBIAS))
+        if (has_term(context.terms, KERNARG_TERM_DBIAS))
             store_dbias(packed, context, column, row, half);
 #endif
         add_products(to, packed, used_slabs(args_here().problem));

@@ -328,6 +328,9 @@ DEVICE bool sees(const struct column &column, int row, int i)
 
 #if KERNEL_SCORE
 
+/* Whether there are no scalar registers for the twenty round keys of Philox, in a block of rows. */
+#define KEYS_ANEW (KERNEL_WAVE == 32 || KERNEL_UNALIGNED || TERMS_APART)
+
 /*
  * Which of this lane's `count` elements from row `row` + acc_row(0) on dropout keeps. A counter of
  * Philox has four keys. Where rows are queries, the four lanes that have the same four keys each
@@ -341,9 +344,11 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
 #if OWNS_KEYS
     const u32 run = count < 4 ? count : 4;
     u32 own = index % 4;
+    asm volatile("" : "+s"(d.seed)); /* or its round keys would be kept in a walk */
 #pragma unroll 1
     for (u32 i = 0; i < count; i += run) {
-        asm volatile("" : "+s"(d.seed)); /* or its twenty round keys would be kept */
+        if (KEYS_ANEW)
+            asm volatile("" : "+s"(d.seed));
         int quad = (int)kept_quad(d, row + (int)acc_row(i + own % run), index / 4);
         u32 x[4] = {(u32)__builtin_amdgcn_mov_dpp(quad, 0x00, 0xf, 0xf, true),
                     (u32)__builtin_amdgcn_mov_dpp(quad, 0x55, 0xf, 0xf, true),
@@ -358,9 +363,11 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
     const u32 most = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1 ? 4 : 2;
     const u32 run = count < most ? count : most;
     const u32 from = count < ACC ? (u32)row : 0; /* blocks begin with a quad */
+    asm volatile("" : "+s"(d.seed));             /* as above */
 #pragma unroll 1
     for (u32 i = 0; i < count; i += run) {
-        asm volatile("" : "+s"(d.seed)); /* as above */
+        if (KEYS_ANEW)
+            asm volatile("" : "+s"(d.seed));
         u32 first = (u32)row + acc_row(i), quad = kept_quad(d, (int)index, first / 4);
 #pragma unroll
         for (u32 j = 0; j < run; j++)
@@ -414,22 +421,27 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
     const u32 terms = context.terms;
     u32 kept = 0;
     float kept_scale = 1;
-    if (has_term(terms, TERM_DROPOUT)) {
+    if (has_term(terms, KERNARG_TERM_DROPOUT)) {
         const struct attn_problem &a = args_here().problem;
         const struct place &p = context.place;
         kept = kept_elements<count>(dropout_of(a, p.sequence.number, p.head), column, from);
         kept_scale = a.dropout_scale;
+#if OWNS_KEYS
+        each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i); });
+        dp = __builtin_elementwise_fma(dp, (V)kept_scale, -row_values<V>(1, block, vector));
+    } else {
+        dp -= row_values<V>(1, block, vector);
+    }
+#else /* there are no registers for two subtractions */
         each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
     }
-#if OWNS_KEYS
-    dp -= row_values<V>(1, block, vector);
-#else
     dp -= column.delta;
     (void)block;
     (void)vector;
 #endif
     s *= args_here().problem.scale;
-    if (has_term(terms, TERM_SOFTCAP | TERM_ALIBI | TERM_BIAS | TERM_KEEP))
+    if (has_term(terms,
+                 KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP))
         add_near_terms<of>(s, dp, context.place, terms, column.index, from, context.ahead);
     if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
         each_element<count>(
@@ -443,7 +455,7 @@ DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
         s[i] = weight_of(s[i], lse[i], raise_of(column));
         dp[i] *= s[i];
     });
-    if (has_term(terms, TERM_DROPOUT))
+    if (has_term(terms, KERNARG_TERM_DROPOUT))
         each_element<count>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
 }
 

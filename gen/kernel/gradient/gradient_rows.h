@@ -9,10 +9,15 @@
 #ifndef AOTHIP_ATTN_BWD_ROWS_H
 #define AOTHIP_ATTN_BWD_ROWS_H
 
-#include "deal.h"
+#define ASKS_ALIKE (KERNEL_WAVE == 64)
+
 #include "kernarg_share.h"
+#include "quotient.h"
 #include "sequence.h"
 #include "tile.h"
+
+#define DEAL_QUOTIENT(n, d) quotient_of(n, d)
+#include "deal.h"
 
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
@@ -108,17 +113,23 @@ struct rows {
     int dim;
 };
 
-/* A number that is not negative: wave32 hardware is spared the extension of its sign. */
+/* A number that is not negative: the extension of its sign is spared. */
 DEVICE kernarg_i64 wide(int n)
 {
-    return KERNEL_WAVE == 32 ? (kernarg_i64)(u32)n : n;
+    return (kernarg_i64)(u32)n;
+}
+
+/* n strides, of which there are not less than none. */
+DEVICE kernarg_i64 strides_of(int n, kernarg_i64 stride)
+{
+    return wide(n) * stride;
 }
 
 DEVICE struct rows rows_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                            int start, int head, int dim)
 {
-    kernarg_i64 first =
-        wide(batch) * stride.batch + wide(head) * stride.head + wide(start) * stride.seq;
+    const kernarg_i64 first = strides_of(batch, stride.batch) + strides_of(head, stride.head) +
+                              strides_of(start, stride.seq);
     return {(char *)data + first * ELEMENT_BYTES, stride.seq * ELEMENT_BYTES, ELEMENT_BYTES, dim};
 }
 
@@ -135,7 +146,8 @@ struct place {
 DEVICE struct sequence promised_sequence(const struct attn_problem &a, int number)
 {
     struct sequence s = sequence_of(a, number);
-    s.seq_q = s.seq_q < a.seq_q ? s.seq_q : a.seq_q;
+    if (!ASKS_ALIKE || !(a.flags & KERNARG_ALIKE))
+        s.seq_q = s.seq_q < a.seq_q ? s.seq_q : a.seq_q;
     return s;
 }
 
@@ -395,7 +407,10 @@ enum lse_form { LSE_BASE2, LSE_NATURAL };
 
 DEVICE float lse_unit_of(const struct attn_problem &a, enum lse_form form)
 {
-    float unit = (form == LSE_BASE2 ? LOG2_E : 1.0f) / a.lse_unit;
+    const float one = form == LSE_BASE2 ? LOG2_E : 1.0f;
+    /* Where there are matrix cores the quotient's ten instructions count. */
+    const float unit =
+        KERNEL_WAVE == 64 ? one * __builtin_amdgcn_rcpf(a.lse_unit) : one / a.lse_unit;
     return __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, unit)));
 }
 
@@ -423,12 +438,16 @@ struct vector_place {
 DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct place &p)
 {
     kernarg_i64 head = a.lse_stride.head;
+    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1))
+        return {strides_of(p.sequence.number, a.lse_stride.batch) + strides_of(p.head, head),
+                a.lse_stride.seq, a.lse_size, lse_unit_of(a, LSE_USUAL)};
     if (a.flags & KERNARG_LSE_PITCH_READ)
         head = sequence_entry(a.q_seqs.starts ? a.q_seqs.starts : a.q_seqs.cumulative, a.flags,
                               a.batch);
-    kernarg_i64 first = wide(p.sequence.number) * a.lse_stride.batch + wide(p.head) * head;
+    kernarg_i64 first =
+        strides_of(p.sequence.number, a.lse_stride.batch) + strides_of(p.head, head);
     if (a.flags & KERNARG_LSE_PACKED)
-        first += wide(p.sequence.start_q) * a.lse_stride.seq;
+        first += strides_of(p.sequence.start_q, a.lse_stride.seq);
     return {first, a.lse_stride.seq, a.lse_size, lse_unit_of(a, LSE_USUAL)};
 }
 
@@ -456,51 +475,40 @@ DEVICE float delta_at(const struct attn_bwd_args &args, const struct vector_plac
     return row < seq_q ? kept_delta(vector_at(args.delta, place, row, 0)) : 0;
 }
 
-/*
- * The first `rows` > 0 elements of lse or delta of one (sequence, head), as far as they exist in
- * memory; what lies beyond is loaded as 0. Uniform.
- */
-DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct vector_place &place,
-                                              int rows)
+/* Of lse or delta the first `rows` > 0 elements of one (sequence, head), as far as they exist in
+ * memory. Uniform. */
+struct vector_span {
+    kernarg_i64 first; /* an element */
+    u32 bytes, step;   /* elements from row to row */
+};
+
+DEVICE struct vector_span vector_span_of(const struct attn_problem &a, const struct place &p,
+                                         int rows)
 {
+    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1)) {
+        const u32 step = (u32)a.lse_stride.seq;
+        return {strides_of(p.sequence.number, a.lse_stride.batch) +
+                    strides_of(p.head, a.lse_stride.head),
+                (u32)(rows - 1) * step * 4 + 4, step};
+    }
+    const struct vector_place place = vector_of(a, p);
     kernarg_i64 span = (rows - 1) * place.step + 1, room = place.size - place.first;
     kernarg_i64 bytes = (span < room ? span : room) * 4;
     bytes = place.first >= 0 && bytes > 0 ? bytes : 0;
-    return __builtin_amdgcn_make_buffer_rsrc((char *)vector + place.first * 4, 0,
-                                             (int)(bytes < 0xfffffffc ? bytes : 0xfffffffc),
-                                             DESCRIPTOR_WORD3);
+    return {place.first, (u32)(bytes < 0xfffffffc ? bytes : 0xfffffffc), (u32)place.step};
 }
 
-/* Where the parts of a gradient lie that several workgroups share: kernarg_share.h. */
+/* What lies beyond is loaded as 0. Uniform. */
+DEVICE __amdgpu_buffer_rsrc_t describe_vector(kernarg_u64 vector, const struct vector_span &span)
+{
+    return __builtin_amdgcn_make_buffer_rsrc((char *)vector + span.first * 4, 0, (int)span.bytes,
+                                             DESCRIPTOR_WORD3);
+}
 
 /* As args_here(). */
 DEVICE const struct attn_bwd_share_args &share_here()
 {
     return (const struct attn_bwd_share_args &)args_here();
-}
-
-/* Matrix `number` of those of parts. Rows are of whole blocks of channels. */
-DEVICE struct rows part_rows(kernarg_u64 data, kernarg_i64 number, int rows, int dim)
-{
-    const kernarg_i64 pitch = (dim + 31) / 32 * 128;
-    return {(char *)data + number * rows * pitch, pitch, 4, dim};
-}
-
-enum { SUMS_SIDE = 32, SUMS_BYTES = SUMS_SIDE * SUMS_SIDE * 4 }; /* of a block of dq_in_blocks */
-
-/* The blocks of dq of one head; those of the same rows are band_bytes. */
-struct dq_blocks {
-    GLOBAL char *first;
-    u32 band_bytes;
-};
-
-DEVICE struct dq_blocks blocks_of(const struct attn_bwd_share_args &args, const struct place &p)
-{
-    const struct attn_problem &a = args.bwd.problem;
-    const kernarg_i64 number = (kernarg_i64)p.sequence.number * a.heads_q + p.head;
-    const u32 bands = ((u32)a.seq_q + SUMS_SIDE - 1) / SUMS_SIDE;
-    const u32 band_bytes = ((u32)a.dim_qk + SUMS_SIDE - 1) / SUMS_SIDE * SUMS_BYTES;
-    return {(GLOBAL char *)args.part_dq + number * bands * band_bytes, band_bytes};
 }
 
 #endif

@@ -94,6 +94,20 @@ DEVICE u32 larger_half(u32 x)
     return low > high ? low : high;
 }
 
+/* The largest of all lanes. Uniform: of numbers that are not, the compiler would make an atomic
+ * operation by a loop over the lanes. */
+DEVICE u32 largest_in_wave(u32 x)
+{
+    const auto take = [&](u32 other) { x = x > other ? x : other; };
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x111, 0xf, 0xf, true)); /* row_shr:1 */
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x112, 0xf, 0xf, true));
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x114, 0xf, 0xf, true));
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x118, 0xf, 0xf, true));
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x142, 0xf, 0xf, true)); /* row_bcast:15 */
+    take((u32)__builtin_amdgcn_mov_dpp((int)x, 0x143, 0xf, 0xf, true)); /* row_bcast:31 */
+    return (u32)__builtin_amdgcn_readlane((int)x, KERNEL_WAVE - 1);
+}
+
 /* A pair of 2^exponent in f16. */
 DEVICE u32 lift_pair_of(int exponent)
 {

@@ -10,21 +10,6 @@
 #include "gradient_score.h"
 #include "mma.h"
 
-/* What a problem has of them. */
-enum term {
-    TERM_SOFTCAP = 1,
-    TERM_ALIBI = 2,
-    TERM_BIAS = 4,
-    TERM_KEEP = 8,
-    TERM_DROPOUT = 16,
-    TERM_BIAS_F32 = 32,
-    TERM_BIAS_QUADS = 64, /* four keys are a load */
-    TERM_KEEP_QUADS = 128,
-    TERM_DBIAS = 256, /* of walks that write it beside: see dbias_beside.h */
-    TERM_DBIAS_WIDE = 512,
-    TERM_DBIAS_QUADS = 1024,
-};
-
 /* Whether the walk writes dbias, if it is asked to. */
 #define DBIAS_BESIDE (!OWNS_KEYS && !SUMS_ELEMENTS)
 
@@ -35,32 +20,10 @@ enum term {
 #define TERMS_APART 0
 #endif
 
-/* Whether rows of x are quads of elements of `size` bytes, each of which is aligned. */
-DEVICE bool has_quads(const struct kernarg_tensor &x, u32 size, int keys)
-{
-    return !(((kernarg_u64)x.data & (4 * size - 1)) |
-             ((kernarg_u64)(x.stride[0] | x.stride[1] | x.stride[2] | keys) & 3));
-}
-
+/* enum kernarg_term: what the problem has of them. Uniform. */
 DEVICE u32 terms_of(const struct attn_bwd_args &args)
 {
-    const struct attn_problem &a = args.problem;
-    u32 terms = 0;
-    terms |= a.softcap > 0 ? TERM_SOFTCAP : 0;
-    terms |= a.alibi ? TERM_ALIBI : 0;
-    terms |= a.bias.data ? TERM_BIAS : 0;
-    terms |= a.keep.data ? TERM_KEEP : 0;
-    terms |= a.flags & KERNARG_DROPOUT ? TERM_DROPOUT : 0;
-    terms |= a.flags & KERNARG_BIAS_F32 ? TERM_BIAS_F32 : 0;
-    terms |=
-        has_quads(a.bias, a.flags & KERNARG_BIAS_F32 ? 4 : 2, a.keys_most) ? TERM_BIAS_QUADS : 0;
-    terms |= has_quads(a.keep, 1, a.keys_most) ? TERM_KEEP_QUADS : 0;
-    if (DBIAS_BESIDE) {
-        const u32 kind = a.flags & KERNARG_BIAS_F32 ? TERM_DBIAS_WIDE : TERM_DBIAS;
-        terms |= args.dbias.data ? kind : 0;
-        terms |= has_quads(args.dbias, 2, a.keys_most) ? TERM_DBIAS_QUADS : 0;
-    }
-    terms = uniform(terms);
+    u32 terms = args.terms;
     if (TERMS_APART) /* see wait_apart() */
         asm volatile("" : "+v"(terms));
     return terms;
@@ -93,9 +56,10 @@ DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, i
 {
     const u32 pitch = (u32)x.stride[2] * size;
     const kernarg_u64 base =
-        (kernarg_u64)x.data + (kernarg_u64)(p.sequence.number * x.stride[0] + p.head * x.stride[1] +
-                                            query * x.stride[2]) *
-                                  size;
+        (kernarg_u64)x.data +
+        (kernarg_u64)(strides_of(p.sequence.number, x.stride[0]) + strides_of(p.head, x.stride[1]) +
+                      strides_of(query, x.stride[2])) *
+            size;
     int rows = p.sequence.seq_q - query;
     rows = rows < BLOCK ? rows : BLOCK;
     const u32 bytes = rows > 0 ? (u32)(rows - 1) * pitch + (u32)keys * size : 0;
@@ -144,11 +108,12 @@ DEVICE void hold_near(const struct place &p, u32 terms, int query)
     const struct attn_bwd_args &args = args_here();
     const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
     const int keys = args.problem.keys_most;
-    if (!(terms & (TERM_BIAS | TERM_KEEP | TERM_DBIAS | TERM_DBIAS_WIDE)))
-        return;
-    hold_rows(HELD_BIAS, near_rows_of(args.problem.bias, size, keys, p, query));
-    hold_rows(HELD_KEEP, near_rows_of(args.problem.keep, 1, keys, p, query));
-    hold_rows(HELD_DBIAS, near_rows_of(args.dbias, size, keys, p, query));
+    if (terms & KERNARG_TERM_BIAS)
+        hold_rows(HELD_BIAS, near_rows_of(args.problem.bias, size, keys, p, query));
+    if (terms & KERNARG_TERM_KEEP)
+        hold_rows(HELD_KEEP, near_rows_of(args.problem.keep, 1, keys, p, query));
+    if (terms & (KERNARG_TERM_DBIAS | KERNARG_TERM_DBIAS_F32))
+        hold_rows(HELD_DBIAS, near_rows_of(args.dbias, size, keys, p, query));
 }
 
 DEVICE struct near near_held(enum held_rows which, u32 size, u32 down, int key)
@@ -198,9 +163,9 @@ DEVICE u32 next_at(u32 at, const struct near &x, int i)
 /* Calls f(i, bias) for each of the lane's elements. */
 template <int count, class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
 {
-    const bool wide = has_term(terms, TERM_BIAS_F32);
+    const bool wide = has_term(terms, KERNARG_TERM_BIAS_F32);
     u32 at = x.at;
-    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_BIAS_QUADS)) {
+    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, KERNARG_TERM_BIAS_QUADS)) {
         /* All loads before the first use, as far as there are registers. */
         if (wide) {
 #pragma unroll
@@ -253,7 +218,7 @@ template <int count, class F> DEVICE void each_bias(const struct near &x, u32 te
 template <int count, class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
 {
     u32 at = x.at;
-    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, TERM_KEEP_QUADS)) {
+    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
 #pragma unroll
         for (int i = 0; i < count; i += 4) {
             const u32 own = at + (acc_row((u32)i) - acc_row(0));
@@ -284,7 +249,8 @@ DEVICE bool comes_ahead(u32 terms)
 {
     asm volatile("" : "+s"(terms));
     return BIAS_AHEAD &&
-           (terms & (TERM_BIAS | TERM_BIAS_F32 | TERM_BIAS_QUADS)) == (TERM_BIAS | TERM_BIAS_QUADS);
+           (terms & (KERNARG_TERM_BIAS | KERNARG_TERM_BIAS_F32 | KERNARG_TERM_BIAS_QUADS)) ==
+               (KERNARG_TERM_BIAS | KERNARG_TERM_BIAS_QUADS);
 }
 
 /* For the block whose first row is `row`. */
@@ -325,7 +291,7 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
     const int key = OWNS_KEYS ? index : row + (int)acc_row(0);
     const int count = elements_of<V>();
     next_term();
-    if (has_term(terms, TERM_SOFTCAP)) {
+    if (has_term(terms, KERNARG_TERM_SOFTCAP)) {
         const float cap = args_here().problem.softcap, inverse = 1 / cap;
         each_element<count>([&](int i) {
             const float capped = tanh_of(s[i] * inverse);
@@ -335,7 +301,7 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
         });
         next_term();
     }
-    if (has_term(terms, TERM_ALIBI)) {
+    if (has_term(terms, KERNARG_TERM_ALIBI)) {
         const float slope = terms_here(p).slope;
         const float first = (float)((OWNS_KEYS ? row - index : index - row) + diagonal_of(p) +
                                     (OWNS_KEYS ? 1 : -1) * (int)acc_row(0));
@@ -355,13 +321,13 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
 #else
     (void)ahead;
 #endif
-        if (has_term(terms, TERM_BIAS)) {
-        const u32 size = has_term(terms, TERM_BIAS_F32) ? 4 : 2;
+        if (has_term(terms, KERNARG_TERM_BIAS)) {
+        const u32 size = has_term(terms, KERNARG_TERM_BIAS_F32) ? 4 : 2;
         each_bias<count>(near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key),
                          terms, [&](int i, float bias) { s[i] += bias; });
         next_term();
     }
-    if (has_term(terms, TERM_KEEP)) {
+    if (has_term(terms, KERNARG_TERM_KEEP)) {
         each_keep<count>(near_here(HELD_KEEP, args_here().problem.keep, 1, p, query, down, key),
                          terms, [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
         next_term();

@@ -22,6 +22,11 @@
 #define ENDS_LEAN 0
 #endif
 
+/* Whether KERNARG_ALIKE is looked at: of backward kernels. */
+#ifndef ASKS_ALIKE
+#define ASKS_ALIKE 0
+#endif
+
 /* Whether bias and mask may have room for fewer keys than there are. */
 #if KERNEL_PADDING
 #define KEYS_LIMITED 1
@@ -72,7 +77,10 @@ sequence_place(const struct kernarg_seqs &s, kernarg_u32 flags, int number)
         return {0, 0};
     length = length > 0 ? length : 0;
     length = (length < s.rows ? length : s.rows) + s.extra;
-    return {(int)start, (int)(length < s.rows - start ? length : s.rows - start)};
+    int first = (int)start;
+    if (ASKS_ALIKE) /* or 64 bits of it would be kept */
+        asm("" : "+s"(first));
+    return {first, (int)(length < s.rows - start ? length : s.rows - start)};
 }
 
 static __attribute__((device)) inline __attribute__((always_inline)) kernarg_i32
@@ -84,6 +92,8 @@ batch_entry(const struct attn_problem &a, int number)
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
 sequence_of(const struct attn_problem &a, int number)
 {
+    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1))
+        return {number, a.q_seqs.max, a.k_seqs.max, 0, 0, number, number, a.key_first, a.key_last};
     struct sequence_place q = sequence_place(a.q_seqs, a.flags, number);
     struct sequence_place k = sequence_place(a.k_seqs, a.flags, number);
     if (KEYS_LIMITED)

@@ -332,9 +332,59 @@ static void test_dbias(void)
     ok(!args_dbias_beside(&g.b, &g.fwd, &other), "not by attn_bwd_dkdv");
 }
 
+static struct attn_bwd_share_args fill_bwd(const struct problem_gradients *g,
+                                           const struct aothip_attn_fwd_params *p, uint32_t op)
+{
+    const struct format_entry entry = {
+        .op = op, .features = FORMAT_FEATURE_SCORE, .tile_q = 64, .tile_k = 64, .threads = 256};
+    const struct args_bwd_room room = {.parts = {1, 1, 1, 64, 0}};
+    struct attn_bwd_share_args args;
+    struct args_grid grid;
+    struct status why;
+    status_clear(&why);
+    args_attn_bwd(&g->b, p, &room, &entry, &args, &grid, &why);
+    return args;
+}
+
+/* What the host finds out for all workgroups of the backward pass. */
+static void test_known(void)
+{
+    static const int32_t lengths[2];
+    struct problem_gradients g;
+    struct aothip_attn_fwd_params p;
+    problem_gradients(&g);
+    ok(fill_bwd(&g, &g.fwd, FORMAT_OP_ATTN_BWD_DQ).bwd.problem.flags & KERNARG_ALIKE,
+       "all sequences are alike");
+    p = g.fwd;
+    p.q_seqs.lengths = lengths;
+    ok(!(fill_bwd(&g, &p, FORMAT_OP_ATTN_BWD_DQ).bwd.problem.flags & KERNARG_ALIKE),
+       "not those with lengths");
+    p = g.fwd;
+    p.lse_size = 1;
+    ok(!(fill_bwd(&g, &p, FORMAT_OP_ATTN_BWD_DQ).bwd.problem.flags & KERNARG_ALIKE),
+       "nor those whose lse ends before");
+    g.fwd.bias = problem_tensor(0x70000000, 2, 8, 100, 300);
+    g.b.dbias = problem_tensor(0xb5000000, 2, 8, 100, 300);
+    is_int(fill_bwd(&g, &g.fwd, FORMAT_OP_ATTN_BWD_DQ).bwd.terms & ~KERNARG_TERM_KEEP_QUADS,
+           KERNARG_TERM_BIAS | KERNARG_TERM_BIAS_QUADS | KERNARG_TERM_DBIAS |
+               KERNARG_TERM_DBIAS_QUADS,
+           "terms of a bias and its gradient");
+    g.fwd.bias.data = at(0x70000004);
+    is_int(fill_bwd(&g, &g.fwd, FORMAT_OP_ATTN_BWD_DKDV).bwd.terms & ~KERNARG_TERM_KEEP_QUADS,
+           KERNARG_TERM_BIAS, "of a bias whose quads are not aligned");
+    p = g.fwd;
+    p.bias = (struct aothip_tensor){0};
+    p.keep = problem_tensor(0x71000000, 2, 8, 100, 299);
+    is_int(fill_bwd(&g, &p, FORMAT_OP_ATTN_BWD_DKDV).bwd.terms & ~KERNARG_TERM_BIAS_QUADS,
+           KERNARG_TERM_KEEP, "of a mask");
+    is_int(fill_bwd(&g, &p, FORMAT_OP_ATTN_BWD_DKDV).bwd.problem.k_seqs.max, 299,
+           "whose keys are the length of k");
+}
+
 int main(void)
 {
     test_dbias();
+    test_known();
     test_windows();
     test_sequences();
     test_lse();
