@@ -267,6 +267,28 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
     const int kv_head = parked_at(PARKED_HEAD, job.kv_head);
     const int first = awaited_long(y.first);
     const int behind = OWNED_PER_TILE ? parked_at(PARKED_END, y.end) : awaited_long(y.end);
+#if WALK_SLABS == 2 /* a branch for each gradient takes fewer registers than one for both */
+    const bool parts = now.part_dk || now.part_dv;
+    struct place end = {{}, 0, kv_head};
+    u32 row = 0; /* the first one of the job's part among those of all parts */
+    if (parts)
+        row = ((u32)(number * a.heads_k + kv_head) * (u32)now.parts_heads * (u32)now.parts_rows +
+               (u32)parked_at(PARKED_PART, job.part)) *
+              (u32)a.seq_k;
+    else
+        end.sequence = promised_sequence(a, number);
+    each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
+        if (parts) {
+            const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
+                                             is_dk ? a.dim_qk : a.dim_v);
+            store_part(result, lowered(), to, behind - key, channel);
+            return;
+        }
+        const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
+        store_result(result, is_dk ? a.scale * lowered() : lowered(), to, view_of(to, key, behind),
+                     channel);
+    });
+#else
     if (now.part_dk || now.part_dv) {
         const u32 matrix =
             (u32)(number * a.heads_k + kv_head) * (u32)now.parts_heads * (u32)now.parts_rows +
@@ -285,6 +307,7 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
         store_result(result, is_dk ? a.scale * lowered() : lowered(), to, view_of(to, key, behind),
                      channel);
     });
+#endif
 }
 
 DEVICE void compute_dkdv(const struct job &job)
