@@ -151,6 +151,10 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
     do {
         const struct attn_bwd_args &now = args_here();
         p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - awaited(left);
+#if TERMS_NEAR && HOLDS_NEAR
+        hold_near(p, terms_of(now), 0);
+        in_order(); /* scalar registers are short */
+#endif
         const bool lower = carrier() == 0;
         const struct vector_span vector = vector_span_of(now.problem, p, s.seq_q);
         struct stream stream;

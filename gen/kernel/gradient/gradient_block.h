@@ -400,64 +400,7 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
 
 #if TERMS_NEAR
 
-/* What becomes an operand. */
-template <class V> DEVICE void begin_block(V &x)
-{
-#pragma unroll
-    for (int i = 0; i < elements_of<V>(); i++)
-        x[i] = begin_round(x[i]);
-}
-
-/*
- * S to P~ and dP to dX or dS, in place, for the block whose first row is `row`, or for those of its
- * rows that are elements `first` on.
- */
-template <enum gradient of, enum lse_form, class V>
-DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
-                                const struct column &column, int row, int block, u32 first = 0,
-                                const char *vector = nullptr)
-{
-    const int count = elements_of<V>(), from = row + rows_to(first);
-    const u32 terms = context.terms;
-    u32 kept = 0;
-    float kept_scale = 1;
-    if (has_term(terms, KERNARG_TERM_DROPOUT)) {
-        const struct attn_problem &a = args_here().problem;
-        const struct place &p = context.place;
-        kept = kept_elements<count>(dropout_of(a, p.sequence.number, p.head), column, from);
-        kept_scale = a.dropout_scale;
-#if OWNS_KEYS
-        each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i); });
-        dp = __builtin_elementwise_fma(dp, (V)kept_scale, -row_values<V>(1, block, vector));
-    } else {
-        dp -= row_values<V>(1, block, vector);
-    }
-#else /* there are no registers for two subtractions */
-        each_element<count>([&](int i) { dp[i] = keep_bit(dp[i], kept, (u32)i) * kept_scale; });
-    }
-    dp -= column.delta;
-    (void)block;
-    (void)vector;
-#endif
-    s *= args_here().problem.scale;
-    if (has_term(terms,
-                 KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP))
-        add_near_terms<of>(s, dp, context.place, terms, column.index, from, context.ahead);
-    if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
-        each_element<count>(
-            [&](int i) { s[i] = sees(column, from, i) ? s[i] : -__builtin_inff(); });
-#if OWNS_KEYS
-    const V lse = row_values<V>(0, block, vector);
-#else
-    const V lse = column.lse;
-#endif
-    each_element<count>([&](int i) {
-        s[i] = weight_of(s[i], lse[i], raise_of(column));
-        dp[i] *= s[i];
-    });
-    if (has_term(terms, KERNARG_TERM_DROPOUT))
-        each_element<count>([&](int i) { s[i] = keep_bit(s[i], kept, (u32)i) * kept_scale; });
-}
+#include "gradient_alone.h"
 
 #else
 

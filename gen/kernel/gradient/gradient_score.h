@@ -226,6 +226,12 @@ DEVICE void add_terms(V &s, V &dp, const struct place &p, At at)
     }
 }
 
+/* exp(less), times 2^raise for a lift. */
+DEVICE float weight_below(float less, float raise)
+{
+    return __builtin_amdgcn_exp2f(LIFTS ? __builtin_fmaf(less, LOG2_E, raise) : less * LOG2_E);
+}
+
 /*
  * exp(score - lse), times 2^raise for a lift. Without that it is 1 at most; but
  * where scores are large, lse is rounded to less than them.
@@ -234,7 +240,7 @@ DEVICE float weight_of(float score, float lse, float raise = 0)
 {
     float less = score - lse;
     less = less > 0 ? 0 : less; /* NaN stays NaN */
-    return __builtin_amdgcn_exp2f(LIFTS ? __builtin_fmaf(less, LOG2_E, raise) : less * LOG2_E);
+    return weight_below(less, raise);
 }
 
 /*

@@ -38,6 +38,28 @@ DEVICE bool has_term(u32 terms, u32 which)
     return terms & which;
 }
 
+/* What decides which code a block takes. */
+#define TERMS_OF_SCORE                                                                             \
+    (KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP |           \
+     KERNARG_TERM_DROPOUT | KERNARG_TERM_BIAS_F32)
+
+/* Whether single terms have code of their own. */
+#define KNOWS_TERMS                                                                                \
+    (!SUMS_ELEMENTS && (KERNEL_WAVE == 32 || (KERNEL_DIM <= 64 && !(OWNS_KEYS && LIFTS))))
+
+/* The terms of code that knows which of TERMS_OF_SCORE there are, but for TERMS_ASKED. */
+enum { TERMS_ASKED = 0 };
+
+template <u32 known> struct terms_known {
+    u32 terms;
+};
+
+template <u32 known> DEVICE bool has_term(const struct terms_known<known> &x, u32 which)
+{
+    return known == TERMS_ASKED || which & ~TERMS_OF_SCORE ? has_term(x.terms, which)
+                                                           : known & which;
+}
+
 /* The elements of bias or mask that a block needs. */
 struct near {
     __amdgpu_buffer_rsrc_t buffer;
@@ -51,6 +73,14 @@ struct near_rows {
     u32 bytes, pitch;
 };
 
+/* What a block of rows from `query` on takes, the last one of them `row`. */
+DEVICE u32 bytes_of_rows(const struct place &p, int query, u32 pitch, u32 row)
+{
+    int rows = p.sequence.seq_q - query;
+    rows = rows < BLOCK ? rows : BLOCK;
+    return rows > 0 ? (u32)(rows - 1) * pitch + row : 0;
+}
+
 DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, int keys,
                                      const struct place &p, int query)
 {
@@ -60,10 +90,7 @@ DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, i
         (kernarg_u64)(strides_of(p.sequence.number, x.stride[0]) + strides_of(p.head, x.stride[1]) +
                       strides_of(query, x.stride[2])) *
             size;
-    int rows = p.sequence.seq_q - query;
-    rows = rows < BLOCK ? rows : BLOCK;
-    const u32 bytes = rows > 0 ? (u32)(rows - 1) * pitch + (u32)keys * size : 0;
-    return {base, bytes, pitch};
+    return {base, bytes_of_rows(p, query, pitch, (u32)keys * size), pitch};
 }
 
 /* The lane's element of them lies with query `down` of the block and key `key`. */
@@ -84,15 +111,17 @@ DEVICE struct near near_of(const struct kernarg_tensor &x, u32 size, const struc
 }
 
 /*
- * A wave that owns queries has the same rows of bias, mask and dbias all the way. They wait in LDS,
- * for scalar registers are short, and reading the arguments anew takes as long as a product.
+ * Bias, mask and dbias of a walk wait in LDS, for scalar registers are short, and reading the
+ * arguments anew takes as long as a product. A wave that owns queries has the same rows of them all
+ * the way; where keys are owned, the first row of the head waits, and what its last one takes.
  */
-#define HOLDS_NEAR DBIAS_BESIDE
+#define HOLDS_FIRST (OWNS_KEYS && !TERMS_APART)
+#define HOLDS_NEAR (DBIAS_BESIDE || HOLDS_FIRST)
 
 enum held_rows { HELD_BIAS, HELD_KEEP, HELD_DBIAS, HELD_ROWS };
 
 #if HOLDS_NEAR
-static SHARED __attribute__((aligned(16))) u32x4 held_near[KERNEL_WAVES][HELD_ROWS];
+static SHARED __attribute__((aligned(16))) u32x4 held_near[KERNEL_WAVES][HELD_ROWS - !DBIAS_BESIDE];
 
 DEVICE void hold_rows(enum held_rows which, const struct near_rows &x)
 {
@@ -108,19 +137,31 @@ DEVICE void hold_near(const struct place &p, u32 terms, int query)
     const struct attn_bwd_args &args = args_here();
     const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
     const int keys = args.problem.keys_most;
-    if (terms & KERNARG_TERM_BIAS)
-        hold_rows(HELD_BIAS, near_rows_of(args.problem.bias, size, keys, p, query));
-    if (terms & KERNARG_TERM_KEEP)
-        hold_rows(HELD_KEEP, near_rows_of(args.problem.keep, 1, keys, p, query));
+    if (terms & KERNARG_TERM_BIAS) {
+        struct near_rows bias = near_rows_of(args.problem.bias, size, keys, p, query);
+        bias.bytes = HOLDS_FIRST ? (u32)keys * size : bias.bytes;
+        hold_rows(HELD_BIAS, bias);
+    }
+    if (terms & KERNARG_TERM_KEEP) {
+        struct near_rows keep = near_rows_of(args.problem.keep, 1, keys, p, query);
+        keep.bytes = HOLDS_FIRST ? (u32)keys : keep.bytes;
+        hold_rows(HELD_KEEP, keep);
+    }
+#if DBIAS_BESIDE
     if (terms & (KERNARG_TERM_DBIAS | KERNARG_TERM_DBIAS_F32))
         hold_rows(HELD_DBIAS, near_rows_of(args.dbias, size, keys, p, query));
+#endif
+}
+
+DEVICE struct near_rows rows_held(enum held_rows which)
+{
+    const u32x4 x = held_near[wave_id()][which];
+    return {(kernarg_u64)uniform(x[1]) << 32 | uniform(x[0]), uniform(x[2]), uniform(x[3])};
 }
 
 DEVICE struct near near_held(enum held_rows which, u32 size, u32 down, int key)
 {
-    const u32x4 x = held_near[wave_id()][which];
-    return near_in({(kernarg_u64)uniform(x[1]) << 32 | uniform(x[0]), uniform(x[2]), uniform(x[3])},
-                   size, down, key);
+    return near_in(rows_held(which), size, down, key);
 }
 #endif
 
@@ -128,11 +169,17 @@ DEVICE struct near near_held(enum held_rows which, u32 size, u32 down, int key)
 DEVICE struct near near_here(enum held_rows which, const struct kernarg_tensor &x, u32 size,
                              const struct place &p, int query, u32 down, int key)
 {
-#if HOLDS_NEAR
+#if DBIAS_BESIDE
     (void)x;
     (void)p;
     (void)query;
     return near_held(which, size, down, key);
+#elif HOLDS_FIRST
+    (void)x;
+    struct near_rows rows = rows_held(which);
+    rows.base += (kernarg_u64)(u32)query * rows.pitch;
+    rows.bytes = bytes_of_rows(p, query, rows.pitch, rows.bytes);
+    return near_in(rows, size, down, key);
 #else
     (void)which;
     return near_of(x, size, p, query, down, key);
@@ -161,7 +208,8 @@ DEVICE u32 next_at(u32 at, const struct near &x, int i)
 #define BIAS_AT_ONCE (KERNEL_DIM <= 64)
 
 /* Calls f(i, bias) for each of the lane's elements. */
-template <int count, class F> DEVICE void each_bias(const struct near &x, u32 terms, F f)
+template <int count, u32 known, class F>
+DEVICE void each_bias(const struct near &x, const struct terms_known<known> &terms, F f)
 {
     const bool wide = has_term(terms, KERNARG_TERM_BIAS_F32);
     u32 at = x.at;
@@ -215,7 +263,8 @@ template <int count, class F> DEVICE void each_bias(const struct near &x, u32 te
 }
 
 /* Calls f(i, byte) for each of the lane's elements; the byte's other bits may be set. */
-template <int count, class F> DEVICE void each_keep(const struct near &x, u32 terms, F f)
+template <int count, u32 known, class F>
+DEVICE void each_keep(const struct near &x, const struct terms_known<known> &terms, F f)
 {
     u32 at = x.at;
     if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
@@ -236,7 +285,7 @@ template <int count, class F> DEVICE void each_keep(const struct near &x, u32 te
 }
 
 /* Where there are registers for it, bias is on its way while the products of its block are made. */
-#define BIAS_AHEAD (HOLDS_NEAR && KERNEL_WAVE == 64 && KERNEL_DIM <= 64)
+#define BIAS_AHEAD (DBIAS_BESIDE && KERNEL_WAVE == 64 && KERNEL_DIM <= 64)
 
 /* Quads of a block of 16-bit bias. */
 struct bias_ahead {
@@ -280,11 +329,13 @@ DEVICE void next_term()
 
 /*
  * s, scale * q . k, becomes the score, as add_terms() makes it. The lane's elements are those of
- * column `index` from row `row` of the stream on.
+ * column `index` from row `row` of the stream on. What a bias is added to is multiplied by `unit`,
+ * which is 1 beside other terms.
  */
-template <enum gradient of, class V>
-DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int index, int row,
-                           const struct bias_ahead &ahead)
+template <enum gradient of, u32 known, class V>
+DEVICE void add_near_terms(V &s, V &dp, const struct place &p,
+                           const struct terms_known<known> &terms, int index, int row,
+                           const struct bias_ahead &ahead, float unit)
 {
     const int query = OWNS_KEYS ? row : (int)uniform((u32)index - lane_column());
     const u32 down = OWNS_KEYS ? acc_row(0) : lane_column();
@@ -311,11 +362,12 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
         });
         next_term();
     }
+    asm("" : "+s"(unit)); /* the product takes no instruction, and converts F16 */
 #if BIAS_AHEAD
-    if (comes_ahead(terms)) {
+    if (comes_ahead(terms.terms)) {
 #pragma unroll
         for (int i = 0; i < count; i++)
-            s[i] += bias_of(ahead.quads[i / 4][i % 4 / 2], i % 2);
+            s[i] = __builtin_fmaf(s[i], unit, bias_of(ahead.quads[i / 4][i % 4 / 2], i % 2));
         next_term();
     } else
 #else
@@ -324,7 +376,8 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p, u32 terms, int in
         if (has_term(terms, KERNARG_TERM_BIAS)) {
         const u32 size = has_term(terms, KERNARG_TERM_BIAS_F32) ? 4 : 2;
         each_bias<count>(near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key),
-                         terms, [&](int i, float bias) { s[i] += bias; });
+                         terms,
+                         [&](int i, float bias) { s[i] = __builtin_fmaf(s[i], unit, bias); });
         next_term();
     }
     if (has_term(terms, KERNARG_TERM_KEEP)) {
