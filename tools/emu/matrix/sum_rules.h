@@ -6,11 +6,13 @@
  * rounded to f32. exact: the sum in double, rounded once. Products of two 16-bit floats are exact
  * in double, and so are sums of them within 2^29 of each other.
  */
-/* Denormals of f32 to zero of their sign. */
+#define LEAST_NORMAL INT64_C(0x3810000000000000) /* of f32, 2^-126, as a double's bits */
+
+/* Denormals of f32 to zero of their sign: by bits, for NaN is not at least anything. */
 FORCE vd flush_d(vd x)
 {
     vl u = (vl)x, magnitude = u & INT64_MAX;
-    return (vd)(u & ((vl)((vd)magnitude >= splat(0x1p-126)) | INT64_MIN));
+    return (vd)(u & ((vl)(magnitude >= LEAST_NORMAL) | INT64_MIN));
 }
 
 /* The same of f32. */

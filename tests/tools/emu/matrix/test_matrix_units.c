@@ -371,6 +371,16 @@ static void arithmetic(void)
     const double both[2] = {INFINITY, -INFINITY};
     ok(isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_HW, 32, both, ones, 2, 0)),
        "gfx90a, hw: inf - inf is NaN");
+    /* Adversarial mode flushes, too, and loses nothing else to that. */
+    const double nan[1] = {NAN};
+    ok(isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, nan, ones, 1, 0)) &&
+           isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, both, ones, 2, 0)) &&
+           isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, tiny, large, 1, NAN)),
+       "gfx90a, adversarial: NaN stays NaN");
+    ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, inf, ones, 2, 0) == INFINITY,
+       "gfx90a, adversarial: infinity stays infinity");
+    ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, ones, zeros, 4, 0x1p-127f) == 0,
+       "gfx90a, adversarial: a denormal sum is flushed");
 }
 
 /* ---- WMMA */
