@@ -42,19 +42,6 @@
 #include "padded_walk.h"
 #else
 
-/* The views of the tile behind `tile`, which is the last one where `left` is 1. */
-DEVICE struct tile_views next_views(struct key_tiles &keys, const struct sequence &sequence,
-                                    const struct key_walk &walk, int tile, int left)
-{
-    const bool last = left == 1;
-    struct tile_views next =
-        views_at(keys, sequence, KERNEL_PAGED && last ? tile : next_tile(walk, tile));
-#pragma unroll
-    for (int run = 0; last && run < RUNS; run++)
-        next.k[run].rows = next.v[run].rows = 0;
-    return next;
-}
-
 /* The walk over the keys once more, in the softmax's wide form. */
 DEVICE void walk_wide(struct progress &x, const struct courier &courier, const struct place &place,
                       const struct key_walk &first_walk, struct key_tiles &keys)
@@ -124,40 +111,6 @@ DEVICE bool is_spoilt(const struct progress &x)
                 any = __builtin_fmaf(x.o[column][block][i], 0, any);
     return in_any_lane(any != 0);
 }
-
-/* Whether some column has only seen scores that were ignored. */
-DEVICE bool any_ignored(const struct softmax_state (&softmax)[Q_BLOCKS])
-{
-    bool any = false;
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-        any |= softmax[column].shift == SHIFT_IGNORED;
-    return in_any_lane(any);
-}
-
-#if ENDS_LEAN
-
-/* Makes O of a blind column 0, and NaNs the usual one, where there is any of them in the wave; what
- * O is to be multiplied by, too. */
-DEVICE void clean_o(block_acc (&o)[DIM_BLOCKS], float &factor, bool blind)
-{
-    const float nan = __builtin_nanf("");
-    f32x2 any = {};
-#pragma unroll
-    for (int i = 0; NANS_MATTER && i < DIM_BLOCKS * ACC; i += 2)
-        any = __builtin_elementwise_fma(f32x2{o[i / ACC][i % ACC], o[i / ACC][i % ACC + 1]},
-                                        f32x2(0), any);
-    if (!RARELY(in_any_lane(blind || any.x + any.y + factor * 0 != 0)))
-        return;
-    factor = blind ? 0 : factor == factor ? factor : nan;
-#pragma unroll
-    for (int i = 0; i < DIM_BLOCKS * ACC; i++) {
-        const float x = o[i / ACC][i % ACC];
-        o[i / ACC][i % ACC] = blind ? 0 : x == x ? x : nan;
-    }
-}
-
-#endif
 
 /* As read_problem(), what comes behind the last step. */
 DEVICE void read_ending(const struct attn_fwd_args &args)
@@ -324,6 +277,51 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 
 #else
 
+#if TURNS_FAST
+
+/*
+ * The fast steps of a walk that may have begun with another tile than the first one: from `tile`,
+ * which is in `next`, to the keys' end and on from their begin. `left` counts the tiles from the
+ * one before it on. Ends with the tile whose step is not a fast one, or turned out not to be.
+ */
+DEVICE void turned_steps(struct progress &p, const struct courier &courier,
+                         const struct place &place, const struct turned_walk &walk,
+                         struct key_tiles &keys, struct tile_views &next, int &tile, int &left,
+                         bool wide)
+{
+    const struct sequence &sequence = place.sequence;
+    const int full = fast_from(walk, tile) + 1; /* tiles from this one on */
+    const bool to_end = full >= left - 1;
+    const bool turns = !to_end && walk.full == walk.begin && tile + full == walk.end;
+    const int stop = to_end || turns ? 1 : left - full + 1; /* of `left` */
+    int special = turns ? left - full + 1 : to_end ? 2 : 0; /* where other views follow */
+    struct ahead none;
+    if (left <= stop || wide)
+        return;
+    begin_folding(p.folded, p.terms, tile * KERNEL_TILE_K);
+#pragma unroll 1
+    for (; left > stop; left--, tile++) {
+        advance(next, keys, tile + 1);
+        if (left == special) {
+            if (tile + 1 == walk.end && left > 2) {
+                next = views_at(keys, sequence, walk.begin);
+                special = left - 1;
+            } else if (tile == walk.end) {
+                move_folding(p.folded, (walk.end - walk.begin) * KERNEL_TILE_K);
+                tile = walk.begin;
+                special = 2;
+            }
+            if (left == 2) /* nothing follows */
+                next.k[0].rows = next.v[0].rows = 0;
+        }
+        if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
+                             next, none))
+            break;
+    }
+}
+
+#endif
+
 /* The walk over the keys. `wide`: in the wide form; kernels without score terms have walk_wide().
  */
 DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
@@ -343,11 +341,15 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, missing, fast >= 0, wide,
                            keys, next, none);
         tile = next_tile(walk, tile);
+#if TURNS_FAST
+        turned_steps(p, courier, place, walk, keys, next, tile, left, wide);
+        fast = fast_from(walk, tile) + 1;
+#else
         if (MAY_TURN)
             fast = fast_from(walk, tile) + 1;
-        const bool to_end = ENDS_FAST && (MAY_TURN ? fast >= left - 1 : fast == left - 1);
-        int reach = fast_reach(keys, tile, !to_end ? fast - 1 : MAY_TURN ? left - 1 : fast);
-        if (MAY_TURN && !to_end && reach > left - 2)
+        const bool to_end = ENDS_FAST && fast == left - 1;
+        int reach = fast_reach(keys, tile, to_end ? fast : fast - 1);
+        if (MAY_TURN && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
 #if FAST_SLICED
         if (reach > 0) {
@@ -379,6 +381,7 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
                 break;
         }
 #endif
+#endif
     }
 }
 
@@ -395,6 +398,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     KERNEL_TILE_Q == 64
 #define WAVES_MOST 7
 #define WAVES_LEAST (TERMS_CERTAIN & ~(TERM_SLOPE | TERM_CAP) ? 7 : KERNEL_WAVES_PER_EU)
+#elif P_IN_LDS /* six of 128 channels, but those with dropout need more registers */
+#define WAVES_MOST 6
+#define WAVES_LEAST (TERMS_CERTAIN & TERM_DROPOUT ? KERNEL_WAVES_PER_EU : 6)
 #else
 #define WAVES_LEAST KERNEL_WAVES_PER_EU
 #define WAVES_MOST KERNEL_WAVES_PER_EU
@@ -422,7 +428,11 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     if (KERNEL_SCORE) {
         load_q(p.q, e.job, e.sequence, a);
         p.terms = terms_of(late_problem(), e.sequence, e.job);
+#if P_IN_LDS /* scalar registers suffice until the walk is over */
+        plan_errand(e, late_problem());
+#else
         recall_errand(e, p.terms);
+#endif
         hire(courier, e.keys.k, e.keys.v);
     } else {
         plan_errand(e, a);

@@ -77,6 +77,9 @@ struct turned_walk : key_walk {
 #define MAY_TURN (TERMS_KNOWN & TERM_SLOPE)
 #endif
 
+/* Whether fast steps go on from the keys' end to their begin: where they can end a walk, too. */
+#define TURNS_FAST (ENDS_FAST && FOLDS_TERMS && KERNEL_SCORE == 3)
+
 /* How many fast tiles come from `tile` on; 0 also if that is the last full one, else -1. */
 DEVICE int fast_from(const struct turned_walk &walk, int tile)
 {
@@ -443,6 +446,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         if (STAGE_DIM <= 64)
             x.found = uniform(x.found); /* vector registers are short */
     }
+#if P_IN_LDS
+    store_p(s, x.lines);
+#endif
     tile_barrier();
     if (!early)
         store_v(vt_tile, x.cargo, courier);
@@ -471,6 +477,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (KERNEL_WAVE == 64 || KEY_SHARES > 1 || MMA_STRAIGHT)
         __builtin_amdgcn_sched_barrier(BARRIER_OF_STORES);
     tile_barrier();
+#pragma unroll
+    for (int i = K_LOADS - 1; P_IN_LDS && kind == STEP_FAST && i >= 0; i--)
+        asm volatile("" : "+v"(x.cargo.k[i])); /* waited for once, with the last one */
     store_k(k_tile, x.cargo, courier);
     if (LATE_V)
         load_v<exist>(x.cargo, courier, keys.v, next);

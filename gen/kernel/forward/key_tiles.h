@@ -198,4 +198,17 @@ DEVICE u32 missing_in(const struct key_tiles &x, const struct sequence &sequence
 
 #endif
 
+/* The views of the tile behind `tile`, which is the last one where `left` is 1. */
+DEVICE struct tile_views next_views(struct key_tiles &keys, const struct sequence &sequence,
+                                    const struct key_walk &walk, int tile, int left)
+{
+    const bool last = left == 1;
+    struct tile_views next =
+        views_at(keys, sequence, KERNEL_PAGED && last ? tile : next_tile(walk, tile));
+#pragma unroll
+    for (int run = 0; last && run < RUNS; run++)
+        next.k[run].rows = next.v[run].rows = 0;
+    return next;
+}
+
 #endif

@@ -18,12 +18,24 @@ enum {
     /* Products before the one that an operand is for; some have no registers for two. */
     K_AHEAD = KERNEL_PAGED || KERNEL_PADDING || KERNEL_SCORE ? 1 : 2,
     V_AHEAD = 1,
+    /* Products that are waited for together; not where registers are short. */
+    PRODUCTS_AT_ONCE =
+        P_IN_LDS && !((KERNEL_SCORE == 2 || KERNEL_SCORE == 5) && STAGE_DIM > 64) ? 2 : 1,
     VT_LINES = KERNEL_TILE_K / CHUNK,
+    P_BLOCK_BYTES = BLOCK * DEPTH * 2, /* of P^T, one operand; those of a wave: */
+    P_WAVE_BYTES = PV_GROUPS * Q_BLOCKS * P_BLOCK_BYTES,
+    P_CHUNK_STEP = BLOCK * CHUNK_BYTES,
 };
 
-/* Where in LDS the lane's rows of Q, K and V^T are; V^T's by chunk, for the block of channels 0. */
+/*
+ * Where in LDS the lane's rows of Q, K and V^T are; V^T's by chunk, for the block of channels 0. Of
+ * P^T its column's first chunk, from which the other one is P_CHUNK_STEP on, and the one it makes.
+ */
 struct operand_lines {
     u32 q, k, vt[VT_LINES];
+#if P_IN_LDS
+    u32 p, own_p;
+#endif
 };
 
 /* Held in registers: what several loops compute of the same would be there more than once. */
@@ -38,10 +50,19 @@ DEVICE void find_lines(struct operand_lines &x)
     const u32 share = (u32)key_share();
     if (Q_IN_LDS)
         x.q = held(q_tile_at((u32)TEAM_ID * COLUMNS + lane_column(), 0));
-    x.k = held((share * KEY_BLOCKS * BLOCK + lane_column()) * K_ROW_BYTES);
+#if P_IN_LDS
+    /* Of the thread as it is here, lest parts of it be held from before the walk on. */
+    const u32 thread = held(thread_id()), column = thread % BLOCK;
+    const u32 wave = uniform(thread / KERNEL_WAVE) * P_WAVE_BYTES;
+    x.p = held(wave + column * CHUNK_BYTES);
+    x.own_p = held(wave + thread % KERNEL_WAVE * CHUNK_BYTES);
+#else
+    const u32 column = lane_column();
+#endif
+    x.k = held((share * KEY_BLOCKS * BLOCK + column) * K_ROW_BYTES);
 #pragma unroll
     for (int i = 0; i < VT_LINES; i++)
-        x.vt[i] = held(vt_chunk_at(share * (VT_LINES / KEY_SHARES) ^ (u32)i));
+        x.vt[i] = held(vt_chunk_at(share * (VT_LINES / KEY_SHARES) ^ (u32)i, column));
 }
 
 /* The block of queries of a step's i-th product: each second time from the last one on. */
@@ -80,12 +101,20 @@ DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
                 Q_IN_LDS ? paced_q(lines, step, paced_column(n)) : q.frag[step];
     };
 #pragma unroll
-    for (int i = 0; i < K_AHEAD; i++)
+    for (int i = 0; i < K_AHEAD * PRODUCTS_AT_ONCE; i++)
         read(i);
 #pragma unroll
     for (int i = 0; i < KQ_PRODUCTS; i++) {
         const int step = i / STEP_PRODUCTS, n = i % STEP_PRODUCTS, column = paced_column(n);
-        read(i + K_AHEAD);
+        if (i % PRODUCTS_AT_ONCE == 0) {
+#pragma unroll
+            for (int j = 0; j < PRODUCTS_AT_ONCE; j++)
+                read(i + K_AHEAD * PRODUCTS_AT_ONCE + j);
+            if (PRODUCTS_AT_ONCE == 2) {
+                __builtin_amdgcn_sched_barrier(0);
+                asm volatile("" ::"v"(a[step][n / Q_BLOCKS]), "v"(a[step][n / Q_BLOCKS + 1]));
+            }
+        }
         __builtin_amdgcn_sched_barrier(0);
         mma(s[column][n / Q_BLOCKS], a[step][n / Q_BLOCKS], b[step][column]);
         __builtin_amdgcn_sched_barrier(0);
@@ -96,22 +125,66 @@ DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
         asm volatile("" : "+v"(s[i % Q_BLOCKS][i / Q_BLOCKS]));
 }
 
+#if P_IN_LDS
+
+static_assert(Q_BLOCKS == 1, "each product has an operand of its own");
+
+static SHARED __attribute__((aligned(16))) char p_tile[KERNEL_WAVES * P_WAVE_BYTES];
+
+/*
+ * P^T to where the wave itself reads it: each lane has every other row of a column, and the operand
+ * wants all of them. That is three instructions for a block, where exchanges and selections are
+ * eight, in which nothing can be multiplied.
+ */
+DEVICE void store_p(const score_blocks &p, const struct operand_lines &lines)
+{
+#pragma unroll
+    for (int i = 0; i < PV_GROUPS * Q_BLOCKS; i++) {
+        const block_acc &x = p[i % Q_BLOCKS][i / Q_BLOCKS];
+        u32x4 own;
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            own[j] = end_round_pair(x[2 * j], x[2 * j + 1]);
+        *(u32x4 *)(p_tile + lines.own_p + i * P_BLOCK_BYTES) = own;
+    }
+}
+
+DEVICE block_frag load_p(const struct operand_lines &lines, int group, int column)
+{
+    const char *at = p_tile + lines.p + (group * Q_BLOCKS + column) * P_BLOCK_BYTES;
+    return join_chunks(*(const u32x4 *)at, *(const u32x4 *)(at + P_CHUNK_STEP));
+}
+
+#endif
+
 /* O^T += V^T P^T */
 DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
                               const struct operand_lines &lines)
 {
+#if P_IN_LDS
+    (void)p;
+#else
     const u32 half = pack_half();
+#endif
     block_frag a[VP_PAIRS], b[PV_GROUPS][Q_BLOCKS];
     auto read = [&](int i) {
-        const int block = i % DIM_BLOCKS, chunk = 2 * (i / DIM_BLOCKS), swizzle = block % 4;
-        if (i < VP_PAIRS)
-            a[i] = join_chunks(
-                *(const u32x4 *)(vt_tile + lines.vt[chunk ^ swizzle] + vt_line(block, 0, 0)),
-                *(const u32x4 *)(vt_tile + lines.vt[(chunk + 1) ^ swizzle] + vt_line(block, 0, 0)));
+        const int block = i % DIM_BLOCKS, group = i / DIM_BLOCKS, chunk = 2 * group;
+        const int swizzle = block % 4;
+        if (i >= VP_PAIRS)
+            return;
+#if P_IN_LDS
+#pragma unroll
+        for (int column = 0; block == 0 && column < Q_BLOCKS; column++)
+            b[group][column] = load_p(lines, group, column);
+#endif
+        a[i] = join_chunks(
+            *(const u32x4 *)(vt_tile + lines.vt[chunk ^ swizzle] + vt_line(block, 0, 0)),
+            *(const u32x4 *)(vt_tile + lines.vt[(chunk + 1) ^ swizzle] + vt_line(block, 0, 0)));
     };
 #pragma unroll
-    for (int i = 0; i < V_AHEAD; i++)
+    for (int i = 0; i < V_AHEAD * PRODUCTS_AT_ONCE; i++)
         read(i);
+#if !P_IN_LDS
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group++) {
 #pragma unroll
@@ -120,9 +193,18 @@ DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
         if (STAGE_DIM <= 64) /* elsewhere it takes more registers */
             __builtin_amdgcn_sched_barrier(0);
     }
+#endif
 #pragma unroll
     for (int i = 0; i < VP_PAIRS; i++) {
-        read(i + V_AHEAD);
+        if (i % PRODUCTS_AT_ONCE == 0) {
+#pragma unroll
+            for (int j = 0; j < PRODUCTS_AT_ONCE; j++)
+                read(i + V_AHEAD * PRODUCTS_AT_ONCE + j);
+            if (PRODUCTS_AT_ONCE == 2) {
+                __builtin_amdgcn_sched_barrier(0);
+                asm volatile("" ::"v"(a[i]), "v"(a[i + 1]), "v"(b[i / DIM_BLOCKS][0]));
+            }
+        }
         __builtin_amdgcn_sched_barrier(0);
 #pragma unroll
         for (int column = 0; column < Q_BLOCKS; column++)

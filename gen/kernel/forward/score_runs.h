@@ -311,6 +311,13 @@ DEVICE void begin_folding(struct folded &x, const struct terms &t, int key)
         x.inverse = uniform_float(inverse_scale());
 }
 
+/* To a tile whose first key is as many before that of the next one. */
+DEVICE void move_folding(struct folded &x, int keys)
+{
+    x.first += keys;
+    x.own += (float)keys;
+}
+
 /* The softmax's factor for fast steps. */
 DEVICE float fast_factor_of(const struct attn_problem &a)
 {
@@ -362,7 +369,14 @@ DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], struct
         const u32 sign = first < 0 ? 0x80000000 : 0;
         return fall_away(s, begin, flipped(x.slope, sign), flipped(x.step, sign), own);
     }
-    splat_scores(s, begin);
+    float here[Q_BLOCKS];
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        here[column] = begin[column];
+        if (!MMA_STRAIGHT) /* a vector of it for each block would be made before the loop */
+            asm volatile("" : "+v"(here[column]));
+    }
+    splat_scores(s, here);
     add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, x.slope, own);
 }
 
@@ -435,6 +449,8 @@ DEVICE partial_sum exponentiate_kept(block_acc (&s)[KEY_BLOCKS], const u32 *word
 #pragma unroll
         for (int i = 0; i < ACC; i += 2) {
             sum += f32x2{p[i], p[i + 1]};
+            if (P_IN_LDS) /* as in exponentiate() */
+                asm("" : "+v"(sum));
             p[i] = begin_round(p[i]);
             p[i + 1] = begin_round(p[i + 1]);
         }

@@ -104,4 +104,28 @@ DEVICE void mark_o(block_acc (&o)[O_BLOCKS], const char *notes, const struct sig
         }
 }
 
+#if ENDS_LEAN
+
+/* Makes O of a blind column 0, and NaNs the usual one, where there is any of them in the wave; what
+ * O is to be multiplied by, too. */
+DEVICE void clean_o(block_acc (&o)[DIM_BLOCKS], float &factor, bool blind)
+{
+    const float nan = __builtin_nanf("");
+    f32x2 any = {};
+#pragma unroll
+    for (int i = 0; NANS_MATTER && i < DIM_BLOCKS * ACC; i += 2)
+        any = __builtin_elementwise_fma(f32x2{o[i / ACC][i % ACC], o[i / ACC][i % ACC + 1]},
+                                        f32x2(0), any);
+    if (!RARELY(in_any_lane(blind || any.x + any.y + factor * 0 != 0)))
+        return;
+    factor = blind ? 0 : factor == factor ? factor : nan;
+#pragma unroll
+    for (int i = 0; i < DIM_BLOCKS * ACC; i++) {
+        const float x = o[i / ACC][i % ACC];
+        o[i / ACC][i % ACC] = blind ? 0 : x == x ? x : nan;
+    }
+}
+
+#endif
+
 #endif

@@ -62,6 +62,11 @@
 #define FAST_PACED 0
 #endif
 
+/* Whether P of RDNA 3 becomes an operand by way of LDS (paced_products.h): where Q is not there. */
+#if FAST_PACED && KERNEL_SCORE > 1 && defined(Q_IN_LDS)
+#define P_IN_LDS 1
+#endif
+
 /* Whether a fast step's sums begin with what terms add to the scores: RDNA, see score_runs.h. */
 #if KERNEL_SCORE > 1 && KERNEL_WAVE == 32
 #define FOLDS_TERMS 1

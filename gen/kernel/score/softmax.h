@@ -66,6 +66,9 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #ifndef FOLDS_TERMS /* fast_traits.h */
 #define FOLDS_TERMS 0
 #endif
+#ifndef P_IN_LDS /* fast_traits.h */
+#define P_IN_LDS 0
+#endif
 #ifndef SHIFT_OF_SCORES /* fast_traits.h */
 #define SHIFT_OF_SCORES ((KERNEL_WAVE == 32 && STAGE_DIM <= 64 && !KERNEL_SCORE) || FOLDS_TERMS)
 #endif
@@ -252,11 +255,23 @@ DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KE
 #pragma unroll
             for (int i = first; i < first + HELD; i += 2) {
                 sum += f32x2{p[i], p[i + 1]};
+                if (P_IN_LDS) /* in neighbouring registers, for two operations as one */
+                    asm("" : "+v"(sum));
                 p[i] = begin_round(p[i]);
                 p[i + 1] = begin_round(p[i + 1]);
             }
         }
     return sum;
+}
+
+/* Whether some column has only seen scores that were ignored. */
+template <int columns> DEVICE bool any_ignored(const struct softmax_state (&softmax)[columns])
+{
+    bool any = false;
+#pragma unroll
+    for (int column = 0; column < columns; column++)
+        any |= softmax[column].shift == SHIFT_IGNORED;
+    return in_any_lane(any);
 }
 
 #endif

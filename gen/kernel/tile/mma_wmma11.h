@@ -135,10 +135,10 @@ DEVICE constexpr int vt_channel_step(int i)
     return i * (KERNEL_TILE_K == 64 ? 256 : 128);
 }
 
-/* Where this lane's row of the block of channels 0 has chunk `chunk`. */
-DEVICE u32 vt_chunk_at(u32 chunk)
+/* Where this lane's row of the block of channels 0 has chunk `chunk`; `column`: lane_column(). */
+DEVICE u32 vt_chunk_at(u32 chunk, u32 column)
 {
-    u32 channel = row_channel(lane_column()), d3 = channel / 8, j = channel % 8;
+    u32 channel = row_channel(column), d3 = channel / 8, j = channel % 8;
     return vt_line(0, d3, j) + (chunk ^ (d3 << 2 | (j & 3))) * CHUNK_BYTES;
 }
 
@@ -163,7 +163,7 @@ DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
 {
 #pragma unroll
     for (int i = 0; i < VT_SHARE_LINES; i++) {
-        lines[i] = vt_chunk_at((u32)i ^ first % 4) + vt_line(first, 0, 0);
+        lines[i] = vt_chunk_at((u32)i ^ first % 4, lane_column()) + vt_line(first, 0, 0);
         asm volatile("" : "+v"(lines[i]));
     }
 }
