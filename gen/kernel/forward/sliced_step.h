@@ -7,8 +7,8 @@
  *     S(a) = K Q^T                        V(t) arriving    write V(t)
  *     S(b) = K Q^T        P(a) of S(a)    K(t+1) arriving
  *     barrier                                              V(t) is there, all have read K(t)
- *     O += V^T P(a)^T     P(b) of S(b)    V(t+1) arriving
- *     O += V^T P(b)^T                                      write K(t+1)
+ *     O += V^T P(a)^T     P(a), P(b)      V(t+1) leaves
+ *     O += V^T P(b)^T     P(b)            V(t+1) arriving  write K(t+1)
  *     barrier                                              K(t+1) is there, all have read V(t)
  *
  * With fewer, where the softmax is, the steps overlap, so that all products have some beside them:
@@ -20,117 +20,45 @@
  *     barrier                                              they are there, all have read K(t)
  *     O += V^T P(a)^T     P(b)            V(t+1) leaves    write b of K(t+1)
  *
- * The scores of a half stay until P is known to be in range. Where it is not, the wave moves its
- * shift there, and makes P again: so no step ever has to be done once more, and a walk can begin
- * with one.
+ * Where P turns out not to be in range, the wave moves its shift there, and makes P again
+ * (half_softmax.h): so no step ever has to be done once more, and a walk can begin with one.
  *
  * Left to itself, the compiler does all the products first. So each is followed by a slice of the
  * other work, about what has room beside it, and by a barrier for the scheduler.
  *
  * In the longer step, the further a wave is in it, the higher its priority. So of the two on a SIMD
  * one has the matrix pipe to itself until it waits, and the other takes what is left: with equal
- * ones they come to do the same at the same time. Where steps overlap, that does no harm, and
- * priorities do.
+ * ones they come to do the same at the same time. The priority first rises within S(a): a wave that
+ * has begun its step goes before one that is about to, and so they take turns. Where steps overlap,
+ * that does no harm, and priorities do.
  */
 #ifndef AOTHIP_FWD_SLICED_STEP_H
 #define AOTHIP_FWD_SLICED_STEP_H
 
 #include "fast_step.h"
 
-enum {
-    HALF_BLOCKS = KEY_BLOCKS / 2, /* of keys */
-    HALF_GROUPS = PV_GROUPS / 2,
-    KQ_PRODUCTS = QK_STEPS * HALF_BLOCKS,
-    KQ_SLICES = MMA_PARTS * KQ_PRODUCTS,
-    VP_PRODUCTS = HALF_GROUPS * DIM_BLOCKS,
-    VP_SLICES = MMA_PARTS * VP_PRODUCTS,
-    LEAST_SLICES = KQ_SLICES < VP_SLICES ? KQ_SLICES : VP_SLICES,
-    FRAGS_AHEAD = 3,                           /* operands read from LDS before they are needed */
-    FIRST_K_SLICE = (VP_SLICES - K_LOADS) / 2, /* beside which K is stored */
-    STEPS_OVERLAP = STAGE_DIM <= 64,
-};
-
-static_assert(VP_SLICES >= K_LOADS, "each chunk of K has a slice");
+/*
+ * Whether the longer step's softmax is spread over nearly all of its products (half_softmax.h). On
+ * gfx950, whose products are one instruction each, there are too few registers; walks that begin
+ * and end with another step lose by it where they are short.
+ */
+#if defined(__gfx950__) || KERNEL_PAGED || KERNEL_UNALIGNED
+#define SPREADS 0
+#else
+#define SPREADS 1
+#endif
+#include "half_softmax.h"
 
 enum {
-    PAIRS = HALF_BLOCKS * ACC / 2, /* of scores that a lane has of a half */
-    SOFT_PARTS = 2 * PAIRS + 2,    /* of their softmax */
-    SPREAD = STEPS_OVERLAP ? VP_SLICES + KQ_SLICES : LEAST_SLICES,
-    MOST_PARTS = (2 * PAIRS + SPREAD - 1) / SPREAD + STEPS_OVERLAP, /* in a slice */
-    SOFT_SLICES = STEPS_OVERLAP ? SPREAD : (SOFT_PARTS + MOST_PARTS - 1) / MOST_PARTS,
+    FRAGS_AHEAD = 3, /* operands read from LDS before they are needed */
+    /* Beside which K is stored. */
+    MIDDLE_K_SLICE = (VP_SLICES - K_LOADS) / 2,
+    LAST_K_SLICE = VP_SLICES - MMA_PARTS * (FRAGS_AHEAD - 1) - K_LOADS, /* before a barrier there */
+    FIRST_K_SLICE = STAGE_DIM > 64 && LAST_K_SLICE < MIDDLE_K_SLICE ? LAST_K_SLICE : MIDDLE_K_SLICE,
 };
 
-/* The part that a slice begins with. */
-DEVICE constexpr int first_part(int slice)
-{
-    return STEPS_OVERLAP ? slice * SOFT_PARTS / SOFT_SLICES : slice * MOST_PARTS;
-}
-
-typedef block_acc half_scores[HALF_BLOCKS];
-
-/* P of a half, rounded. */
-struct packed_p {
-    block_frag frag[HALF_GROUPS];
-};
-
-DEVICE f32x2 score_pair(const half_scores &s, int pair)
-{
-    const block_acc &block = s[pair / (ACC / 2)];
-    return {block[pair * 2 % ACC], block[pair * 2 % ACC + 1]};
-}
-
-DEVICE void pack_pair(struct packed_p &p, f32x2 x, int pair)
-{
-    p.frag[pair / 4][pair % 4] = end_round_pair(begin_round(x.x), begin_round(x.y));
-}
-
-/* P of a half. Returns the sum of this lane's. */
-DEVICE partial_sum make_p(struct packed_p &p, const half_scores &s, float shift, float factor)
-{
-    partial_sum sum = {};
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
-        f32x2 x = exponents<SCORE_PLAIN>(score_pair(s, i), shift, factor);
-        x = {__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)};
-        sum += x;
-        pack_pair(p, x, i);
-    }
-    return sum;
-}
-
-/* make_p() in parts: the first begins a pair, the next its second half, the two behind end it. */
-struct soft_slices {
-    partial_sum sum;
-    f32x2 begun, made;
-};
-
-DEVICE void soften_part(struct soft_slices &w, struct packed_p &p, const half_scores &s,
-                        float shift, float factor, int part)
-{
-    const int pair = part / 2;
-    const bool begins = pair < PAIRS;
-    const bool ends = pair > 0 && pair <= PAIRS;
-    if (part % 2 == 0) {
-        if (begins) {
-            w.begun = exponents<SCORE_PLAIN>(score_pair(s, pair), shift, factor);
-            w.begun.x = __builtin_amdgcn_exp2f(w.begun.x);
-        }
-        if (ends)
-            w.sum += w.made;
-    } else {
-        if (ends)
-            pack_pair(p, w.made, pair - 1);
-        if (begins)
-            w.made = {w.begun.x, __builtin_amdgcn_exp2f(w.begun.y)};
-    }
-}
-
-/* What of a half is in registers from one stage to another. */
-struct half_tile {
-    half_scores s;
-    struct packed_p p;
-    struct soft_slices soft;
-};
+static_assert(VP_SLICES >= K_LOADS && FIRST_K_SLICE >= 0, "each chunk of K has a slice");
+static_assert(HALF_GROUPS == PV_GROUPS / 2, "the softmax has halves of the same groups");
 
 /* The operands of a half's products. They are read from LDS some products ahead, also of the next
  * stage. */
@@ -176,39 +104,45 @@ struct sliced_run {
     int last; /* tile */
 };
 
-/* Slice `slice` of SOFT_SLICES of the softmax of a half. */
-DEVICE void soften(struct sliced_run &r, int which, int slice)
+/* A part of the softmax of a half. */
+DEVICE void soften_part(struct sliced_run &r, int which, int part)
 {
     struct half_tile &h = r.half[which];
-    const int first = first_part(slice);
-    if (slice == 0)
+    if (part == 0)
         h.soft = {};
-#pragma unroll
-    for (int i = first; i < first + MOST_PARTS; i++)
-        if (i < first_part(slice + 1))
-            soften_part(h.soft, h.p, h.s, r.x.softmax[0].shift, r.factor, i);
+    soften_part(h, r.x.softmax[0].shift, r.factor, part);
 }
 
-/* The slices from `slice` on. */
-DEVICE void soften_on(struct sliced_run &r, int which, int slice)
+/* Counts the P of these pairs of a half. */
+DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PAIRS)
 {
-#pragma unroll
-    for (int i = slice; i < SOFT_SLICES; i++)
-        soften(r, which, i);
+    count_p(r.half[which], r.x.softmax[0], r.x.o[0], r.factor, first, end,
+            [&](bool wide) { r.x.found |= wide ? FOUND_WIDE : 0; });
 }
 
-/* Counts P of a half; first, if it is out of range, moves the shift and makes it again. */
-DEVICE void count_p(struct sliced_run &r, int which)
+#define BESIDE(i) [&](auto i) __attribute__((always_inline))
+
+/* Each product; the shorter step need not know their numbers. */
+template <int end, class F> DEVICE void for_products(F f)
 {
-    struct half_tile &h = r.half[which];
-    struct softmax_state &state = r.x.softmax[0];
-    partial_sum sum = h.soft.sum;
-    if (SELDOM(in_any_lane(total(sum) > SOFTMAX_LIMIT))) {
-        const bool wide = move_shift<SCORE_PLAIN>(state, r.x.o[0], h.s, r.factor);
-        r.x.found |= in_any_lane(wide) ? FOUND_WIDE : 0;
-        sum = make_p(h.p, h.s, state.shift, r.factor);
+    if constexpr (STAGE_DIM > 64) {
+        for_each<0, end>(f);
+    } else {
+#pragma unroll
+        for (int i = 0; i < end; i++)
+            f(i);
     }
-    state.sum += sum;
+}
+
+template <int i, int part>
+DEVICE constant<MMA_PARTS * i + part> slice_of(constant<i>, constant<part>)
+{
+    return {};
+}
+
+DEVICE int slice_of(int i, int part)
+{
+    return MMA_PARTS * i + part;
 }
 
 /* S^T = K Q^T of a half, with a call beside each matrix instruction, and one for each operand to be
@@ -220,37 +154,37 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
 #pragma unroll
     for (int i = 0; i < HALF_BLOCKS; i++)
         s[i] = zero_acc();
-#pragma unroll
-    for (int i = 0; i < KQ_PRODUCTS; i++) {
+    for_products<KQ_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < KQ_PRODUCTS)
             read_k(r.a, which, ahead);
         else
             read_on(ahead - KQ_PRODUCTS);
-        mma_beside(s[i % HALF_BLOCKS], r.a.k[which][i], r.x.q.frag[i / HALF_BLOCKS], [&](int part) {
-            slice(MMA_PARTS * i + part);
-            __builtin_amdgcn_sched_barrier(0);
-        });
-    }
+        mma_beside(
+            s[i % HALF_BLOCKS], r.a.k[which][i], r.x.q.frag[i / HALF_BLOCKS], BESIDE(part) {
+                slice(slice_of(i, part));
+                __builtin_amdgcn_sched_barrier(0);
+            });
+    });
 }
 
 /* O^T += V^T P^T of a half, alike. */
 template <class R, class F>
 DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice)
 {
-#pragma unroll
-    for (int i = 0; i < VP_PRODUCTS; i++) {
+    for_products<VP_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < VP_PRODUCTS)
             read_v(r.a, which, ahead);
         else
             read_on(ahead - VP_PRODUCTS);
-        mma_beside(r.x.o[0][i % DIM_BLOCKS], r.a.v[which][i], r.half[which].p.frag[i / DIM_BLOCKS],
-                   [&](int part) {
-                       slice(MMA_PARTS * i + part);
-                       __builtin_amdgcn_sched_barrier(0);
-                   });
-    }
+        mma_beside(
+            r.x.o[0][i % DIM_BLOCKS], r.a.v[which][i], r.half[which].p.frag[i / DIM_BLOCKS],
+            BESIDE(part) {
+                slice(slice_of(i, part));
+                __builtin_amdgcn_sched_barrier(0);
+            });
+    });
 }
 
 /* The next tile is `tile`. Behind the last one nothing is loaded: of no rows, at an address of
@@ -294,22 +228,53 @@ DEVICE void store_k_slice(struct sliced_run &r, int i, int first = 0, int end = 
 
 #if STAGE_DIM > 64
 
-/*
- * Whether barriers come beside the last products of a stage, and the next one's operands are there
- * when it begins: 2 % of gfx942's bf16; in f16 a SIMD's waves would come to do the same at once.
- */
-#if defined(__gfx942__) && KERNEL_DTYPE == MMA_BF16
-#define MEETS_EARLY (SLICES_FIRST && KERNEL_DIM == 128)
-#else
-#define MEETS_EARLY 0
-#endif
+/* A unit of the softmax of both halves: a part or two, or a count. */
+template <int unit> DEVICE void soften_unit(struct sliced_run &r)
+{
+    const int which = unit / HALF_UNITS, i = unit % HALF_UNITS;
+    if constexpr (i < GROUP_UNITS - 1)
+        soften_part(r, which, i);
+    else if constexpr (i == GROUP_UNITS - 1)
+        count_p(r, which, 0, GROUP_PAIRS);
+    else if constexpr (i < HALF_UNITS - 1)
+        soften_part(r, which, i - 1);
+    if constexpr (i == HALF_UNITS - 2) /* which makes nothing any more */
+        soften_part(r, which, i);
+    if constexpr (i == HALF_UNITS - 1)
+        count_p(r, which, GROUP_PAIRS, PAIRS);
+}
 
-/* Beside the i-th of a stage's last FRAGS_AHEAD products. The barrier is beside the second. */
+/* What of it is beside an instruction of S(b), V P(a) or V P(b). */
+template <int slice> DEVICE void soften(struct sliced_run &r)
+{
+    const int which = slice < KQ_SLICES ? 0 : 1, i = slice - which * KQ_SLICES;
+    if constexpr (SPREADS)
+        for_each<units_before(slice), units_before(slice + 1)>(BESIDE(j) { soften_unit<j>(r); });
+    else
+#pragma unroll
+        for (int j = i * SLICE_PARTS; j < (i + 1) * SLICE_PARTS; j++)
+            if (j < SOFT_PARTS)
+                soften_part(r, which, j);
+}
+
+/* What is left of a half's, behind a stage of so many slices. */
+template <int slices> DEVICE void end_softmax(struct sliced_run &r, int which)
+{
+    if (SPREADS)
+        return;
+#pragma unroll
+    for (int i = slices * SLICE_PARTS; i < SOFT_PARTS; i++)
+        soften_part(r, which, i);
+    count_p(r, which);
+}
+
+/* Beside the i-th of a stage's last FRAGS_AHEAD products: the barrier is beside the second, so that
+ * the next stage's operands are there when it begins. */
 template <class F> DEVICE void meet(int i, F read)
 {
-    if (MEETS_EARLY && i == 1)
+    if (i == 1)
         lds_barrier(), read(0);
-    if (MEETS_EARLY && i > 0)
+    if (i > 0)
         read(i);
 }
 
@@ -317,6 +282,8 @@ template <class F> DEVICE void meet(int i, F read)
 template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int tile, B behind)
 {
     const auto begin_slice = [&](int i) {
+        if (i == KQ_SLICES / 2)
+            __builtin_amdgcn_s_setprio(1);
         store_v_slice(r, i);
         if (i == CHUNK - 1 && SLICES_FIRST && last)
             load_k_behind(r, behind);
@@ -326,45 +293,37 @@ template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int 
     const auto meet_v = [&](int i) { meet(i, [&](int j) { read_v(r.a, 0, j); }); };
     const auto meet_k = [&](int i) { meet(i, [&](int j) { read_k(r.a, 0, j); }); };
 
-    if (!MEETS_EARLY)
-        read_first_k(r.a, 0);
     __builtin_amdgcn_s_setprio(0);
     multiply_kq_half(
         r, 0, [&](int i) { read_k(r.a, 1, i); }, begin_slice);
 #pragma unroll
     for (int i = KQ_SLICES; i < CHUNK; i++)
         begin_slice(i);
-    __builtin_amdgcn_s_setprio(1);
-    multiply_kq_half(r, 1, meet_v, [&](int i) { soften(r, 0, i); });
-    soften_on(r, 0, KQ_SLICES);
-    count_p(r, 0);
-    if (!MEETS_EARLY) {
-        lds_barrier();
-        read_first_v(r.a, 0);
-        load_next_v(r, last);
-        __builtin_amdgcn_sched_barrier(0);
-    }
     __builtin_amdgcn_s_setprio(2);
+    multiply_kq_half(
+        r, 1, meet_v, BESIDE(i) { soften<i>(r); });
+    end_softmax<KQ_SLICES>(r, 0);
+    __builtin_amdgcn_s_setprio(3);
     multiply_vp_half(
         r, 0, [&](int i) { read_v(r.a, 1, i); },
-        [&](int i) {
-            if (MEETS_EARLY && i == 0)
+        BESIDE(i) {
+            if (i == (SPREADS ? GROUP_SLICES / 2 : KERNEL_UNALIGNED ? 1 : 0)) /* S(a) is over */
                 load_next_v(r, last);
-            soften(r, 1, i);
+            soften<KQ_SLICES + i>(r);
         });
-    soften_on(r, 1, VP_SLICES);
-    count_p(r, 1);
-    __builtin_amdgcn_s_setprio(3);
-    multiply_vp_half(r, 1, meet_k, [&](int i) { store_k_slice(r, i - FIRST_K_SLICE); });
-    if (!MEETS_EARLY)
-        lds_barrier();
+    end_softmax<VP_SLICES>(r, 1);
+    multiply_vp_half(
+        r, 1, meet_k, BESIDE(i) {
+            if constexpr (SPREADS)
+                soften<KQ_SLICES + VP_SLICES + i>(r);
+            store_k_slice(r, i - FIRST_K_SLICE);
+        });
 }
 
 template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int count, B behind)
 {
     const int end = tile + count - SLICES_FIRST;
-    if (MEETS_EARLY)
-        read_first_k(r.a, 0);
+    read_first_k(r.a, 0);
 #pragma unroll 1
     for (; tile < end; tile++)
         sliced_step<false>(r, tile, behind);
@@ -373,6 +332,34 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
 }
 
 #else
+
+enum {
+    SOFT_SLICES = VP_SLICES + KQ_SLICES,
+    MOST_PARTS = (2 * PAIRS + SOFT_SLICES - 1) / SOFT_SLICES + 1, /* in a slice */
+};
+
+/* The part that a slice begins with. */
+DEVICE constexpr int first_part(int slice)
+{
+    return slice * SOFT_PARTS / SOFT_SLICES;
+}
+
+DEVICE void soften(struct sliced_run &r, int which, int slice)
+{
+    const int first = first_part(slice);
+#pragma unroll
+    for (int i = first; i < first + MOST_PARTS; i++)
+        if (i < first_part(slice + 1))
+            soften_part(r, which, i);
+}
+
+/* The slices from `slice` on. */
+DEVICE void soften_on(struct sliced_run &r, int which, int slice)
+{
+#pragma unroll
+    for (int i = slice; i < SOFT_SLICES; i++)
+        soften(r, which, i);
+}
 
 /*
  * Whether the chunks of K that a thread carries are of half a, then of b. Elsewhere all are stored

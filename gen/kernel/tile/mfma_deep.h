@@ -24,7 +24,7 @@ enum { MMA_PARTS = 1 };
 template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag b, F beside)
 {
     mma(c, a, b);
-    beside(0);
+    beside(constant<0>());
 }
 
 #endif

@@ -61,6 +61,14 @@ DEVICE u32 row_channel(u32 row)
     return 16 * (row / 4 % 2) + 4 * (row / 8) + row % 4;
 }
 
+/* A number that the compiler knows, also as an argument. */
+template <int n> struct constant {
+    __attribute__((device)) constexpr operator int() const
+    {
+        return n;
+    }
+};
+
 #if defined(__gfx950__)
 #include "mfma_deep.h"
 #elif !KERNEL_FP8
@@ -73,17 +81,17 @@ template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag
 #if KERNEL_DTYPE == MMA_F16
     c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a0),
                                              __builtin_bit_cast(f16x4, b0), c, 0, 0, 0);
-    beside(0);
+    beside(constant<0>());
     c = __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(f16x4, a1),
                                              __builtin_bit_cast(f16x4, b1), c, 0, 0, 0);
-    beside(1);
+    beside(constant<1>());
 #else
     c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a0),
                                                  __builtin_bit_cast(s16x4, b0), c, 0, 0, 0);
-    beside(0);
+    beside(constant<0>());
     c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(__builtin_bit_cast(s16x4, a1),
                                                  __builtin_bit_cast(s16x4, b1), c, 0, 0, 0);
-    beside(1);
+    beside(constant<1>());
 #endif
 }
 
