@@ -43,9 +43,12 @@ DEVICE bool has_term(u32 terms, u32 which)
     (KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP |           \
      KERNARG_TERM_DROPOUT | KERNARG_TERM_BIAS_F32)
 
-/* Whether single terms have code of their own. */
-#define KNOWS_TERMS                                                                                \
-    (!SUMS_ELEMENTS && (KERNEL_WAVE == 32 || (KERNEL_DIM <= 64 && !(OWNS_KEYS && LIFTS))))
+/* Whether single terms have code of their own: where there are registers for it. */
+#if defined(__gfx90a__)
+#define KNOWS_TERMS (DBIAS_BESIDE && KERNEL_DIM <= 64)
+#else
+#define KNOWS_TERMS (!SUMS_ELEMENTS && (KERNEL_WAVE == 32 || KERNEL_DIM <= 64))
+#endif
 
 /* The terms of code that knows which of TERMS_OF_SCORE there are, but for TERMS_ASKED. */
 enum { TERMS_ASKED = 0 };
