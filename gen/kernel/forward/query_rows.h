@@ -446,7 +446,6 @@ DEVICE struct column_end end_column(float top, float sum, const struct attn_prob
     float ratio = 1;
     bool blind = sum == 0;
     if (a.sinks) {
-        top = blind ? -__builtin_inff() : top; /* with a scale of 0 it would be 0 */
         float sink = ((const_float)a.sinks)[head], higher = __builtin_fmaxf(top, sink);
         higher = higher == -__builtin_inff() ? 0 : higher;
         ratio = __builtin_amdgcn_exp2f((top - higher) * LOG2_E);
