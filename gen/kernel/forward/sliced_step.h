@@ -120,29 +120,17 @@ DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PA
             [&](bool wide) { r.x.found |= wide ? FOUND_WIDE : 0; });
 }
 
+/*
+ * The longer step knows the numbers of its products. In the shorter one they are those of loops,
+ * for a function for each would keep the compiler from seeing pairs of scores, which one
+ * instruction multiplies.
+ */
 #define BESIDE(i) [&](auto i) __attribute__((always_inline))
-
-/* Each product; the shorter step need not know their numbers. */
-template <int end, class F> DEVICE void for_products(F f)
-{
-    if constexpr (STAGE_DIM > 64) {
-        for_each<0, end>(f);
-    } else {
-#pragma unroll
-        for (int i = 0; i < end; i++)
-            f(i);
-    }
-}
 
 template <int i, int part>
 DEVICE constant<MMA_PARTS * i + part> slice_of(constant<i>, constant<part>)
 {
     return {};
-}
-
-DEVICE int slice_of(int i, int part)
-{
-    return MMA_PARTS * i + part;
 }
 
 /* S^T = K Q^T of a half, with a call beside each matrix instruction, and one for each operand to be
@@ -154,7 +142,8 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
 #pragma unroll
     for (int i = 0; i < HALF_BLOCKS; i++)
         s[i] = zero_acc();
-    for_products<KQ_PRODUCTS>(BESIDE(i) {
+#if STAGE_DIM > 64
+    for_each<0, KQ_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < KQ_PRODUCTS)
             read_k(r.a, which, ahead);
@@ -166,13 +155,28 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
                 __builtin_amdgcn_sched_barrier(0);
             });
     });
+#else
+#pragma unroll
+    for (int i = 0; i < KQ_PRODUCTS; i++) {
+        const int ahead = i + FRAGS_AHEAD;
+        if (ahead < KQ_PRODUCTS)
+            read_k(r.a, which, ahead);
+        else
+            read_on(ahead - KQ_PRODUCTS);
+        mma_beside(s[i % HALF_BLOCKS], r.a.k[which][i], r.x.q.frag[i / HALF_BLOCKS], [&](int part) {
+            slice(MMA_PARTS * i + part);
+            __builtin_amdgcn_sched_barrier(0);
+        });
+    }
+#endif
 }
 
 /* O^T += V^T P^T of a half, alike. */
 template <class R, class F>
 DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice)
 {
-    for_products<VP_PRODUCTS>(BESIDE(i) {
+#if STAGE_DIM > 64
+    for_each<0, VP_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < VP_PRODUCTS)
             read_v(r.a, which, ahead);
@@ -185,6 +189,21 @@ DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice
                 __builtin_amdgcn_sched_barrier(0);
             });
     });
+#else
+#pragma unroll
+    for (int i = 0; i < VP_PRODUCTS; i++) {
+        const int ahead = i + FRAGS_AHEAD;
+        if (ahead < VP_PRODUCTS)
+            read_v(r.a, which, ahead);
+        else
+            read_on(ahead - VP_PRODUCTS);
+        mma_beside(r.x.o[0][i % DIM_BLOCKS], r.a.v[which][i], r.half[which].p.frag[i / DIM_BLOCKS],
+                   [&](int part) {
+                       slice(MMA_PARTS * i + part);
+                       __builtin_amdgcn_sched_barrier(0);
+                   });
+    }
+#endif
 }
 
 /* The next tile is `tile`. Behind the last one nothing is loaded: of no rows, at an address of
