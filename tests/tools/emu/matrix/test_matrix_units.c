@@ -374,8 +374,7 @@ static void arithmetic(void)
     /* Adversarial mode flushes, too, and loses nothing else to that. */
     const double nan[1] = {NAN};
     ok(isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, nan, ones, 1, 0)) &&
-           isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, both, ones, 2, 0)) &&
-           isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, tiny, large, 1, NAN)),
+           isnan(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, both, ones, 2, NAN)),
        "gfx90a, adversarial: NaN stays NaN");
     ok(dot(mi200, EMU_GFX90A, EMU_MATRIX_ADVERSARIAL, 32, inf, ones, 2, 0) == INFINITY,
        "gfx90a, adversarial: infinity stays infinity");
