@@ -194,6 +194,10 @@ static const char *const found[] = {
      "seed=984294833"),
     /* the emulator: NaN in a sum of random rounding was flushed to 0, as a denormal is */
     "gpu=gfx90a matrix=adversarial dtype=f16 special=q_nan seed=505282794",
+    /* the compiler: dP was read a wait state too soon, along one of several branches */
+    ("order=3 op=bwd dtype=f16 group=4 seq_q=4 dim_qk=24 dim_v=24 layout_grad=wide_rows "
+     "gaps=unwritten mask=causal_br max_q=exact max_k=exact lse=total lse_room=exact softcap=yes "
+     "sinks=yes delta=given seed=555303126"),
 };
 
 static void test_found(struct aothip_context *context)

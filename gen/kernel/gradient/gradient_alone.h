@@ -94,8 +94,8 @@ DEVICE void differentiate_known(V &s, V &dp, const struct context &context,
 
 /*
  * S to P~ and dP to dX or dS, in place, for the block whose first row is `row`, or for those of its
- * rows that are elements `first` on. A bias, a mask and slopes have code of their own where each is
- * alone, without questions between the terms.
+ * rows that are elements `first` on. On RDNA a bias, a mask and slopes have code of their own where
+ * each is alone, without questions between the terms: see KNOWS_TERMS.
  */
 template <enum gradient of, enum lse_form, class V>
 DEVICE void differentiate_block(V &s, V &dp, const struct context &context,
