@@ -89,7 +89,10 @@ static int is_padding(const struct aothip_tensor *keep)
            keep->size[3] >= PADDING_RUN;
 }
 
-/* The kernels for slopes or bias alone divide them by the scale. */
+/*
+ * The kernels for slopes or bias alone divide them by the scale, and those without either may count
+ * in scores: nothing seen, times a scale of 0, is not below every sink.
+ */
 #define SCALE_MIN 0x1p-40f
 
 static uint32_t option_features(const struct aothip_attn_fwd_params *p)
@@ -122,6 +125,8 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
     if (!plain)
         need.features = option_features(p);
+    if (!plain && p->sinks && fabsf(p->scale) < SCALE_MIN)
+        need.features |= FORMAT_FEATURE_SCORE;
     if (shape_is_fp8_cache(p))
         need.features |= FORMAT_FEATURE_FP8_CACHE;
     if (are_aligned(p) && (plain || (has_runs(&p->bias) && has_runs(&p->keep))))

@@ -198,6 +198,11 @@ static const char *const found[] = {
     ("order=3 op=bwd dtype=f16 group=4 seq_q=4 dim_qk=24 dim_v=24 layout_grad=wide_rows "
      "gaps=unwritten mask=causal_br max_q=exact max_k=exact lse=total lse_room=exact softcap=yes "
      "sinks=yes delta=given seed=555303126"),
+    /* in place of a page's code that does not exist one was branched upon that nobody wrote */
+    ("gpu=gfx942 dtype=f16 seq_k=49 dim_qk=15 gaps=unwritten page=16 table=missing fp8=e4m3fnuz "
+     "seed=790727343"),
+    /* a row without keys lost its sink to a scale of 0 */
+    "gpu=gfx1100 dtype=f16 seq_q=2 scale=zero mask=causal_br sinks=yes seed=685344933",
 };
 
 static void test_found(struct aothip_context *context)

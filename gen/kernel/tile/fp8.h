@@ -108,10 +108,11 @@ DEVICE u32 fp8_element(const struct fp8_reader &x, u32 code)
     const float number = __builtin_bit_cast(float, bits) * x.factor;
     const bool special = ((code + x.addend) & x.magnitudes) >= x.special;
 #if KERNEL_DTYPE == ELEMENT_F16
-    return special ? FP8_NAN >> 16 : element_to_f16(number);
+    const u32 element = element_to_f16(number);
 #else
-    return special ? FP8_NAN >> 16 : __builtin_bit_cast(u32, number) >> 16;
+    const u32 element = __builtin_bit_cast(u32, number) >> 16;
 #endif
+    return special ? FP8_NAN >> 16 : element; /* chosen, not branched for: it may be unwritten */
 }
 
 /* One code as a float. */

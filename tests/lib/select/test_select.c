@@ -206,6 +206,19 @@ static void test_dim_need(void)
     is_int(select_need_attn_fwd(&p, 1).dim, 96, "dim_qk above dim_v");
 }
 
+/* Sinks beside a scale of next to nothing are for the kernels that count in exponents. */
+static void test_sinks_need(void)
+{
+    static const float sinks[1] = {0};
+    struct aothip_attn_fwd_params p = problem_make();
+    p.scale = 0;
+    is_int(select_need_attn_fwd(&p, 0).features, 0, "a scale of 0");
+    p.sinks = sinks;
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_SCORE, "a scale of 0 with sinks");
+    p.scale = -0x1p-40f;
+    is_int(select_need_attn_fwd(&p, 0).features, 0, "a scale of -2^-40 with sinks");
+}
+
 /* One mask for all queries, by size or by stride, of as many keys as its kernels read at a time. */
 static void test_padding_need(struct aothip_attn_fwd_params p)
 {
@@ -248,6 +261,7 @@ static void test_option_need(void)
     p.keep = p.q;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP, "keep");
     test_padding_need(p);
+    test_sinks_need();
     p = plain;
     p.alibi_slopes = slopes;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_SLOPES, "ALiBi");
