@@ -60,6 +60,13 @@ env DEVICE_CLANG="$clang" GPU_ARCHS="$gpus" COUNTS_STORE="$work/aotriton.images"
 ok "they need no more than the table says"
 [ "$good" = ok ] || sed 's/^/#   /' log
 
+for gpu in $gpus; do
+    # code objects are named by their kernels, without blanks
+    find object -path "*/$gpu/*.co" | xargs "$build/tests/tools/emu/strict/test_kernel_waits" "$gpu" >log 2>&1
+    ok "$gpu: no way through them lacks wait states"
+    [ "$good" = ok ] || sed 's/^/#   /' log
+done
+
 # 200 keys: full tiles and an edge in each kernel; once with bias for the score kernels.
 "$npy" make q.npy f16 1,4,150,128 1 && "$npy" make k.npy f16 1,2,200,128 2 &&
     "$npy" make v.npy f16 1,2,200,128 3 && "$npy" make do.npy f16 1,4,150,128 4 &&

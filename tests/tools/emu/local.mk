@@ -164,6 +164,14 @@ tests_tools_emu_hip_test_counters_SOURCES = tests/tools/emu/hip/test_counters.c 
 tests_tools_emu_hip_test_counters_CPPFLAGS = $(emu_test_cppflags)
 tests_tools_emu_hip_test_counters_LDADD = tools/emu/libemu.la
 
+# Looks through the code objects of this build.
+check_PROGRAMS += tests/tools/emu/strict/test_kernel_waits
+tests_tools_emu_strict_test_kernel_waits_SOURCES = tests/tools/emu/strict/test_kernel_waits.c
+tests_tools_emu_strict_test_kernel_waits_CPPFLAGS = $(emu_test_cppflags)
+tests_tools_emu_strict_test_kernel_waits_LDADD = tools/emu/libemu.la
+dist_check_SCRIPTS += tests/tools/emu/strict/kernel_waits.sh
+TESTS += tests/tools/emu/strict/kernel_waits.sh
+
 # The rows of the execution core at each level of the host's vectors.
 check_PROGRAMS += tests/tools/emu/exec/test_exec_levels
 TESTS += tests/tools/emu/exec/test_exec_levels

@@ -74,7 +74,7 @@ bool emu_strict_prepare(const struct emu_kernel *k, bool warn_waits)
         for (unsigned i = 0; ok && i < p->npairs; i++)
             emu_strict_describe(&s->pairs[i], &p->pairs[i], p);
         if (ok)
-            s->may_hazard = emu_strict_may_hazard(k, s->ops);
+            s->may_hazard = emu_strict_may_hazard(k, s->ops, &s->way);
         for (unsigned i = 0; ok && i < p->nops; i++)
             make_gate(&s->gates[i], s, &s->ops[i], &p->ops[i]);
         if (ok)

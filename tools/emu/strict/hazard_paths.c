@@ -16,6 +16,7 @@ enum {
     LONGEST_WAIT = 20, /* of matrix results */
     OTHER_WAIT = 5,
     WAIT11 = 6,           /* VALU instructions */
+    TRANS11 = 3,          /* as many transcendental ones as three */
     LONGEST_WAY11 = 1024, /* instructions of any kind; then it is left to counting */
     MOST_STEPS = 1 << 22  /* then it is left to counting */
 };
@@ -27,7 +28,9 @@ struct walk {
     uint8_t *seen;   /* instructions that the kernel may reach */
     unsigned *queue; /* those whose successors are not yet seen */
     unsigned queued, steps;
-    bool unknown; /* jumps to addresses in registers */
+    uint32_t (*states11)[4]; /* gfx11: a bit each of those in which a way has come to an op */
+    bool unknown;            /* jumps to addresses in registers */
+    struct emu_hazard_way way;
 };
 
 /* The ops that may follow; returns how many. */
@@ -84,6 +87,7 @@ static void follow(struct walk *k, unsigned i, uint32_t until)
 
         if (++k->steps > MOST_STEPS) {
             k->h->found = true;
+            k->way.to = k->way.from;
             return;
         }
         k->h->states = states;
@@ -91,12 +95,35 @@ static void follow(struct walk *k, unsigned i, uint32_t until)
         if (!op->insn)
             continue;
         emu_strict_check_hazards(k->h, so, op);
+        k->way.to = next[j];
         k->h->states += emu_strict_states(so, op);
         if (so->matrix >= EMU_X_F64_SMALL)
             k->h->dgemm_last = k->h->states;
         if ((int32_t)(until - k->h->states) > 0)
             follow(k, next[j], until);
     }
+}
+
+/* Whether what is pending has come to op i for the first time; the queue holds those ops then. */
+static bool is_news11(struct walk *k, unsigned i)
+{
+    const struct emu_hazards11 *x = &k->h->gfx11;
+    const unsigned trans = x->trans < TRANS11 ? x->trans : TRANS11;
+    const unsigned pending = x->trans ? (x->valus * (TRANS11 + 1) + trans) & 31 : 0;
+    const unsigned which = (x->wmma.n ? 2 : 0) + x->cmpx;
+    uint32_t *states = k->states11[i];
+    const bool news = !(states[which] >> pending & 1);
+
+    if (!(states[0] | states[1] | states[2] | states[3]))
+        k->queue[k->queued++] = i;
+    states[which] |= UINT32_C(1) << pending;
+    return news;
+}
+
+static void forget_states11(struct walk *k)
+{
+    while (k->queued)
+        memset(k->states11[k->queue[--k->queued]], 0, sizeof *k->states11);
 }
 
 /* gfx11: all ways on, until the VALU instructions or a wait have put an end to it. */
@@ -111,15 +138,18 @@ static void follow11(struct walk *k, unsigned i, unsigned steps)
 
         if (++k->steps > MOST_STEPS || steps == LONGEST_WAY11) {
             k->h->found = true;
+            k->way.to = k->way.from;
             return;
         }
         k->h->gfx11 = now;
         if (!op->insn)
             continue;
         emu_strict_check_hazards11(k->h, so, op);
+        k->way.to = next[j];
         emu_strict_pass11(k->h, so, op);
-        if ((k->h->gfx11.trans && k->h->gfx11.valus <= WAIT11 && !k->h->gfx11.drained) ||
-            k->h->gfx11.wmma.n || k->h->gfx11.cmpx)
+        if (((k->h->gfx11.trans && k->h->gfx11.valus <= WAIT11 && !k->h->gfx11.drained) ||
+             k->h->gfx11.wmma.n || k->h->gfx11.cmpx) &&
+            is_news11(k, next[j]))
             follow11(k, next[j], steps + 1);
     }
 }
@@ -156,6 +186,7 @@ static void follow_all(struct walk *k)
         if (!k->seen[i] || !k->program->ops[i].insn)
             continue;
         k->h->states = 0;
+        k->way = (struct emu_hazard_way){i, i};
         emu_strict_check_hazards(k->h, so, &k->program->ops[i]); /* what it lacks by itself */
         emu_strict_note_hazards(k->h, so, &k->program->ops[i]);
         k->h->states = 1; /* when the op is over, however long it is */
@@ -163,11 +194,13 @@ static void follow_all(struct walk *k)
             follow(k, i, 1 + (so->kind == EMU_K_MATRIX ? LONGEST_WAIT : OTHER_WAIT));
         else if (begins11(k->h, so))
             follow11(k, i, 0);
+        forget_states11(k);
         forget(k->h, so);
     }
 }
 
-bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops)
+bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops,
+                           struct emu_hazard_way *way)
 {
     struct walk walk = {.program = k->program, .ops = ops};
     bool found = true;
@@ -178,7 +211,8 @@ bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_o
     walk.h = calloc(1, sizeof *walk.h);
     walk.seen = calloc(k->program->nops, sizeof *walk.seen);
     walk.queue = calloc(k->program->nops, sizeof *walk.queue);
-    if (walk.h && walk.seen && walk.queue) {
+    walk.states11 = calloc(k->program->nops, sizeof *walk.states11);
+    if (walk.h && walk.seen && walk.queue && walk.states11) {
         walk.h->family = k->family;
         walk.h->rows = k->vgprs;
         find_reachable(&walk, (unsigned)(k->start / 4));
@@ -186,8 +220,10 @@ bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_o
             follow_all(&walk);
         found = walk.unknown || walk.h->found;
     }
+    *way = walk.way;
     free(walk.h);
     free(walk.seen);
     free(walk.queue);
+    free(walk.states11);
     return found;
 }

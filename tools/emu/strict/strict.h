@@ -182,12 +182,19 @@ struct emu_strict_gate {
     bool is_plain;       /* nothing but these registers: no memory, no wait, no barrier */
 };
 
+/* Where a way through a kernel may lack wait states: ops by their index; from == to when that is
+ * not known, since the kernel is left to counting. */
+struct emu_hazard_way {
+    unsigned from, to;
+};
+
 /* The strict side of a prepared kernel. */
 struct emu_strict_program {
     struct emu_strict_op *ops; /* as program->ops */
     struct emu_strict_gate *gates;
     struct emu_strict_op *pairs; /* as program->pairs */
     bool may_hazard;             /* wait states have to be counted while the kernel runs */
+    struct emu_hazard_way way;   /* for what */
     struct emu_missing *missing; /* as program->ops; NULL where they are faults */
     unsigned nmissing;
 };
@@ -374,8 +381,9 @@ void emu_strict_pass11(struct emu_hazards *h, const struct emu_strict_op *so,
                        const struct emu_op *op);
 /* Wait states that pass with the op. */
 unsigned emu_strict_states(const struct emu_strict_op *so, const struct emu_op *op);
-/* May any way through the kernel lack wait states? When in doubt, yes. */
-bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops);
+/* May any way through the kernel lack wait states? When in doubt, yes; then `way` is the first. */
+bool emu_strict_may_hazard(const struct emu_kernel *k, const struct emu_strict_op *ops,
+                           struct emu_hazard_way *way);
 void emu_strict_matrix_poison(struct emu_wave *w, const struct emu_strict_op *so,
                               const struct emu_op *op);
 /* The caller keeps the dirty bit of the row that it writes. */
