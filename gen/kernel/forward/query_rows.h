@@ -254,15 +254,25 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 #if Q_HELD
     split_q(q, view, slice, sign);
 #elif Q_IN_LDS
-    const u32 rows_per_load = THREADS / CHUNKS;
+    const u32 rows_per_load = THREADS / CHUNKS, chunk = thread_id() % CHUNKS;
+    const u32 loads = KERNEL_TILE_Q / rows_per_load, first = thread_id() / CHUNKS;
+    u32x4 x[STAGES * loads];
     (void)q;
 #pragma unroll
-    for (u32 i = 0; i < STAGES * KERNEL_TILE_Q / rows_per_load; i++) {
-        u32 stage = i / (KERNEL_TILE_Q / rows_per_load), chunk = thread_id() % CHUNKS;
-        u32 row = thread_id() / CHUNKS + i % (KERNEL_TILE_Q / rows_per_load) * rows_per_load;
-        u32x4 x = load_chunk(view, slice, row, stage * STAGE_DIM + chunk * CHUNK);
-        *(u32x4 *)(q_tile + stage * Q_STAGE_BYTES + q_tile_at(row, chunk)) = TIMES_SIGN(x, sign);
+    for (u32 i = 0; i < STAGES * loads; i++) {
+        x[i] = load_chunk(view, slice, first + i % loads * rows_per_load,
+                          i / loads * STAGE_DIM + chunk * CHUNK);
+        if (!ENDS_LEAN)
+            x[i] = TIMES_SIGN(x[i], sign);
     }
+    if (ENDS_LEAN && RARELY(sign))
+#pragma unroll
+        for (u32 i = 0; i < STAGES * loads; i++)
+            x[i] = TIMES_SIGN(x[i], sign);
+#pragma unroll
+    for (u32 i = 0; i < STAGES * loads; i++)
+        *(u32x4 *)(q_tile + i / loads * Q_STAGE_BYTES +
+                   q_tile_at(first + i % loads * rows_per_load, chunk)) = x[i];
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
 #pragma unroll

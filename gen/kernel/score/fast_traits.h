@@ -107,11 +107,13 @@
 #endif
 
 /* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
-#define ENDS_LEAN (STARTS_LEAN || FAST_MOVES)
+#define ENDS_LEAN (STARTS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
 
 /* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
  * term on RDNA 3, too, where its term is then that of the same tile again. */
 #if defined(FOLDS_TERMS) && !defined(__GFX12__)
+#define ENDS_FAST 1
+#elif FAST_PACED && !KERNEL_SCORE && !KERNEL_PADDING && !KERNEL_PAGED && !KERNEL_UNALIGNED
 #define ENDS_FAST 1
 #else
 #define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED && !KERNEL_UNALIGNED)
