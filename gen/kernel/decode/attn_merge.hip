@@ -11,20 +11,18 @@
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum { CHANNELS = KERNEL_DIM / THREADS }; /* of a thread */
+enum {
+    CHANNELS = KERNEL_DIM / THREADS, /* of a thread */
+    TOGETHER = 4,                    /* splits whose o is loaded together */
+};
 
 static_assert(CHANNELS * THREADS == KERNEL_DIM, "whole channels");
+static_assert(KERNEL_WAVE % TOGETHER == 0, "each of them has a lane");
 
 DEVICE float exponential(float x)
 {
     return __builtin_amdgcn_exp2f(x * LOG2_E);
 }
-
-/* Of one split: kernarg.h. */
-struct partial_sum {
-    float top, sum;
-};
-typedef const __attribute__((address_space(4))) struct partial_sum *partial_sums;
 
 /* What the splits say of a row. */
 struct merged {
@@ -33,32 +31,80 @@ struct merged {
     float sum;         /* of the weights; 0 where no key is seen */
 };
 
-/*
- * The loop over the splits has no branch, so that their loads are in flight together; where a split
- * has no o, one that has is read in its place, and counts nothing.
- */
-DEVICE void merge(struct merged &x, const GLOBAL float *o, partial_sums part, int splits, int dim)
+/* What one lane's split says of itself: kernarg.h. */
+struct part {
+    float top, sum;
+};
+
+/* Of the splits from `first` on one a lane; in lanes beyond the last one, one without keys. */
+DEVICE struct part part_of_lane(const GLOBAL f32x2 *parts, int first, int splits)
 {
-    int any = -1;
+    const int split = first + (int)lane_id();
+    const f32x2 x = parts[split < splits ? split : splits - 1];
+    return {x.x, split < splits ? x.y : 0};
+}
+
+DEVICE float of_lane(float x, int lane)
+{
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_readlane(__builtin_bit_cast(int, x), lane));
+}
+
+/* How many of the splits from `first` on lanes have. */
+DEVICE int in_lanes(int first, int splits)
+{
+    return splits - first < KERNEL_WAVE ? splits - first : KERNEL_WAVE;
+}
+
+/*
+ * Each lane weighs a split, and all go through them in their order. Rows of o are loaded whatever
+ * their weight, so that several are in flight together; what one without keys has in its place is
+ * not used, and beyond the last one it is loaded again. `chunks`: of THREADS channels, as many as a
+ * row has.
+ */
+template <int chunks>
+DEVICE void merge(struct merged &x, const GLOBAL float *o, const GLOBAL f32x2 *parts, int splits,
+                  int dim)
+{
+    const GLOBAL float *at[chunks];
+    kernarg_i64 row = 0;
     x = {};
     x.largest = -__builtin_inff();
-    for (int i = 0; i < splits; i++) {
-        const bool has = part[i].sum != 0;
-        x.largest = has ? __builtin_fmaxf(x.largest, part[i].top) : x.largest;
-        any = has ? i : any;
-    }
-    if (any < 0)
-        return;
-#pragma unroll 4
-    for (int i = 0; i < splits; i++) {
-        const bool has = part[i].sum != 0;
-        const float weight = has ? part[i].sum * exponential(part[i].top - x.largest) : 0;
-        const GLOBAL float *row = o + (kernarg_i64)(has ? i : any) * dim;
-        x.sum += weight;
 #pragma unroll
-        for (int j = 0; j < CHANNELS; j++) {
-            int channel = (int)thread_id() + j * THREADS;
-            x.o[j] = __builtin_fmaf(weight, row[channel < dim ? channel : 0], x.o[j]);
+    for (int j = 0; j < chunks; j++) {
+        const int channel = (int)thread_id() + j * THREADS;
+        at[j] = o + (channel < dim ? channel : 0);
+    }
+    for (int first = 0; first < splits; first += KERNEL_WAVE) {
+        const struct part mine = part_of_lane(parts, first, splits);
+        const float top = mine.sum != 0 ? mine.top : -__builtin_inff();
+        for (int i = 0; i < in_lanes(first, splits); i++)
+            x.largest = __builtin_fmaxf(x.largest, of_lane(top, i));
+    }
+    for (int first = 0; first < splits; first += KERNEL_WAVE) {
+        const struct part mine = part_of_lane(parts, first, splits);
+        const bool has = mine.sum != 0;
+        const float weight = has ? mine.sum * exponential(mine.top - x.largest) : 0;
+        const kernarg_u64 with = __builtin_amdgcn_ballot_w64(has);
+        for (int i = 0; i < in_lanes(first, splits); i += TOGETHER) {
+            float rows[TOGETHER][chunks];
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) {
+#pragma unroll
+                for (int j = 0; j < chunks; j++)
+                    rows[k][j] = at[j][row];
+                row += first + i + k + 1 < splits ? dim : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) {
+                const float w = of_lane(weight, i + k);
+                x.sum += w;
+#pragma unroll
+                for (int j = 0; j < chunks; j++) {
+                    const float sum = __builtin_fmaf(w, rows[k][j], x.o[j]);
+                    x.o[j] = with >> (i + k) & 1 ? sum : x.o[j];
+                }
+            }
         }
     }
 }
@@ -81,8 +127,12 @@ KERNEL_SYMBOL(struct attn_split_args args)
 
     kernarg_i64 first = (((kernarg_i64)number * a.heads_q + head) * a.seq_q + row) * args.splits;
     struct merged m;
-    merge(m, (const GLOBAL float *)args.partial_o + first * a.dim_v,
-          (partial_sums)args.partial_sums + first, args.splits, a.dim_v);
+    const GLOBAL float *partial_o = (const GLOBAL float *)args.partial_o + first * a.dim_v;
+    const GLOBAL f32x2 *partial_sums = (const GLOBAL f32x2 *)args.partial_sums + first;
+    if (a.dim_v <= THREADS)
+        merge<1>(m, partial_o, partial_sums, args.splits, a.dim_v);
+    else
+        merge<CHANNELS>(m, partial_o, partial_sums, args.splits, a.dim_v);
 
     const float infinity = __builtin_inff();
     float sink = a.sinks ? ((const GLOBAL float *)a.sinks)[head] : -infinity;
