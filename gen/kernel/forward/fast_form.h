@@ -127,7 +127,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
                    float factor, bool wide, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
-    if (STARTS_LEAN)
+    if (STARTS_LEAN || READS_TOGETHER)
         read_ending(args);
 #if KERNEL_FP8
     const struct slice slice = output_slice(args, sequence, job.head);
@@ -420,7 +420,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     struct key_interval visible[Q_BLOCKS];
     if (KERNEL_SCORE)
         write_seed_once(a, args);
-    if (STARTS_LEAN)
+    if (STARTS_LEAN || READS_TOGETHER)
         read_problem(a);
     if (!find_job(a, e.sequence, e.job))
         return;

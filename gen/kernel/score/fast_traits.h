@@ -23,6 +23,8 @@
 /* What is seldom true, where that is told. */
 #define SELDOM(x) (STARTS_LEAN ? RARELY(x) : (x))
 
+#define READS_TOGETHER (KERNEL_SCORE || KERNEL_PADDING)
+
 #include "tile.h"
 
 /*

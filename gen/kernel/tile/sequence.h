@@ -89,9 +89,29 @@ batch_entry(const struct attn_problem &a, int number)
     return ((const __attribute__((address_space(4))) kernarg_i32 *)a.batch_index)[number];
 }
 
+/*
+ * Whether what is wanted of sequences is read together: not a little at a time, behind one branch
+ * after the other, for each of which scalar loads are waited for.
+ */
+#ifndef READS_TOGETHER
+#define READS_TOGETHER 0
+#endif
+
+static __attribute__((device)) inline __attribute__((always_inline)) void
+read_sequences(const struct attn_problem &a)
+{
+    const struct kernarg_seqs &q = a.q_seqs, &k = a.k_seqs;
+    asm volatile("" ::"s"(a.flags), "s"(a.key_first), "s"(a.key_last), "s"(q.cumulative),
+                 "s"(q.lengths), "s"(q.starts), "s"(q.max), "s"(q.rows), "s"(q.extra),
+                 "s"(q.packed), "s"(k.cumulative), "s"(k.lengths), "s"(k.starts), "s"(k.max),
+                 "s"(k.rows), "s"(k.extra), "s"(k.packed));
+}
+
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
 sequence_of(const struct attn_problem &a, int number)
 {
+    if (READS_TOGETHER)
+        read_sequences(a);
     if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1))
         return {number, a.q_seqs.max, a.k_seqs.max, 0, 0, number, number, a.key_first, a.key_last};
     struct sequence_place q = sequence_place(a.q_seqs, a.flags, number);
