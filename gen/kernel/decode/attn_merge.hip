@@ -46,8 +46,7 @@ DEVICE struct part part_of_lane(const GLOBAL f32x2 *parts, int first, int splits
 
 DEVICE float of_lane(float x, int lane)
 {
-    return __builtin_bit_cast(float,
-                              __builtin_amdgcn_readlane(__builtin_bit_cast(int, x), lane));
+    return __builtin_bit_cast(float, __builtin_amdgcn_readlane(__builtin_bit_cast(int, x), lane));
 }
 
 /* How many of the splits from `first` on lanes have. */
