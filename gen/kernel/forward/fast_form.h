@@ -371,11 +371,13 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
 #if FOLDS_TERMS
-            if (ENDS_FAST && left == last) /* nothing follows */
+            const bool ends = ENDS_FAST && left == last;
 #else
-            if (to_end && left == 2) /* nothing follows */
+            const bool ends = to_end && left == 2;
 #endif
-                next.k[0].rows = next.v[0].rows = 0;
+#pragma unroll
+            for (int run = 0; ends && run < RUNS; run++) /* nothing follows */
+                next.k[run].rows = next.v[run].rows = 0;
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next, ahead))
                 break;

@@ -115,7 +115,7 @@
  * term on RDNA 3, too, where its term is then that of the same tile again. */
 #if defined(FOLDS_TERMS) && !defined(__GFX12__)
 #define ENDS_FAST 1
-#elif FAST_PACED && !KERNEL_SCORE && !KERNEL_PADDING && !KERNEL_PAGED && !KERNEL_UNALIGNED
+#elif FAST_PACED && !KERNEL_SCORE && !KERNEL_PADDING && !KERNEL_UNALIGNED
 #define ENDS_FAST 1
 #else
 #define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED && !KERNEL_UNALIGNED)
