@@ -371,13 +371,13 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         for (; fast > until && !wide; fast--, left--, tile++) {
             advance(next, keys, tile + 1);
 #if FOLDS_TERMS
-            const bool ends = ENDS_FAST && left == last;
+            if (ENDS_FAST && left == last) /* nothing follows */
 #else
-            const bool ends = to_end && left == 2;
+            if (to_end && left == 2) /* nothing follows */
 #endif
 #pragma unroll
-            for (int run = 0; ends && run < RUNS; run++) /* nothing follows */
-                next.k[run].rows = next.v[run].rows = 0;
+                for (int run = 0; run < RUNS; run++)
+                    next.k[run].rows = next.v[run].rows = 0;
             if (!step<STEP_FAST>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, true, false, keys,
                                  next, ahead))
                 break;

@@ -113,12 +113,12 @@
 
 /* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
  * term on RDNA 3, too, where its term is then that of the same tile again. */
-#if defined(FOLDS_TERMS) && !defined(__GFX12__)
-#define ENDS_FAST 1
-#elif FAST_PACED && !KERNEL_SCORE && !KERNEL_PADDING && !KERNEL_UNALIGNED
+#if (defined(FOLDS_TERMS) && !defined(__GFX12__)) ||                                               \
+    (KERNEL_WAVE == 32 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE && !KERNEL_PADDING &&      \
+     !KERNEL_UNALIGNED)
 #define ENDS_FAST 1
 #else
-#define ENDS_FAST (FAST_MOVES && !KERNEL_PAGED && !KERNEL_UNALIGNED)
+#define ENDS_FAST 0
 #endif
 
 #endif
