@@ -59,7 +59,7 @@ enum kernarg_flag {
                                      /* else +0.5 kept, -0.5 dropped */
     KERNARG_ROTARY_INTERLEAVED = 1 << 8,
     KERNARG_ROTARY_CONSTANT_Q = 1 << 9, /* all rows of q are rotated for position old length */
-    KERNARG_ALIKE = 1 << 10,            /* of backward kernels: each sequence has q_seqs.max and */
+    KERNARG_ALIKE = 1 << 10,            /* each sequence has q_seqs.max and */
                                         /* k_seqs.max rows of its own batch entry, from row 0 on, */
                                         /* keys_most is not below that, and all of its lse exists */
 };

@@ -23,6 +23,21 @@ static int knows_lengths(const struct aothip_attn_fwd_params *p)
            !p->k_seqs.cumulative && !p->k_seqs.lengths && !p->k_seqs.starts;
 }
 
+int args_dense(const struct aothip_seqs *seqs, int64_t rows)
+{
+    return !seqs->packed && !seqs->cumulative && !seqs->lengths && !seqs->starts &&
+           (!seqs->max || seqs->max == rows);
+}
+
+uint32_t args_likeness(const struct aothip_attn_fwd_params *p)
+{
+    const int64_t elements = shape_lse_elements(p);
+    return args_dense(&p->q_seqs, p->q.size[2]) && args_dense(&p->k_seqs, p->k.size[2]) &&
+                   shape_lse_room(p) == elements && elements < 1 << 30
+               ? KERNARG_ALIKE
+               : 0;
+}
+
 static inline int32_t saturate(int64_t value)
 {
     return (int32_t)(value < -UNBOUNDED ? -UNBOUNDED : value > UNBOUNDED ? UNBOUNDED : value);
@@ -273,6 +288,8 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
                        entry, grid, why))
         return why->code;
     fill_problem(params, plain, &args->problem);
+    if (!params->block_table && !params->batch_index && !shape_new_rows(params))
+        args->problem.flags |= args_likeness(params);
     args->seed_output = args->offset_output = 0;
     if (!plain && params->dropout_p > 0) {
         args->seed_output = (uintptr_t)params->dropout_seed_output;

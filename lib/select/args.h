@@ -43,6 +43,15 @@ struct args_grid {
     uint32_t x, y, z, threads;
 };
 
+/* Whether all sequences of a side have as many rows as there is room for. */
+int args_dense(const struct aothip_seqs *seqs, int64_t rows);
+
+/*
+ * KERNARG_ALIKE or nothing, of sequences that are neither in pages nor appended to. The lse has
+ * less than 2^32 bytes, too.
+ */
+uint32_t args_likeness(const struct aothip_attn_fwd_params *params);
+
 /*
  * A grid of `workgroups` along x, and `batch` along y and z together.
  * Errors: UNSUPPORTED (more threads than a launch can have).

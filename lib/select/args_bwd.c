@@ -42,21 +42,14 @@ static struct extent extent_of(const struct aothip_attn_bwd_params *params,
     }
 }
 
-/* Whether all sequences of a side have as many rows as there is room for. */
-static int is_dense(const struct aothip_seqs *seqs, int64_t rows)
-{
-    return !seqs->packed && !seqs->cumulative && !seqs->lengths && !seqs->starts &&
-           (!seqs->max || seqs->max == rows);
-}
-
 int args_dbias_beside(const struct aothip_attn_bwd_params *params,
                       const struct aothip_attn_fwd_params *p, const struct format_entry *entry)
 {
     const struct aothip_tensor *dbias = &params->dbias;
     const int64_t *size = dbias->size;
     return entry->op == FORMAT_OP_ATTN_BWD_DQ && !(entry->features & FORMAT_FEATURE_UNALIGNED) &&
-           dbias->data && !(p->softcap > 0) && is_dense(&p->q_seqs, p->q.size[2]) &&
-           is_dense(&p->k_seqs, p->k.size[2]) && size[0] == shape_sequences(p) &&
+           dbias->data && !(p->softcap > 0) && args_dense(&p->q_seqs, p->q.size[2]) &&
+           args_dense(&p->k_seqs, p->k.size[2]) && size[0] == shape_sequences(p) &&
            size[1] == p->q.size[1] && size[2] == p->q.size[2] && size[3] == p->k.size[2] &&
            shape_most_keys(p) == size[3] && dbias->stride[3] == 1 &&
            dbias->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX;
@@ -88,16 +81,6 @@ static uint32_t terms_of(const struct attn_bwd_args *args, const struct format_e
         terms |= has_quads(&args->dbias, 2, a->keys_most) ? KERNARG_TERM_DBIAS_QUADS : 0;
     }
     return terms;
-}
-
-/* KERNARG_ALIKE or nothing. The lse has less than 2^32 bytes, too. */
-static uint32_t likeness(const struct aothip_attn_fwd_params *p)
-{
-    const int64_t elements = shape_lse_elements(p);
-    return is_dense(&p->q_seqs, p->q.size[2]) && is_dense(&p->k_seqs, p->k.size[2]) &&
-                   shape_lse_room(p) == elements && elements < 1 << 30
-               ? KERNARG_ALIKE
-               : 0;
 }
 
 static void fill_outputs(const struct aothip_attn_bwd_params *params,
@@ -247,7 +230,7 @@ enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
     args->tiles_k = (int32_t)args_count_tiles((uint32_t)shape_grid_k(fwd), entry->tile_k);
     fill_outputs(params, fwd, entry, args);
     args->terms = terms_of(args, entry);
-    args->problem.flags |= likeness(fwd);
+    args->problem.flags |= args_likeness(fwd);
     if (room->part_dk || room->part_dv)
         args->problem.seq_k = (int32_t)rows_of_parts(fwd, &room->parts);
     return AOTHIP_OK;

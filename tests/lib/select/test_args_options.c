@@ -276,6 +276,39 @@ static void test_plain(void)
     }
 }
 
+static uint32_t fwd_flags(const params *p)
+{
+    const struct format_entry entry = {.tile_q = 64, .threads = 256};
+    struct attn_fwd_args args;
+    struct args_grid grid;
+    struct status why;
+    status_clear(&why);
+    args_attn_fwd(p, 0, &entry, &args, &grid, &why);
+    return args.problem.flags;
+}
+
+/* Whether the host says of the forward pass that all sequences are alike. */
+static void test_alike(void)
+{
+    static const int32_t lengths[2];
+    params p = problem_make();
+    ok(fwd_flags(&p) & KERNARG_ALIKE, "all sequences are alike");
+    p.k_seqs.lengths = lengths;
+    ok(!(fwd_flags(&p) & KERNARG_ALIKE), "not those with lengths");
+    p = problem_make();
+    p.lse_size = 1;
+    ok(!(fwd_flags(&p) & KERNARG_ALIKE), "nor those whose lse ends before");
+    p = problem_make();
+    p.batch_index = at(0x67000000);
+    ok(!(fwd_flags(&p) & KERNARG_ALIKE), "nor those in other batch entries");
+    p = problem_make();
+    p.k = p.v = problem_tensor(0x20000000, 32, 2, 64, 64);
+    p.block_table = at(0x61000000);
+    p.block_table_stride = p.block_table_columns = 5;
+    p.k_seqs.max = 64;
+    ok(!(fwd_flags(&p) & KERNARG_ALIKE), "nor those in pages");
+}
+
 static void test_workspace(void)
 {
     params p = problem_make();
@@ -392,6 +425,7 @@ int main(void)
     test_dropout();
     test_pages();
     test_plain();
+    test_alike();
     test_workspace();
     return tap_done();
 }
