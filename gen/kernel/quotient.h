@@ -4,22 +4,23 @@
 #ifndef AOTHIP_QUOTIENT_H
 #define AOTHIP_QUOTIENT_H
 
-#include "tile.h"
+#include "kernarg.h"
 
 /*
  * n / d. Of a small n, n + 1/2 is further from a multiple of d than the product with the inverse of
  * d may be off, which is 1.5 * 2^-23 of it at most. Uniform.
  */
-DEVICE u32 quotient_of(u32 n, u32 d)
+static __attribute__((device)) inline __attribute__((always_inline)) kernarg_u32
+quotient_of(kernarg_u32 n, kernarg_u32 d)
 {
-#if KERNEL_WAVE == 64
+#if KERNEL_WAVE == 64 || PLANS_LEAN
     if (__builtin_expect(n < 1 << 20, 1)) {
-        u32 x = (u32)(((float)n + 0.5f) * __builtin_amdgcn_rcpf((float)d));
+        kernarg_u32 x = (kernarg_u32)(((float)n + 0.5f) * __builtin_amdgcn_rcpf((float)d));
         asm("" : "+v"(x)); /* or the conversion would be made of a scalar */
-        return uniform(x);
+        return __builtin_amdgcn_readfirstlane(x);
     }
 #endif
-    return uniform(n / d);
+    return __builtin_amdgcn_readfirstlane(n / d);
 }
 
 #endif
