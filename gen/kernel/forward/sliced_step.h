@@ -497,6 +497,7 @@ DEVICE void sliced_steps(struct progress &x, const struct courier &courier, floa
 {
     struct half_tile half[2];
     struct operands_ahead a;
+    half[0].one = half[1].one = unknown_one();
     struct sliced_run r = {x, courier, keys, next, factor, half, a, tile + count - 1};
     sliced_walk(r, tile, count, behind);
 }

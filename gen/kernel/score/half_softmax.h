@@ -46,9 +46,9 @@ DEVICE f32x2 score_pair(const half_scores &s, int pair)
     return {block[pair * 2 % ACC], block[pair * 2 % ACC + 1]};
 }
 
-DEVICE void pack_pair(struct packed_p &p, f32x2 x, int pair)
+DEVICE void pack_pair(struct packed_p &p, f32x2 x, float one, int pair)
 {
-    p.frag[pair / 4][pair % 4] = end_round_pair(begin_round(x.x), begin_round(x.y));
+    p.frag[pair / 4][pair % 4] = end_round_pair(begin_round(x.x), begin_round(x.y), one);
 }
 
 /* What is under way: a pair begun, one made, and the sum of those before it. */
@@ -62,6 +62,7 @@ struct half_tile {
     half_scores s;
     struct packed_p p;
     struct soft_parts soft;
+    float one; /* unknown_one() */
 };
 
 /* A part begins a pair, the next one its second half, the two behind end it. */
@@ -80,7 +81,7 @@ DEVICE void soften_part(struct half_tile &h, float shift, float factor, int part
             w.sum += w.made;
     } else {
         if (ends)
-            pack_pair(h.p, w.made, pair - 1);
+            pack_pair(h.p, w.made, h.one, pair - 1);
         if (begins)
             w.made = {w.begun.x, __builtin_amdgcn_exp2f(w.begun.y)};
     }
@@ -99,7 +100,7 @@ DEVICE void make_p(struct half_tile &h, float shift, float factor, int first, in
             sum += x;
         if (i == end)
             h.soft.made = x;
-        pack_pair(h.p, x, i);
+        pack_pair(h.p, x, h.one, i);
     }
     h.soft.sum = sum;
 }
@@ -114,7 +115,8 @@ DEVICE void count_p(struct half_tile &h, struct softmax_state &state, block_acc 
                     float factor, int first, int end, F when_moved)
 {
     if (SELDOM(in_any_lane(total(h.soft.sum) > SOFTMAX_LIMIT))) {
-        when_moved(in_any_lane(move_shift<SCORE_PLAIN>(state, o, h.s, factor)));
+        const bool begins = !in_any_lane(state.shift != SHIFT_UNSET);
+        when_moved(in_any_lane(move_shift<SCORE_PLAIN>(state, o, h.s, factor, begins)));
         make_p(h, state.shift, factor, first, end);
     }
     state.sum += h.soft.sum;

@@ -176,11 +176,11 @@ DEVICE float shift_for(float score, float factor)
 
 /*
  * Moves the shift up to this tile's largest score and rescales what was summed so far. Returns
- * whether the score asks for the wide form.
+ * whether the score asks for the wide form. `begins`: nothing was, in no lane.
  */
 template <enum score_kind kind, int blocks>
 DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
-                       const block_acc (&s)[blocks], float factor)
+                       const block_acc (&s)[blocks], float factor, bool begins = false)
 {
     float largest = column_max(s);
 #if KERNEL_SCORE > 1 && KERNEL_WAVE == 64 && !defined(__gfx950__)
@@ -204,7 +204,7 @@ DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
     x.shift = shift;
     x.sum *= ratio;
 #pragma unroll
-    for (int block = 0; block < DIM_BLOCKS; block++)
+    for (int block = 0; !begins && block < DIM_BLOCKS; block++)
         o[block] *= ratio;
     float far = KERNEL_SCORE ? largest : __builtin_fabsf(largest);
     return __builtin_fabsf(largest) < __builtin_inff() && far * factor > SHIFT_MOST;

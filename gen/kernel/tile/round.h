@@ -47,12 +47,12 @@ DEVICE float begin_round(float p)
     return p;
 }
 
-DEVICE u32 end_round_pair(float low, float high)
+/*
+ * Multiplied by a 1 that the compiler does not know, rounding is v_fma_mixlo_f16 and
+ * v_fma_mixhi_f16: one instruction an element, without a third one that packs.
+ */
+DEVICE float unknown_one()
 {
-    /*
-     * Multiplied by a 1 that the compiler does not know, this is v_fma_mixlo_f16 and
-     * v_fma_mixhi_f16: one instruction an element, without a third one that packs.
-     */
 #if defined(__GFX12__)
     float one = 1; /* by the compiler, which does not look for hazards in statements of assembly */
     asm("" : "+s"(one));
@@ -60,8 +60,18 @@ DEVICE u32 end_round_pair(float low, float high)
     float one;
     asm("s_mov_b32 %0, 1.0" : "=s"(one));
 #endif
+    return one;
+}
+
+DEVICE u32 end_round_pair(float low, float high, float one)
+{
     f16x2 pair = {(_Float16)(low * one), (_Float16)(high * one)};
     return __builtin_bit_cast(u32, pair);
+}
+
+DEVICE u32 end_round_pair(float low, float high)
+{
+    return end_round_pair(low, high, unknown_one());
 }
 
 DEVICE u32 round_pair_even(float low, float high)
@@ -77,7 +87,7 @@ DEVICE u32 round_pair_even(float low, float high)
 
 DEVICE u32 round_products(f32x2 x, float factor)
 {
-    /* As end_round_pair(). */
+    /* As with unknown_one(). */
     f16x2 pair = {(_Float16)(x.x * factor), (_Float16)(x.y * factor)};
     return __builtin_bit_cast(u32, pair);
 }
@@ -161,6 +171,19 @@ DEVICE void settle_four(float &, float &, float &, float &)
 DEVICE u32 round_settled_pair(float low, float high)
 {
     return round_pair_even(low, high);
+}
+#endif
+
+#if KERNEL_DTYPE != MMA_F16 || defined(__gfx950__)
+/* What others want for end_round_pair(): nothing. */
+DEVICE float unknown_one()
+{
+    return 1;
+}
+
+DEVICE u32 end_round_pair(float low, float high, float)
+{
+    return end_round_pair(low, high);
 }
 #endif
 
