@@ -23,16 +23,8 @@
 
 #include "fast_step.h"
 
-/* Whether fast steps are sliced ones: a wave has two blocks of keys or more, and no score terms. */
-#define FAST_SLICED                                                                                \
-    (KERNEL_WAVE == 64 && KERNEL_TILE_Q * KERNEL_TILE_K >= KERNEL_WAVES * 32 * 64 &&               \
-     !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE)
 #if FAST_SLICED
-/* Whether one can be a walk's first step, and one its last. */
-#define SLICES_FIRST (!KERNEL_PAGED && !KERNEL_PADDING && !KERNEL_UNALIGNED)
 #include "sliced_step.h"
-#else
-#define SLICES_FIRST 0
 #endif
 
 /* Where it is noted what of V is not finite, when K or Q is no longer needed there. */
@@ -252,10 +244,10 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     const struct sequence &sequence = place.sequence;
     const int full = walk.count ? walk.fast_count + 1 : 0;
     int tile = walk.first, left = walk.count - full;
-    begin_loads(p, false, courier, sequence, walk, keys,
+    struct tile_views next;
+    begin_loads(p, false, courier, sequence, walk, keys, next,
                 [&]() { load_q(p.q, place.job, sequence, place.problem); });
     if (full > 0) {
-        struct tile_views next = views_at(keys, sequence, tile);
         end_loads(p, courier);
         tile += full - 1;
         sliced_steps(p, courier, place.factor, keys, next, walk.first, full, [&]() {
@@ -267,7 +259,7 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     }
 #pragma unroll 1
     for (; left > 0; left--) {
-        struct tile_views next = next_views(keys, sequence, walk, tile, left);
+        next = next_views(keys, sequence, walk, tile, left);
         struct ahead none;
         step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0, false, false, keys,
                            next, none);

@@ -104,19 +104,22 @@ DEVICE void nothing_seen(struct progress &x, bool wide)
 }
 
 /*
- * What comes before the walk over the keys, the first of which leave memory; before V the call's
- * loads do. Returns whether there are any.
+ * What comes before the walk over the keys, the first of which leave memory, where `first` says;
+ * before V the call's loads do. Returns whether there are any.
  */
 template <class F>
 DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &courier,
                         const struct sequence &sequence, const struct key_walk &walk,
-                        struct key_tiles &keys, F before_v)
+                        struct key_tiles &keys, struct tile_views &first, F before_v)
 {
     nothing_seen(x, wide);
     if (walk.count == 0)
         return false;
-    const struct tile_views first = views_at(keys, sequence, walk.first);
-    const bool whole = STARTS_LEAN && RUNS == 1 && first.k[0].rows == KERNEL_TILE_K;
+    first = views_at(keys, sequence, walk.first);
+#if SLICES_FIRST /* or where the next ones are would be found by multiplying again */
+    asm volatile("" : "+s"(first.k[0].first), "+s"(first.v[0].first));
+#endif
+    const bool whole = STARTS_LEAN && KERNEL_UNALIGNED != 0 && first.k[0].rows == KERNEL_TILE_K;
     if (whole)
         load_k<ROWS_ALL>(x.cargo, courier, keys.k, first);
     else
@@ -136,9 +139,14 @@ DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &cou
 /* They arrive; K in LDS. */
 DEVICE void end_loads(struct progress &x, const struct courier &courier)
 {
+#if STARTS_LEAN
+    u32x2 none = 0;
 #pragma unroll
-    for (int i = 0; STARTS_LEAN && i < DIM_BLOCKS; i++)
-        asm volatile("" : "+v"(x.o[0][i])); /* cleared while K is on its way */
+    for (int i = 0; i < DIM_BLOCKS; i++) { /* cleared while K is on its way */
+        x.o[0][i] = zero_product(none);
+        asm volatile("" : "+v"(x.o[0][i]));
+    }
+#endif
     store_k(k_tile, x.cargo, courier);
     lds_barrier();
 }
@@ -148,7 +156,8 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
                        struct key_tiles &keys)
 {
 #if STARTS_LEAN
-    if (begin_loads(x, wide, courier, sequence, walk, keys, []() {}))
+    struct tile_views first;
+    if (begin_loads(x, wide, courier, sequence, walk, keys, first, []() {}))
         end_loads(x, courier);
 #else /* in one piece, or RDNA's compiler runs out of registers */
     nothing_seen(x, wide);
@@ -198,15 +207,17 @@ template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const 
  */
 #define SPARES_FULL (KERNEL_PADDING || FAST_MOVES || (KERNEL_SCORE && KERNEL_WAVE == 32))
 
-/* What each column sees. With score terms vector registers are short: found anew. */
+/* What each column sees: found anew with score terms, for vector registers are short, and where it
+ * is seldom asked. */
 DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct terms &terms,
                      const struct place &place)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         visible[column] =
-            KERNEL_SCORE ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
-                         : place.visible[column];
+            KERNEL_SCORE   ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
+            : SLICES_FIRST ? visible_of_column(place.sequence, place.job, column)
+                           : place.visible[column];
 }
 
 /* Moves the shifts. Whether to go for wide ones, for this lane. */

@@ -5,7 +5,12 @@
 #ifndef AOTHIP_FWD_COMMON_H
 #define AOTHIP_FWD_COMMON_H
 
+#include "column_end.h"
 #include "contain.h"
+#if PLANS_LEAN
+#include "quotient.h"
+#define DEAL_QUOTIENT(n, d) quotient_of(n, d)
+#endif
 #include "deal.h"
 #include "element.h"
 #include "fp8_scales.h"
@@ -183,14 +188,19 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     return job.first_row <= job.last_row;
 }
 
+DEVICE struct key_interval visible_of_column(const struct sequence &sequence, const struct job &job,
+                                             int column)
+{
+    int row = job.first_row + (int)(TEAM_ID * COLUMNS + column * BLOCK + lane_column());
+    return visible_keys(sequence, row < job.last_row ? row : job.last_row);
+}
+
 DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct sequence &sequence,
                          const struct job &job)
 {
 #pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        int row = job.first_row + (int)(TEAM_ID * COLUMNS + column * BLOCK + lane_column());
-        visible[column] = visible_keys(sequence, row < job.last_row ? row : job.last_row);
-    }
+    for (int column = 0; column < Q_BLOCKS; column++)
+        visible[column] = visible_of_column(sequence, job, column);
 }
 
 /* Q as B operands, with the scale's sign. */
@@ -275,9 +285,18 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
                    q_tile_at(first + i % loads * rows_per_load, chunk)) = x[i];
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
+#if WHOLE_ROWS
+    const bool whole = !RARELY(slice.dim != USED_DIM);
+#pragma unroll
+    for (int step = 0; whole && step < QK_STEPS; step++)
+        q.frag[step] = load_whole_chunk(view, slice, row, CHUNK * lane_half(), DEPTH * step);
+#else
+    const bool whole = false;
+#endif
 #pragma unroll
     for (int step = 0; step < STAGES * QK_STEPS; step++) {
-        q.frag[step] = load_q_frag(view, slice, row, step);
+        if (!whole)
+            q.frag[step] = load_q_frag(view, slice, row, step);
         if (!ENDS_LEAN)
             q.frag[step] = TIMES_SIGN(q.frag[step], sign);
     }
@@ -435,35 +454,12 @@ DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32
 DEVICE u32 any_wave(u32 mine)
 {
     u32 any = 0;
-    ((u32 *)k_tile)[wave_id()] = mine;
+    ((u32 *)k_tile)[STARTS_LEAN ? thread_id() / KERNEL_WAVE : wave_id()] = mine;
     lds_barrier();
 #pragma unroll
     for (int i = 0; i < KERNEL_WAVES; i++)
         any |= ((u32 *)k_tile)[i];
     return uniform(any);
-}
-
-/* What the sums of a column come to: the factor that makes O of it, and lse. */
-struct column_end {
-    float inverse, lse;
-    bool blind; /* no term but the sink: O = 0 */
-};
-
-/* `sum` is that of both halves, of exp(score - top). */
-DEVICE struct column_end end_column(float top, float sum, const struct attn_problem &a, int head)
-{
-    asm("" : "+v"(top)); /* rounded like any score, so that a large one is not below lse */
-    float ratio = 1;
-    bool blind = sum == 0;
-    if (a.sinks) {
-        float sink = ((const_float)a.sinks)[head], higher = __builtin_fmaxf(top, sink);
-        higher = higher == -__builtin_inff() ? 0 : higher;
-        ratio = __builtin_amdgcn_exp2f((top - higher) * LOG2_E);
-        sum = sum * ratio + __builtin_amdgcn_exp2f((sink - higher) * LOG2_E);
-        top = higher;
-    }
-    float lse = (top + __builtin_amdgcn_logf(sum) * LN_2) * a.lse_unit;
-    return {ratio * __builtin_amdgcn_rcpf(sum), sum == 0 ? __builtin_inff() : lse, blind};
 }
 
 /* The lane's half, as computed_here(). */
@@ -479,6 +475,19 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
                     const struct slice &slice, u32 row, u32 first_channel)
 {
     const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
+#if WHOLE_ROWS
+#pragma unroll
+    for (int i = 0; slice.dim == USED_DIM && i < USED_DIM / 2; i += O_CHUNK) {
+        const block_acc &x = o[i / ACC];
+        u32x4 chunk;
+#pragma unroll
+        for (int j = i % ACC; j < i % ACC + O_CHUNK; j += 2)
+            chunk[j / 2 % 4] = round_products(f32x2{x[j], x[j + 1]}, factor);
+        store_whole_chunk(view, slice, row, ACC * half, i / ACC * BLOCK + i % ACC, chunk);
+    }
+    if (!RARELY(slice.dim != USED_DIM))
+        return;
+#endif
 #pragma unroll
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
@@ -502,7 +511,14 @@ DEVICE void store_lse(const struct attn_fwd_args &args, const struct sequence &s
     u32 half = half_here();
     if (!args.lse || half || (int)row >= rows_of(job))
         return;
-    GLOBAL float *at = lse_of(args.problem, args.lse, sequence, job.head, job.first_row + (int)row);
+    const struct attn_problem &a = args.problem;
+    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1)) { /* 32 bits suffice */
+        const u32 head =
+            (u32)sequence.number * (u32)a.lse_stride.batch + (u32)job.head * (u32)a.lse_stride.head;
+        ((GLOBAL float *)args.lse)[head + ((u32)job.first_row + row) * (u32)a.lse_stride.seq] = lse;
+        return;
+    }
+    GLOBAL float *at = lse_of(a, args.lse, sequence, job.head, job.first_row + (int)row);
     if (at)
         *at = lse;
 }

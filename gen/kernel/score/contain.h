@@ -113,10 +113,13 @@ DEVICE void clean_o(block_acc (&o)[DIM_BLOCKS], float &factor, bool blind)
     const float nan = __builtin_nanf("");
     f32x2 any = {};
 #pragma unroll
-    for (int i = 0; NANS_MATTER && i < DIM_BLOCKS * ACC; i += 2)
-        any = __builtin_elementwise_fma(f32x2{o[i / ACC][i % ACC], o[i / ACC][i % ACC + 1]},
-                                        f32x2(0), any);
-    if (!RARELY(in_any_lane(blind || any.x + any.y + factor * 0 != 0)))
+    for (int i = 0; NANS_MATTER && i < DIM_BLOCKS * ACC; i += 4) {
+        const block_acc &x = o[i / ACC];
+        const int at = i % ACC; /* of a NaN the product is one, and seldom of others */
+        any = __builtin_elementwise_fma(f32x2{x[at], x[at + 1]}, f32x2{x[at + 2], x[at + 3]}, any);
+    }
+    const float nans = any.x + any.y + factor * 0;
+    if (!RARELY(in_any_lane(blind || nans != nans)))
         return;
     factor = blind ? 0 : factor == factor ? factor : nan;
 #pragma unroll

@@ -20,10 +20,25 @@
 #define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE && !KERNEL_FP8)
 #endif
 
+/* Whether rows of Q and O that have all channels are loaded and stored with fewer instructions. */
+#define WHOLE_ROWS (PLANS_LEAN && !KERNEL_UNALIGNED && !KERNEL_CACHE)
+
 /* What is seldom true, where that is told. */
 #define SELDOM(x) (STARTS_LEAN ? RARELY(x) : (x))
 
+/* Whether what is wanted of sequences and outputs is read together: sequence.h. */
 #define READS_TOGETHER (KERNEL_SCORE || KERNEL_PADDING)
+
+/* Whether what is usual has a shorter way: no mask, a pitch of 32 bits; and sequences that the host
+ * knows to be alike. */
+#if KERNEL_WAVE == 32 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PAGED && !KERNEL_PADDING &&       \
+    !KERNEL_UNALIGNED && !KERNEL_CACHE
+#define PLANS_LEAN 1
+#define ASKS_ALIKE 1
+#else
+#define PLANS_LEAN STARTS_LEAN
+#define ASKS_ALIKE (STARTS_LEAN && !KERNEL_PAGED && !KERNEL_PADDING)
+#endif
 
 #include "tile.h"
 
@@ -108,8 +123,23 @@
 #define FAST_MOVES 0
 #endif
 
+/* Whether fast steps are sliced ones: a wave has two blocks of keys or more, and no score terms. */
+#if KERNEL_WAVE == 64 && KERNEL_TILE_Q * KERNEL_TILE_K >= KERNEL_WAVES * 32 * 64 &&                \
+    !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE
+#define FAST_SLICED 1
+#else
+#define FAST_SLICED 0
+#endif
+
+/* Whether one of them can be a walk's first step, and one its last. */
+#if FAST_SLICED && !KERNEL_PAGED && !KERNEL_PADDING && !KERNEL_UNALIGNED
+#define SLICES_FIRST 1
+#else
+#define SLICES_FIRST 0
+#endif
+
 /* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
-#define ENDS_LEAN (STARTS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
+#define ENDS_LEAN (PLANS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
 
 /* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
  * term on RDNA 3, too, where its term is then that of the same tile again. */

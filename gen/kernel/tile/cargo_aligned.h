@@ -85,6 +85,24 @@ DEVICE u32x4 load_chunk(struct tile_view view, const struct slice &x, u32 row, u
                                                  (int)chunk_offset(x, row, channel), 0, 0);
 }
 
+/* The same of rows that have all channels: what is added to `channel` becomes part of the
+ * instruction. */
+DEVICE u32x4 load_whole_chunk(struct tile_view view, const struct slice &x, u32 row, u32 channel,
+                              u32 further)
+{
+    const u32 at = row * (u32)x.pitch + channel * CHANNEL_BYTES;
+    return __builtin_amdgcn_raw_buffer_load_b128(describe(view, x, 0),
+                                                 (int)(at + further * CHANNEL_BYTES), 0, 0);
+}
+
+DEVICE void store_whole_chunk(struct tile_view view, const struct slice &x, u32 row, u32 channel,
+                              u32 further, u32x4 chunk)
+{
+    const u32 at = row * (u32)x.pitch + channel * CHANNEL_BYTES;
+    __builtin_amdgcn_raw_buffer_store_b128(chunk, describe(view, x, 0),
+                                           (int)(at + further * CHANNEL_BYTES), 0, 0);
+}
+
 DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u32 channel,
                         u32x4 chunk)
 {
@@ -104,14 +122,36 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
 #define PITCH_ANEW KERNEL_SCORE &&KERNEL_WAVE == 64
 #endif
 
+/* As load_chunks() does it for rows of which some do not exist, with one descriptor. */
+template <int count>
+DEVICE void load_by_lane(u32x4 *to, struct tile_view view, const struct slice &x, u32 offset,
+                         int step)
+{
+    u32 pitch = (u32)x.pitch, dim = (u32)x.dim;
+    asm volatile("" : "+s"(pitch), "+s"(dim)); /* or what follows from them may not be scalar */
+    const u32 bytes = (u32)(view.rows - 1) * pitch + dim * CHANNEL_BYTES;
+    const auto all = __builtin_amdgcn_make_buffer_rsrc(
+        view.first, 0, view.rows > 0 ? (int)bytes : 0, DESCRIPTOR_WORD3);
+#pragma unroll
+    for (int i = 0; i < count; i++, offset += (u32)step * pitch)
+        to[i] = __builtin_amdgcn_raw_buffer_load_b128(all, (int)offset, 0, 0);
+}
+
 /*
  * The chunks at `offset` and 1, 2, ... times `step` rows below. Where all rows exist the step is
  * the scalar part of the offset; elsewhere each load has its own descriptor, a few scalar
  * instructions more in a workgroup's last tile. Hardware counts the scalar part toward the
  * descriptor's check (CDNA: measured, ROCm/rocm-systems PR 10928), so they could share one; but for
  * RDNA 3 it is the word of compiler writers (ROCm/rocMLIR PR 678) against the comments at LLVM's
- * own intrinsics. This way is right whoever is.
+ * own intrinsics. This way is right whoever is. So is a step that is added to the lanes' offsets,
+ * an instruction of each lane for some scalar ones.
  */
+#if STARTS_LEAN && !KERNEL_PAGED
+#define STEPS_BY_LANE 1
+#else
+#define STEPS_BY_LANE 0
+#endif
+
 template <enum rows_exist exist, int count>
 DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x, u32 offset,
                         int step)
@@ -119,6 +159,8 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
     int pitch = (int)x.pitch;
     if (PITCH_ANEW) /* its multiples would take scalar registers */
         asm volatile("" : "+s"(pitch));
+    if (exist == ROWS_SOME && STEPS_BY_LANE)
+        return load_by_lane<count>(to, view, x, offset, step);
 #pragma unroll
     for (int i = 0; i < count; i++)
         to[i] = exist == ROWS_ALL

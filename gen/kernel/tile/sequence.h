@@ -17,12 +17,17 @@
 #define STARTS_LEAN 0
 #endif
 
+/* Whether what is usual has a shorter way there. */
+#ifndef PLANS_LEAN
+#define PLANS_LEAN 0
+#endif
+
 /* Whether signs of Q, and what is not a number in O, are looked for once. */
 #ifndef ENDS_LEAN
 #define ENDS_LEAN 0
 #endif
 
-/* Whether KERNARG_ALIKE is looked at: of backward kernels. */
+/* Whether KERNARG_ALIKE is looked at. */
 #ifndef ASKS_ALIKE
 #define ASKS_ALIKE 0
 #endif
@@ -107,6 +112,14 @@ read_sequences(const struct attn_problem &a)
                  "s"(k.rows), "s"(k.extra), "s"(k.packed));
 }
 
+/* A side of what rows see; a scalar again, where that is wanted. */
+static __attribute__((device)) inline __attribute__((always_inline)) int key_side(int side,
+                                                                                  int more)
+{
+    const int sum = __builtin_elementwise_add_sat(side, more);
+    return PLANS_LEAN ? __builtin_amdgcn_readfirstlane(sum) : sum;
+}
+
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
 sequence_of(const struct attn_problem &a, int number)
 {
@@ -122,16 +135,15 @@ sequence_of(const struct attn_problem &a, int number)
         (kernarg_u32)batch_entry(a, number) >= (kernarg_u32)a.pages)
         k.length = 0;
     int from_end = k.length - q.length;
-    return {
-        number,
-        q.length,
-        k.length,
-        q.start,
-        k.start,
-        a.q_seqs.packed ? 0 : number,
-        a.k_seqs.packed ? 0 : number,
-        __builtin_elementwise_add_sat(a.key_first, a.flags & KERNARG_FIRST_FROM_END ? from_end : 0),
-        __builtin_elementwise_add_sat(a.key_last, a.flags & KERNARG_LAST_FROM_END ? from_end : 0)};
+    return {number,
+            q.length,
+            k.length,
+            q.start,
+            k.start,
+            a.q_seqs.packed ? 0 : number,
+            a.k_seqs.packed ? 0 : number,
+            key_side(a.key_first, a.flags & KERNARG_FIRST_FROM_END ? from_end : 0),
+            key_side(a.key_last, a.flags & KERNARG_LAST_FROM_END ? from_end : 0)};
 }
 
 #endif

@@ -107,22 +107,36 @@ struct slice {
     int dim;
 };
 
+/*
+ * Whether a pitch has 32 bits, as the compiler cannot know: with aligned rows none is negative, and
+ * none exceeds KERNARG_ALIGNED_STRIDE_MAX.
+ */
+#if PLANS_LEAN && !KERNEL_UNALIGNED
+#define PITCH_32 1
+#else
+#define PITCH_32 0
+#endif
+
 /* From row `start` on. */
 DEVICE struct slice slice_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                              int start, int head, int dim)
 {
-#if STARTS_LEAN /* none is negative, and many begin with row 0 */
+#if PLANS_LEAN /* none is negative, and many begin with row 0 */
     kernarg_i64 first = (u32)batch * stride.batch + (u32)head * stride.head;
     if (start)
         first += (u32)start * stride.seq;
 #else
     kernarg_i64 first = batch * stride.batch + head * stride.head + start * stride.seq;
 #endif
-    return {(char *)data + first * CHANNEL_BYTES, stride.seq * CHANNEL_BYTES, dim};
+    return {(char *)data + first * CHANNEL_BYTES,
+            PITCH_32 ? (kernarg_i64)((u32)stride.seq * CHANNEL_BYTES) : stride.seq * CHANNEL_BYTES,
+            dim};
 }
 
 DEVICE char *row_at(const struct slice &x, kernarg_i64 row)
 {
+    if (PITCH_32) /* no row is negative, either, and each has 32 bits */
+        return x.base + (kernarg_u64)(u32)row * (u32)x.pitch;
     return x.base + row * x.pitch;
 }
 
