@@ -119,7 +119,8 @@ DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &cou
 #if SLICES_FIRST /* or where the next ones are would be found by multiplying again */
     asm volatile("" : "+s"(first.k[0].first), "+s"(first.v[0].first));
 #endif
-    const bool whole = STARTS_LEAN && KERNEL_UNALIGNED != 0 && first.k[0].rows == KERNEL_TILE_K;
+    const bool whole =
+        STARTS_LEAN && !STEPS_BY_LANE && RUNS == 1 && first.k[0].rows == KERNEL_TILE_K;
     if (whole)
         load_k<ROWS_ALL>(x.cargo, courier, keys.k, first);
     else
@@ -143,7 +144,8 @@ DEVICE void end_loads(struct progress &x, const struct courier &courier)
     u32x2 none = 0;
 #pragma unroll
     for (int i = 0; i < DIM_BLOCKS; i++) { /* cleared while K is on its way */
-        x.o[0][i] = zero_product(none);
+        if (PLANS_LEAN)
+            x.o[0][i] = zero_product(none);
         asm volatile("" : "+v"(x.o[0][i]));
     }
 #endif

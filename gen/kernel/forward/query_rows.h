@@ -454,7 +454,7 @@ DEVICE void mask_scores(score_blocks &s, const struct key_interval *visible, u32
 DEVICE u32 any_wave(u32 mine)
 {
     u32 any = 0;
-    ((u32 *)k_tile)[STARTS_LEAN ? thread_id() / KERNEL_WAVE : wave_id()] = mine;
+    ((u32 *)k_tile)[PLANS_LEAN ? thread_id() / KERNEL_WAVE : wave_id()] = mine;
     lds_barrier();
 #pragma unroll
     for (int i = 0; i < KERNEL_WAVES; i++)

@@ -35,6 +35,9 @@
     !KERNEL_UNALIGNED && !KERNEL_CACHE
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
+#elif defined(__gfx90a__) && (KERNEL_PAGED || KERNEL_PADDING) /* which take longer with it */
+#define PLANS_LEAN 0
+#define ASKS_ALIKE 0
 #else
 #define PLANS_LEAN STARTS_LEAN
 #define ASKS_ALIKE (STARTS_LEAN && !KERNEL_PAGED && !KERNEL_PADDING)
@@ -138,8 +141,16 @@
 #define SLICES_FIRST 0
 #endif
 
+/* Whether they keep the 1 that they round with, and do not scale an O of zeros. On gfx90a other
+ * walks take longer with it. */
+#if defined(__gfx90a__) && !SLICES_FIRST
+#define SLICES_LEAN 0
+#else
+#define SLICES_LEAN 1
+#endif
+
 /* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
-#define ENDS_LEAN (PLANS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
+#define ENDS_LEAN (STARTS_LEAN || PLANS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
 
 /* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
  * term on RDNA 3, too, where its term is then that of the same tile again. */

@@ -48,7 +48,8 @@ DEVICE f32x2 score_pair(const half_scores &s, int pair)
 
 DEVICE void pack_pair(struct packed_p &p, f32x2 x, float one, int pair)
 {
-    p.frag[pair / 4][pair % 4] = end_round_pair(begin_round(x.x), begin_round(x.y), one);
+    p.frag[pair / 4][pair % 4] =
+        end_round_pair(begin_round(x.x), begin_round(x.y), SLICES_LEAN ? one : unknown_one());
 }
 
 /* What is under way: a pair begun, one made, and the sum of those before it. */
@@ -115,7 +116,7 @@ DEVICE void count_p(struct half_tile &h, struct softmax_state &state, block_acc 
                     float factor, int first, int end, F when_moved)
 {
     if (SELDOM(in_any_lane(total(h.soft.sum) > SOFTMAX_LIMIT))) {
-        const bool begins = !in_any_lane(state.shift != SHIFT_UNSET);
+        const bool begins = SLICES_LEAN && !in_any_lane(state.shift != SHIFT_UNSET);
         when_moved(in_any_lane(move_shift<SCORE_PLAIN>(state, o, h.s, factor, begins)));
         make_p(h, state.shift, factor, first, end);
     }

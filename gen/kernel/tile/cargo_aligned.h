@@ -146,7 +146,7 @@ DEVICE void load_by_lane(u32x4 *to, struct tile_view view, const struct slice &x
  * own intrinsics. This way is right whoever is. So is a step that is added to the lanes' offsets,
  * an instruction of each lane for some scalar ones.
  */
-#if STARTS_LEAN && !KERNEL_PAGED
+#if STARTS_LEAN && PLANS_LEAN && !KERNEL_PAGED
 #define STEPS_BY_LANE 1
 #else
 #define STEPS_BY_LANE 0

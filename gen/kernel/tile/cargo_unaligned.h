@@ -22,6 +22,8 @@ static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the 
 static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad of V chunks");
 static_assert(!KERNEL_PAGED, "rows in pages are for cargo_aligned.h");
 
+#define STEPS_BY_LANE 0
+
 typedef GLOBAL u32x4 u32x4_anywhere __attribute__((aligned(2)));
 
 /* The channel from which the chunk at `channel`, or what takes its place, is. */

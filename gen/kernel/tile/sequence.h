@@ -113,12 +113,11 @@ read_sequences(const struct attn_problem &a)
 }
 
 /* A side of what rows see; a scalar again, where that is wanted. */
-static __attribute__((device)) inline __attribute__((always_inline)) int key_side(int side,
-                                                                                  int more)
-{
-    const int sum = __builtin_elementwise_add_sat(side, more);
-    return PLANS_LEAN ? __builtin_amdgcn_readfirstlane(sum) : sum;
-}
+#if PLANS_LEAN
+#define KEY_SIDE(x) __builtin_amdgcn_readfirstlane(x)
+#else
+#define KEY_SIDE(x) (x)
+#endif
 
 static __attribute__((device)) inline __attribute__((always_inline)) struct sequence
 sequence_of(const struct attn_problem &a, int number)
@@ -142,8 +141,10 @@ sequence_of(const struct attn_problem &a, int number)
             k.start,
             a.q_seqs.packed ? 0 : number,
             a.k_seqs.packed ? 0 : number,
-            key_side(a.key_first, a.flags & KERNARG_FIRST_FROM_END ? from_end : 0),
-            key_side(a.key_last, a.flags & KERNARG_LAST_FROM_END ? from_end : 0)};
+            KEY_SIDE(__builtin_elementwise_add_sat(
+                a.key_first, a.flags & KERNARG_FIRST_FROM_END ? from_end : 0)),
+            KEY_SIDE(__builtin_elementwise_add_sat(
+                a.key_last, a.flags & KERNARG_LAST_FROM_END ? from_end : 0))};
 }
 
 #endif

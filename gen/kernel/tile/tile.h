@@ -121,7 +121,7 @@ struct slice {
 DEVICE struct slice slice_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                              int start, int head, int dim)
 {
-#if PLANS_LEAN /* none is negative, and many begin with row 0 */
+#if STARTS_LEAN || PLANS_LEAN /* none is negative, and many begin with row 0 */
     kernarg_i64 first = (u32)batch * stride.batch + (u32)head * stride.head;
     if (start)
         first += (u32)start * stride.seq;

@@ -11,7 +11,7 @@ static void test_bytes(void)
     /* the struct as the GPU reads it: written by hand from the comment in kernarg.h */
     static const uint8_t q_address[8] = {0, 0, 0, 0x10};
     static const uint8_t scale[4] = {0, 0, 0, 0x3e}; /* 0.125 */
-    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2, 0};
+    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2, KERNARG_ALIKE};
     static const int64_t strides[] = {8 * 100 * 64, 100 * 64, 64, 2 * 300 * 64, 300 * 64, 64};
     struct aothip_attn_fwd_params p = problem_make();
     struct attn_fwd_args args;
