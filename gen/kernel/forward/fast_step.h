@@ -422,7 +422,9 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #if KERNEL_FP8
         largest = __builtin_fmaxf(largest, column_max(s[column]));
 #else
-        largest = __builtin_fmaxf(largest, total(sum[column]));
+        largest = FOLDS_TERMS && MMA_STRAIGHT && column == 0 /* on RDNA 3 it does not pay */
+                      ? total(sum[column])
+                      : __builtin_fmaxf(largest, total(sum[column]));
 #endif
     bool slow = largest > SOFTMAX_LIMIT;
 #if FOLDS_TERMS

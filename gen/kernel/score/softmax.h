@@ -228,6 +228,57 @@ template <enum score_kind kind> DEVICE f32x2 exponents(f32x2 scores, float shift
     return __builtin_elementwise_fma(scores, f32x2(factor), f32x2(-shift));
 }
 
+#if P_IN_LDS
+
+/*
+ * S to P in place. Returns the sum of this lane's P. A block's P are added up between the exponents
+ * of the next one, to two sums in turn, lest each addition wait for the one before.
+ */
+template <enum score_kind kind>
+DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
+                                float factor)
+{
+    partial_sum sums[2] = {};
+#pragma unroll
+    for (int block = 0; block <= KEY_BLOCKS; block++) {
+        block_acc &p = s[block < KEY_BLOCKS ? block : 0];
+        block_acc &before = s[block > 0 ? block - 1 : 0];
+#pragma unroll
+        for (int i = 0; block < KEY_BLOCKS && i < ACC; i += 2) {
+            const f32x2 pair = exponents<kind>(f32x2{p[i], p[i + 1]}, x.shift, factor);
+            p[i] = pair.x;
+            p[i + 1] = pair.y;
+        }
+        if (block < KEY_BLOCKS)
+            asm("" : "+v"(p));
+#pragma unroll
+        for (int i = 0; i < ACC; i += 2) {
+            if (block < KEY_BLOCKS) {
+                p[i] = __builtin_amdgcn_exp2f(p[i]);
+                p[i + 1] = __builtin_amdgcn_exp2f(p[i + 1]);
+            }
+            if (block == 0)
+                continue;
+            const f32x2 pair = {before[i], before[i + 1]};
+            partial_sum &sum = sums[i / 2 % 2];
+            if (block == 1 && i >= 4)
+                sum = f32x2{before[i - 4], before[i - 3]} + pair;
+            else if (block > 1)
+                sum += pair;
+            asm("" : "+v"(sum)); /* in neighbouring registers, for two operations as one */
+            __builtin_amdgcn_sched_barrier(0);
+        }
+        if (block < KEY_BLOCKS)
+            asm("" : "+v"(p));
+#pragma unroll
+        for (int i = 0; block > 0 && i < ACC; i++)
+            before[i] = begin_round(before[i]);
+    }
+    return sums[0] + sums[1];
+}
+
+#else
+
 /* S to P in place. Returns the sum of this lane's P. */
 template <enum score_kind kind>
 DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KEY_BLOCKS],
@@ -255,14 +306,14 @@ DEVICE partial_sum exponentiate(const struct softmax_state &x, block_acc (&s)[KE
 #pragma unroll
             for (int i = first; i < first + HELD; i += 2) {
                 sum += f32x2{p[i], p[i + 1]};
-                if (P_IN_LDS) /* in neighbouring registers, for two operations as one */
-                    asm("" : "+v"(sum));
                 p[i] = begin_round(p[i]);
                 p[i + 1] = begin_round(p[i + 1]);
             }
         }
     return sum;
 }
+
+#endif
 
 /* Whether some column has only seen scores that were ignored. */
 template <int columns> DEVICE bool any_ignored(const struct softmax_state (&softmax)[columns])
