@@ -295,14 +295,15 @@ DEVICE void turned_steps(struct progress &p, const struct courier &courier,
     for (; left > stop; left--, tile++) {
         advance(next, keys, tile + 1);
         if (left == special) {
-            if (tile + 1 == walk.end && left > 2) {
-                next = views_at(keys, sequence, walk.begin);
-                special = left - 1;
-            } else if (tile == walk.end) {
-                move_folding(p.folded, (walk.end - walk.begin) * KERNEL_TILE_K);
-                tile = walk.begin;
-                special = 2;
-            }
+            /* By selections: branches would copy all of it on each way. */
+            const bool turn = tile + 1 == walk.end && left > 2, turned = tile == walk.end;
+            const struct tile_views first = views_at(keys, sequence, walk.begin);
+            next.k[0].first = turn ? first.k[0].first : next.k[0].first;
+            next.v[0].first = turn ? first.v[0].first : next.v[0].first;
+            special = turn ? left - 1 : 2;
+            move_folding(p.folded, turned ? (walk.end - walk.begin) * KERNEL_TILE_K : 0,
+                         turned ? 0 : p.folded.sign);
+            tile = turned ? walk.begin : tile;
             if (left == 2) /* nothing follows */
                 next.k[0].rows = next.v[0].rows = 0;
         }

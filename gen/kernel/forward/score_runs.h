@@ -6,6 +6,7 @@
 #define AOTHIP_FWD_SCORE_RUNS_H
 
 #include "score_load.h"
+#include "soft_cap.h"
 
 /* What a unit of the scores that the softmax sees is, in natural units. */
 DEVICE float score_unit(const struct attn_problem &a)
@@ -26,72 +27,10 @@ DEVICE float bias_element(const u32 *word, int i)
 #endif
 }
 
-DEVICE float fused(float x, float y, float z)
-{
-    return __builtin_fmaf(x, y, z);
-}
-
-/*
- * Elements that are capped together: on RDNA 3 what is alike and side by side is issued two as one.
- * Kernels for all terms have no registers for more than two; on RDNA 4 it takes longer.
- */
-#if FOLDS_TERMS && !defined(__GFX12__)
-#define CAP_BLOCKS 1
-typedef block_acc cap_run;
-#else
-#define CAP_BLOCKS 0
-typedef f32x2 cap_run;
-#endif
-enum { CAP_RUN = sizeof(cap_run) / sizeof(float) };
-
-DEVICE cap_run side_by_side(cap_run x)
-{
-#if CAP_BLOCKS
-    asm("" : "+v"(x));
-#endif
-    return x;
-}
-
 /* What s is multiplied by inside of the exponential function. */
 DEVICE float inside_cap(const struct attn_problem &a)
 {
     return 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
-}
-
-/*
- * s becomes cap * tanh(s * scale / softcap); where shifts are given, less those and, with a cap in
- * such units, as exponents of 2: tanh(x) = 1 - 2 / (exp(2 x) + 1).
- */
-DEVICE void cap_scores(score_blocks &s, float inside, float cap,
-                       const struct softmax_state *softmax = nullptr)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        const float most = softmax ? fused(-LOG2_E, softmax[column].shift, cap) : cap;
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += CAP_RUN) {
-                block_acc &x = s[column][block];
-                cap_run run;
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = x[i + j];
-                run = side_by_side(run * inside);
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = __builtin_amdgcn_exp2f(run[j]);
-                run = side_by_side(side_by_side(run) + 1);
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = __builtin_amdgcn_rcpf(run[j]);
-                run =
-                    side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    x[i + j] = run[j];
-            }
-    }
 }
 
 /* How far from the diagonal: of keys on both sides of it, or on one, where the slope has its sign.
@@ -268,7 +207,10 @@ DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
 
 /* What fast steps want of their term beside what is read, in scalar registers. */
 struct folded {
-    float slope, step; /* what scores differ by from key to key, and twice that, less */
+    /* What scores differ by: from key to key, less than a block's first pair by its other ones, and
+     * from the first block to the others; all on the side of the diagonal that `sign` tells. */
+    float slope, pair[ACC / 2 - 1], block[KEY_BLOCKS];
+    u32 sign;
     int first;         /* of struct away, of the next tile to come */
     float own;         /* the same, in this lane */
     float inside, cap; /* of cap_scores() */
@@ -292,14 +234,35 @@ DEVICE float inverse_scale()
     return __builtin_amdgcn_rcpf(__builtin_fabsf(late_problem().scale));
 }
 
+/* To keys on the other side of the diagonal, or those that are as far from it on this one. */
+DEVICE void take_side(struct folded &x, u32 sign)
+{
+    const u32 change = x.sign ^ sign;
+    x.sign = sign;
+    x.slope = flipped(x.slope, change);
+#pragma unroll
+    for (int i = 0; i < ACC / 2 - 1; i++)
+        x.pair[i] = flipped(x.pair[i], change);
+#pragma unroll
+    for (int i = 1; i < KEY_BLOCKS; i++)
+        x.block[i] = flipped(x.block[i], change);
+}
+
 /* Before fast steps, the first of which is of the tile that begins with `key`. */
 DEVICE void begin_folding(struct folded &x, const struct terms &t, int key)
 {
     if (TERMS_CERTAIN & TERM_SLOPE) {
         const struct scene scene = recall(t);
         const struct away away = away_of(scene, key);
+        x.sign = 0;
         x.slope = scene.slope;
-        x.step = uniform_float(-2 * scene.slope);
+#pragma unroll
+        for (int i = 0; i < ACC / 2 - 1; i++)
+            x.pair[i] = uniform_float((float)(-2 * (i + 1)) * scene.slope);
+#pragma unroll
+        for (int i = 1; i < KEY_BLOCKS; i++)
+            x.block[i] = uniform_float((float)(-BLOCK * i) * scene.slope);
+        take_side(x, away.first < 0 ? 0x80000000 : 0);
         x.first = away.first;
         x.own = (float)away.own;
     }
@@ -312,10 +275,11 @@ DEVICE void begin_folding(struct folded &x, const struct terms &t, int key)
 }
 
 /* To a tile whose first key is as many before that of the next one. */
-DEVICE void move_folding(struct folded &x, int keys)
+DEVICE void move_folding(struct folded &x, int keys, u32 sign)
 {
     x.first += keys;
     x.own += (float)keys;
+    take_side(x, sign);
 }
 
 /* The softmax's factor for fast steps. */
@@ -333,28 +297,26 @@ DEVICE void splat_scores(score_blocks &s, const float (&begin)[Q_BLOCKS])
             s[column][block] = begin[column];
 }
 
-/* Of keys on one side of the diagonal: `away` is how far the lane's first one is from it. */
-DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], float slope, float step,
+/* Of keys on one side of the diagonal: `away`, how far the lane's first one is from it. */
+DEVICE void fall_away(score_blocks &s, const float (&begin)[Q_BLOCKS], const struct folded &x,
                       float away)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
-        float own = fused(away, slope, begin[column]);
-        asm("" : "+v"(own)); /* for all blocks of keys */
+        const float far = column == 0 ? away : away + (float)(column * BLOCK);
+        const float own = fused(far, x.slope, begin[column]);
+        const f32x2 first = {own, own - x.slope};
+        block_acc sums;
 #pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++) {
-            const float first =
-                column == block ? own : fused((float)((column - block) * BLOCK), slope, own);
-            f32x2 pair = {first, first - slope};
-            block_acc x;
-#pragma unroll
-            for (int i = 0; i < ACC; i += 2) {
-                x[i] = pair.x;
-                x[i + 1] = pair.y;
-                pair += step;
-            }
-            s[column][block] = x;
+        for (int i = 0; i < ACC; i += 2) {
+            const f32x2 pair = i == 0 ? first : first + x.pair[i / 2 - 1];
+            sums[i] = pair.x;
+            sums[i + 1] = pair.y;
         }
+        asm("" : "+v"(sums)); /* in neighbouring registers, for two operations as one */
+#pragma unroll
+        for (int block = 0; block < KEY_BLOCKS; block++)
+            s[column][block] = block == 0 ? sums : sums + x.block[block];
     }
 }
 
@@ -365,10 +327,9 @@ DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], struct
     const float own = x.own;
     x.first -= KERNEL_TILE_K;
     x.own -= KERNEL_TILE_K;
-    if (!is_between({first, 0})) {
-        const u32 sign = first < 0 ? 0x80000000 : 0;
-        return fall_away(s, begin, flipped(x.slope, sign), flipped(x.step, sign), own);
-    }
+    fall_away(s, begin, x, own);
+    if (!is_between({first, 0})) /* without an else, which would cost a branch more */
+        return;
     float here[Q_BLOCKS];
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -377,7 +338,8 @@ DEVICE void begin_slopes(score_blocks &s, const float (&begin)[Q_BLOCKS], struct
             asm volatile("" : "+v"(here[column]));
     }
     splat_scores(s, here);
-    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, x.slope, own);
+    add_slopes<DISTANCE_ABSOLUTE, false>(s, 1, flipped(x.slope, x.sign), own);
+    take_side(x, 0x80000000); /* the next ones are behind it */
 }
 
 DEVICE void begin_bias(score_blocks &s, const float (&begin)[Q_BLOCKS], float unit,
