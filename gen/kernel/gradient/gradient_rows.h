@@ -9,7 +9,7 @@
 #ifndef AOTHIP_ATTN_BWD_ROWS_H
 #define AOTHIP_ATTN_BWD_ROWS_H
 
-#define ASKS_ALIKE (KERNEL_WAVE == 64)
+#define ASKS_ALIKE 1
 
 #include "kernarg_share.h"
 #include "quotient.h"
