@@ -5,6 +5,7 @@
  * A workgroup has TILE_Q rows and SLICE channels of one head of a gradient. LANES lanes share a
  * row.
  */
+#include "early_arguments.h"
 #include "gradient_parts.h"
 #if KERNEL_DTYPE != 1
 #include "round.h"
@@ -12,6 +13,7 @@
 
 enum { LANES = 16, ROWS = THREADS / LANES, STEPS = KERNEL_TILE_Q / ROWS };
 enum { QUAD = 4, SLICE = LANES * QUAD, AT_ONCE = KERNEL_WAVE == 64 ? 4 : 1 };
+enum { FIRST_MOST = KERNEL_WAVE == 64 ? 4 : 1 }; /* of the first parts */
 
 static_assert(KERNEL_TILE_Q % ROWS == 0, "whole steps");
 
@@ -21,35 +23,46 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 typedef float element;
 typedef f32x4 quad;
 
-DEVICE quad rounded(const f32x4 &x)
+DEVICE quad rounded(const f32x4 &x, float factor)
 {
-    return x;
+    return x * factor;
 }
 #else
 typedef u16 element;
 typedef element quad __attribute__((ext_vector_type(QUAD)));
 
-DEVICE quad rounded(const f32x4 &x)
+/* x * factor. */
+DEVICE quad rounded(const f32x4 &x, float factor)
 {
+#if KERNEL_DTYPE == 2
     float a = x[0], b = x[1], c = x[2], d = x[3];
+    asm("" : "+v"(a), "+v"(b)); /* or both would be multiplied at once, and rounded by more */
+    asm("" : "+v"(c), "+v"(d));
+    const u32x2 both = {round_products(f32x2{a, b}, factor), round_products(f32x2{c, d}, factor)};
+    return __builtin_bit_cast(quad, both);
+#else
+    const f32x4 scaled = x * factor;
+    float a = scaled[0], b = scaled[1], c = scaled[2], d = scaled[3];
     settle_four(a, b, c, d);
     const u32x2 pairs = {round_settled_pair(a, b), round_settled_pair(c, d)};
     return __builtin_bit_cast(quad, pairs);
+#endif
 }
 #endif
 
 typedef GLOBAL quad quad_anywhere __attribute__((aligned(ELEMENT_BYTES)));
 
-/* Channels channel .. channel + 3 of rows row, row + ROWS, ..., those before `behind`. */
+/* Channels channel .. channel + 3 of rows row, row + ROWS, ..., those before `behind`: x * factor.
+ */
 template <int N>
 DEVICE void store_quads(const struct rows &to, int row, int behind, int channel,
-                        const f32x4 (&x)[N])
+                        const f32x4 (&x)[N], float factor)
 {
     GLOBAL char *at = (GLOBAL char *)to.base + row * to.pitch + channel * ELEMENT_BYTES;
     const bool whole = channel + QUAD <= to.dim;
 #pragma unroll
     for (int n = 0; n < N; n++, at += ROWS * to.pitch) {
-        const quad q = rounded(x[n]);
+        const quad q = rounded(x[n], factor);
         if (row + n * ROWS >= behind)
             return;
         if (whole)
@@ -68,7 +81,7 @@ DEVICE void store_quads(const struct rows &to, int row, int behind, int channel,
  */
 template <int N>
 DEVICE void store_rows(const struct rows &to, int first, int row, int behind, int channel,
-                       const f32x4 (&x)[N])
+                       const f32x4 (&x)[N], float factor)
 {
 #if KERNEL_DTYPE != 1 && KERNEL_WAVE == 64
     if (to.channel == ELEMENT_BYTES && to.dim % QUAD == 0 &&
@@ -82,12 +95,12 @@ DEVICE void store_rows(const struct rows &to, int first, int row, int behind, in
 #pragma unroll
         for (int step = 0; step < N; step++)
             __builtin_amdgcn_raw_buffer_store_b64(
-                __builtin_bit_cast(u32x2, rounded(x[step])), buffer,
+                __builtin_bit_cast(u32x2, rounded(x[step], factor)), buffer,
                 (int)(at + (u32)(step * ROWS) * (u32)to.pitch), 0, 0);
         return;
     }
 #endif
-    store_quads(to, row, behind - first, channel, x);
+    store_quads(to, row, behind - first, channel, x, factor);
 }
 
 /* The lane's channels of all its rows of a part, on their way; 0 of rows beyond `bytes`. Scalars
@@ -103,9 +116,9 @@ DEVICE void load_part(f32x4 (&part)[STEPS], const GLOBAL char *from, u32 bytes, 
                                           buffer, (int)own, (int)((u32)(step * ROWS) * pitch), 0));
 }
 
-/* N parts more of the lane's rows, all on their way at once: the compiler would wait for each. (Of
- * wave32's registers it takes too many for more than one.) */
-template <int N>
+/* N parts more of the lane's rows, or the first ones, all on their way at once: the compiler would
+ * wait for each. (Of wave32's registers it takes too many for more than one.) */
+template <int N, bool first>
 DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *&from, kernarg_u64 apart, u32 bytes,
                       u32 pitch, u32 own)
 {
@@ -122,7 +135,7 @@ DEVICE void add_parts(f32x4 (&sum)[STEPS], const GLOBAL char *&from, kernarg_u64
     for (int i = 0; i < N; i++)
 #pragma unroll
         for (int step = 0; step < STEPS; step++)
-            sum[step] += part[i][step];
+            sum[step] = first && i == 0 ? part[i][step] : sum[step] + part[i][step];
 }
 
 /*
@@ -140,20 +153,24 @@ DEVICE void sum_rows(const struct rows &to, const struct rows &from, kernarg_u64
     f32x4 sum[STEPS];
     if (left_rows <= 0 || channel >= to.dim)
         return;
-#pragma unroll
-    for (int step = 0; step < STEPS; step++)
-        sum[step] = 0;
     int left = parts;
+    if (FIRST_MOST > 1 && left >= FIRST_MOST) {
+        add_parts<FIRST_MOST, true>(sum, part, apart, bytes, pitch, own);
+        left -= FIRST_MOST;
+    } else if (AT_ONCE > 1 && left >= AT_ONCE) {
+        add_parts<AT_ONCE, true>(sum, part, apart, bytes, pitch, own);
+        left -= AT_ONCE;
+    } else {
+        add_parts<1, true>(sum, part, apart, bytes, pitch, own);
+        left--;
+    }
 #pragma unroll 1
     for (; left >= AT_ONCE; left -= AT_ONCE)
-        add_parts<AT_ONCE>(sum, part, apart, bytes, pitch, own);
+        add_parts<AT_ONCE, false>(sum, part, apart, bytes, pitch, own);
 #pragma unroll 1
     for (; left > 0; left--)
-        add_parts<1>(sum, part, apart, bytes, pitch, own);
-#pragma unroll
-    for (int step = 0; step < STEPS; step++)
-        sum[step] *= factor;
-    store_rows(to, first, row, behind, channel, sum);
+        add_parts<1, false>(sum, part, apart, bytes, pitch, own);
+    store_rows(to, first, row, behind, channel, sum, factor);
 }
 
 static_assert(8 % ROWS == 0, "line_of(row + step * ROWS) is the sum of both lines");
@@ -189,10 +206,7 @@ DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, fl
                                             (own + line * SUMS_SIDE * 4));
     }
     __builtin_amdgcn_sched_barrier(0);
-#pragma unroll
-    for (int step = 0; step < ALL_STEPS; step++)
-        sum[step] *= factor;
-    store_rows(to, first, row, behind, channel, sum);
+    store_rows(to, first, row, behind, channel, sum, factor);
 }
 
 /* Groups of SLICE channels of a gradient that has parts. */
@@ -248,6 +262,7 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
     const u32 of_keys = slices_of(args.part_dk, a.dim_qk) + slices_of(args.part_dv, a.dim_v);
     const u32 behind = tiles * of_keys * (u32)a.heads_k;
     u32 x = __builtin_amdgcn_workgroup_id_x();
+    fetch_sums(args);
     if (entry >= (u32)a.batch)
         return;
     const bool keys = x < behind;
