@@ -60,29 +60,51 @@ DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, 
 #define PINS_RESULTS (!KERNEL_SCORE && KERNEL_DTYPE == 3)
 #endif
 
+/*
+ * Operands that are waited for at once, behind which as many more are asked for: the compiler would
+ * wait for each of them. Four take too many registers.
+ */
+enum { AT_A_TIME = 2 };
+
+DEVICE void wait_for_some(int i, int all)
+{
+    static_assert(AT_A_TIME == 2, "lgkmcnt(2)");
+    if (i < 0)
+        return;
+    if (i + AT_A_TIME < all)
+        __builtin_amdgcn_s_waitcnt(0xc27f); /* lgkmcnt(2) */
+    else
+        __builtin_amdgcn_s_waitcnt(0xc07f); /* lgkmcnt(0) */
+    in_order();
+}
+
 /* S and dP += X Y^T of a slab. */
 DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab)
 {
-    enum { ALL = 2 * SLAB_STEPS, AHEAD = 2 };
+    enum { ALL = 2 * SLAB_STEPS, AHEAD = AT_A_TIME };
     block_frag a[ALL], again[SLAB_STEPS];
     find_again(y);
 #pragma unroll
-    for (int i = -AHEAD; i < ALL; i++) {
-        const int row = i + AHEAD;
+    for (int i = -AHEAD; i < ALL; i += AT_A_TIME) {
         in_order();
-        if (row < ALL)
-            a[row] = row_frag(row_tile[row / SLAB_STEPS], 0, row % SLAB_STEPS);
-            /* V comes again all the time, not beside dP alone. */
+#pragma unroll
+        for (int row = i + AHEAD; row < i + AHEAD + AT_A_TIME; row++)
+            if (row < ALL)
+                a[row] = row_frag(row_tile[row / SLAB_STEPS], 0, row % SLAB_STEPS);
+                /* V comes again all the time, not beside dP alone. */
 #pragma unroll
         for (int step = 0; step < SLAB_STEPS; step++)
-            if (OWNED_AGAIN && i == step * 3 / 2)
+            if (OWNED_AGAIN && step * 3 / 2 >= i && step * 3 / 2 < i + AT_A_TIME)
                 again[step] = owned_frag(y, 1, slab, step);
         in_order();
-        if (i >= 0)
-            mma(i < SLAB_STEPS ? s : dp, a[i],
-                OWNED_AGAIN && i >= SLAB_STEPS
-                    ? again[i - SLAB_STEPS]
-                    : owned_frag(y, i / SLAB_STEPS, slab, i % SLAB_STEPS));
+        wait_for_some(i, ALL);
+#pragma unroll
+        for (int j = i; j < i + AT_A_TIME; j++)
+            if (j >= 0)
+                mma(j < SLAB_STEPS ? s : dp, a[j],
+                    OWNED_AGAIN && j >= SLAB_STEPS
+                        ? again[j - SLAB_STEPS]
+                        : owned_frag(y, j / SLAB_STEPS, slab, j % SLAB_STEPS));
     }
     in_order();
 }
@@ -105,20 +127,24 @@ DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack 
 {
     const int groups = BLOCK / 16;
 #if READS_AHEAD
-    enum { ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = 2 };
+    enum { ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = AT_A_TIME };
     block_frag ahead[ALL], b;
 #pragma unroll
-    for (int i = -AHEAD; i < ALL; i++) {
-        const int next = i + AHEAD;
+    for (int i = -AHEAD; i < ALL; i += AT_A_TIME) {
         in_order();
-        if (next < ALL)
-            ahead[next] = turned_frag(turned_tile[t], next % WALK_BLOCKS,
-                                      block * groups + next / WALK_BLOCKS);
+#pragma unroll
+        for (int next = i + AHEAD; next < i + AHEAD + AT_A_TIME; next++)
+            if (next < ALL)
+                ahead[next] = turned_frag(turned_tile[t], next % WALK_BLOCKS,
+                                          block * groups + next / WALK_BLOCKS);
         if (i >= 0 && i % WALK_BLOCKS == 0)
             b = pack(i / WALK_BLOCKS);
         in_order();
-        if (i >= 0)
-            mma(r[i % WALK_BLOCKS], ahead[i], b);
+        wait_for_some(i, ALL);
+#pragma unroll
+        for (int j = i; j < i + AT_A_TIME; j++)
+            if (j >= 0)
+                mma(r[j % WALK_BLOCKS], ahead[j], b);
     }
     in_order();
     return;
