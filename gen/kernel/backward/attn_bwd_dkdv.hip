@@ -23,6 +23,7 @@
 #include "stream_walk.h"
 #endif
 #include "carried_rows.h"
+#include "early_arguments.h"
 #include "walk_parts.h"
 
 /* The workgroup's keys of the sequence. Uniform. */
@@ -31,7 +32,7 @@ struct job {
     int kv_head;
     int first_key, end_key;
     int part; /* of the walk: */
-    int run, first_head;
+    int run, runs, first_head;
 };
 
 /* The job's sequence; where scalar registers are shortest, but for its first key, for which
@@ -47,9 +48,8 @@ DEVICE struct sequence awaited_sequence(const struct job &job)
 /* The walk over the queries of each head that the job has of the group. */
 DEVICE struct walk walk_of(const struct job &job)
 {
-    const struct attn_bwd_share_args &args = share_here();
-    return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1), job.run,
-                  args.parts_rows);
+    const int runs = KERNEL_WAVE == 64 ? job.runs : share_here().parts_rows;
+    return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1), job.run, runs);
 }
 
 /* Heads of the group from the first one that the job has to the last. Uniform. */
@@ -101,7 +101,7 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
                 largest = largest_of(largest, chunk[i]);
         }
     }
-    __hip_atomic_fetch_max(&largest_do, largest_in_wave(larger_half(largest)), __ATOMIC_RELAXED,
+    __hip_atomic_fetch_max(&largest_do, largest_in_wave(largest), __ATOMIC_RELAXED,
                            __HIP_MEMORY_SCOPE_WORKGROUP);
     lds_barrier();
 }
@@ -151,8 +151,9 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
     do {
         const struct attn_bwd_args &now = args_here();
         p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - awaited(left);
+        fetch_stream(now);
 #if TERMS_NEAR && HOLDS_NEAR
-        hold_near(p, terms_of(now), 0);
+        hold_near(KERNEL_WAVE == 64 ? now : args_here(), p, terms_of(now), 0);
         in_order(); /* scalar registers are short */
 #endif
         const bool lower = carrier() == 0;
@@ -162,9 +163,9 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         carry_rows(stream, now, p, walk.begin);
         stream.vector = describe_vector(lower ? now.lse : now.delta, vector);
         stream.vector_pitch = stay_apart(vector.step * 4);
-        stream.factor = lower         ? LSE_SIGN * lse_unit_of(now.problem, form)
-                        : DELTA_FIRST ? -1.0f
-                                      : 1.0f;
+        stream.factor = lower                        ? LSE_SIGN * lse_unit_of(now.problem, form)
+                        : DELTA_FIRST || TAKES_PAIRS ? -1.0f
+                                                     : 1.0f;
         lift_stream<form>(stream, lower);
         stream.factor = stay_apart(stream.factor);
 #if LIFTS
@@ -298,10 +299,11 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
             (u32)(number * a.heads_k + kv_head) * (u32)now.parts_heads * (u32)now.parts_rows +
             (u32)parked_at(PARKED_PART, job.part);
         const u32 row = matrix * (u32)a.seq_k;
+        const float factor = lowered();
         each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
             const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
                                              is_dk ? a.dim_qk : a.dim_v);
-            store_part(result, lowered(), to, behind - key, channel);
+            store_part(result, factor, to, behind - key, channel);
         });
         return;
     }
@@ -397,6 +399,7 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
         __builtin_amdgcn_workgroup_id_z() * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
     u32 x = __builtin_amdgcn_workgroup_id_x();
 
+    fetch_first(args);
     if (entry >= (u32)a.batch)
         return;
     struct deal deal = deal_keys(&a, x);
@@ -414,6 +417,7 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
                       0,
                       park(PARKED_PART, (int)part),
                       (int)run,
+                      args.parts_rows,
                       park(PARKED_FIRST_HEAD, (int)(part - run * (u32)args.parts_heads))};
     if (TERMS_APART) { /* see awaited_sequence() */
         job.sequence.start_q = wait_apart(job.sequence.start_q);

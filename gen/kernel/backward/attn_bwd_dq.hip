@@ -11,6 +11,8 @@
 #include "query_walk.h"
 #include "walk_parts.h"
 
+#include "early_arguments.h" /* behind what says whose walk it is */
+
 /* Whether the wave's columns ask for the wide form: see WIDE_LSE. Then makes lse natural. */
 DEVICE bool turn_wide(struct column &column, const struct place &p)
 {
@@ -112,11 +114,11 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
     });
 }
 
-DEVICE void compute_dq(const struct job &job, int part)
+DEVICE void compute_dq(const struct job &job, int part, int parts)
 {
     const struct place &p = job.place;
     const struct walk whole = plan_walk(p.sequence, job.first_row, job.end_row - 1);
-    struct walk walk = run_of(whole, part, share_here().parts_keys);
+    struct walk walk = run_of(whole, part, KERNEL_WAVE == 64 ? parts : share_here().parts_keys);
     struct stream stream = stream_of(p, walk);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
@@ -125,7 +127,7 @@ DEVICE void compute_dq(const struct job &job, int part)
     park(PARKED_FIRST_TILE, whole.begin);
     park(PARKED_LAST_TILE, whole.end);
     const u32 terms = terms_of(args_here());
-    hold_near(p, terms, y.first);
+    hold_near(args_here(), p, terms, y.first);
 #else
     const u32 terms = 0;
 #endif
@@ -185,6 +187,7 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
     u32 x = __builtin_amdgcn_workgroup_id_x();
     u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
 
+    fetch_first(args);
     if (entry >= (u32)a.batch)
         return;
     const struct deal deal = deal_queries(&a, x);
@@ -192,5 +195,5 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
     const struct place p = {promised_sequence(a, (int)entry), (int)deal.part, (int)deal.kv_head};
     const int first = (int)((part + 1) * tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     if (first < p.sequence.seq_q)
-        compute_dq(job_of(p, first), park(PARKED_PART, (int)part));
+        compute_dq(job_of(p, first), park(PARKED_PART, (int)part), args.parts_keys);
 }

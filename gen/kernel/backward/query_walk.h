@@ -76,21 +76,22 @@ DEVICE struct stream stream_of(const struct place &p, struct walk walk)
 DEVICE void lift_column(struct owned &y, struct column &column, const struct place &p)
 {
     u32 largest = 0;
+    int slab = 0;
     y.lift = {0, 0};
 #pragma unroll 1
-    for (int slab = 0; slab < slabs_of(args_here().problem); slab += OWNED_SLABS) {
+    do {
 #if WALKS_WHOLE
         (void)p;
         load_owned(y, 1, slab);
 #else
         if (OWNED_PER_TILE)
-            load_owned(y, p, 1, slab);
+            load_owned(args_here(), y, p, 1, slab);
 #endif
 #pragma unroll
         for (int step = 0; step < OWNED_SLABS * SLAB_STEPS; step++)
             largest = largest_of(largest, y.frag[1][step]);
-    }
-    largest = larger_half(largest);
+        slab += OWNED_SLABS;
+    } while (OWNED_PER_TILE && slab < slabs_of(args_here().problem));
     u32 other = __builtin_bit_cast(u32, other_half(__builtin_bit_cast(float, largest)));
     y.lift = lift_of(largest > other ? largest : other, args_here().problem);
     if (!OWNED_PER_TILE)

@@ -255,16 +255,23 @@ struct results {
 #if WALKS_WHOLE || IN_PAIRS
 /* See whole_walk.h, pair_walk.h. */
 #elif TERMS_NEAR && DBIAS_BESIDE
-DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
+DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
                        int block)
 {
     const u32 half = pack_half();
+#if ROUNDS_PRODUCTS
+    if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
+        store_wide_dbias(p * ds, context, column, row);
+    const struct packed_block packed = pack_products(p, ds);
+#else
+    (void)p;
     if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
         store_wide_dbias(ds, context, column, row);
     no_further();
     begin_block(ds);
     const struct packed_block packed = pack_block(ds, half);
+#endif
     if (has_term(context.terms, KERNARG_TERM_DBIAS))
         store_dbias(packed, context, column, row, half);
     multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
@@ -273,6 +280,11 @@ DEVICE void take_block(struct results &to, block_acc &, block_acc &ds,
 DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const struct context &,
                        const struct column &, int, int block)
 {
+#if ROUNDS_PRODUCTS
+    multiply_turned(to.r[1], p, 1, block);
+    multiply_turned(to.r[0], 0, block, [&](int group) { return packed_products(ds, group); });
+    return;
+#endif
 #if TERMS_NEAR
     begin_block(p);
     begin_block(ds);
@@ -377,13 +389,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             if (left == 1)
                 advance(x);
             load_cargo(cargo, duty, x, next);
-            load_owned(y, context.place, 0, now);
+            load_owned(args_here(), y, context.place, 0, now);
             lds_barrier();
 #pragma unroll
             for (int block = 0; block < STREAM_BLOCKS; block++)
                 multiply_rows(s[block], y, 0, 0, block);
             __builtin_amdgcn_sched_barrier(0); /* registers are short: one tensor at a time */
-            load_owned(y, context.place, 1, now);
+            load_owned(args_here(), y, context.place, 1, now);
 #pragma unroll
             for (int block = 0; block < STREAM_BLOCKS; block++)
                 multiply_rows(dp[block], y, 1, 0, block);

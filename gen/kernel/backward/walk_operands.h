@@ -427,10 +427,11 @@ DEVICE block_frag load_frag(const struct rows_view &view, const struct rows &x, 
 
 #if !SHARES_CHANNELS && !WALKS_WHOLE
 /* Slab `slab` of the wave's columns of owned tensor t. */
-DEVICE void load_owned(struct owned &y, const struct place &p, int t, int slab)
+DEVICE void load_owned(const struct attn_bwd_args &args, struct owned &y, const struct place &p,
+                       int t, int slab)
 {
     const int first = awaited_long(y.first);
-    const struct rows x = owned_rows(args_here(), p, t, first);
+    const struct rows x = owned_rows(args, p, t, first);
     const struct rows_view view = {x.base, awaited_long(y.end) - first};
 #if OWNED_AGAIN
     if (t == 1) {
@@ -481,10 +482,15 @@ DEVICE void hold_owned(struct owned &y, const struct place &p)
     (void)p;
 #else
 #pragma unroll
-    for (int slab = 0; slab < WALK_SLABS; slab++) {
-        load_owned(y, p, 0, slab);
-        load_owned(y, p, 1, slab);
-    }
+    for (int slab = 0; slab < WALK_SLABS; slab++)
+        if (TAKES_PAIRS && WALK_SLABS == 1) { /* at once, as fetch_first() */
+            const struct attn_bwd_args &args = args_here();
+            load_owned(args, y, p, 0, slab);
+            load_owned(args, y, p, 1, slab);
+        } else {
+            load_owned(args_here(), y, p, 0, slab);
+            load_owned(args_here(), y, p, 1, slab);
+        }
 #endif
 }
 

@@ -36,7 +36,7 @@ DEVICE void clear_here(struct results &r)
 /* Zeros for a walk. A matrix instruction makes sixteen. */
 DEVICE void begin_results(struct results &r)
 {
-#if KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && KERNEL_SCORE
+#if KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (KERNEL_SCORE || (OWNS_KEYS && WALK_SLABS == 2))
 #pragma unroll
     for (auto &gradient : r.r)
 #pragma unroll
@@ -53,9 +53,11 @@ DEVICE void begin_results(struct results &r)
 
 /*
  * What is wanted before the walk and behind it waits in LDS where scalar registers are short, a
- * place for each wave; with lifts beside 256 channels, in vector registers.
+ * place for each wave; with lifts beside 256 channels, and where there are vector registers for it,
+ * in those.
  */
-#define PARKS_APART (LIFTS && OWNS_KEYS && KERNEL_DIM == 256)
+#define PARKS_APART                                                                                \
+    (OWNS_KEYS && ((LIFTS && KERNEL_DIM == 256) || (TAKES_PAIRS && KERNEL_DIM == 64)))
 #define PARKS                                                                                      \
     (KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (OWNS_KEYS || KERNEL_SCORE) && !PARKS_APART)
 

@@ -5,31 +5,6 @@
 #ifndef AOTHIP_GRADIENT_ALONE_H
 #define AOTHIP_GRADIENT_ALONE_H
 
-/* What becomes an operand. */
-template <class V> DEVICE void begin_block(V &x)
-{
-#pragma unroll
-    for (int i = 0; i < elements_of<V>(); i++)
-        x[i] = begin_round(x[i]);
-}
-
-/*
- * Scores less lse, which are above 0 only where lse was rounded to less than a score: seldom, so
- * that it is asked of all at once. NaN stays NaN.
- */
-template <class V> DEVICE void limit_exponents(V &less)
-{
-    float largest = less[0];
-#pragma unroll
-    for (int i = 1; i < elements_of<V>(); i++)
-        largest = __builtin_fmaxf(largest, less[i]);
-    if (!in_any_lane(largest > 0))
-        return;
-#pragma unroll
-    for (int i = 0; i < elements_of<V>(); i++)
-        less[i] = less[i] > 0 ? 0 : less[i];
-}
-
 /* differentiate_block() where the problem has the terms `known`, or where those have to be asked
  * for. */
 template <enum gradient of, u32 known, class V>
@@ -66,9 +41,12 @@ DEVICE void differentiate_known(V &s, V &dp, const struct context &context,
         s *= unit;
         unit = 1;
     }
-    if (has_term(terms,
-                 KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP))
-        add_near_terms<of>(s, dp, context.place, terms, column.index, from, context.ahead, unit);
+    if (has_term(terms, KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS |
+                            KERNARG_TERM_KEEP)) {
+        const struct near_place at = near_place_of(column.index, from);
+        add_curve_and_slope<of>(s, dp, context.place, terms, column.index, from);
+        add_near_terms(s, context.place, terms, at, context.ahead, unit);
+    }
     if (row < awaited_long(column.full.first) || row + BLOCK - 1 > awaited_long(column.full.last))
         each_element<count>(
             [&](int i) { s[i] = sees(column, from, i) ? s[i] : -__builtin_inff(); });

@@ -40,7 +40,7 @@ DEVICE float begin_round(float x)
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 
 #define COMPUTED_ANEW                                                                              \
-    (KERNEL_SCORE || OWNED_AGAIN || WALK_SLABS == 4 ||                                             \
+    ((KERNEL_SCORE && !(TAKES_PAIRS && KERNEL_DIM == 64)) || OWNED_AGAIN || WALK_SLABS == 4 ||     \
      (SUMS_DQ && KERNEL_DIM == 64)) /* see stay_here() */
 
 /* See struct start. */
@@ -80,8 +80,23 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 /* Whether there are registers for where a thread stores all else, too: fused_walk.h. */
 #define HOLDS_PLACES (SUMS_DQ && KERNEL_DIM == 128)
 
+/* See gradient_pairs.h. */
+#define TAKES_PAIRS (TERMS_NEAR && KERNEL_WAVE == 64)
+
+/*
+ * Whether dS is multiplied and rounded at once, by the instruction that rounds one product to f16.
+ * The walk then gets dP and not dS, but where keys are owned, with P~ that is not P: there pairs of
+ * dS lie in the first half of dP.
+ */
+#if TAKES_PAIRS && KERNEL_DTYPE == 2 && !SUMS_ELEMENTS && !WALKS_WHOLE && !defined(__gfx950__)
+#define ROUNDS_PRODUCTS 1
+#else
+#define ROUNDS_PRODUCTS 0
+#endif
+
 /* With which sign lse lies in row_vector: the compiler negates it at times when it is wanted. */
-#define LSE_SIGN (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START) ? -1.0f : 1.0f)
+#define LSE_SIGN                                                                                   \
+    (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START || TAKES_PAIRS) ? -1.0f : 1.0f)
 
 #if OWNS_KEYS
 static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
@@ -399,6 +414,37 @@ DEVICE void differentiate_plain(block_acc &s, block_acc &dp, const block_acc &ls
 #endif
 
 #if TERMS_NEAR
+/* What becomes an operand. */
+template <class V> DEVICE void begin_block(V &x)
+{
+#pragma unroll
+    for (int i = 0; i < elements_of<V>(); i++)
+        x[i] = begin_round(x[i]);
+}
+
+/*
+ * Scores less lse, which are above 0 only where lse was rounded to less than a score: seldom, so
+ * that it is asked of all at once. NaN stays NaN.
+ */
+template <class V> DEVICE void limit_exponents(V &less)
+{
+    float largest = less[0];
+#pragma unroll
+    for (int i = 1; i < elements_of<V>(); i++)
+        largest = __builtin_fmaxf(largest, less[i]);
+    if (!in_any_lane(largest > 0))
+        return;
+#pragma unroll
+    for (int i = 0; i < elements_of<V>(); i++)
+        less[i] = less[i] > 0 ? 0 : less[i];
+}
+#endif
+
+#if TAKES_PAIRS
+
+#include "gradient_pairs.h"
+
+#elif TERMS_NEAR
 
 #include "gradient_alone.h"
 

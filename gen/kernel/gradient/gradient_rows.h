@@ -125,12 +125,20 @@ DEVICE kernarg_i64 strides_of(int n, kernarg_i64 stride)
     return wide(n) * stride;
 }
 
+/* From row to row of aligned tensors, which KERNARG_ALIGNED_STRIDE_MAX keeps within 32 bits where
+ * there are two rows: half of the instructions that multiply by it. */
+DEVICE kernarg_i64 row_stride(kernarg_i64 stride)
+{
+    return KERNEL_SCORE && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED ? wide((int)stride) : stride;
+}
+
 DEVICE struct rows rows_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                            int start, int head, int dim)
 {
     const kernarg_i64 first = strides_of(batch, stride.batch) + strides_of(head, stride.head) +
-                              strides_of(start, stride.seq);
-    return {(char *)data + first * ELEMENT_BYTES, stride.seq * ELEMENT_BYTES, ELEMENT_BYTES, dim};
+                              strides_of(start, row_stride(stride.seq));
+    return {(char *)data + first * ELEMENT_BYTES, row_stride(stride.seq) * ELEMENT_BYTES,
+            ELEMENT_BYTES, dim};
 }
 
 /* What a workgroup works on: a sequence and a query head. Uniform. */

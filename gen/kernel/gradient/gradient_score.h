@@ -47,7 +47,6 @@ enum {
     LIFT_P_MOST = 8,   /* P and its factor for dropout are below 2^8 each */
 };
 
-typedef u16 u16x2 __attribute__((ext_vector_type(2)));
 typedef _Float16 lift_pair __attribute__((ext_vector_type(2)));
 
 struct lift {
@@ -76,22 +75,15 @@ DEVICE struct lift lift_of(u32 largest, const struct attn_problem &a)
     return {limited(LIFT_TO - exponent, LIFT_DO_MOST), p};
 }
 
-/* The larger of each half of x and the magnitudes in a chunk. */
+/* The larger of x and the magnitudes in a chunk, but NaN: an instruction takes two of them. */
 DEVICE u32 largest_of(u32 x, u32x4 chunk)
 {
-    u16x2 m = __builtin_bit_cast(u16x2, x);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        u32 magnitudes = chunk[i] & 0x7fff7fffu;
-        m = __builtin_elementwise_max(m, __builtin_bit_cast(u16x2, magnitudes));
+        const u32 pair = chunk[i];
+        asm("v_max3_f16 %0, |%1|, |%1|, %0 op_sel:[0,1,0,0]" : "+v"(x) : "v"(pair));
     }
-    return __builtin_bit_cast(u32, m);
-}
-
-DEVICE u32 larger_half(u32 x)
-{
-    u32 low = x & 0xffff, high = x >> 16;
-    return low > high ? low : high;
+    return x;
 }
 
 /* The largest of all lanes. Uniform: of numbers that are not, the compiler would make an atomic

@@ -30,12 +30,17 @@ DEVICE u32 terms_of(const struct attn_bwd_args &args)
 }
 
 /* Tested where it matters, for the result kept in the meantime would take two registers. */
-DEVICE bool has_term(u32 terms, u32 which)
+DEVICE u32 terms_among(u32 terms, u32 which)
 {
     if (TERMS_APART)
         terms = uniform(terms);
     asm volatile("" : "+s"(terms));
     return terms & which;
+}
+
+DEVICE bool has_term(u32 terms, u32 which)
+{
+    return terms_among(terms, which);
 }
 
 /* What decides which code a block takes. */
@@ -135,9 +140,8 @@ DEVICE void hold_rows(enum held_rows which, const struct near_rows &x)
  * For all blocks of a walk, of which the wave has the queries from `query` on. All at once, or one
  * read of the arguments would wait for the other.
  */
-DEVICE void hold_near(const struct place &p, u32 terms, int query)
+DEVICE void hold_near(const struct attn_bwd_args &args, const struct place &p, u32 terms, int query)
 {
-    const struct attn_bwd_args &args = args_here();
     const u32 size = args.problem.flags & KERNARG_BIAS_F32 ? 4 : 2;
     const int keys = args.problem.keys_most;
     if (terms & KERNARG_TERM_BIAS) {
@@ -265,26 +269,40 @@ DEVICE void each_bias(const struct near &x, const struct terms_known<known> &ter
             f(i, bias_of(all[i], 0));
 }
 
-/* Calls f(i, byte) for each of the lane's elements; the byte's other bits may be set. */
+DEVICE u32 keep_at(const struct near &x, u32 at)
+{
+    return (unsigned char)__builtin_amdgcn_raw_buffer_load_b8(x.buffer, (int)at, 0, 0);
+}
+
+/* Calls f(i, byte) for each of the lane's elements. */
 template <int count, u32 known, class F>
 DEVICE void each_keep(const struct near &x, const struct terms_known<known> &terms, F f)
 {
     u32 at = x.at;
-    if (!OWNS_KEYS && KERNEL_WAVE == 64 && has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
+    if constexpr (!OWNS_KEYS && KERNEL_WAVE == 64) {
+        u32 quads[count / 4]; /* from both ways, or elements would be copied where they meet */
+        if (has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
 #pragma unroll
-        for (int i = 0; i < count; i += 4) {
-            const u32 own = at + (acc_row((u32)i) - acc_row(0));
-            const u32 quad = __builtin_amdgcn_raw_buffer_load_b32(x.buffer, (int)own, 0, 0);
+            for (int i = 0; i < count; i += 4)
+                quads[i / 4] = __builtin_amdgcn_raw_buffer_load_b32(
+                    x.buffer, (int)(at + (acc_row((u32)i) - acc_row(0))), 0, 0);
+        } else {
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-                f(i + j, quad & 0xffu << 8 * j);
+            for (int i = 0; i < count; i++) {
+                at = next_at(at, x, i);
+                const u32 byte = keep_at(x, at);
+                quads[i / 4] = i % 4 ? quads[i / 4] | byte << i % 4 * 8 : byte;
+            }
         }
-        return;
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            f(i, (u32)(unsigned char)(quads[i / 4] >> i % 4 * 8));
+    } else {
+        each_element<count>([&](int i) {
+            at = next_at(at, x, i);
+            f(i, keep_at(x, at));
+        });
     }
-    each_element<count>([&](int i) {
-        at = next_at(at, x, i);
-        f(i, (u32)(unsigned char)__builtin_amdgcn_raw_buffer_load_b8(x.buffer, (int)at, 0, 0));
-    });
 }
 
 /* Where there are registers for it, bias is on its way while the products of its block are made. */
@@ -297,6 +315,13 @@ struct bias_ahead {
 #endif
 };
 
+/* A score that is not to be seen, before it is multiplied by `unit`, a normal number. Uniform. */
+DEVICE float hidden_score(float unit)
+{
+    const u32 sign = __builtin_bit_cast(u32, unit) & 0x80000000u;
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, -__builtin_inff()) ^ sign);
+}
+
 DEVICE bool comes_ahead(u32 terms)
 {
     asm volatile("" : "+s"(terms));
@@ -308,7 +333,7 @@ DEVICE bool comes_ahead(u32 terms)
 /* For the block whose first row is `row`. */
 DEVICE struct bias_ahead fetch_bias(u32 terms, int row)
 {
-    struct bias_ahead ahead = {};
+    struct bias_ahead ahead;
 #if BIAS_AHEAD
     if (comes_ahead(terms)) {
         const struct near x = near_held(HELD_BIAS, 2, lane_column(), row + (int)acc_row(0));
@@ -324,25 +349,59 @@ DEVICE struct bias_ahead fetch_bias(u32 terms, int row)
     return ahead;
 }
 
+/* Has elements in pairs of registers where ways meet: CDNA's instructions take them so. */
+template <class V> DEVICE void stay_pairs(V &x)
+{
+    if constexpr (KERNEL_WAVE == 64)
+#pragma unroll
+        for (int i = 0; i < elements_of<V>(); i += 2) {
+            f32x2 pair = {x[i], x[i + 1]};
+            asm volatile("" : "+v"(pair));
+            x[i] = pair.x;
+            x[i + 1] = pair.y;
+        }
+}
+
+/* s * factor and the bias that is there. */
+template <class V> DEVICE void add_ahead(V &s, const struct bias_ahead &ahead, float factor)
+{
+#if BIAS_AHEAD
+#pragma unroll
+    for (int i = 0; i < elements_of<V>(); i++)
+        s[i] = __builtin_fmaf(s[i], factor, bias_of(ahead.quads[i / 4][i % 4 / 2], i % 2));
+#else
+    (void)s;
+    (void)ahead;
+    (void)factor;
+#endif
+}
+
 /* One register at a time: what is loaded for the next terms has no registers yet. */
 DEVICE void next_term()
 {
     __builtin_amdgcn_sched_barrier(0);
 }
 
+/* x + step. Of pairs the compiler would hold all that are added in scalar registers. */
+DEVICE float apart_from(float x, float step)
+{
+#if KERNEL_WAVE == 64
+    float sum;
+    asm("v_add_f32_e32 %0, %1, %2" : "=v"(sum) : "i"(__builtin_bit_cast(u32, step)), "v"(x));
+    return sum;
+#else
+    return x + step;
+#endif
+}
+
 /*
- * s, scale * q . k, becomes the score, as add_terms() makes it. The lane's elements are those of
- * column `index` from row `row` of the stream on. What a bias is added to is multiplied by `unit`,
- * which is 1 beside other terms.
+ * s, scale * q . k, becomes the score but for bias and mask, as add_terms() makes it. The lane's
+ * elements are those of column `index` from row `row` of the stream on.
  */
 template <enum gradient of, u32 known, class V>
-DEVICE void add_near_terms(V &s, V &dp, const struct place &p,
-                           const struct terms_known<known> &terms, int index, int row,
-                           const struct bias_ahead &ahead, float unit)
+DEVICE void add_curve_and_slope(V &s, V &dp, const struct place &p,
+                                const struct terms_known<known> &terms, int index, int row)
 {
-    const int query = OWNS_KEYS ? row : (int)uniform((u32)index - lane_column());
-    const u32 down = OWNS_KEYS ? acc_row(0) : lane_column();
-    const int key = OWNS_KEYS ? index : row + (int)acc_row(0);
     const int count = elements_of<V>();
     next_term();
     if (has_term(terms, KERNARG_TERM_SOFTCAP)) {
@@ -357,35 +416,59 @@ DEVICE void add_near_terms(V &s, V &dp, const struct place &p,
     }
     if (has_term(terms, KERNARG_TERM_ALIBI)) {
         const float slope = terms_here(p).slope;
-        const float first = (float)((OWNS_KEYS ? row - index : index - row) + diagonal_of(p) +
-                                    (OWNS_KEYS ? 1 : -1) * (int)acc_row(0));
+        const float of_first = (float)((OWNS_KEYS ? row - index : index - row) + diagonal_of(p) +
+                                       (OWNS_KEYS ? 1 : -1) * (int)acc_row(0));
         each_element<count>([&](int i) {
             const float step = (float)(int)(acc_row((u32)i) - acc_row(0));
-            s[i] -= slope * __builtin_fabsf(OWNS_KEYS ? first + step : first - step);
+            s[i] -= slope * __builtin_fabsf(apart_from(of_first, OWNS_KEYS ? step : -step));
         });
         next_term();
     }
-    asm("" : "+s"(unit)); /* the product takes no instruction, and converts F16 */
-#if BIAS_AHEAD
-    if (comes_ahead(terms.terms)) {
-#pragma unroll
-        for (int i = 0; i < count; i++)
-            s[i] = __builtin_fmaf(s[i], unit, bias_of(ahead.quads[i / 4][i % 4 / 2], i % 2));
-        next_term();
-    } else
-#else
-    (void)ahead;
-#endif
-        if (has_term(terms, KERNARG_TERM_BIAS)) {
-        const u32 size = has_term(terms, KERNARG_TERM_BIAS_F32) ? 4 : 2;
-        each_bias<count>(near_here(HELD_BIAS, args_here().problem.bias, size, p, query, down, key),
-                         terms,
-                         [&](int i, float bias) { s[i] = __builtin_fmaf(s[i], unit, bias); });
+}
+
+/* Where the lane's elements lie among bias and mask. */
+struct near_place {
+    int query; /* the block's first one, for a buffer of its rows */
+    u32 down;  /* from there to the lane's first element */
+    int key;
+};
+
+DEVICE struct near_place near_place_of(int index, int row)
+{
+    return {OWNS_KEYS ? row : (int)uniform((u32)index - lane_column()),
+            OWNS_KEYS ? acc_row(0) : lane_column(), OWNS_KEYS ? index : row + (int)acc_row(0)};
+}
+
+/*
+ * Adds bias and mask: s * unit, with `unit` as it is then, becomes the score. A bias multiplies by
+ * it.
+ */
+template <u32 known, class V>
+DEVICE void add_near_terms(V &s, const struct place &p, const struct terms_known<known> &terms,
+                           const struct near_place &at, const struct bias_ahead &ahead, float &unit)
+{
+    const int count = elements_of<V>();
+    float factor = unit;
+    asm("" : "+s"(factor)); /* the product takes no instruction, and converts F16 */
+    if (has_term(terms, KERNARG_TERM_BIAS)) {
+        if (BIAS_AHEAD && comes_ahead(terms.terms)) {
+            add_ahead(s, ahead, factor);
+        } else {
+            const u32 size = has_term(terms, KERNARG_TERM_BIAS_F32) ? 4 : 2;
+            each_bias<count>(
+                near_here(HELD_BIAS, args_here().problem.bias, size, p, at.query, at.down, at.key),
+                terms, [&](int i, float bias) { s[i] = __builtin_fmaf(s[i], factor, bias); });
+        }
+        unit = 1;
+        stay_pairs(s);
         next_term();
     }
+    stay_pairs(s);
     if (has_term(terms, KERNARG_TERM_KEEP)) {
-        each_keep<count>(near_here(HELD_KEEP, args_here().problem.keep, 1, p, query, down, key),
-                         terms, [&](int i, u32 keep) { s[i] = keep ? s[i] : -__builtin_inff(); });
+        const float hidden = hidden_score(unit);
+        each_keep<count>(
+            near_here(HELD_KEEP, args_here().problem.keep, 1, p, at.query, at.down, at.key), terms,
+            [&](int i, u32 keep) { s[i] = keep ? s[i] : hidden; });
         next_term();
     }
 }
