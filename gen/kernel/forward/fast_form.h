@@ -119,7 +119,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
                    float factor, bool wide, const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
-    if (STARTS_LEAN || READS_TOGETHER)
+    if (ENDS_LEAN || READS_TOGETHER)
         read_ending(args);
 #if KERNEL_FP8
     const struct slice slice = output_slice(args, sequence, job.head);
