@@ -154,7 +154,7 @@ struct place {
 DEVICE struct sequence promised_sequence(const struct attn_problem &a, int number)
 {
     struct sequence s = sequence_of(a, number);
-    if (!ASKS_ALIKE || !(a.flags & KERNARG_ALIKE))
+    if (!(a.flags & KERNARG_ALIKE))
         s.seq_q = s.seq_q < a.seq_q ? s.seq_q : a.seq_q;
     return s;
 }
@@ -446,7 +446,7 @@ struct vector_place {
 DEVICE struct vector_place vector_of(const struct attn_problem &a, const struct place &p)
 {
     kernarg_i64 head = a.lse_stride.head;
-    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1))
+    if (__builtin_expect(a.flags & KERNARG_ALIKE, 1))
         return {strides_of(p.sequence.number, a.lse_stride.batch) + strides_of(p.head, head),
                 a.lse_stride.seq, a.lse_size, lse_unit_of(a, LSE_USUAL)};
     if (a.flags & KERNARG_LSE_PITCH_READ)
@@ -493,7 +493,7 @@ struct vector_span {
 DEVICE struct vector_span vector_span_of(const struct attn_problem &a, const struct place &p,
                                          int rows)
 {
-    if (ASKS_ALIKE && __builtin_expect(a.flags & KERNARG_ALIKE, 1)) {
+    if (__builtin_expect(a.flags & KERNARG_ALIKE, 1)) {
         const u32 step = (u32)a.lse_stride.seq;
         return {strides_of(p.sequence.number, a.lse_stride.batch) +
                     strides_of(p.head, a.lse_stride.head),
