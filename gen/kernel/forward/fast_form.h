@@ -248,6 +248,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     begin_loads(p, false, courier, sequence, walk, keys, next,
                 [&]() { load_q(p.q, place.job, sequence, place.problem); });
     if (full > 0) {
+        if (!PLANS_LEAN)
+            next = views_at(keys, sequence, tile);
         end_loads(p, courier);
         tile += full - 1;
         sliced_steps(p, courier, place.factor, keys, next, walk.first, full, [&]() {

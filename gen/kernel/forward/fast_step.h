@@ -116,7 +116,8 @@ DEVICE bool begin_loads(struct progress &x, bool wide, const struct courier &cou
     if (walk.count == 0)
         return false;
     first = views_at(keys, sequence, walk.first);
-#if SLICES_FIRST /* or where the next ones are would be found by multiplying again */
+#if SLICES_FIRST && PLANS_LEAN
+    /* Or where the next ones are would be found by multiplying again. */
     asm volatile("" : "+s"(first.k[0].first), "+s"(first.v[0].first));
 #endif
     const bool whole =
@@ -217,9 +218,9 @@ DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct term
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         visible[column] =
-            KERNEL_SCORE   ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
-            : SLICES_FIRST ? visible_of_column(place.sequence, place.job, column)
-                           : place.visible[column];
+            KERNEL_SCORE ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
+            : SLICES_FIRST && PLANS_LEAN ? visible_of_column(place.sequence, place.job, column)
+                                         : place.visible[column];
 }
 
 /* Moves the shifts. Whether to go for wide ones, for this lane. */

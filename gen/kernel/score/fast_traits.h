@@ -31,11 +31,18 @@
 
 /* Whether what is usual has a shorter way: no mask, a pitch of 32 bits; and sequences that the host
  * knows to be alike. */
-#if KERNEL_WAVE == 32 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PAGED && !KERNEL_PADDING &&       \
+#if defined(__GFX12__) && KERNEL_DIM == 128 && KERNEL_DTYPE == 2 /* causal launches take longer */
+#define PLANS_LEAN 0
+#define ASKS_ALIKE 0
+#elif KERNEL_WAVE == 32 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PAGED && !KERNEL_PADDING &&     \
     !KERNEL_UNALIGNED && !KERNEL_CACHE
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
 #elif defined(__gfx90a__) && (KERNEL_PAGED || KERNEL_PADDING) /* which take longer with it */
+#define PLANS_LEAN 0
+#define ASKS_ALIKE 0
+#elif defined(__gfx950__) && KERNEL_DIM == 128 && !KERNEL_PAGED && !KERNEL_PADDING &&              \
+    !KERNEL_UNALIGNED && !KERNEL_CACHE /* nor with rows of 128 channels there */
 #define PLANS_LEAN 0
 #define ASKS_ALIKE 0
 #else
@@ -143,7 +150,7 @@
 
 /* Whether they keep the 1 that they round with, and do not scale an O of zeros. On gfx90a other
  * walks take longer with it. */
-#if defined(__gfx90a__) && !SLICES_FIRST
+#if SLICES_FIRST ? !PLANS_LEAN : defined(__gfx90a__)
 #define SLICES_LEAN 0
 #else
 #define SLICES_LEAN 1
