@@ -206,9 +206,10 @@ template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const 
 
 /*
  * Whether a general step does not ask who sees keys that all see: worth a branch where steps are
- * general for another reason, too. With score terms wave64 has no registers for it.
+ * general for another reason, too, such as a walk's first one. With score terms wave64 has no
+ * registers for it.
  */
-#define SPARES_FULL (KERNEL_PADDING || FAST_MOVES || (KERNEL_SCORE && KERNEL_WAVE == 32))
+#define SPARES_FULL (KERNEL_PADDING || KERNEL_WAVE == 32)
 
 /* What each column sees: found anew with score terms, for vector registers are short, and where it
  * is seldom asked. */
