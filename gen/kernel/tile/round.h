@@ -174,7 +174,7 @@ DEVICE u32 round_settled_pair(float low, float high)
 }
 #endif
 
-#if KERNEL_DTYPE != MMA_F16 || defined(__gfx950__)
+#if !KERNEL_FP8 && (KERNEL_DTYPE != MMA_F16 || defined(__gfx950__))
 /* What others want for end_round_pair(): nothing. */
 DEVICE float unknown_one()
 {
