@@ -207,9 +207,10 @@ template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const 
 /*
  * Whether a general step does not ask who sees keys that all see: worth a branch where steps are
  * general for another reason, too, such as a walk's first one. With score terms wave64 has no
- * registers for it.
+ * registers for it, nor has RDNA 3 with pages.
  */
-#define SPARES_FULL (KERNEL_PADDING || KERNEL_WAVE == 32)
+#define SPARES_FULL                                                                                \
+    (KERNEL_PADDING || (KERNEL_WAVE == 32 && (!KERNEL_PAGED || KERNEL_SCORE || FAST_MOVES)))
 
 /* What each column sees: found anew with score terms, for vector registers are short, and where it
  * is seldom asked. */
