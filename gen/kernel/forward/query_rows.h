@@ -289,7 +289,12 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
     const bool whole = !RARELY(slice.dim != USED_DIM);
 #pragma unroll
     for (int step = 0; whole && step < QK_STEPS; step++)
+#if KERNEL_WAVE == 32 && !MMA_STRAIGHT
+        q.frag[step] = join_chunks(load_whole_chunk(view, slice, row, 0, DEPTH * step),
+                                   load_whole_chunk(view, slice, row, CHUNK, DEPTH * step));
+#else
         q.frag[step] = load_whole_chunk(view, slice, row, CHUNK * lane_half(), DEPTH * step);
+#endif
 #else
     const bool whole = false;
 #endif

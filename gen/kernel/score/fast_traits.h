@@ -31,10 +31,11 @@
 
 /* Whether what is usual has a shorter way: no mask, a pitch of 32 bits; and sequences that the host
  * knows to be alike. */
-#if defined(__GFX12__) && KERNEL_DIM == 128 && KERNEL_DTYPE == 2 /* causal launches take longer */
+#if defined(__GFX12__) && KERNEL_DIM == 128 && KERNEL_DTYPE == 2 &&                                \
+    !KERNEL_SCORE /* of which causal launches take longer */
 #define PLANS_LEAN 0
 #define ASKS_ALIKE 0
-#elif KERNEL_WAVE == 32 && !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_PAGED && !KERNEL_PADDING &&     \
+#elif KERNEL_WAVE == 32 && KERNEL_SCORE != 1 && !KERNEL_FP8 && !KERNEL_PAGED && !KERNEL_PADDING && \
     !KERNEL_UNALIGNED && !KERNEL_CACHE
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
@@ -157,7 +158,7 @@
 #endif
 
 /* Whether what is seldom in Q and O, a sign and NaNs, is looked for once. */
-#define ENDS_LEAN (STARTS_LEAN || PLANS_LEAN || FAST_MOVES || (FAST_PACED && !KERNEL_SCORE))
+#define ENDS_LEAN (STARTS_LEAN || PLANS_LEAN || FAST_MOVES || FAST_PACED)
 
 /* Whether a fast step can be a walk's last one: it asks for no rows of a next tile. With one score
  * term on RDNA 3, too, where its term is then that of the same tile again. */
