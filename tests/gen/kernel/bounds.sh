@@ -106,7 +106,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                 for (dim = 64; dim <= 128; dim += 64) {
                     key = fwd(gpu, type, dim)
                     packed = 4096 / dim / 2
-                    at_least(key, 11)
+                    at_least(key, by == "clang-19" ? 10 : 11)
                     lds_at_most(key, 2)
                     report(count[key, "exchange"] <= packed && count[key, "total"],
                            key ": an exchange for each packed register of P at most")
