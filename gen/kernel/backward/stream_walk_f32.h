@@ -455,6 +455,11 @@ DEVICE void walk_stream(struct results &to, struct owned &y, struct stream &x,
         }
         if (seen)
             multiply_turned(to.r[0], spread(dp), 0);
+#if KERNEL_WAVE == 64 && __clang_major__ < 22
+        /* Clang 19 waits a state too few between the products of scores and the next turn, where
+         * nothing is seen in between: a way that is never taken, as it cannot know. */
+        asm volatile("s_nop 1");
+#endif
     } while (++tile < walk.end);
 }
 
