@@ -296,6 +296,9 @@ static void test_alike(void)
     p.k_seqs.lengths = lengths;
     ok(!(fwd_flags(&p) & KERNARG_ALIKE), "not those with lengths");
     p = problem_make();
+    p.q_seqs.max = (int32_t)p.q.size[2] - 1;
+    ok(!(fwd_flags(&p) & KERNARG_ALIKE), "nor those with fewer rows than there is room for");
+    p = problem_make();
     p.lse_size = 1;
     ok(!(fwd_flags(&p) & KERNARG_ALIKE), "nor those whose lse ends before");
     p = problem_make();
