@@ -55,7 +55,10 @@ enum {
     SLAB_CHUNKS = SLAB / CHUNK,
     SLAB_STEPS = SLAB / 16,
     WALK_DIM = WALK_SLABS * SLAB,
-    WALK_BLOCKS = WALK_DIM / BLOCK,
+    WALK_BLOCKS = (KERNEL_DIM < WALK_DIM ? KERNEL_DIM : WALK_DIM) / BLOCK,
+    /* Operands of a row that a walk has, of all slabs and of the last one: it may be half empty. */
+    WALK_STEPS = WALK_BLOCKS * BLOCK / 16,
+    LAST_STEPS = WALK_STEPS - (WALK_SLABS - 1) * SLAB_STEPS,
     ROW_BYTES = SLAB * 2 + (KERNEL_WAVE == 32 ? CHUNK_BYTES : 0),
     LINE_CHUNKS = STREAM_ROWS / CHUNK,
     LINE_BYTES = STREAM_ROWS * 2 + CHUNK_BYTES,

@@ -88,7 +88,7 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
             load_owned(args_here(), y, p, 1, slab);
 #endif
 #pragma unroll
-        for (int step = 0; step < OWNED_SLABS * SLAB_STEPS; step++)
+        for (int step = 0; step < OWNED_STEPS; step++)
             largest = largest_of(largest, y.frag[1][step]);
         slab += OWNED_SLABS;
     } while (OWNED_PER_TILE && slab < slabs_of(args_here().problem));

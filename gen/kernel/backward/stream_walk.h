@@ -95,7 +95,7 @@ static SHARED union __attribute__((aligned(16))) {
 #else
 static SHARED __attribute__((aligned(16))) char row_tile[2][STREAM_ROWS * ROW_BYTES];
 static SHARED __attribute__((aligned(
-    16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? WALK_BLOCKS * LINE_BLOCK_BYTES : 16];
+    16))) char turned_tile[TURNED ? TURNED : 1][TURNED ? WALK_DIM / BLOCK * LINE_BLOCK_BYTES : 16];
 #endif
 static SHARED
     __attribute__((aligned(16))) char owned_tile[2][OWNED_IN_LDS ? OWNED_ROWS * ROW_BYTES : 16];
@@ -428,7 +428,10 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
             if (now == 0)
                 dp = first_dp(0, start);
 #if READS_AHEAD
-            multiply_slab(s, dp, y, now);
+            if (now + 1 < WALK_SLABS)
+                multiply_slab<SLAB_STEPS>(s, dp, y, now);
+            else
+                multiply_slab<LAST_STEPS>(s, dp, y, now);
 #else
             multiply_rows(s, y, 0, now, 0);
             find_again(y);

@@ -358,6 +358,7 @@ DEVICE constexpr bool is_kept(int step)
 static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
 
 enum { OWNED_SLABS = OWNED_PER_TILE ? 1 : WALK_SLABS }; /* in registers */
+enum { OWNED_STEPS = OWNED_PER_TILE || TEAM != 1 ? OWNED_SLABS * SLICE_STEPS : WALK_STEPS };
 
 #if WALKS_WHOLE
 /* Where the wave's columns of an owned tensor lie: what is uniform is in vector registers. */
@@ -372,7 +373,7 @@ struct owned_view {
 struct owned {
     int first, end; /* the wave's first column; that behind the workgroup's last existing one */
     /* Of teams the wave's slice. */
-    block_frag frag[TEAM > 1 ? 1 : 2][OWNED_IN_LDS ? 1 : OWNED_SLABS * SLICE_STEPS];
+    block_frag frag[TEAM > 1 ? 1 : 2][OWNED_IN_LDS ? 1 : OWNED_STEPS];
 #if WALKS_WHOLE
     struct owned_view view[2];
 #endif
@@ -408,7 +409,7 @@ DEVICE void lift_owned(struct owned &y)
 {
     const u32 pair = lift_pair_of(y.lift.d_o);
 #pragma unroll
-    for (int step = 0; step < OWNED_SLABS * SLAB_STEPS; step++)
+    for (int step = 0; step < OWNED_STEPS; step++)
         y.frag[1][step] = lift_chunk(y.frag[1][step], pair);
 }
 #endif
@@ -457,8 +458,9 @@ DEVICE void load_owned(const struct attn_bwd_args &args, struct owned &y, const 
     const u32 lane = stay_here(lane_id());
 #pragma unroll
     for (int step = 0; step < SLAB_STEPS; step++)
-        y.frag[t][slab % OWNED_SLABS * SLAB_STEPS + step] =
-            load_frag(view, x, lane, (u32)slab * SLAB + 16 * step);
+        if (slab % OWNED_SLABS * SLAB_STEPS + step < OWNED_STEPS)
+            y.frag[t][slab % OWNED_SLABS * SLAB_STEPS + step] =
+                load_frag(view, x, lane, (u32)slab * SLAB + 16 * step);
 #if LIFTS && !OWNS_KEYS
     if (OWNED_PER_TILE && t == 1)
         lift_owned(y);

@@ -56,8 +56,7 @@ DEVICE void begin_results(struct results &r)
  * place for each wave; with lifts beside 256 channels, and where there are vector registers for it,
  * in those.
  */
-#define PARKS_APART                                                                                \
-    (OWNS_KEYS && ((LIFTS && KERNEL_DIM == 256) || (TAKES_PAIRS && KERNEL_DIM == 64)))
+#define PARKS_APART (OWNS_KEYS && ((LIFTS && WALK_SLABS == 2) || (TAKES_PAIRS && KERNEL_DIM == 64)))
 #define PARKS                                                                                      \
     (KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (OWNS_KEYS || KERNEL_SCORE) && !PARKS_APART)
 

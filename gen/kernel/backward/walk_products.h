@@ -78,11 +78,12 @@ DEVICE void wait_for_some(int i, int all)
     in_order();
 }
 
-/* S and dP += X Y^T of a slab. */
+/* S and dP += X Y^T of the first `steps` operands of a slab. */
+template <int steps>
 DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab)
 {
-    enum { ALL = 2 * SLAB_STEPS, AHEAD = AT_A_TIME };
-    block_frag a[ALL], again[SLAB_STEPS];
+    enum { ALL = 2 * steps, AHEAD = AT_A_TIME };
+    block_frag a[ALL], again[steps];
     find_again(y);
 #pragma unroll
     for (int i = -AHEAD; i < ALL; i += AT_A_TIME) {
@@ -90,10 +91,10 @@ DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab
 #pragma unroll
         for (int row = i + AHEAD; row < i + AHEAD + AT_A_TIME; row++)
             if (row < ALL)
-                a[row] = row_frag(row_tile[row / SLAB_STEPS], 0, row % SLAB_STEPS);
+                a[row] = row_frag(row_tile[row / steps], 0, row % steps);
                 /* V comes again all the time, not beside dP alone. */
 #pragma unroll
-        for (int step = 0; step < SLAB_STEPS; step++)
+        for (int step = 0; step < steps; step++)
             if (OWNED_AGAIN && step * 3 / 2 >= i && step * 3 / 2 < i + AT_A_TIME)
                 again[step] = owned_frag(y, 1, slab, step);
         in_order();
@@ -101,10 +102,9 @@ DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab
 #pragma unroll
         for (int j = i; j < i + AT_A_TIME; j++)
             if (j >= 0)
-                mma(j < SLAB_STEPS ? s : dp, a[j],
-                    OWNED_AGAIN && j >= SLAB_STEPS
-                        ? again[j - SLAB_STEPS]
-                        : owned_frag(y, j / SLAB_STEPS, slab, j % SLAB_STEPS));
+                mma(j < steps ? s : dp, a[j],
+                    OWNED_AGAIN && j >= steps ? again[j - steps]
+                                              : owned_frag(y, j / steps, slab, j % steps));
     }
     in_order();
 }

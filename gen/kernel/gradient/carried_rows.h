@@ -8,7 +8,7 @@
 
 /* Whether both are computed, and one of them taken: where registers are too short for numbers to
  * choose from. */
-#define CHOOSES_LATE (KERNEL_WAVE == 32 || (LIFTS && KERNEL_DIM == 256))
+#define CHOOSES_LATE (KERNEL_WAVE == 32 || (LIFTS && WALK_SLABS == 2))
 
 /* One of both, as numbers: pointers to them would be chosen by numbers that the walk has no scalar
  * registers for. */

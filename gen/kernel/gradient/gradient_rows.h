@@ -39,7 +39,8 @@ DEVICE const struct attn_bwd_args &args_here()
 /* Slabs of the results that one walk computes: lds_tiles.h has what a slab is. */
 #if KERNEL_DIM == 512 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
 #define WALK_SLABS 4
-#elif KERNEL_DIM == 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED && !SUMS_ELEMENTS
+#elif KERNEL_DIM > 128 && KERNEL_DIM <= 256 && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED &&           \
+    !SUMS_ELEMENTS
 #define WALK_SLABS 2
 #else
 #define WALK_SLABS 1
