@@ -149,6 +149,14 @@ static int is_near(const struct aothip_tensor *scores)
             (scores->size[2] == 1 || scores->stride[2] <= KERNARG_ALIGNED_STRIDE_MAX));
 }
 
+/* Whether the kernels of the gradients for a mask alone reach its heads and batch entries, and
+ * those of another tensor: with strides of 32 bits. */
+static int has_near_heads(const struct aothip_tensor *tensor)
+{
+    return (tensor->size[0] == 1 || tensor->stride[0] <= UINT32_MAX) &&
+           (tensor->size[1] == 1 || tensor->stride[1] <= UINT32_MAX);
+}
+
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *p,
                                      const struct aothip_tensor *const *tensors, int count)
 {
@@ -167,8 +175,11 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
         need.features &= ~(uint32_t)FORMAT_FEATURE_PAGED;
     if (scores && (!is_near(&p->bias) || !is_near(&p->keep)))
         need.features |= FORMAT_FEATURE_UNALIGNED;
+    if (scores && p->keep.data && !has_near_heads(&p->keep))
+        need.features |= FORMAT_FEATURE_UNALIGNED;
     for (int i = 0; i < count; i++)
-        if (tensors[i]->data && !is_aligned(tensors[i]))
+        if (tensors[i]->data &&
+            (!is_aligned(tensors[i]) || (scores && p->keep.data && !has_near_heads(tensors[i]))))
             need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
 }

@@ -33,6 +33,7 @@ struct job {
     int first_key, end_key;
     int part; /* of the walk: */
     int run, runs, first_head;
+    int heads; /* of the group, from that one on, with ARGUMENTS_EARLY */
 };
 
 /* The job's sequence; where scalar registers are shortest, but for its first key, for which
@@ -48,13 +49,15 @@ DEVICE struct sequence awaited_sequence(const struct job &job)
 /* The walk over the queries of each head that the job has of the group. */
 DEVICE struct walk walk_of(const struct job &job)
 {
-    const int runs = KERNEL_WAVE == 64 ? job.runs : share_here().parts_rows;
+    const int runs = KERNEL_WAVE == 64 || ARGUMENTS_EARLY ? job.runs : share_here().parts_rows;
     return run_of(plan_walk(job.sequence, job.first_key, job.end_key - 1), job.run, runs);
 }
 
 /* Heads of the group from the first one that the job has to the last. Uniform. */
 DEVICE int heads_left(const struct job &job)
 {
+    if (ARGUMENTS_EARLY)
+        return job.heads;
     return args_here().problem.group - parked_at(PARKED_FIRST_HEAD, job.first_head);
 }
 
@@ -79,6 +82,9 @@ static SHARED u32 largest_do;
 /* Finds the largest |dO| of the rows in `walk`, of all heads. */
 DEVICE void find_largest(const struct job &job, struct walk walk)
 {
+#if ARGUMENTS_EARLY
+    const struct attn_bwd_share_args &args = share_here();
+#endif
     const int end = walk.end * STREAM_ROWS;
     const u32 chunks = KERNEL_DIM / CHUNK, rows = THREADS / chunks * 4;
     u32 largest = 0;
@@ -87,8 +93,13 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     lds_barrier();
     struct place p = {awaited_sequence(job), 0, parked_at(PARKED_HEAD, job.kv_head)};
 #pragma unroll 1
+#if ARGUMENTS_EARLY
+    for (int left = heads_left(job); left > 0; left -= args.parts_heads) {
+        const struct attn_bwd_args &now = args.bwd;
+#else
     for (int left = heads_left(job); left > 0; left -= share_here().parts_heads) {
         const struct attn_bwd_args &now = args_here();
+#endif
         p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - left;
         const struct rows d_o = do_rows(now, p);
 #pragma unroll 1
@@ -113,11 +124,30 @@ DEVICE struct lift lift_here()
 }
 #endif
 
-/* What undoes the lift of dK and dV. Uniform. */
-DEVICE float lowered()
-{
+/* What is found before the walks of a job: where there are registers for it, it waits in those. */
+struct found {
 #if LIFTS
-    const struct lift lift = lift_here();
+    int d_o, p; /* struct lift */
+#endif
+};
+
+#define HOLDS_FOUND ONLY_KEEP
+
+#if LIFTS
+DEVICE struct lift lift_found(const struct found &found)
+{
+    if (HOLDS_FOUND)
+        return {awaited(found.d_o), awaited(found.p)};
+    return lift_here();
+}
+#endif
+
+/* What undoes the lift of dK and dV. Uniform. */
+DEVICE float lowered(const struct found &found)
+{
+    (void)found;
+#if LIFTS
+    const struct lift lift = lift_found(found);
     return power_of_two(-lift.d_o - lift.p);
 #else
     return 1;
@@ -125,10 +155,12 @@ DEVICE float lowered()
 }
 
 /* Has the stream lift what it carries; `lower`: Q and lse. */
-template <enum lse_form form> DEVICE void lift_stream(struct stream &stream, bool lower)
+template <enum lse_form form>
+DEVICE void lift_stream(struct stream &stream, bool lower, const struct found &found)
 {
+    (void)found;
 #if LIFTS
-    const struct lift lift = lift_here();
+    const struct lift lift = lift_found(found);
     stream.offset = lower && form == LSE_BASE2 ? -LSE_SIGN * (float)lift.p : 0;
     stream.factor *= power_of_two(lower ? 0 : lift.d_o);
     stream.lift = lift_pair_of(lower ? 0 : lift.d_o);
@@ -140,8 +172,8 @@ template <enum lse_form form> DEVICE void lift_stream(struct stream &stream, boo
 
 /* Adds what the rows of all heads of the group give. */
 template <enum lse_form form>
-DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y,
-                      const struct column &column, struct walk walk, int slab)
+DEVICE void add_heads(struct results &to, const struct job &job, const struct found &found,
+                      struct owned &y, const struct column &column, struct walk walk, int slab)
 {
     const struct sequence s = awaited_sequence(job);
     const int begin = wait_apart(walk.begin);
@@ -152,6 +184,9 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         const struct attn_bwd_args &now = args_here();
         p.head = (parked_at(PARKED_HEAD, job.kv_head) + 1) * now.problem.group - awaited(left);
         fetch_stream(now);
+#if ARGUMENTS_EARLY
+        const int apart = wait_apart(((const struct attn_bwd_share_args &)now).parts_heads);
+#endif
 #if TERMS_NEAR && HOLDS_NEAR
         hold_near(KERNEL_WAVE == 64 ? now : args_here(), p, terms_of(now), 0);
         in_order(); /* scalar registers are short */
@@ -161,12 +196,17 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         struct stream stream;
         walk.begin = awaited(begin);
         carry_rows(stream, now, p, walk.begin);
+#if ARGUMENTS_EARLY /* or the one of them would be read that is wanted */
+        const kernarg_u64 lse = hold_scalar(now.lse), delta = hold_scalar(now.delta);
+        stream.vector = describe_vector(lower ? lse : delta, vector);
+#else
         stream.vector = describe_vector(lower ? now.lse : now.delta, vector);
+#endif
         stream.vector_pitch = stay_apart(vector.step * 4);
         stream.factor = lower                        ? LSE_SIGN * lse_unit_of(now.problem, form)
                         : DELTA_FIRST || TAKES_PAIRS ? -1.0f
                                                      : 1.0f;
-        lift_stream<form>(stream, lower);
+        lift_stream<form>(stream, lower, found);
         stream.factor = stay_apart(stream.factor);
 #if LIFTS
         stream.offset = stay_apart(stream.offset);
@@ -179,7 +219,11 @@ DEVICE void add_heads(struct results &to, const struct job &job, struct owned &y
         set_dq(context, share_here(), p);
 #endif
         walk_stream<OF_PRODUCT, form>(to, y, stream, context, column, walk, slab);
+#if ARGUMENTS_EARLY
+        left = wait_apart(left - apart);
+#else
         left = wait_apart(left - share_here().parts_heads);
+#endif
     } while (awaited(left) > 0);
 }
 
@@ -239,9 +283,10 @@ DEVICE bool asks_for_wide(const struct results &r)
 /* Calls store(result, is it of dK, first key, first channel) for what the wave has of a slab of the
  * gradients that are wanted. */
 template <class Store>
-DEVICE void each_gradient(const struct results &r, int first, int slab, Store store)
+DEVICE void each_gradient(const struct attn_bwd_args &args, const struct results &r, int first,
+                          int slab, Store store)
 {
-    const struct attn_bwd_args &now = args_here();
+    const struct attn_bwd_args &now = ARGUMENTS_EARLY ? args : args_here();
 #if SHARES_CHANNELS
     (void)slab;
     const bool is_dk = result_tensor() == 0;
@@ -263,10 +308,11 @@ DEVICE void each_gradient(const struct results &r, int first, int slab, Store st
 }
 
 /* One slab of the gradients, or of the job's part of them, which attn_bwd_sum scales. */
-DEVICE void store_results(const struct results &r, const struct job &job, const struct owned &y,
-                          int slab)
+DEVICE void store_results(const struct results &r, const struct job &job, const struct found &found,
+                          const struct owned &y, int slab)
 {
     const struct attn_bwd_share_args &now = share_here();
+    fetch_results(now);
     const struct attn_problem &a = now.bwd.problem;
     const int number = parked_at(PARKED_SEQUENCE, job.sequence.number);
     const int kv_head = parked_at(PARKED_HEAD, job.kv_head);
@@ -282,37 +328,40 @@ DEVICE void store_results(const struct results &r, const struct job &job, const 
               (u32)a.seq_k;
     else
         end.sequence = promised_sequence(a, number);
-    each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
-        if (parts) {
-            const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
-                                             is_dk ? a.dim_qk : a.dim_v);
-            store_part(result, lowered(), to, behind - key, channel);
-            return;
-        }
-        const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
-        store_result(result, is_dk ? a.scale * lowered() : lowered(), to, view_of(to, key, behind),
-                     channel);
-    });
+    each_gradient(
+        now.bwd, r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
+            if (parts) {
+                const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
+                                                 is_dk ? a.dim_qk : a.dim_v);
+                store_part(result, lowered(found), to, behind - key, channel);
+                return;
+            }
+            const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
+            store_result(result, is_dk ? a.scale * lowered(found) : lowered(found), to,
+                         view_of(to, key, behind), channel);
+        });
 #else
     if (now.part_dk || now.part_dv) {
         const u32 matrix =
             (u32)(number * a.heads_k + kv_head) * (u32)now.parts_heads * (u32)now.parts_rows +
             (u32)parked_at(PARKED_PART, job.part);
         const u32 row = matrix * (u32)a.seq_k;
-        const float factor = lowered();
-        each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
-            const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
-                                             is_dk ? a.dim_qk : a.dim_v);
-            store_part(result, factor, to, behind - key, channel);
-        });
+        const float factor = lowered(found);
+        each_gradient(
+            now.bwd, r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
+                const struct rows to = part_rows(is_dk ? now.part_dk : now.part_dv, row + (u32)key,
+                                                 is_dk ? a.dim_qk : a.dim_v);
+                store_part(result, factor, to, behind - key, channel);
+            });
         return;
     }
     const struct place end = {promised_sequence(a, number), 0, kv_head};
-    each_gradient(r, first, slab, [&](const auto &result, bool is_dk, int key, int channel) {
-        const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
-        store_result(result, is_dk ? a.scale * lowered() : lowered(), to, view_of(to, key, behind),
-                     channel);
-    });
+    each_gradient(now.bwd, r, first, slab,
+                  [&](const auto &result, bool is_dk, int key, int channel) {
+                      const struct rows to = is_dk ? dk_rows(now.bwd, end) : dv_rows(now.bwd, end);
+                      store_result(result, is_dk ? a.scale * lowered(found) : lowered(found), to,
+                                   view_of(to, key, behind), channel);
+                  });
 #endif
 }
 
@@ -320,12 +369,16 @@ DEVICE void compute_dkdv(const struct job &job)
 {
     const struct sequence &s = job.sequence;
     struct walk walk = walk_of(job);
+    struct found found = {};
 #if LIFTS
     find_largest(job, walk);
 #endif
     struct column column = column_of(job);
 #if LIFTS
-    column.raise = (float)lift_here().p;
+    const struct lift lift = lift_here();
+    column.raise = (float)lift.p;
+    if (HOLDS_FOUND)
+        found = {wait_apart(lift.d_o), wait_apart(lift.p)};
 #endif
     struct place p = {s, 0, parked_at(PARKED_HEAD, job.kv_head)};
     struct owned y;
@@ -342,7 +395,7 @@ DEVICE void compute_dkdv(const struct job &job)
 #endif
 
     const int begin = wait_apart(walk.begin);
-    int slab = wait_apart(0); /* or the gradient */
+    int slab = ONLY_KEEP ? 0 : wait_apart(0); /* or the gradient */
 #pragma unroll 1
     do {
         struct results r;
@@ -352,10 +405,10 @@ DEVICE void compute_dkdv(const struct job &job)
             clear_here(r);
         } else if (asks_for_wide(job, walk)) {
             r = {};
-            add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
+            add_heads<LSE_NATURAL>(r, job, found, y, column, walk, awaited(slab));
         } else {
             r = {};
-            add_heads<LSE_BASE2>(r, job, y, column, walk, awaited(slab));
+            add_heads<LSE_BASE2>(r, job, found, y, column, walk, awaited(slab));
         }
 #else
         if (KERNEL_SCORE && walk.begin >= walk.end)
@@ -363,14 +416,16 @@ DEVICE void compute_dkdv(const struct job &job)
         else
             begin_results(r);
         if (walk.begin < walk.end) {
-            add_heads<LSE_USUAL>(r, job, y, column, walk, awaited(slab));
+            add_heads<LSE_USUAL>(r, job, found, y, column, walk, awaited(slab));
             if (LSE_USUAL == LSE_BASE2 && asks_for_wide(r)) {
                 r = {};
-                add_heads<LSE_NATURAL>(r, job, y, column, walk, awaited(slab));
+                add_heads<LSE_NATURAL>(r, job, found, y, column, walk, awaited(slab));
             }
         }
 #endif
-        store_results(r, job, y, awaited(slab));
+        store_results(r, job, found, y, awaited(slab));
+        if (ONLY_KEEP)
+            break;
         slab = wait_apart(slab + (GRADIENTS_APART ? 1 : WALK_SLABS));
     } while (awaited(slab) < (GRADIENTS_APART ? 2 : slabs_of(args_here().problem)));
 }
@@ -418,7 +473,8 @@ KERNEL_SYMBOL(struct attn_bwd_share_args args)
                       park(PARKED_PART, (int)part),
                       (int)run,
                       args.parts_rows,
-                      park(PARKED_FIRST_HEAD, (int)(part - run * (u32)args.parts_heads))};
+                      park(PARKED_FIRST_HEAD, (int)(part - run * (u32)args.parts_heads)),
+                      a.group - (int)(part - run * (u32)args.parts_heads)};
     if (TERMS_APART) { /* see awaited_sequence() */
         job.sequence.start_q = wait_apart(job.sequence.start_q);
         job.sequence.start_k = wait_apart(job.sequence.start_k);

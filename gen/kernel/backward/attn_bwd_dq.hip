@@ -26,7 +26,7 @@ DEVICE bool turn_wide(struct column &column, const struct place &p)
     return true;
 }
 
-#if TERMS_NEAR
+#if TERMS_NEAR && DBIAS_BESIDE
 /* Zeros in dbias for keys first .. end - 1 of the wave's rows, which see none of them. */
 DEVICE void clear_keys(const struct owned &y, const struct place &p, int first, int end)
 {
@@ -62,12 +62,17 @@ DEVICE void clear_dbias(const struct owned &y, const struct place &p, struct wal
 #endif
 
 /* The slabs of dQ take the same walk; one of them takes dbias along. */
-DEVICE struct context context_of_slab(const struct place &p, int slab, enum lse_form form,
-                                      u32 terms)
+DEVICE struct context context_of_slab(const struct place &p, const struct owned &y, int slab,
+                                      enum lse_form form, u32 terms)
 {
+    (void)y;
     struct context context = context_of(args_here(), p, form);
 #if TERMS_NEAR
     context.terms = terms;
+#if KEEP_AHEAD
+    const struct attn_problem &a = args_here().problem;
+    context.keep = near_rows_of(a.keep, 1, a.keys_most, p, y.first);
+#endif
     if (KERNEL_DIM > WALK_DIM && slab > 0)
         context.terms &= ~(u32)(KERNARG_TERM_DBIAS | KERNARG_TERM_DBIAS_F32);
 #else
@@ -97,6 +102,7 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
 {
     const struct attn_bwd_share_args &now = share_here();
     const struct attn_problem &a = now.bwd.problem;
+    fetch_results(now);
     if (now.part_dq) { /* attn_bwd_sum scales it */
         const u32 matrix =
             (u32)(p.sequence.number * a.heads_q + p.head) * (u32)now.parts_keys + (u32)part;
@@ -117,17 +123,25 @@ DEVICE void store_dq(const struct results &r, float lowered, const struct place 
 DEVICE void compute_dq(const struct job &job, int part, int parts)
 {
     const struct place &p = job.place;
+#if ARGUMENTS_STAY
+    fetch_queries(args_here());
+#endif
     const struct walk whole = plan_walk(p.sequence, job.first_row, job.end_row - 1);
-    struct walk walk = run_of(whole, part, KERNEL_WAVE == 64 ? parts : share_here().parts_keys);
+    struct walk walk =
+        run_of(whole, part, KERNEL_WAVE == 64 || ARGUMENTS_STAY ? parts : share_here().parts_keys);
     struct stream stream = stream_of(p, walk);
     struct column column = column_of(job);
     struct owned y = owned_of(job, column);
     park(PARKED_END, y.end);
-#if TERMS_NEAR
+#if TERMS_NEAR && DBIAS_BESIDE
     park(PARKED_FIRST_TILE, whole.begin);
     park(PARKED_LAST_TILE, whole.end);
+#endif
+#if TERMS_NEAR
     const u32 terms = terms_of(args_here());
+#if HOLDS_NEAR
     hold_near(args_here(), p, terms, y.first);
+#endif
 #else
     const u32 terms = 0;
 #endif
@@ -142,18 +156,18 @@ DEVICE void compute_dq(const struct job &job, int part, int parts)
         rewind(stream, walk.begin, p.sequence.seq_k);
         if (walk.begin < walk.end && !wide)
             walk_stream<OF_PRODUCT>(r, y, stream,
-                                    context_of_slab(p, awaited(slab), LSE_USUAL, terms), column,
+                                    context_of_slab(p, y, awaited(slab), LSE_USUAL, terms), column,
                                     walk, awaited(slab));
         else if (walk.begin < walk.end)
             walk_stream<OF_PRODUCT, LSE_NATURAL>(
-                r, y, stream, context_of_slab(p, awaited(slab), LSE_NATURAL, terms), column, walk,
-                awaited(slab));
+                r, y, stream, context_of_slab(p, y, awaited(slab), LSE_NATURAL, terms), column,
+                walk, awaited(slab));
         y.end = parked_at(PARKED_END, y.end);
         store_dq(r, lowered(column), p, y, parked_at(PARKED_PART, part), awaited(slab));
         if (KERNEL_DIM > WALK_DIM)
             slab = wait_apart(slab + 1);
     } while (KERNEL_DIM > WALK_DIM && awaited(slab) * SLAB < args_here().problem.dim_qk);
-#if TERMS_NEAR
+#if TERMS_NEAR && DBIAS_BESIDE
     if (args_here().dbias.data && wave_id() % TEAM == 0)
         clear_dbias(
             y, p,

@@ -254,26 +254,36 @@ struct results {
 
 #if WALKS_WHOLE || IN_PAIRS
 /* See whole_walk.h, pair_walk.h. */
-#elif TERMS_NEAR && DBIAS_BESIDE
+#elif TERMS_NEAR && !OWNS_KEYS
 DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds,
                        const struct context &context, const struct column &column, int row,
                        int block)
 {
     const u32 half = pack_half();
+    (void)half;
+    (void)context;
+    (void)column;
+    (void)row;
 #if ROUNDS_PRODUCTS
+#if DBIAS_BESIDE
     if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
         store_wide_dbias(p * ds, context, column, row);
+#endif
     const struct packed_block packed = pack_products(p, ds);
 #else
     (void)p;
+#if DBIAS_BESIDE
     if (has_term(context.terms, KERNARG_TERM_DBIAS_F32))
         store_wide_dbias(ds, context, column, row);
+#endif
     no_further();
     begin_block(ds);
     const struct packed_block packed = pack_block(ds, half);
 #endif
+#if DBIAS_BESIDE
     if (has_term(context.terms, KERNARG_TERM_DBIAS))
         store_dbias(packed, context, column, row, half);
+#endif
     multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
 }
 #else
@@ -459,7 +469,10 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         for (int block = 0; block < STREAM_BLOCKS; block++) {
             block_acc s = first_s(start), dp = first_dp(block, start);
             struct context now = context;
-#if TERMS_NEAR
+#if TERMS_NEAR && KEEP_AHEAD
+            now.ahead =
+                fetch_keep(now.keep, now.place, now.terms, column.index, row + block * BLOCK);
+#elif TERMS_NEAR
             now.ahead = fetch_bias(now.terms, row + block * BLOCK);
 #endif
 #if READS_PAIRS && MMA_STRAIGHT

@@ -7,6 +7,8 @@
 #ifndef AOTHIP_ATTN_BWD_WALK_OPERANDS_H
 #define AOTHIP_ATTN_BWD_WALK_OPERANDS_H
 
+#include "early_arguments.h"
+
 DEVICE u32 carrier()
 {
     return wave_id() / (KERNEL_WAVES / 2);
@@ -474,7 +476,9 @@ DEVICE void load_owned(const struct attn_bwd_args &args, struct owned &y, const 
 DEVICE void hold_owned(struct owned &y, const struct place &p)
 {
 #if SHARES_CHANNELS || IN_PAIRS
-    const struct rows x = owned_rows(args_here(), p, (int)slice_tensor(), y.first);
+    const struct attn_bwd_args &args = args_here();
+    fetch_owned(args);
+    const struct rows x = owned_rows(args, p, (int)slice_tensor(), y.first);
     const struct rows_view view = {x.base, y.end - y.first};
 #pragma unroll
     for (int step = 0; step < OWNED_SLABS * SLICE_STEPS; step++)
@@ -485,8 +489,9 @@ DEVICE void hold_owned(struct owned &y, const struct place &p)
 #else
 #pragma unroll
     for (int slab = 0; slab < WALK_SLABS; slab++)
-        if (TAKES_PAIRS && WALK_SLABS == 1) { /* at once, as fetch_first() */
+        if ((TAKES_PAIRS || ARGUMENTS_EARLY) && WALK_SLABS == 1) { /* at once, as fetch_first() */
             const struct attn_bwd_args &args = args_here();
+            fetch_owned(args);
             load_owned(args, y, p, 0, slab);
             load_owned(args, y, p, 1, slab);
         } else {

@@ -7,14 +7,20 @@
 
 #include "gradient_parts.h"
 
-/* Run `run` of the `runs` of about the same length that a walk is cut into. Uniform. */
+/* Run `run` of the `runs` that a walk is cut into, none of them longer than need be. Uniform. */
 DEVICE struct walk run_of(struct walk walk, int run, int runs)
 {
     const u32 tiles = (u32)(walk.end - walk.begin);
     if (runs == 1)
         return walk;
+#if ONLY_KEEP
+    const int most = (int)quotient_of(tiles + (u32)runs - 1, (u32)runs);
+    const int begin = walk.begin + run * most, end = begin + most;
+    return {begin, end < walk.end ? end : walk.end};
+#else
     return {walk.begin + (int)quotient_of(tiles * (u32)run, (u32)runs),
             walk.begin + (int)quotient_of(tiles * ((u32)run + 1), (u32)runs)};
+#endif
 }
 
 /* Zeros for a job without a walk, made there alone: the compiler would make them for each job, and
@@ -58,7 +64,8 @@ DEVICE void begin_results(struct results &r)
  */
 #define PARKS_APART (OWNS_KEYS && ((LIFTS && WALK_SLABS == 2) || (TAKES_PAIRS && KERNEL_DIM == 64)))
 #define PARKS                                                                                      \
-    (KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (OWNS_KEYS || KERNEL_SCORE) && !PARKS_APART)
+    (KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (OWNS_KEYS || KERNEL_SCORE) && !PARKS_APART &&      \
+     !ARGUMENTS_STAY)
 
 enum parking {
     PARKED_PART,

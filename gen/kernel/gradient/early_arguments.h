@@ -11,7 +11,7 @@
 /* What a workgroup wants first: where its rows and its part of them are. */
 DEVICE void fetch_first(const struct attn_bwd_share_args &x)
 {
-#if KERNEL_WAVE == 64
+#if KERNEL_WAVE == 64 || ARGUMENTS_EARLY
     const struct attn_problem &a = x.bwd.problem;
     asm volatile("" ::"s"(a.grid_y), "s"(a.batch), "s"(a.heads_q), "s"(a.heads_k), "s"(a.group),
                  "s"(a.seq_q), "s"(a.seq_k), "s"(a.flags), "s"(a.key_first), "s"(a.key_last),
@@ -26,13 +26,73 @@ DEVICE void fetch_first(const struct attn_bwd_share_args &x)
 /* What a walk over queries begins with. */
 DEVICE void fetch_stream(const struct attn_bwd_args &x)
 {
-#if KERNEL_WAVE == 64 && KERNEL_SCORE && !KERNEL_UNALIGNED
+#if ARGUMENTS_EARLY || (KERNEL_WAVE == 64 && KERNEL_SCORE && !KERNEL_UNALIGNED)
     const struct attn_problem &a = x.problem;
-    asm volatile("" ::"s"(x.terms), "s"(a.flags), "s"(a.keys_most), "s"(a.lse_stride.batch),
-                 "s"(a.lse_stride.head), "s"(a.lse_stride.seq), "s"(a.lse_unit), "s"(a.q),
-                 "s"(x.d_o), "s"(a.q_stride.batch), "s"(a.q_stride.head), "s"(a.q_stride.seq),
-                 "s"(x.do_stride.batch), "s"(x.do_stride.head), "s"(x.do_stride.seq), "s"(a.dim_qk),
-                 "s"(a.dim_v), "s"(a.q_seqs.packed), "s"(x.lse), "s"(x.delta), "s"(a.group));
+    /* clang-format off */
+    asm volatile("" ::
+#if KERNEL_SCORE
+                 "s"(x.terms), "s"(a.flags), "s"(a.keys_most),
+#else
+                 "s"(a.flags), "s"(a.scale),
+#endif
+                 "s"(a.lse_stride.batch), "s"(a.lse_stride.head), "s"(a.lse_stride.seq),
+                 "s"(a.lse_unit), "s"(a.q), "s"(x.d_o), "s"(a.q_stride.batch), "s"(a.q_stride.head),
+                 "s"(a.q_stride.seq), "s"(x.do_stride.batch), "s"(x.do_stride.head),
+                 "s"(x.do_stride.seq), "s"(a.dim_qk), "s"(a.dim_v), "s"(a.q_seqs.packed),
+#if ARGUMENTS_EARLY
+                 "s"(((const struct attn_bwd_share_args &)x).parts_heads),
+#endif
+                 "s"(x.lse), "s"(x.delta), "s"(a.group));
+    /* clang-format on */
+#else
+    (void)x;
+#endif
+}
+
+/* What a walk over keys begins with. */
+DEVICE void fetch_queries(const struct attn_bwd_args &x)
+{
+#if ARGUMENTS_STAY
+    const struct attn_problem &a = x.problem;
+    asm volatile("" ::"s"(a.flags), "s"(a.lse_stride.batch), "s"(a.lse_stride.head),
+                 "s"(a.lse_stride.seq), "s"(a.lse_size), "s"(a.lse_unit), "s"(x.lse), "s"(x.delta),
+                 "s"(a.dim_qk), "s"(a.dim_v), "s"(a.q_seqs.packed), "s"(a.k_seqs.packed),
+                 "s"(a.scale), "s"(a.k), "s"(a.v), "s"(a.k_stride.batch), "s"(a.k_stride.head),
+                 "s"(a.k_stride.seq), "s"(a.v_stride.batch), "s"(a.v_stride.head),
+                 "s"(a.v_stride.seq), "s"(a.q), "s"(x.d_o), "s"(a.q_stride.batch),
+                 "s"(a.q_stride.head), "s"(a.q_stride.seq), "s"(x.do_stride.batch),
+                 "s"(x.do_stride.head), "s"(x.do_stride.seq));
+#else
+    (void)x;
+#endif
+}
+
+/* The owned rows of a walk over queries. */
+DEVICE void fetch_owned(const struct attn_bwd_args &x)
+{
+#if OWNS_KEYS && ARGUMENTS_EARLY
+    const struct attn_problem &a = x.problem;
+    asm volatile("" ::"s"(a.k), "s"(a.v), "s"(a.k_stride.batch), "s"(a.k_stride.head),
+                 "s"(a.k_stride.seq), "s"(a.v_stride.batch), "s"(a.v_stride.head),
+                 "s"(a.v_stride.seq), "s"(a.dim_qk), "s"(a.dim_v), "s"(a.k_seqs.packed));
+#else
+    (void)x;
+#endif
+}
+
+/* Where the results of a walk go. */
+DEVICE void fetch_results(const struct attn_bwd_share_args &x)
+{
+#if ARGUMENTS_EARLY
+    const struct attn_problem &a = x.bwd.problem;
+#if OWNS_KEYS
+    asm volatile("" ::"s"(x.part_dk), "s"(x.part_dv), "s"(x.parts_heads), "s"(x.parts_rows),
+                 "s"(x.bwd.dk), "s"(x.bwd.dv), "s"(a.heads_k), "s"(a.seq_k), "s"(a.dim_qk),
+                 "s"(a.dim_v));
+#else
+    asm volatile("" ::"s"(x.part_dq), "s"(x.parts_keys), "s"(a.heads_q), "s"(a.seq_q),
+                 "s"(a.dim_qk));
+#endif
 #else
     (void)x;
 #endif

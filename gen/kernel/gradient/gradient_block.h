@@ -249,6 +249,9 @@ struct context {
 #if TERMS_NEAR
     u32 terms;               /* enum term */
     struct bias_ahead ahead; /* of the block that is next */
+#if KEEP_AHEAD
+    struct near_rows keep; /* see fetch_keep() */
+#endif
 #elif KERNEL_DTYPE == 1
     u32 plain; /* whether the problem has no score features. In one register: a bool takes two */
 #endif
@@ -276,6 +279,10 @@ DEVICE struct context context_of(const struct attn_bwd_args &args, const struct 
 #if TERMS_NEAR
     (void)a;
     c.terms = terms_of(args);
+#if KEEP_AHEAD && OWNS_KEYS
+    c.keep = near_rows_of(a.keep, 1, a.keys_most, p, 0);
+    c.keep.bytes = (u32)a.keys_most;
+#endif
 #elif KERNEL_DTYPE == 1
     c.plain = !a.bias.data && !a.keep.data && !a.alibi && !(a.softcap > 0) &&
               !(a.flags & KERNARG_DROPOUT);

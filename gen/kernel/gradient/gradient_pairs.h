@@ -110,12 +110,16 @@ DEVICE void differentiate_block(block_acc &s, block_acc &dp, const struct contex
     float unit = args_here().problem.scale; /* of x; of 0, what is infinite would be lost */
     u32 exponent = __builtin_bit_cast(u32, unit) & 0x7f800000u;
     asm("" : "+s"(exponent)); /* there are no scalar instructions for floats */
+#if ONLY_KEEP
+    unit = exponent ? unit : 0x1p-126f;
+#else
     const u32 curves = terms_among(terms.terms, KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI);
     if (exponent ? curves : 1) {
         scale_elements(x, unit);
         unit = 1;
         add_curve_and_slope<of>(x, y, context.place, terms, column.index, row);
     }
+#endif
     stay_pairs(x);
     add_near_terms(x, context.place, terms, near_place_of(column.index, row), context.ahead, unit);
     stay_pairs(x);

@@ -24,6 +24,18 @@
 
 enum { ELEMENT_BYTES = KERNEL_DTYPE == 1 ? 4 : 2 };
 
+/* Whether the kernel is for problems with a boolean mask and nothing else in the scores. */
+#define ONLY_KEEP (KERNEL_SCORE == 7)
+
+/* Whether there are scalar registers for arguments from before a walk on; for all, throughout it.
+ */
+#define ARGUMENTS_EARLY (ONLY_KEEP || (KERNEL_WAVE == 32 && !KERNEL_SCORE))
+#if ARGUMENTS_EARLY && !OWNS_KEYS
+#define ARGUMENTS_STAY 1
+#else
+#define ARGUMENTS_STAY 0
+#endif
+
 /*
  * The kernel's arguments, not to be read before this point. What a walk does not need waits in
  * memory meanwhile: held in scalar registers, it would be more than there are.
@@ -32,7 +44,9 @@ DEVICE const struct attn_bwd_args &args_here()
 {
     typedef const __attribute__((address_space(4))) struct attn_bwd_args *const_args;
     const_args at = (const_args)__builtin_amdgcn_kernarg_segment_ptr();
+#if !ARGUMENTS_STAY
     asm volatile("" : "+s"(at));
+#endif
     return *(const struct attn_bwd_args *)at;
 }
 
@@ -133,10 +147,18 @@ DEVICE kernarg_i64 row_stride(kernarg_i64 stride)
     return KERNEL_SCORE && KERNEL_WAVE == 64 && !KERNEL_UNALIGNED ? wide((int)stride) : stride;
 }
 
+/* From head to head and batch entry to batch entry, which lib/select keeps within 32 bits where the
+ * kernel is for a mask alone. */
+DEVICE kernarg_i64 far_stride(kernarg_i64 stride)
+{
+    return ONLY_KEEP ? wide((int)stride) : stride;
+}
+
 DEVICE struct rows rows_of(kernarg_u64 data, const struct kernarg_strides &stride, int batch,
                            int start, int head, int dim)
 {
-    const kernarg_i64 first = strides_of(batch, stride.batch) + strides_of(head, stride.head) +
+    const kernarg_i64 first = strides_of(batch, far_stride(stride.batch)) +
+                              strides_of(head, far_stride(stride.head)) +
                               strides_of(start, row_stride(stride.seq));
     return {(char *)data + first * ELEMENT_BYTES, row_stride(stride.seq) * ELEMENT_BYTES,
             ELEMENT_BYTES, dim};

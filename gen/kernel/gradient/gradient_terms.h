@@ -11,7 +11,7 @@
 #include "mma.h"
 
 /* Whether the walk writes dbias, if it is asked to. */
-#define DBIAS_BESIDE (!OWNS_KEYS && !SUMS_ELEMENTS)
+#define DBIAS_BESIDE (!OWNS_KEYS && !SUMS_ELEMENTS && !ONLY_KEEP)
 
 /* Whether the terms wait in a vector register: gfx90a has the fewest scalar ones. */
 #if defined(__gfx90a__)
@@ -29,9 +29,25 @@ DEVICE u32 terms_of(const struct attn_bwd_args &args)
     return terms;
 }
 
+/* What decides which code a block takes. */
+#define TERMS_OF_SCORE                                                                             \
+    (KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP |           \
+     KERNARG_TERM_DROPOUT | KERNARG_TERM_BIAS_F32)
+
+/* The one term of kernels for problems with it alone. */
+#define ONLY_TERM (ONLY_KEEP ? KERNARG_TERM_KEEP : 0)
+
+/* Whether the answer is known for a kernel. */
+DEVICE constexpr bool is_known(u32 which)
+{
+    return ONLY_TERM && !(which & ~(u32)TERMS_OF_SCORE);
+}
+
 /* Tested where it matters, for the result kept in the meantime would take two registers. */
 DEVICE u32 terms_among(u32 terms, u32 which)
 {
+    if (is_known(which))
+        return ONLY_TERM & which;
     if (TERMS_APART)
         terms = uniform(terms);
     asm volatile("" : "+s"(terms));
@@ -42,11 +58,6 @@ DEVICE bool has_term(u32 terms, u32 which)
 {
     return terms_among(terms, which);
 }
-
-/* What decides which code a block takes. */
-#define TERMS_OF_SCORE                                                                             \
-    (KERNARG_TERM_SOFTCAP | KERNARG_TERM_ALIBI | KERNARG_TERM_BIAS | KERNARG_TERM_KEEP |           \
-     KERNARG_TERM_DROPOUT | KERNARG_TERM_BIAS_F32)
 
 /*
  * Whether single terms have code of their own. Where several ways lead from a matrix instruction to
@@ -94,10 +105,10 @@ DEVICE struct near_rows near_rows_of(const struct kernarg_tensor &x, u32 size, i
 {
     const u32 pitch = (u32)x.stride[2] * size;
     const kernarg_u64 base =
-        (kernarg_u64)x.data +
-        (kernarg_u64)(strides_of(p.sequence.number, x.stride[0]) + strides_of(p.head, x.stride[1]) +
-                      strides_of(query, x.stride[2])) *
-            size;
+        (kernarg_u64)x.data + (kernarg_u64)(strides_of(p.sequence.number, far_stride(x.stride[0])) +
+                                            strides_of(p.head, far_stride(x.stride[1])) +
+                                            strides_of(query, far_stride(x.stride[2]))) *
+                                  size;
     return {base, bytes_of_rows(p, query, pitch, (u32)keys * size), pitch};
 }
 
@@ -123,7 +134,7 @@ DEVICE struct near near_of(const struct kernarg_tensor &x, u32 size, const struc
  * arguments anew takes as long as a product. A wave that owns queries has the same rows of them all
  * the way; where keys are owned, the first row of the head waits, and what its last one takes.
  */
-#define HOLDS_FIRST (OWNS_KEYS && !TERMS_APART)
+#define HOLDS_FIRST (OWNS_KEYS && !TERMS_APART && !ONLY_KEEP)
 #define HOLDS_NEAR (DBIAS_BESIDE || HOLDS_FIRST)
 
 enum held_rows { HELD_BIAS, HELD_KEEP, HELD_DBIAS, HELD_ROWS };
@@ -274,26 +285,33 @@ DEVICE u32 keep_at(const struct near &x, u32 at)
     return (unsigned char)__builtin_amdgcn_raw_buffer_load_b8(x.buffer, (int)at, 0, 0);
 }
 
+/* Quads of the lane's elements; from both ways, or elements would be copied where they meet. */
+template <int quads> DEVICE void load_keep(u32 (&to)[quads], const struct near &x, u32 terms)
+{
+    u32 at = x.at;
+    if (has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
+#pragma unroll
+        for (int i = 0; i < quads; i++)
+            to[i] = __builtin_amdgcn_raw_buffer_load_b32(
+                x.buffer, (int)(at + (acc_row((u32)i * 4) - acc_row(0))), 0, 0);
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4 * quads; i++) {
+            at = next_at(at, x, i);
+            const u32 byte = keep_at(x, at);
+            to[i / 4] = i % 4 ? to[i / 4] | byte << i % 4 * 8 : byte;
+        }
+    }
+}
+
 /* Calls f(i, byte) for each of the lane's elements. */
 template <int count, u32 known, class F>
 DEVICE void each_keep(const struct near &x, const struct terms_known<known> &terms, F f)
 {
     u32 at = x.at;
     if constexpr (!OWNS_KEYS && KERNEL_WAVE == 64) {
-        u32 quads[count / 4]; /* from both ways, or elements would be copied where they meet */
-        if (has_term(terms, KERNARG_TERM_KEEP_QUADS)) {
-#pragma unroll
-            for (int i = 0; i < count; i += 4)
-                quads[i / 4] = __builtin_amdgcn_raw_buffer_load_b32(
-                    x.buffer, (int)(at + (acc_row((u32)i) - acc_row(0))), 0, 0);
-        } else {
-#pragma unroll
-            for (int i = 0; i < count; i++) {
-                at = next_at(at, x, i);
-                const u32 byte = keep_at(x, at);
-                quads[i / 4] = i % 4 ? quads[i / 4] | byte << i % 4 * 8 : byte;
-            }
-        }
+        u32 quads[count / 4];
+        load_keep(quads, x, terms.terms);
 #pragma unroll
         for (int i = 0; i < count; i++)
             f(i, (u32)(unsigned char)(quads[i / 4] >> i % 4 * 8));
@@ -308,9 +326,14 @@ DEVICE void each_keep(const struct near &x, const struct terms_known<known> &ter
 /* Where there are registers for it, bias is on its way while the products of its block are made. */
 #define BIAS_AHEAD (DBIAS_BESIDE && KERNEL_WAVE == 64 && KERNEL_DIM <= 64)
 
-/* Quads of a block of 16-bit bias. */
+/* Likewise the mask, of problems with it alone. */
+#define KEEP_AHEAD (ONLY_KEEP && KERNEL_WAVE == 64 && KERNEL_DIM <= 64)
+
+/* Quads of a block of 16-bit bias, or of mask. */
 struct bias_ahead {
-#if BIAS_AHEAD
+#if KEEP_AHEAD
+    u32 keep[OWNS_KEYS ? ACC : ACC / 4]; /* where keys are owned, bytes */
+#elif BIAS_AHEAD
     u32x2 quads[ACC / 4];
 #endif
 };
@@ -324,6 +347,8 @@ DEVICE float hidden_score(float unit)
 
 DEVICE bool comes_ahead(u32 terms)
 {
+    if (is_known(KERNARG_TERM_BIAS))
+        return false;
     asm volatile("" : "+s"(terms));
     return BIAS_AHEAD &&
            (terms & (KERNARG_TERM_BIAS | KERNARG_TERM_BIAS_F32 | KERNARG_TERM_BIAS_QUADS)) ==
@@ -439,6 +464,34 @@ DEVICE struct near_place near_place_of(int index, int row)
             OWNS_KEYS ? acc_row(0) : lane_column(), OWNS_KEYS ? index : row + (int)acc_row(0)};
 }
 
+#if KEEP_AHEAD
+/*
+ * For the block whose first row is `row`, of column `index`. `rows` are those of the mask from the
+ * wave's first query on; where keys are owned, from the head's first one, one of them.
+ */
+DEVICE struct bias_ahead fetch_keep(struct near_rows rows, const struct place &p, u32 terms,
+                                    int index, int row)
+{
+    const struct near_place at = near_place_of(index, row);
+    struct bias_ahead ahead;
+#if OWNS_KEYS
+    (void)terms;
+    rows.base += (kernarg_u64)(u32)at.query * rows.pitch;
+    rows.bytes = bytes_of_rows(p, at.query, rows.pitch, rows.bytes);
+    const struct near x = near_in(rows, 1, at.down, at.key);
+#pragma unroll
+    for (int i = 0; i < ACC; i++)
+        ahead.keep[i] = (unsigned char)__builtin_amdgcn_raw_buffer_load_b8(
+            x.buffer, (int)(x.at + (acc_row((u32)i / 4 * 4) - acc_row(0)) * x.step),
+            (int)((u32)i % 4 * x.step), 0);
+#else
+    (void)p;
+    load_keep(ahead.keep, near_in(rows, 1, at.down, at.key), terms);
+#endif
+    return ahead;
+}
+#endif
+
 /*
  * Adds bias and mask: s * unit, with `unit` as it is then, becomes the score. A bias multiplies by
  * it.
@@ -466,6 +519,14 @@ DEVICE void add_near_terms(V &s, const struct place &p, const struct terms_known
     stay_pairs(s);
     if (has_term(terms, KERNARG_TERM_KEEP)) {
         const float hidden = hidden_score(unit);
+#if KEEP_AHEAD
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            s[i] = (OWNS_KEYS ? ahead.keep[i] : (unsigned char)(ahead.keep[i / 4] >> i % 4 * 8))
+                       ? s[i]
+                       : hidden;
+        return;
+#endif
         each_keep<count>(
             near_here(HELD_KEEP, args_here().problem.keep, 1, p, at.query, at.down, at.key), terms,
             [&](int i, u32 keep) { s[i] = keep ? s[i] : hidden; });

@@ -375,9 +375,32 @@ static void test_near_need(void)
     }
 }
 
+/* Gradients with a mask reach heads and batch entries by 32-bit strides. */
+static void test_near_heads_need(void)
+{
+    const enum format_op op = FORMAT_OP_ATTN_BWD_DQ;
+    const int64_t far = (int64_t)1 << 32;
+    for (int dimension = 0; dimension < 2; dimension++) {
+        struct aothip_attn_fwd_params p = problem_make();
+        p.q.stride[dimension] = far;
+        is_int(gradient_features(&p, op), 0,
+               dimension ? "heads of q are far: no mask" : "entries of q are far: no mask");
+        p.keep = (struct aothip_tensor){
+            .data = p.q.data, .size = {2, 8, 100, 300}, .stride = {240000, 30000, 300, 1}};
+        is_int(gradient_features(&p, op), FORMAT_FEATURE_KEEP | UNALIGNED, "with a mask");
+        p.q.stride[dimension] = far - 8;
+        is_int(gradient_features(&p, op), FORMAT_FEATURE_KEEP, "it is near");
+        p.keep.stride[dimension] = far;
+        is_int(gradient_features(&p, op), FORMAT_FEATURE_KEEP | UNALIGNED, "the mask's is far");
+        p.keep.size[dimension] = 1;
+        is_int(gradient_features(&p, op), FORMAT_FEATURE_KEEP, "and is one");
+    }
+}
+
 int main(void)
 {
     test_near_need();
+    test_near_heads_need();
     test_option_need();
     test_other_need();
     test_merge_need();
