@@ -358,6 +358,9 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #if FOLDS_TERMS
         if (fast <= until || wide)
             continue;
+        if (has(p.terms, TERM_DROPOUT) &&
+            begin_drops(p.drops, p.terms, tile * KERNEL_TILE_K, fast - until))
+            continue;
         load_ahead(ahead, p.terms, {tile * KERNEL_TILE_K, sequence.seq_k});
         begin_folding(p.folded, p.terms, tile * KERNEL_TILE_K);
         const int last = to_end ? 2 : 0; /* of `left` */

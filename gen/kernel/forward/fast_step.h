@@ -8,6 +8,7 @@
 #include "fast_traits.h"
 
 #include "key_tiles.h"
+#include "drop_runs.h"
 #include "key_shares.h"
 #include "score_runs.h"
 #include "spread_softmax.h"
@@ -46,6 +47,7 @@ struct progress {
     struct terms terms;
 #if FOLDS_TERMS
     struct folded folded;
+    struct drops drops;
 #endif
 #if FAST_PACED
     struct operand_lines lines;
@@ -280,47 +282,6 @@ DEVICE bool weigh_again(struct progress &x, score_blocks &s, partial_sum (&sum)[
 
 #endif
 
-#if FOLDS_TERMS
-
-/* Dropout of a fast step. */
-struct drops {
-    struct dropout dropout;
-    struct philox_run run[Q_BLOCKS];
-};
-
-/* Returns whether counters' upper words differ in the tile, which is then for a general step. */
-DEVICE bool begin_drops(struct drops &x, const struct terms &t, int key)
-{
-    const struct scene scene = recall(t);
-    bool differ = false;
-    x.dropout = dropout_of(late_problem(), scene.number, scene.job.head);
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++) {
-        const kernarg_u64 counter = first_counter(x.dropout, scene.job, column, (u32)key);
-        differ |= (u32)counter > 0xffffffffu - KERNEL_TILE_K / 4;
-        x.run[column] = begin_philox(x.dropout.seed, counter);
-    }
-    return differ;
-}
-
-/* As drop_tile(). */
-DEVICE void drop_run(score_blocks &p, const struct drops &x)
-{
-#pragma unroll
-    for (int column = 0; column < Q_BLOCKS; column++)
-#pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += 4) {
-                __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-                drop_quad(p[column][block], i, x.dropout,
-                          philox_at(x.run[column], x.dropout.seed,
-                                    (u32)(block * BLOCK + key_step(i)) / 4));
-            }
-}
-
-#endif
-
 /*
  * One step: the tile in LDS, whose first key is `key`, is computed on; the next one is fetched.
  * `full`: all queries of the workgroup see all keys of the tile, but for what terms or padding
@@ -429,12 +390,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
                       ? total(sum[column])
                       : __builtin_fmaxf(largest, total(sum[column]));
 #endif
-    bool slow = largest > SOFTMAX_LIMIT;
-#if FOLDS_TERMS
-    struct drops drops;
-    if (folds && has(x.terms, TERM_DROPOUT))
-        slow |= begin_drops(drops, x.terms, tile.key);
-#endif
+    const bool slow = largest > SOFTMAX_LIMIT;
 #if FAST_MOVES
     if (kind == STEP_FAST && __builtin_expect(in_any_lane(slow), 0) &&
         !weigh_again(x, s, sum, p, factor, courier))
@@ -448,7 +404,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         x.softmax[column].sum += sum[column];
 #if FOLDS_TERMS
     if (folds && has(x.terms, TERM_DROPOUT))
-        drop_run(s, drops);
+        drop_run(s, x.drops);
 #endif
     if (!folds && has(x.terms, TERM_DROPOUT))
         drop_tile(s, x.terms, (int)key);

@@ -73,12 +73,12 @@ DEVICE kernarg_u64 first_counter(const struct dropout &dropout, const struct job
 }
 
 /* Dropped ones of the elements i to i + 3 become 0. */
-DEVICE void drop_quad(block_acc &p, int i, const struct dropout &dropout, const u32x4 &word)
+DEVICE void drop_quad(block_acc &p, int i, int threshold, const u32x4 &word)
 {
     const int order[4] = {0, 2, 1, 3}; /* of the words: kernarg.h */
 #pragma unroll
     for (int j = 0; j < 4; j++)
-        if ((int)word[order[j]] <= dropout.threshold)
+        if ((int)word[order[j]] <= threshold)
             p[i + j] = 0;
 }
 
@@ -94,7 +94,7 @@ DEVICE void drop_tile(score_blocks &p, const struct dropout &dropout, const stru
 #pragma unroll
             for (int i = 0; i < ACC; i += 4) {
                 __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-                drop_quad(p[column][block], i, dropout,
+                drop_quad(p[column][block], i, dropout.threshold,
                           philox(dropout.seed, counter + (block * BLOCK + key_step(i)) / 4));
             }
     }

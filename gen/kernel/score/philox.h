@@ -48,14 +48,45 @@ DEVICE struct philox_run begin_philox(kernarg_u64 seed, kernarg_u64 counter)
             (u32)(x >> 32) ^ ((u32)(seed >> 32) + PHILOX_KEY1), (u32)x};
 }
 
-/* The words for the n-th counter behind the first one. */
-DEVICE u32x4 philox_at(const struct philox_run &run, kernarg_u64 seed, u32 n)
+/*
+ * The words for the counters that are so much behind the first one. Rounds are side by side: each
+ * instruction of one counter's waits for the one before.
+ */
+template <int count>
+DEVICE void philox_words(u32x4 (&c)[count], const struct philox_run &run, kernarg_u64 seed,
+                         const u32 (&further)[count])
 {
-    const u32 key0 = (u32)seed, key1 = (u32)(seed >> 32);
-    const kernarg_u64 x = run.x + (kernarg_u64)n * PHILOX_X;
-    const kernarg_u64 z = (kernarg_u64)((u32)(x >> 32) ^ key1) * PHILOX_Z;
-    const u32x4 c = {(u32)(z >> 32) ^ (key0 + PHILOX_KEY0), (u32)z, run.third ^ (u32)x, run.last};
-    return philox_rounds(c, key0 + 2 * PHILOX_KEY0, key1 + 2 * PHILOX_KEY1, 8);
+    u32 key0 = (u32)seed, key1 = (u32)(seed >> 32);
+    kernarg_u64 x[count], z[count];
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        x[i] = run.x + (kernarg_u64)further[i] * PHILOX_X;
+    __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        z[i] = (kernarg_u64)((u32)(x[i] >> 32) ^ key1) * PHILOX_Z;
+    key0 += PHILOX_KEY0;
+    __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        c[i] = u32x4{(u32)(z[i] >> 32) ^ key0, (u32)z[i], run.third ^ (u32)x[i], run.last};
+    key1 += PHILOX_KEY1;
+#pragma unroll
+    for (int round = 2; round < 10; round++) {
+        key0 += PHILOX_KEY0;
+        key1 += PHILOX_KEY1;
+        __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            x[i] = (kernarg_u64)c[i].x * PHILOX_X;
+            z[i] = (kernarg_u64)c[i].z * PHILOX_Z;
+        }
+        __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            c[i] = u32x4{(u32)(z[i] >> 32) ^ c[i].y ^ key0, (u32)z[i],
+                         (u32)(x[i] >> 32) ^ c[i].w ^ key1, (u32)x[i]};
+    }
 }
 
 /* What dropout knows of one (sequence, head). Uniform. */
