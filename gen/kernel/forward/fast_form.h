@@ -391,10 +391,10 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 
 /*
  * Up to how many waves a SIMD may hold: registers are given out for as many, and no more. Tiles of
- * 64 rows and as many channels on RDNA 3 have LDS for seven, and with terms that take a few
+ * 64 rows and up to 64 channels on RDNA 3 have LDS for seven, and with terms that take a few
  * registers too many for it, if they may, are to be as many.
  */
-#if KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM == 64 &&                \
+#if (KERNEL_SCORE || P_IN_LDS) && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM <= 64 &&  \
     KERNEL_TILE_Q == 64
 #define WAVES_MOST 7
 #define WAVES_LEAST (TERMS_CERTAIN & ~(TERM_SLOPE | TERM_CAP) ? 7 : KERNEL_WAVES_PER_EU)

@@ -11,19 +11,20 @@
 
 #include "query_rows.h"
 
+static_assert(Q_BLOCKS == 1, "each product has an operand of its own");
+
 enum {
-    STEP_PRODUCTS = KEY_BLOCKS * Q_BLOCKS, /* of one step of channels */
-    KQ_PRODUCTS = QK_STEPS * STEP_PRODUCTS,
-    VP_PAIRS = PV_GROUPS * DIM_BLOCKS, /* of V^T and P^T: a product for each block of queries */
-    /* Products before the one that an operand is for; some have no registers for two. */
-    K_AHEAD = KERNEL_PAGED || KERNEL_PADDING || KERNEL_SCORE ? 1 : 2,
+    KQ_PRODUCTS = QK_STEPS * KEY_BLOCKS,
+    VP_PRODUCTS = PV_GROUPS * DIM_BLOCKS,
+    /* Products, or pairs of them, before the one that an operand is for. */
+    K_AHEAD = P_IN_LDS ? 1 : 2,
     V_AHEAD = 1,
     /* Products that are waited for together; not where registers are short. */
     PRODUCTS_AT_ONCE =
         P_IN_LDS && !((KERNEL_SCORE == 2 || KERNEL_SCORE == 5) && STAGE_DIM > 64) ? 2 : 1,
     VT_LINES = KERNEL_TILE_K / CHUNK,
     P_BLOCK_BYTES = BLOCK * DEPTH * 2, /* of P^T, one operand; those of a wave: */
-    P_WAVE_BYTES = PV_GROUPS * Q_BLOCKS * P_BLOCK_BYTES,
+    P_WAVE_BYTES = PV_GROUPS * P_BLOCK_BYTES,
     P_CHUNK_STEP = BLOCK * CHUNK_BYTES,
 };
 
@@ -49,7 +50,7 @@ DEVICE void find_lines(struct operand_lines &x)
 {
     const u32 share = (u32)key_share();
     if (Q_IN_LDS)
-        x.q = held(q_tile_at((u32)TEAM_ID * COLUMNS + lane_column(), 0));
+        x.q = held(((u32)TEAM_ID * COLUMNS + lane_column()) * K_ROW_BYTES);
 #if P_IN_LDS
     /* Of the thread as it is here, lest parts of it be held from before the walk on. */
     const u32 thread = held(thread_id()), column = thread % BLOCK;
@@ -65,69 +66,46 @@ DEVICE void find_lines(struct operand_lines &x)
         x.vt[i] = held(vt_chunk_at(share * (VT_LINES / KEY_SHARES) ^ (u32)i, column));
 }
 
-/* The block of queries of a step's i-th product: each second time from the last one on. */
-DEVICE constexpr int paced_column(int i)
-{
-    return i / Q_BLOCKS % 2 ? Q_BLOCKS - 1 - i % Q_BLOCKS : i % Q_BLOCKS;
-}
-
-/* Of the wave's block `column` of queries. */
-DEVICE block_frag paced_q(const struct operand_lines &lines, int step, int column)
-{
-    const char *line = q_tile + lines.q + q_tile_at(column * BLOCK, 0);
-    if (!Q_PACKED || step < CHUNKS / 2 - 1)
-        return load_frag(line, 2 * step, 2 * step + 1);
-    u32 thread = thread_id();
-    asm volatile("" : "+v"(thread)); /* computed here, and not kept in a register */
-    const u32 row = thread / KERNEL_WAVE * COLUMNS + thread % BLOCK;
-    const u32x4 *last = (const u32x4 *)(q_tile + q_tile_at(column * BLOCK, CHUNKS - 1));
-    return join_chunks(*(const u32x4 *)(line + 2 * step * CHUNK_BYTES), last[row]);
-}
-
 /* S^T += K Q^T */
 DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
                               const struct operand_lines &lines)
 {
-    block_frag a[QK_STEPS][KEY_BLOCKS], b[QK_STEPS][Q_BLOCKS];
+    block_frag a[QK_STEPS][KEY_BLOCKS], b[QK_STEPS];
     auto read = [&](int i) {
-        const int step = i / STEP_PRODUCTS, n = i % STEP_PRODUCTS;
+        const int step = i / KEY_BLOCKS, block = i % KEY_BLOCKS;
         if (i >= KQ_PRODUCTS)
             return;
-        if (n % Q_BLOCKS == 0)
-            a[step][n / Q_BLOCKS] = load_frag(k_tile + lines.k + n / Q_BLOCKS * BLOCK * K_ROW_BYTES,
-                                              2 * step, 2 * step + 1);
-        if (n < Q_BLOCKS)
-            b[step][paced_column(n)] =
-                Q_IN_LDS ? paced_q(lines, step, paced_column(n)) : q.frag[step];
+        a[step][block] =
+            load_frag(k_tile + lines.k + block * BLOCK * K_ROW_BYTES, 2 * step, 2 * step + 1);
+        if (block == 0)
+            b[step] = Q_IN_LDS ? load_frag(q_tile + lines.q, 2 * step, 2 * step + 1) : q.frag[step];
     };
 #pragma unroll
     for (int i = 0; i < K_AHEAD * PRODUCTS_AT_ONCE; i++)
         read(i);
 #pragma unroll
     for (int i = 0; i < KQ_PRODUCTS; i++) {
-        const int step = i / STEP_PRODUCTS, n = i % STEP_PRODUCTS, column = paced_column(n);
+        const int step = i / KEY_BLOCKS, block = i % KEY_BLOCKS;
         if (i % PRODUCTS_AT_ONCE == 0) {
 #pragma unroll
             for (int j = 0; j < PRODUCTS_AT_ONCE; j++)
                 read(i + K_AHEAD * PRODUCTS_AT_ONCE + j);
             if (PRODUCTS_AT_ONCE == 2) {
                 __builtin_amdgcn_sched_barrier(0);
-                asm volatile("" ::"v"(a[step][n / Q_BLOCKS]), "v"(a[step][n / Q_BLOCKS + 1]));
+                asm volatile("" ::"v"(a[step][block]), "v"(a[step][block + 1]));
             }
         }
         __builtin_amdgcn_sched_barrier(0);
-        mma(s[column][n / Q_BLOCKS], a[step][n / Q_BLOCKS], b[step][column]);
+        mma(s[0][block], a[step][block], b[step]);
         __builtin_amdgcn_sched_barrier(0);
     }
     /* Not later, behind branches that terms bring, with all of the operands held until then. */
 #pragma unroll
-    for (int i = 0; KERNEL_SCORE && i < STEP_PRODUCTS; i++)
-        asm volatile("" : "+v"(s[i % Q_BLOCKS][i / Q_BLOCKS]));
+    for (int block = 0; KERNEL_SCORE && block < KEY_BLOCKS; block++)
+        asm volatile("" : "+v"(s[0][block]));
 }
 
 #if P_IN_LDS
-
-static_assert(Q_BLOCKS == 1, "each product has an operand of its own");
 
 static SHARED __attribute__((aligned(16))) char p_tile[KERNEL_WAVES * P_WAVE_BYTES];
 
@@ -139,8 +117,8 @@ static SHARED __attribute__((aligned(16))) char p_tile[KERNEL_WAVES * P_WAVE_BYT
 DEVICE void store_p(const score_blocks &p, const struct operand_lines &lines)
 {
 #pragma unroll
-    for (int i = 0; i < PV_GROUPS * Q_BLOCKS; i++) {
-        const block_acc &x = p[i % Q_BLOCKS][i / Q_BLOCKS];
+    for (int i = 0; i < PV_GROUPS; i++) {
+        const block_acc &x = p[0][i];
         u32x4 own;
 #pragma unroll
         for (int j = 0; j < 4; j++)
@@ -149,9 +127,9 @@ DEVICE void store_p(const score_blocks &p, const struct operand_lines &lines)
     }
 }
 
-DEVICE block_frag load_p(const struct operand_lines &lines, int group, int column)
+DEVICE block_frag load_p(const struct operand_lines &lines, int group)
 {
-    const char *at = p_tile + lines.p + (group * Q_BLOCKS + column) * P_BLOCK_BYTES;
+    const char *at = p_tile + lines.p + group * P_BLOCK_BYTES;
     return join_chunks(*(const u32x4 *)at, *(const u32x4 *)(at + P_CHUNK_STEP));
 }
 
@@ -166,16 +144,15 @@ DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
 #else
     const u32 half = pack_half();
 #endif
-    block_frag a[VP_PAIRS], b[PV_GROUPS][Q_BLOCKS];
+    block_frag a[VP_PRODUCTS], b[PV_GROUPS];
     auto read = [&](int i) {
         const int block = i % DIM_BLOCKS, group = i / DIM_BLOCKS, chunk = 2 * group;
         const int swizzle = block % 4;
-        if (i >= VP_PAIRS)
+        if (i >= VP_PRODUCTS)
             return;
 #if P_IN_LDS
-#pragma unroll
-        for (int column = 0; block == 0 && column < Q_BLOCKS; column++)
-            b[group][column] = load_p(lines, group, column);
+        if (block == 0)
+            b[group] = load_p(lines, group);
 #endif
         a[i] = join_chunks(
             *(const u32x4 *)(vt_tile + lines.vt[chunk ^ swizzle] + vt_line(block, 0, 0)),
@@ -187,28 +164,24 @@ DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
 #if !P_IN_LDS
 #pragma unroll
     for (int group = 0; group < PV_GROUPS; group++) {
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            b[group][column] = pack_keys(p[column][group], 0, half);
+        b[group] = pack_keys(p[0][group], 0, half);
         if (STAGE_DIM <= 64) /* elsewhere it takes more registers */
             __builtin_amdgcn_sched_barrier(0);
     }
 #endif
 #pragma unroll
-    for (int i = 0; i < VP_PAIRS; i++) {
+    for (int i = 0; i < VP_PRODUCTS; i++) {
         if (i % PRODUCTS_AT_ONCE == 0) {
 #pragma unroll
             for (int j = 0; j < PRODUCTS_AT_ONCE; j++)
                 read(i + V_AHEAD * PRODUCTS_AT_ONCE + j);
             if (PRODUCTS_AT_ONCE == 2) {
                 __builtin_amdgcn_sched_barrier(0);
-                asm volatile("" ::"v"(a[i]), "v"(a[i + 1]), "v"(b[i / DIM_BLOCKS][0]));
+                asm volatile("" ::"v"(a[i]), "v"(a[i + 1]), "v"(b[i / DIM_BLOCKS]));
             }
         }
         __builtin_amdgcn_sched_barrier(0);
-#pragma unroll
-        for (int column = 0; column < Q_BLOCKS; column++)
-            mma(o[column][i % DIM_BLOCKS], a[i], b[i / DIM_BLOCKS][column]);
+        mma(o[0][i % DIM_BLOCKS], a[i], b[i / DIM_BLOCKS]);
         __builtin_amdgcn_sched_barrier(0);
     }
 }

@@ -26,11 +26,6 @@
 #define ONE_TILE 0
 #endif
 
-/* Whether rows of Q lie in LDS without padding. */
-#ifndef Q_PACKED
-#define Q_PACKED 0
-#endif
-
 enum {
     COLUMNS = KERNEL_TILE_Q / TEAMS, /* queries of a wave */
     Q_BLOCKS = COLUMNS / BLOCK,
@@ -45,8 +40,7 @@ DEVICE int key_share()
 }
 
 /*
- * Wave32 needs two blocks of queries per wave, lest the operands from LDS become the limit. Then Q
- * does not fit into registers beside O. RDNA 4 does with one, and so does RDNA 3 with a score term
+ * Beside the O of two blocks of queries Q does not fit into wave32's registers, with one it does
  * (fast_traits.h).
  */
 #ifndef Q_IN_LDS
@@ -69,20 +63,8 @@ enum {
     STAGES = KERNEL_DIM / USED_DIM, /* parts of the channels of Q and K */
     Q_HELD_CHUNKS = 2 * Q_HELD,     /* of a row of Q, which are not in LDS */
     Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES,
-    Q_STAGE_BYTES = KERNEL_TILE_Q * (Q_PACKED ? CHUNKS * CHUNK_BYTES : Q_ROW_BYTES), /* in LDS */
+    Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES, /* in LDS */
 };
-
-/*
- * Where a chunk of Q lies in LDS. Where each byte counts there is no padding: the last chunks of
- * all rows lie behind the others, of which a row has an odd number.
- */
-DEVICE constexpr u32 q_tile_at(u32 row, u32 chunk)
-{
-    if (!Q_PACKED)
-        return row * K_ROW_BYTES + chunk * CHUNK_BYTES;
-    return chunk < CHUNKS - 1 ? row * ((CHUNKS - 1) * CHUNK_BYTES) + chunk * CHUNK_BYTES
-                              : (KERNEL_TILE_Q * (CHUNKS - 1) + row) * CHUNK_BYTES;
-}
 
 static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
 #if ONE_TILE
@@ -282,7 +264,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 #pragma unroll
     for (u32 i = 0; i < STAGES * loads; i++)
         *(u32x4 *)(q_tile + i / loads * Q_STAGE_BYTES +
-                   q_tile_at(first + i % loads * rows_per_load, chunk)) = x[i];
+                   (first + i % loads * rows_per_load) * K_ROW_BYTES + chunk * CHUNK_BYTES) = x[i];
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
 #if WHOLE_ROWS

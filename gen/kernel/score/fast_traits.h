@@ -68,12 +68,6 @@
 #define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
 #endif
 
-/* On RDNA 3 in kernels of one score term, too: LDS then has room for more workgroups. */
-#if KERNEL_SCORE > 1 && KERNEL_WAVE == 32 && !defined(__GFX12__) && !KERNEL_FP8 &&                 \
-    KERNEL_WAVES * 16 == KERNEL_TILE_Q
-#define Q_IN_LDS 0
-#endif
-
 /* Whether the softmax of fast steps is in slices (spread_softmax.h): RDNA 4. Dropout comes between
  * the sums and P, and 64 channels with padding are slower with it. */
 #if defined(__GFX12__) && !KERNEL_FP8 && !KERNEL_CACHE && KERNEL_SCORE != 1 &&                     \
@@ -90,8 +84,13 @@
 #define FAST_PACED 0
 #endif
 
-/* Whether P of RDNA 3 becomes an operand by way of LDS (paced_products.h): where Q is not there. */
-#if FAST_PACED && KERNEL_SCORE > 1 && defined(Q_IN_LDS)
+/*
+ * Waves of RDNA 3 that have one block of queries: with Q in registers LDS has room for more
+ * workgroups, and P becomes an operand by way of LDS (paced_products.h). With two blocks there are
+ * fewer instructions, for each operand from LDS serves two products, but by the clock more time.
+ */
+#if FAST_PACED && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#define Q_IN_LDS 0
 #define P_IN_LDS 1
 #endif
 
@@ -101,14 +100,10 @@
 #endif
 
 /*
- * On RDNA 3 K and V^T take turns in one place in LDS where more workgroups then share it: three of
- * 128 rows and 128 channels, and not two, if Q has no padding, for hardware gives out LDS by KiB.
- * That is worth the two barriers more.
+ * On RDNA 3 K and V^T take turns in one place in LDS where more workgroups then share it. That is
+ * worth the two barriers more.
  */
-#if FAST_PACED && STAGE_DIM > 64 && KERNEL_TILE_Q == 128
-#define ONE_TILE 1
-#define Q_PACKED 1
-#elif KERNEL_SCORE && KERNEL_WAVE == 32 && !defined(__GFX12__)
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && (KERNEL_SCORE || defined(P_IN_LDS))
 #define ONE_TILE 1
 #endif
 

@@ -26,7 +26,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         report(count[key, column] == 0 && count[key, "total"], key ": no " column)
     }
     function fwd(gpu, type, dim) {
-        return gpu " attn_fwd_" type "_d" dim "_t128x" \
+        return gpu " attn_fwd_" type "_d" dim (gpu ~ /^gfx11/ ? "_t64x" : "_t128x") \
                (gpu == "gfx1201" ? 64 : (gpu ~ /^gfx9/ ? 64 : 32) * (dim == 64 ? 2 : 1))
     }
     function walk_of(gpu, walk, type) { # the walks over 128 channels
@@ -105,11 +105,10 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                 gpu = g ? "gfx1151" : "gfx1100"
                 for (dim = 64; dim <= 128; dim += 64) {
                     key = fwd(gpu, type, dim)
-                    packed = 4096 / dim / 2
-                    at_least(key, by == "clang-19" ? 10 : 11)
-                    lds_at_most(key, 2)
-                    report(count[key, "exchange"] <= packed && count[key, "total"],
-                           key ": an exchange for each packed register of P at most")
+                    # Each operand is of one product only, and P goes by way of LDS.
+                    at_least(key, 9)
+                    lds_at_most(key, 3)
+                    none(key, "exchange")
                     # Of a walk as a whole: what is loaded and stored for a tile is among it.
                     lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64",
                                 dim == 128 ? 2.5 : 2.55)
@@ -138,8 +137,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                    count[bf16, "perm"] == count[f16, "perm"],
                    bf16 ": no more instructions than in f16, and no bytes put together to round")
         }
-        # gfx1201, where the compiler is sound for it: what gfx1100 does in fewer instructions, of LDS
-        # two thirds at most, and no exchange between the halves of the lanes. Of backward walks
+        # gfx1201, where the compiler is sound for it: what gfx1100 does in fewer instructions for each
+        # product, of LDS two thirds at most, and no exchange between the halves of the lanes; forward
+        # gfx1100 has steps of half as many products or a quarter. Of backward walks
         # without those that wait: RDNA 4 has more of them, and one for each kind of what is awaited;
         # and no more of them, for sums start from registers that hold zeros on RDNA 3 alone.
         for (w = 1; w <= 3 && by != "clang-19"; w++)
@@ -150,9 +150,10 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     waits = w > 1
                     now = count[key, "total"] - waits * count[key, "wait"]
                     then = count[before, "total"] - waits * count[before, "wait"]
-                    report(count[key, "matrix"] == count[before, "matrix"] && count[key, "matrix"] &&
-                           now * 100 <= then * (waits ? 100 : 91) &&
-                           count[key, "loop_lds"] * 3 <= count[before, "loop_lds"] * 2,
+                    more = count[before, "matrix"] ? count[key, "matrix"] / count[before, "matrix"] : 0
+                    report((w == 1 ? more >= 1 : more == 1) &&
+                           now * 100 <= then * more * (waits ? 100 : 91) &&
+                           count[key, "loop_lds"] * 3 <= count[before, "loop_lds"] * more * 2,
                            key ": fewer instructions than on gfx1100")
                     none(key, "exchange")
                 }

@@ -13,7 +13,7 @@ clang=`command -v "clang-$other" || command -v "/usr/lib/llvm-$other/bin/clang"`
 }
 
 gpus='gfx942 gfx1100'
-kernels='attn_fwd_f16_d128_t128x64 attn_fwd_f16_d128_t128x32 attn_fwd_f16_d128_t128x64_score
+kernels='attn_fwd_f16_d128_t128x64 attn_fwd_f16_d128_t64x32 attn_fwd_f16_d128_t128x64_score
     attn_fwd_f16_d128_t64x32_score attn_bwd_delta_f16_d512_t64x16_unaligned_score
     attn_bwd_dkdv_f16_d128_t32x256 attn_bwd_dkdv_f16_d128_t32x64 attn_bwd_dq_f16_d128_t128x32
     attn_bwd_dq_f16_d128_t64x32'
