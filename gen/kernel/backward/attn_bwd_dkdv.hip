@@ -86,7 +86,8 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     const struct attn_bwd_share_args &args = share_here();
 #endif
     const int end = walk.end * STREAM_ROWS;
-    const u32 chunks = KERNEL_DIM / CHUNK, rows = THREADS / chunks * 4;
+    enum { AT_ONCE = IN_PAIRS ? 8 : 4 }; /* rows that a thread loads; registers are free yet */
+    const u32 chunks = KERNEL_DIM / CHUNK, rows = THREADS / chunks * AT_ONCE;
     u32 largest = 0;
     if (thread_id() == 0)
         largest_do = 0;
@@ -104,11 +105,11 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
         const struct rows d_o = do_rows(now, p);
 #pragma unroll 1
         for (int first = walk.begin * STREAM_ROWS; first < end; first += (int)rows) {
-            u32x4 chunk[4];
-            load_chunks<4>(chunk, view_of(d_o, first, job.sequence.seq_q), d_o,
-                           thread_id() / chunks * 4, thread_id() % chunks * CHUNK);
+            u32x4 chunk[AT_ONCE];
+            load_chunks<AT_ONCE>(chunk, view_of(d_o, first, job.sequence.seq_q), d_o,
+                                 thread_id() / chunks * AT_ONCE, thread_id() % chunks * CHUNK);
 #pragma unroll
-            for (int i = 0; i < 4; i++)
+            for (int i = 0; i < AT_ONCE; i++)
                 largest = largest_of(largest, chunk[i]);
         }
     }

@@ -33,6 +33,7 @@ enum {
     STORE_SLICES = MMA_PARTS * (STORE_END - STORE_FIRST),
     QUADS = ACC / 4, /* of S or dP that a lane has */
     QUAD_BYTES = KERNEL_WAVE * 16,
+    ROW_TURNS = 4, /* places of a row that differ by more than a constant: row_frag_turn() */
 };
 
 static_assert(STAGE_PRODUCTS == BLOCK_GROUPS * SLAB_BLOCKS && BLOCK_GROUPS == 2 && RUNS == 1,
@@ -49,7 +50,8 @@ struct pair_progress {
     struct packed_block w;                 /* P or dS of the tile before */
     u32 load_at;                           /* where the thread's chunk lies in the buffer */
     int room;                              /* channels from there to a row's last */
-    u32 store_row, store_column, read_row, read_column; /* of the lane, in a stage's tile */
+    u32 store_row[RUN_ROWS], store_column; /* of the lane, in a stage's tile */
+    u32 read_row[ROW_TURNS], read_column;
     u32 own, half; /* in the exchange: the wave's first quad; the first that it weighs */
 };
 
@@ -63,13 +65,23 @@ DEVICE u32 move_on(u32 &x)
 /* Before the first stage. */
 DEVICE void find_places(struct pair_progress &p, const struct stream &x)
 {
-    const struct duty duty = duty_of(thread_id() % CARRIERS);
+    /* Anew for each head, or what follows would be held throughout all. */
+    const struct duty duty = duty_of(stay_here(thread_id()) % CARRIERS);
     p.load_at = duty.row * (u32)x.mine.pitch + duty.chunk * CHUNK_BYTES;
     p.room = x.mine.dim - (int)duty.chunk * CHUNK;
-    p.store_row = carrier() * sizeof(stage_tile[0].row[0]) + row_chunk_at(duty.row, duty.chunk);
+#pragma unroll
+    for (u32 i = 0; i < RUN_ROWS; i++) {
+        p.store_row[i] =
+            carrier() * sizeof(stage_tile[0].row[0]) + row_chunk_at(duty.row + i, duty.chunk);
+        move_on(p.store_row[i]);
+    }
     p.store_column = carrier() * sizeof(stage_tile[0].turned[0]) +
                      turned_quad_at(duty.chunk * CHUNK, duty.row / 4);
-    p.read_row = slice_tensor() * sizeof(stage_tile[0].row[0]) + row_frag_at(0);
+#pragma unroll
+    for (int i = 0; i < ROW_TURNS; i++) {
+        p.read_row[i] = slice_tensor() * sizeof(stage_tile[0].row[0]) + row_frag_at(i);
+        move_on(p.read_row[i]);
+    }
     p.read_column = (1 - slice_tensor()) * sizeof(stage_tile[0].turned[0]) + turned_frag_at();
     p.own = wave_id() * sizeof(exchange[0]) + lane_id() * 16;
     p.half = team_id() * TEAM * sizeof(exchange[0]) + slice_tensor() * (QUADS / 2) * QUAD_BYTES +
@@ -95,10 +107,7 @@ DEVICE block_frag stage_frag(struct pair_progress &p, int stage, int n)
     if (stage % STAGES >= WALK_SLABS)
         return *(const block_frag *)(tile.turned[0] + p.read_column +
                                      turned_frag_offset(n % SLAB_BLOCKS, n / SLAB_BLOCKS));
-    const block_frag x =
-        *(const block_frag *)(tile.row[0] + move_on(p.read_row) + row_frag_offset(0, n));
-    p.read_row ^= row_frag_turn(n) ^ row_frag_turn(n + 1);
-    return x;
+    return *(const block_frag *)(tile.row[0] + p.read_row[n % ROW_TURNS] + row_frag_offset(0, n));
 }
 
 /* What is stored for a stage, on its way. */
@@ -112,6 +121,7 @@ DEVICE void load_stage(struct pair_progress &p, const struct stream &x, int stag
         p.cargo.chunk[0][i] =
             load_chunk_at(stage < WALK_SLABS ? p.buffer : p.before, at, (u32)slab * SLAB * 2);
         at += (u32)x.mine.pitch;
+        move_on(at); /* or the slab's place would be added by itself */
     }
     if (stage == 0)
         p.cargo.vector = load_vector(x, thread_id() % STREAM_ROWS);
@@ -123,14 +133,16 @@ DEVICE void store_stage(struct pair_progress &p, const struct stream &x, int sta
 {
     auto &tile = stage_tile[stage % 2];
     if (n == 0) {
-        lift_cargo(p.cargo, x);
+#if LIFTS
+        if (x.lift != lift_pair_of(0)) /* Q never is, and dO if it is small */
+            lift_cargo(p.cargo, x);
+#endif
         if (stage == 1) /* the tile before is weighed until a barrier of the stage before */
             store_vector<form>(p.cargo, {0, 0, thread_id() % CARRIERS}, x);
     }
     if (stage < WALK_SLABS)
         each_of_share(RUN_ROWS, n, of, [&](int i) {
-            *(u32x4 *)(tile.row[0] + move_on(p.store_row)) = p.cargo.chunk[0][i];
-            p.store_row ^= row_chunk_below(0, (u32)i) ^ row_chunk_below(0, (u32)(i + 1) % RUN_ROWS);
+            *(u32x4 *)(tile.row[0] + p.store_row[i]) = p.cargo.chunk[0][i];
         });
     else
         each_of_share(CHUNK, n, of, [&](int i) {

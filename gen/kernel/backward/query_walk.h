@@ -76,8 +76,23 @@ DEVICE struct stream stream_of(const struct place &p, struct walk walk)
 DEVICE void lift_column(struct owned &y, struct column &column, const struct place &p)
 {
     u32 largest = 0;
-    int slab = 0;
     y.lift = {0, 0};
+#if WALKS_WHOLE && !KERNEL_SCORE
+    (void)p;
+    block_frag all[WALK_SLABS * SLAB_STEPS]; /* on their way at once: registers are free yet */
+#pragma unroll
+    for (int slab = 0; slab < WALK_SLABS; slab++) {
+        load_owned(y, 1, slab);
+#pragma unroll
+        for (int step = 0; step < SLAB_STEPS; step++)
+            all[slab * SLAB_STEPS + step] = y.frag[1][step];
+    }
+    in_order();
+#pragma unroll
+    for (int i = 0; i < WALK_SLABS * SLAB_STEPS; i++)
+        largest = largest_of(largest, all[i]);
+#else
+    int slab = 0;
 #pragma unroll 1
     do {
 #if WALKS_WHOLE
@@ -92,6 +107,7 @@ DEVICE void lift_column(struct owned &y, struct column &column, const struct pla
             largest = largest_of(largest, y.frag[1][step]);
         slab += OWNED_SLABS;
     } while (OWNED_PER_TILE && slab < slabs_of(args_here().problem));
+#endif
     u32 other = __builtin_bit_cast(u32, other_half(__builtin_bit_cast(float, largest)));
     y.lift = lift_of(largest > other ? largest : other, args_here().problem);
     if (!OWNED_PER_TILE)

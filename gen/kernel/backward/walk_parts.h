@@ -42,7 +42,7 @@ DEVICE void clear_here(struct results &r)
 /* Zeros for a walk. A matrix instruction makes sixteen. */
 DEVICE void begin_results(struct results &r)
 {
-#if KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (KERNEL_SCORE || (OWNS_KEYS && WALK_SLABS == 2))
+#if KERNEL_WAVE == 64 && KERNEL_DTYPE != 1 && (KERNEL_SCORE || (OWNS_KEYS && WALK_SLABS > 1))
 #pragma unroll
     for (auto &gradient : r.r)
 #pragma unroll
@@ -114,6 +114,30 @@ DEVICE void store_part(const block_acc (&r)[GROUPS * RUN], float factor, const s
     store_result(r, factor, x, {x.base, count}, slab);
 }
 #else
+/* Stores blocks of a part in quads of channels, after change(block). */
+template <int blocks, class Change>
+DEVICE void store_quads(const block_acc (&r)[blocks], const struct rows &x, int first, u32 at,
+                        Change change)
+{
+#pragma unroll
+    for (int block = 0; block < blocks; block++) {
+        if (first + block * BLOCK >= x.dim)
+            return;
+        block_acc now = r[block];
+        change(now);
+#pragma unroll
+        for (int i = 0; i < ACC; i += 4) {
+            const int run = i / RESULT_RUN;
+            f32x4 quad;
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                quad[j] = now[result_element(run, i % RESULT_RUN + j)];
+            *(GLOBAL f32x4 *)((GLOBAL char *)x.base + (kernarg_u64)at +
+                              ((int)result_channel(block, run, 0) + i % RESULT_RUN) * 4) = quad;
+        }
+    }
+}
+
 /* Stores one result times `factor` as a part of its sum: the wave's columns, block by block. */
 template <int blocks>
 DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct rows &x, int count,
@@ -127,21 +151,13 @@ DEVICE void store_part(const block_acc (&r)[blocks], float factor, const struct 
     if ((int)column >= count)
         return;
     const u32 at = column * (u32)x.pitch + ((u32)first + lane / BLOCK * RESULT_RUN) * 4;
-#pragma unroll
-    for (int block = 0; block < blocks; block++) {
-        if (first + block * BLOCK >= x.dim)
-            return;
-#pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
-            const int run = i / RESULT_RUN;
-            f32x4 quad;
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                quad[j] = r[block][result_element(run, i % RESULT_RUN + j)] * factor;
-            *(GLOBAL f32x4 *)((GLOBAL char *)x.base + (kernarg_u64)at +
-                              ((int)result_channel(block, run, 0) + i % RESULT_RUN) * 4) = quad;
-        }
-    }
+#if IN_PAIRS && !LIFTS
+    /* The factor is 1: accumulation registers are stored as they are. */
+    (void)factor;
+    store_quads(r, x, first, at, [](block_acc &block) { asm volatile("" : "+a"(block)); });
+#else
+    store_quads(r, x, first, at, [&](block_acc &block) { block *= factor; });
+#endif
 }
 #endif
 

@@ -429,12 +429,13 @@ DEVICE float element_at(const struct rows &x, int row, int channel)
  * lse are rounded apart. The kernels without score features, which subtract such ones, then turn to
  * the wide form, a walk that subtracts natural ones. They learn of it by delta, which is NaN in
  * such rows: delta in 22 bits behind WIDE_DELTA. Those with score features always subtract natural
- * ones, and so do those of 512 channels on wave64, which have no registers for two walks.
+ * ones, and so do those of dK and dV of 512 channels on wave64, which have no registers for two
+ * walks.
  */
 #define WIDE_LSE 0x1p20f
 #define WIDE_DELTA 0xffc00000u
 enum lse_form { LSE_BASE2, LSE_NATURAL };
-#define LSE_USUAL (KERNEL_SCORE || WALK_SLABS == 4 ? LSE_NATURAL : LSE_BASE2)
+#define LSE_USUAL (KERNEL_SCORE || IN_PAIRS ? LSE_NATURAL : LSE_BASE2)
 
 DEVICE float lse_unit_of(const struct attn_problem &a, enum lse_form form)
 {
