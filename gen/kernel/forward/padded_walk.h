@@ -1,6 +1,6 @@
 /*
  * The fast form's walks over the keys where a mask says which tiles are worth a step
- * (key_padding.h). The walks that go to one tile after the other are in fast_form.h.
+ * (key_padding.h). The walks that go to one tile after the other are in fast_walks.h.
  */
 #ifndef AOTHIP_FWD_PADDED_WALK_H
 #define AOTHIP_FWD_PADDED_WALK_H

@@ -138,8 +138,11 @@ DEVICE void bias_scores(score_blocks &s, float unit, const struct ahead &ahead,
 DEVICE void hide_block(block_acc &s, const u32 *bytes)
 {
 #pragma unroll
-    for (int i = 0; i < ACC; i++)
+    for (int i = 0; i < ACC; i++) {
+        if (SLICES_TERMS && i % 4 == 0) /* a few at a time, for the scalar registers */
+            __builtin_amdgcn_sched_barrier(0);
         s[i] = bytes[i / 4] >> 8 * (i % 4) & 0xff ? s[i] : -__builtin_inff();
+    }
 }
 
 template <bool whole>

@@ -42,12 +42,16 @@
  * gfx950, whose products are one instruction each, there are too few registers; walks that begin
  * and end with another step lose by it where they are short.
  */
-#if defined(__gfx950__) || KERNEL_PAGED || KERNEL_UNALIGNED
+#if defined(__gfx950__) || KERNEL_PAGED || KERNEL_UNALIGNED || KERNEL_SCORE == 4 ||                \
+    KERNEL_SCORE == 7
 #define SPREADS 0
 #else
 #define SPREADS 1
 #endif
 #include "half_softmax.h"
+#if SLICES_TERMS
+#include "half_terms.h"
+#endif
 
 enum {
     FRAGS_AHEAD = 3, /* operands read from LDS before they are needed */
@@ -102,6 +106,9 @@ struct sliced_run {
     struct half_tile (&half)[2];
     struct operands_ahead &a;
     int last; /* tile */
+#if SLICES_TERMS
+    struct half_terms &terms;
+#endif
 };
 
 /* A part of the softmax of a half. */
@@ -110,6 +117,12 @@ DEVICE void soften_part(struct sliced_run &r, int which, int part)
     struct half_tile &h = r.half[which];
     if (part == 0)
         h.soft = {};
+#if SLICES_TERMS
+    if (part % 2 == 0 && part / 2 < PAIRS)
+        end_pair(h.s, r.terms, which, part / 2);
+    if (part == 2 * PAIRS)
+        end_half(r.terms, r.x.terms, which);
+#endif
     soften_part(h, r.x.softmax[0].shift, r.factor, part);
 }
 
@@ -139,9 +152,13 @@ template <class R, class F>
 DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice)
 {
     half_scores &s = r.half[which].s;
+#if SLICES_TERMS
+    begin_half(s, r.terms, r.x.terms, which);
+#else
 #pragma unroll
     for (int i = 0; i < HALF_BLOCKS; i++)
         s[i] = zero_acc();
+#endif
 #if STAGE_DIM > 64
     for_each<0, KQ_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
@@ -498,8 +515,22 @@ DEVICE void sliced_steps(struct progress &x, const struct courier &courier, floa
     struct half_tile half[2];
     struct operands_ahead a;
     half[0].one = half[1].one = unknown_one();
+#if SLICES_TERMS
+    struct half_terms terms;
+    struct sliced_run r = {x, courier, keys, next, factor, half, a, tile + count - 1, terms};
+    begin_terms(terms, x.terms, tile * KERNEL_TILE_K, count);
+    if (TERMS_CERTAIN & (TERM_CAP | TERM_BIAS))
+        r.factor = terms.factor;
+    if (TERMS_CERTAIN & TERM_CAP)
+        x.softmax[0].shift -= terms.added;
+#else
     struct sliced_run r = {x, courier, keys, next, factor, half, a, tile + count - 1};
+#endif
     sliced_walk(r, tile, count, behind);
+#if SLICES_TERMS
+    if (TERMS_CERTAIN & TERM_CAP)
+        x.softmax[0].shift += terms.added;
+#endif
 }
 
 #endif

@@ -12,12 +12,26 @@
 #define TEAMS (KERNEL_WAVES / KEY_SHARES)
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
+/*
+ * Kernels of one score term, bias, soft-cap or mask, whose fast steps have it in slices
+ * (half_terms.h). Some have no registers for it: those of bf16 with a bias and 64 channels and, as
+ * older compilers make them, those of f16, too, and those with a mask and 128 channels.
+ */
+#if KERNEL_WAVE == 64 &&                                                                           \
+    (KERNEL_SCORE == 4 ||                                                                          \
+     (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || (KERNEL_DTYPE == 2 && __clang_major__ >= 22))) ||   \
+     (KERNEL_SCORE == 7 && (KERNEL_DIM <= 64 || __clang_major__ >= 22)))
+#define SLICES_TERMS 1
+#else
+#define SLICES_TERMS 0
+#endif
+
 /* Whether what comes before the first step is in an order of its own. With rows of any alignment
  * launches on gfx90a that do not fill it last longer with it. */
 #if defined(__gfx90a__) && KERNEL_UNALIGNED
 #define STARTS_LEAN 0
 #else
-#define STARTS_LEAN (KERNEL_WAVE == 64 && !KERNEL_SCORE && !KERNEL_FP8)
+#define STARTS_LEAN (KERNEL_WAVE == 64 && (!KERNEL_SCORE || SLICES_TERMS) && !KERNEL_FP8)
 #endif
 
 /* Whether rows of Q and O that have all channels are loaded and stored with fewer instructions. */
@@ -129,9 +143,10 @@
 #define FAST_MOVES 0
 #endif
 
-/* Whether fast steps are sliced ones: a wave has two blocks of keys or more, and no score terms. */
+/* Whether fast steps are sliced ones: a wave has two blocks of keys or more, and no score terms or
+ * such a one. */
 #if KERNEL_WAVE == 64 && KERNEL_TILE_Q * KERNEL_TILE_K >= KERNEL_WAVES * 32 * 64 &&                \
-    !KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_CACHE
+    (!KERNEL_SCORE || SLICES_TERMS) && !KERNEL_FP8 && !KERNEL_CACHE
 #define FAST_SLICED 1
 #else
 #define FAST_SLICED 0

@@ -119,6 +119,7 @@ DEVICE void count_p(struct half_tile &h, struct softmax_state &state, block_acc 
         const bool begins = SLICES_LEAN && !in_any_lane(state.shift != SHIFT_UNSET);
         when_moved(in_any_lane(move_shift<SCORE_PLAIN>(state, o, h.s, factor, begins)));
         make_p(h, state.shift, factor, first, end);
+        keep_shift<SCORE_PLAIN>(state);
     }
     state.sum += h.soft.sum;
     h.soft.sum = {};
