@@ -253,6 +253,11 @@ static void make_softmax(const struct expect_head *x, int64_t head, struct expec
         r->p_error[n] = fmax(above - r->p[n], -r->p[n] * expm1(-r->error[n] - r->largest));
         weighted += r->p[n] * r->error[n];
     }
+    if (p->sinks) {
+        double share = exp((double)p->sinks[head] - r->lse);
+        double above = exp(fmin(0, (double)p->sinks[head] - r->lse + r->largest));
+        r->sink_error = fmax(above - share, -share * expm1(-r->largest));
+    }
     r->lse_error = (r->largest < 0.1 ? 1.1 * weighted : r->largest) +
                    UNIT * (4 * fabs(r->lse) + 8 + sqrt((double)keys));
 }
@@ -277,7 +282,7 @@ static double moved_o(const struct expect_head *x, const struct expect_row *r, i
         stretched += r->p[n] * r->score[n] * way;
     }
     if (r->largest > 0.01)
-        return all;
+        return all + r->sink_error * fabs(r->o[c]); /* what a sink takes has a V of 0 */
     return fmin(all, 2 * sqrt(squares) + 2 * UNIT * fabs(stretched) + lost);
 }
 

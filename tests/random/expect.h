@@ -47,6 +47,7 @@ struct expect_row {
     double *error;  /* of the score */
     double *slope;  /* of the soft cap there: d score / d (scale q . k) */
     double *p, *p_error;
+    double sink_error; /* of the sink's share of the sum */
     double *kept; /* what dropout makes of P: times this */
     double *o, *o_error;
     enum expect_kind *o_kind;
