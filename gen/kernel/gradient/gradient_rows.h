@@ -65,6 +65,9 @@ DEVICE const struct attn_bwd_args &args_here()
  * dV of another one: pair_walk.h; but score terms, for which registers are too short there, take a
  * walk for dK, and one for dV, which needs no dP: whole_walk.h.
  */
+#ifndef OWNS_KEYS /* a kernel without a walk */
+#define OWNS_KEYS 0
+#endif
 #define IN_PAIRS (WALK_SLABS == 4 && OWNS_KEYS && !KERNEL_SCORE)
 #define WALKS_WHOLE (WALK_SLABS == 4 && !IN_PAIRS)
 #define GRADIENTS_APART (WALKS_WHOLE && OWNS_KEYS)
