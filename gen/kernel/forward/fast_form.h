@@ -252,9 +252,12 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 #if SLICES_TERMS
     walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, false, e.walk,
               e.keys);
-    while (SELDOM(look_again(p, e, done, wide)))
+    bool again = look_again(p, e, done, wide); /* not in the loop alone: registers */
+    while (SELDOM(again)) {
         walk_again(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, wide,
                    e.walk, e.keys);
+        again = look_again(p, e, done, wide);
+    }
 #else
 #pragma unroll 1
     do {
