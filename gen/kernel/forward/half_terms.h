@@ -30,14 +30,27 @@ DEVICE float uniform_number(float x)
     return __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x)));
 }
 
-/* What is read of half `which` of the tile. */
-DEVICE void read_half(struct half_terms &x, const struct terms &t, int which)
+/* What is read is of the next tile; behind the last one, of that again. */
+DEVICE void read_next(struct half_terms &x)
+{
+    x.key = x.key < x.last ? x.key + KERNEL_TILE_K : x.last;
+}
+
+/* Reads a run of keys of half `which` of the tile. */
+DEVICE void read_run(struct half_terms &x, const struct terms &t, int which, int block, int i)
 {
     const GLOBAL char *at = t.rows[0] + x.key * TERM_BYTES;
+    load_whole_run<TERM_BYTES>(x.word[which] + block * (ACC * TERM_BYTES / 4), at,
+                               which * HALF_BLOCKS + block, i);
+}
+
+DEVICE void read_half(struct half_terms &x, const struct terms &t, int which)
+{
 #pragma unroll
     for (int block = 0; block < HALF_BLOCKS; block++)
-        load_whole_block<TERM_BYTES>(x.word[which] + block * (ACC * TERM_BYTES / 4), at,
-                                     which * HALF_BLOCKS + block);
+#pragma unroll
+        for (int i = 0; i < ACC; i += KEY_RUN)
+            read_run(x, t, which, block, i);
 }
 
 /* Before steps of `count` tiles, the first of which begins with `key`. */
@@ -61,7 +74,7 @@ DEVICE void begin_terms(struct half_terms &x, const struct terms &t, int key, in
 }
 
 /* Where the sums of K Q^T of half `which` begin. */
-DEVICE void begin_half(half_scores &s, struct half_terms &x, const struct terms &t, int which)
+DEVICE void begin_half(half_scores &s, const struct half_terms &x, int which)
 {
     float zero = 0;
     asm("" : "+s"(zero)); /* one instruction converts and multiplies, if it also adds */
@@ -74,11 +87,6 @@ DEVICE void begin_half(half_scores &s, struct half_terms &x, const struct terms 
 #pragma unroll
         for (int block = 0; block < HALF_BLOCKS; block++)
             s[block] = zero_acc();
-    if (TERMS_CERTAIN & TERM_BIAS && which) {
-        x.key = x.key < x.last ? x.key + KERNEL_TILE_K : x.last;
-        read_half(x, t, 0);
-        read_half(x, t, 1);
-    }
 }
 
 /* Of four sums from `i` on, what tanh() is made of, less half of 1 and halved: -1 / (exp(2 x) + 1).
@@ -96,8 +104,12 @@ DEVICE void cap_quad(block_acc &s, int i, float inside)
     s[i + 3] = __builtin_amdgcn_rcpf(high.y);
 }
 
-/* A pair of sums becomes one of scores. */
-DEVICE void end_pair(half_scores &s, const struct half_terms &x, int which, int pair)
+/*
+ * A pair of sums becomes one of scores. Where a run of keys ends, that of the next tile is read,
+ * which takes the place of what is no longer needed: many reads at once would hold up all waves.
+ */
+DEVICE void end_pair(half_scores &s, struct half_terms &x, const struct terms &t, int which,
+                     int pair)
 {
     block_acc &block = s[pair / (ACC / 2)];
     const int i = pair * 2 % ACC;
@@ -109,16 +121,12 @@ DEVICE void end_pair(half_scores &s, const struct half_terms &x, int which, int 
         block[i] = bytes & 0xff ? block[i] : -__builtin_inff();
         block[i + 1] = bytes >> 8 & 0xff ? block[i + 1] : -__builtin_inff();
     }
-}
-
-/* Behind the last pair of a half. */
-DEVICE void end_half(struct half_terms &x, const struct terms &t, int which)
-{
-    if (!(TERMS_CERTAIN & TERM_KEEP))
+    if (!(TERMS_CERTAIN & TERMS_HIDING))
         return;
-    if (which == 0)
-        x.key = x.key < x.last ? x.key + KERNEL_TILE_K : x.last;
-    read_half(x, t, which);
+    if (which == 0 && pair == 0)
+        read_next(x);
+    if (pair % 2)
+        read_run(x, t, which, pair / (ACC / 2), i - 2);
 }
 
 #endif

@@ -212,19 +212,23 @@ DEVICE void load_block(u32 *to, const GLOBAL char *row, int block, const struct 
     }
 }
 
-/* Of a tile that does; `at` is where this lane's first key of the tile is. */
-template <int bytes> DEVICE void load_whole_block(u32 *to, const GLOBAL char *at, int block)
+/* Of a tile that does; `at` is where this lane's first key of the tile is. From element i on. */
+template <int bytes> DEVICE void load_whole_run(u32 *to, const GLOBAL char *at, int block, int i)
 {
     enum { WORDS = KEY_RUN * bytes / 4 };
+    auto x =
+        *(typename run_of_keys<bytes, KEY_RUN>::anywhere *)(at +
+                                                            (block * BLOCK + key_step(i)) * bytes);
 #pragma unroll
-    for (int i = 0; i < ACC; i += KEY_RUN) {
-        auto x =
-            *(typename run_of_keys<bytes, KEY_RUN>::anywhere *)(at + (block * BLOCK + key_step(i)) *
-                                                                         bytes);
+    for (int j = 0; j < WORDS; j++)
+        to[i * bytes / 4 + j] = x[j];
+}
+
+template <int bytes> DEVICE void load_whole_block(u32 *to, const GLOBAL char *at, int block)
+{
 #pragma unroll
-        for (int j = 0; j < WORDS; j++)
-            to[i * bytes / 4 + j] = x[j];
-    }
+    for (int i = 0; i < ACC; i += KEY_RUN)
+        load_whole_run<bytes>(to, at, block, i);
 }
 
 /* Whether the rows of bias and mask are found anew, but for what is read ahead. */

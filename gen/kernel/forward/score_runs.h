@@ -134,14 +134,20 @@ DEVICE void bias_scores(score_blocks &s, float unit, const struct ahead &ahead,
     }
 }
 
-/* Scores whose byte of the mask is 0 become -infinity. */
+/*
+ * Scores whose byte of the mask is 0 become -infinity. Those of wave64 at once: answers for many
+ * keys would wait for it in scalar registers.
+ */
 DEVICE void hide_block(block_acc &s, const u32 *bytes)
 {
 #pragma unroll
-    for (int i = 0; i < ACC; i++) {
-        if (SLICES_TERMS && i % 4 == 0) /* a few at a time, for the scalar registers */
-            __builtin_amdgcn_sched_barrier(0);
-        s[i] = bytes[i / 4] >> 8 * (i % 4) & 0xff ? s[i] : -__builtin_inff();
+    for (int i = 0; i < ACC; i += 4) {
+        const u32 word = bytes[i / 4];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            s[i + j] = word >> 8 * j & 0xff ? s[i + j] : -__builtin_inff();
+        if (KERNEL_WAVE == 64 && KERNEL_SCORE == SCORE_KEEP)
+            asm volatile("" : "+v"(s[i]), "+v"(s[i + 1]), "+v"(s[i + 2]), "+v"(s[i + 3]));
     }
 }
 

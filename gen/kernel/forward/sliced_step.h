@@ -119,9 +119,7 @@ DEVICE void soften_part(struct sliced_run &r, int which, int part)
         h.soft = {};
 #if SLICES_TERMS
     if (part % 2 == 0 && part / 2 < PAIRS)
-        end_pair(h.s, r.terms, which, part / 2);
-    if (part == 2 * PAIRS)
-        end_half(r.terms, r.x.terms, which);
+        end_pair(h.s, r.terms, r.x.terms, which, part / 2);
 #endif
     soften_part(h, r.x.softmax[0].shift, r.factor, part);
 }
@@ -153,7 +151,7 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
 {
     half_scores &s = r.half[which].s;
 #if SLICES_TERMS
-    begin_half(s, r.terms, r.x.terms, which);
+    begin_half(s, r.terms, which);
 #else
 #pragma unroll
     for (int i = 0; i < HALF_BLOCKS; i++)

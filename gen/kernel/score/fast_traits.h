@@ -14,13 +14,11 @@
 
 /*
  * Kernels of one score term, bias, soft-cap or mask, whose fast steps have it in slices
- * (half_terms.h). Some have no registers for it: those of bf16 with a bias and 64 channels and, as
- * older compilers make them, those of f16, too, and those with a mask and 128 channels.
+ * (half_terms.h). As older compilers make them, those with a mask, and those with a bias and 64
+ * channels, have no registers for it.
  */
-#if KERNEL_WAVE == 64 &&                                                                           \
-    (KERNEL_SCORE == 4 ||                                                                          \
-     (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || (KERNEL_DTYPE == 2 && __clang_major__ >= 22))) ||   \
-     (KERNEL_SCORE == 7 && (KERNEL_DIM <= 64 || __clang_major__ >= 22)))
+#if KERNEL_WAVE == 64 && (KERNEL_SCORE == 4 || (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||     \
+                          (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || __clang_major__ >= 22)))
 #define SLICES_TERMS 1
 #else
 #define SLICES_TERMS 0
