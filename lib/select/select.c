@@ -157,10 +157,20 @@ static int has_near_heads(const struct aothip_tensor *tensor)
            (tensor->size[1] == 1 || tensor->stride[1] <= UINT32_MAX);
 }
 
+/* The forward pass alone has kernels for a mask that is the same for all queries: to the others its
+ * rows are as any, no bytes apart. */
+static uint32_t other_features(const struct aothip_attn_fwd_params *p)
+{
+    const uint32_t features = option_features(p);
+    return features & FORMAT_FEATURE_PADDING
+               ? (features & ~(uint32_t)FORMAT_FEATURE_PADDING) | FORMAT_FEATURE_KEEP
+               : features;
+}
+
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *p,
                                      const struct aothip_tensor *const *tensors, int count)
 {
-    struct select_need need = {op, p->q.dtype, option_features(p), largest_dim(p)};
+    struct select_need need = {op, p->q.dtype, other_features(p), largest_dim(p)};
     const int scores = op != FORMAT_OP_ATTN_MERGE && op != FORMAT_OP_ATTN_APPEND &&
                        op != FORMAT_OP_ATTN_BWD_DELTA && op != FORMAT_OP_ATTN_BWD_BEGIN &&
                        (op != FORMAT_OP_ATTN_PROBS || p->probs_dropped);

@@ -369,9 +369,12 @@ static void test_near_need(void)
         ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: one key for all", name);
         ok(gradient_features(&p, FORMAT_OP_ATTN_BWD_DELTA) == 0, "%s: not for delta", name);
         x->size[3] = KERNARG_ALIGNED_STRIDE_MAX + (int64_t)1;
-        ok(gradient_features(&p, op) ==
-               (i ? FORMAT_FEATURE_PADDING | UNALIGNED : FORMAT_FEATURE_BIAS | UNALIGNED),
-           "%s: keys out of reach", name);
+        ok(gradient_features(&p, op) == (score | UNALIGNED), "%s: keys out of reach", name);
+        x->size[3] = 64;
+        ok(gradient_features(&p, op) == score, "%s: one row of many keys", name);
+        x->size[2] = 7;
+        x->stride[2] = 0;
+        ok(gradient_features(&p, op) == score, "%s: the same row for all queries", name);
     }
 }
 
