@@ -192,14 +192,20 @@ DEVICE void add_heads(struct results &to, const struct job &job, const struct fo
         hold_near(KERNEL_WAVE == 64 ? now : args_here(), p, terms_of(now), 0);
         in_order(); /* scalar registers are short */
 #endif
-        const bool lower = carrier() == 0;
+        const bool lower = !LSE_IN_LANES && carrier() == 0;
         const struct vector_span vector = vector_span_of(now.problem, p, s.seq_q);
         struct stream stream;
         walk.begin = awaited(begin);
         carry_rows(stream, now, p, walk.begin);
 #if ARGUMENTS_EARLY /* or the one of them would be read that is wanted */
         const kernarg_u64 lse = hold_scalar(now.lse), delta = hold_scalar(now.delta);
+#if LSE_IN_LANES
+        stream.lse = describe_vector(lse, vector);
+        stream.lse_factor = LSE_SIGN * lse_unit_of(now.problem, form);
+        stream.vector = describe_vector(delta, vector);
+#else
         stream.vector = describe_vector(lower ? lse : delta, vector);
+#endif
 #else
         stream.vector = describe_vector(lower ? now.lse : now.delta, vector);
 #endif

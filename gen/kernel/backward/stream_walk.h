@@ -287,6 +287,16 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds,
     multiply_turned(to.r[0], 0, block, [&](int group) { return packed.group[group]; });
 }
 #else
+/* pack_half(), by scalar instructions alone where the compiler has a way to say so. */
+DEVICE u32 pack_half_here()
+{
+#if UNROLLS_TILE && __has_builtin(__builtin_amdgcn_inverse_ballot_w32)
+    return !__builtin_amdgcn_inverse_ballot_w32(hold_scalar(0xffffu));
+#else
+    return pack_half();
+#endif
+}
+
 DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const struct context &,
                        const struct column &, int, int block)
 {
@@ -301,7 +311,7 @@ DEVICE void take_block(struct results &to, block_acc &p, block_acc &ds, const st
 #endif
     no_further();
 #if FOLDS_PRODUCT
-    const u32 half = pack_half();
+    const u32 half = pack_half_here();
 #if OWNS_KEYS
     multiply_turned(to.r[1], 1, block, [&](int) {
         return pack_pairs(
@@ -456,6 +466,9 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
         lds_barrier();
 #if HOLDS_STORES
         store_cargo<form>(cargo, duty, x, stores);
+#if LSE_IN_LANES
+        const float lse = cargo.lse * x.lse_factor;
+#endif
 #else
         store_cargo<form>(cargo, duty, x, 0);
 #endif
@@ -489,9 +502,13 @@ DEVICE void walk_stream(R &to, struct owned &y, struct stream &x, const struct c
 #if UNROLLS_TILE
             stay_elements(s);
             if (!whole)
-                mask_rows(s, now, column, row + block * BLOCK);
+                mask_rows(s, now, column, hold_scalar(row + block * BLOCK));
+#if LSE_IN_LANES
+            differentiate_part<of, form>(s, dp, now, column, lane_values(lse, block));
+#else
             differentiate_part<of, form>(s, dp, now, column,
                                          lse_values<block_acc>(column, block, nullptr));
+#endif
 #else
             differentiate_block<of, form>(s, dp, now, column, row + block * BLOCK, block);
 #endif

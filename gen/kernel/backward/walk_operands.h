@@ -46,6 +46,10 @@ struct stream {
     u32 turned;            /* the tensor that is wanted in both orders */
 #endif
 #if OWNS_KEYS
+#if LSE_IN_LANES
+    __amdgpu_buffer_rsrc_t lse;    /* which each wave has; the wave carries */
+    float lse_factor;              /* delta with X1, and nothing with X0 */
+#endif
     __amdgpu_buffer_rsrc_t vector; /* the wave carries lse with X0, delta with X1 */
     u32 vector_pitch, vector_from; /* bytes from row to row; of the next tile */
     float factor;                  /* for it: lse becomes as it is subtracted, delta maybe -delta */
@@ -148,6 +152,9 @@ struct cargo {
 #if OWNS_KEYS
     float vector; /* lse or delta of one row */
 #endif
+#if LSE_IN_LANES
+    float lse;    /* of row lane_row() */
+#endif
 };
 
 DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows &x1)
@@ -156,12 +163,24 @@ DEVICE void set_rows(struct stream &x, const struct rows &x0, const struct rows 
 }
 
 #if OWNS_KEYS
+/* Element `row` of the tile's of lse or delta. */
+DEVICE float load_element(__amdgpu_buffer_rsrc_t vector, const struct stream &x, u32 row)
+{
+#if LSE_IN_LANES
+    return __builtin_bit_cast(
+        float, __builtin_amdgcn_raw_buffer_load_b32(vector, (int)(row * x.vector_pitch),
+                                                    (int)x.vector_from, 0));
+#else
+    const u32 offset = row * x.vector_pitch + x.vector_from;
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_raw_buffer_load_b32(vector, (int)offset, 0, 0));
+#endif
+}
+
 /* What comes with row `row` of it. */
 DEVICE float load_vector(const struct stream &x, u32 row)
 {
-    const u32 offset = row * x.vector_pitch + x.vector_from;
-    return __builtin_bit_cast(float,
-                              __builtin_amdgcn_raw_buffer_load_b32(x.vector, (int)offset, 0, 0));
+    return load_element(x.vector, x, row);
 }
 #endif
 

@@ -123,6 +123,33 @@ DEVICE __amdgpu_buffer_rsrc_t describe_tile(const struct stream &x)
 
 #endif
 
+#if LSE_IN_LANES
+/*
+ * The row of a tile whose lse the lane has for all: each row of sixteen lanes has what its lanes
+ * want, lane n that of element n of two blocks.
+ */
+DEVICE u32 lane_row()
+{
+    const u32 n = lane_column();
+    return n / ACC * BLOCK + acc_row(n % ACC);
+}
+
+template <int... lanes> DEVICE block_acc values_of(float x)
+{
+    const int own = __builtin_bit_cast(int, x);
+    return {__builtin_bit_cast(
+        float, __builtin_amdgcn_mov_dpp(own, 0x150 | lanes, 0xf, 0xf, true))...}; /* row_share */
+}
+
+/* Those of the lane's rows of a block, of what lanes have of the rows lane_row(). */
+DEVICE block_acc lane_values(float x, int block)
+{
+    static_assert(STREAM_ROWS == 32 && ACC == 8, "two blocks");
+    return block ? values_of<8, 9, 10, 11, 12, 13, 14, 15>(x)
+                 : values_of<0, 1, 2, 3, 4, 5, 6, 7>(x);
+}
+#endif
+
 #if HOLDS_STORES && !CARRIES_BOTH
 /* The stream's tile, on its way. */
 DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct stream &x, int)
@@ -132,6 +159,9 @@ DEVICE void load_cargo(struct cargo &to, const struct duty &duty, const struct s
 #pragma unroll
     for (int n = 0; n < RUN_ROWS; n++)
         to.chunk[0][n] = load_chunk_at(from, offset, (u32)n * (u32)x.mine.pitch);
+#if LSE_IN_LANES
+    to.lse = load_element(x.lse, x, lane_row());
+#endif
 #if OWNS_KEYS
     to.vector = load_vector(x, duty.unit % STREAM_ROWS);
 #endif
@@ -177,9 +207,9 @@ DEVICE void store_vector(const struct cargo &from, const struct duty &duty, cons
                          const struct stores &to)
 {
 #if OWNS_KEYS
-    const float vector =
-        form == LSE_NATURAL && to.carrier == 1 ? kept_delta(from.vector) : from.vector;
-    if (duty.unit < STREAM_ROWS)
+    const bool is_delta = LSE_IN_LANES || to.carrier == 1;
+    const float vector = form == LSE_NATURAL && is_delta ? kept_delta(from.vector) : from.vector;
+    if (duty.unit < STREAM_ROWS && (!LSE_IN_LANES || to.carrier == 1))
         *(float *)to.vector = vector * x.factor;
 #else
     (void)from;

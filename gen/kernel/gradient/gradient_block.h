@@ -98,6 +98,12 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 #define LSE_SIGN                                                                                   \
     (OWNS_KEYS && (MIXES_PRODUCTS || IN_PAIRS || HOLDS_START || TAKES_PAIRS) ? -1.0f : 1.0f)
 
+/*
+ * Whether each wave has lse of a tile in its lanes, that of a row each, and none of it in LDS: see
+ * lane_row(). With it, LDS would have more than two and a half accesses a product.
+ */
+#define LSE_IN_LANES (OWNS_KEYS && HOLDS_START && KERNEL_DIM == 64)
+
 #if OWNS_KEYS
 static SHARED __attribute__((aligned(16))) float row_vector[2][STREAM_ROWS]; /* lse, delta */
 #endif
@@ -295,6 +301,9 @@ DEVICE struct context context_of(const struct attn_bwd_args &args, const struct 
     c.factor = form == LSE_BASE2 ? a.scale * LOG2_E : a.scale;
     if (__builtin_fabsf(c.factor) < 0x1p-149f)
         c.factor = 0x1p-149f;
+#if LSE_IN_LANES /* a scalar: multiply-adds go in pairs */
+    c.factor = hold_scalar(__builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, c.factor))));
+#endif
     c.masked = c.factor > 0 ? -__builtin_inff() : __builtin_inff();
 #if OWNED_AGAIN
     c.factor_pair = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, c.factor)));
