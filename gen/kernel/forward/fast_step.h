@@ -94,6 +94,12 @@ DEVICE bool is_full(const struct turned_walk &walk, int tile, int i)
     return MAY_TURN ? fast_from(walk, tile) >= 0 : i <= walk.fast_count;
 }
 
+/* The same, whatever the order. */
+DEVICE bool is_full_tile(const struct turned_walk &walk, int tile)
+{
+    return tile >= walk.full && tile <= walk.full + walk.fast_count;
+}
+
 DEVICE void nothing_seen(struct progress &x, bool wide)
 {
 #pragma unroll

@@ -72,6 +72,90 @@ DEVICE void mark_all(struct progress &x, const struct courier &courier, const st
 
 #if SLICES_FIRST
 
+#if SLICES_TURN
+
+/* The views of tile `following`, or where that is none, -1, of no rows. */
+DEVICE struct tile_views views_behind(struct key_tiles &keys, const struct sequence &sequence,
+                                      int tile, int following)
+{
+    struct tile_views next = views_at(keys, sequence, following < 0 ? tile : following);
+    if (following < 0)
+        next.k[0].rows = next.v[0].rows = 0;
+    return next;
+}
+
+/* The steps of `left` tiles from `tile` on, the first of which is in LDS, as general ones. Tile
+ * `behind` follows, or nothing: -1. */
+DEVICE void general_steps(struct progress &p, const struct courier &courier,
+                          const struct place &place, bool wide, const struct turned_walk &walk,
+                          struct key_tiles &keys, int tile, int left, int behind = -1)
+{
+#pragma unroll 1
+    for (; left > 0; left--) {
+        const int following = left > 1 ? next_tile(walk, tile) : behind;
+        const struct tile_views next = views_behind(keys, place.sequence, tile, following);
+        struct ahead none;
+        step<STEP_GENERAL>(p, courier, place, (u32)tile * KERNEL_TILE_K, 0,
+                           is_full_tile(walk, tile), wide, keys, next, none);
+        tile = following;
+    }
+}
+
+/* As sliced_steps(), but that after `until_turn` tiles comes the one at `turned`, which is `count`
+ * tiles before the next one. */
+template <class B>
+DEVICE void turned_steps(struct progress &x, const struct courier &courier, float factor,
+                         const struct key_tiles &keys, struct tile_views &next, int tile, int count,
+                         B behind, int until_turn, const struct tile_views &turned)
+{
+    struct half_tile half[2];
+    struct operands_ahead a;
+    struct half_terms terms;
+    struct sliced_run r = {x, courier, keys, next, factor, half, a, tile + count - 1, terms};
+    half[0].one = half[1].one = unknown_one();
+    begin_slopes(terms.slopes, x.terms, tile * KERNEL_TILE_K);
+    terms.slopes.until = until_turn;
+    terms.slopes.back = count * KERNEL_TILE_K;
+    terms.slopes.turn = tile + until_turn;
+    terms.slopes.turned = turned;
+    sliced_walk(r, tile, count, behind);
+}
+
+/*
+ * The walk over the keys. It begins on the diagonal: where that is behind the full tiles, with all
+ * that are; then the full ones, from there or from the first one on, and on from the first one;
+ * then the others.
+ */
+DEVICE void walk_keys(struct progress &p, const struct courier &courier, const struct place &place,
+                      bool, const struct turned_walk &walk, struct key_tiles &keys)
+{
+    const struct sequence &sequence = place.sequence;
+    const int full = walk.count ? walk.fast_count + 1 : 0, full_end = walk.full + full;
+    const bool late = walk.first >= full_end;
+    const int before = late ? walk.end - walk.first : 0;
+    const int first = !late && walk.first > walk.full ? walk.first : walk.full; /* of full ones */
+    struct turned_walk begun = walk, others = walk;
+    others.end = late ? walk.first : walk.end;
+    begun.first = late ? walk.first : first;
+    const int left = walk.count - full - before;
+    const int other = left == 0 ? -1 : full_end < others.end ? full_end : walk.begin;
+    begin_walk(p, false, courier, sequence, begun, keys);
+    general_steps(p, courier, place, false, walk, keys, walk.first, before,
+                  full > 0 ? first : other);
+    if (full > 0) {
+        struct tile_views next = views_at(keys, sequence, first);
+        turned_steps(
+            p, courier, place.factor, keys, next, first, full,
+            [&]() {
+                return views_behind(keys, sequence, computed_here(first), computed_here(other));
+            },
+            full_end - first, views_at(keys, sequence, walk.full));
+    }
+    general_steps(p, courier, place, false, others, keys, other, left, -1);
+}
+
+#else
+
 /* The steps of `left` tiles from `tile` on, the first of which is in LDS, as general ones. */
 DEVICE void general_steps(struct progress &p, const struct courier &courier,
                           const struct place &place, bool wide, const struct turned_walk &walk,
@@ -113,6 +197,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
     }
     general_steps(p, courier, place, false, walk, keys, tile, left);
 }
+
+#endif
 
 #if SLICES_TERMS
 

@@ -1,11 +1,12 @@
 /*
- * The one score term of a kernel in sliced steps: a bias is where the sums of K Q^T begin, in units
- * of those; soft-cap and a mask come behind the products, pair by pair.
+ * The one score term of a kernel in sliced steps: slopes and a bias are where the sums of K Q^T
+ * begin, in units of those; soft-cap and a mask come behind the products, pair by pair.
  */
 #ifndef AOTHIP_FWD_HALF_TERMS_H
 #define AOTHIP_FWD_HALF_TERMS_H
 
 #include "half_softmax.h"
+#include "key_tiles.h"
 #include "score_runs.h"
 
 enum {
@@ -13,8 +14,29 @@ enum {
     HALF_WORDS = HALF_BLOCKS * ACC * TERM_BYTES / 4
 };
 
+#if SLICES_TURN
+
+/* What a run of steps knows of slopes. */
+struct half_slopes {
+    /* What scores differ by from key to key, less than a block's first pair by its other ones, and
+     * from block to block; on the side of the diagonal where the tile is. */
+    float slope, block;
+    f32x2 pair[ACC / 2 - 1]; /* the same twice: one would be doubled for each tile */
+    int first;               /* of struct away, of the tile */
+    float own;               /* the same, in this lane */
+    /* Tiles to the one that is not the next in memory, but so many keys before that; the number
+     * that it would have; and where it is. */
+    int until, back, turn;
+    struct tile_views turned;
+};
+
+#endif
+
 /* What a run of steps knows of the term. */
 struct half_terms {
+#if SLICES_TURN
+    struct half_slopes slopes;
+#endif
     float inverse; /* bias: of the scale */
     float inside;  /* soft-cap: what it multiplies by within the exponential function */
     /* What its scores are multiplied by, and what is to be added to them. */
@@ -29,6 +51,90 @@ DEVICE float uniform_number(float x)
     asm("" : "+v"(x));
     return __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x)));
 }
+
+#if SLICES_TURN
+
+/* To keys on the other side of the diagonal. */
+DEVICE void change_side(struct half_slopes &x)
+{
+    x.slope = -x.slope;
+    x.block = -x.block;
+#pragma unroll
+    for (int i = 0; i < ACC / 2 - 1; i++)
+        x.pair[i] = -x.pair[i];
+}
+
+/* Before steps the first of which is on the tile that begins with `key`. */
+DEVICE void begin_slopes(struct half_slopes &x, const struct terms &t, int key)
+{
+    const struct scene scene = recall(t);
+    const struct away away = away_of(scene, key);
+    x.first = away.first;
+    x.own = (float)away.own;
+    x.slope = scene.slope;
+    x.block = uniform_number(-BLOCK * scene.slope);
+#pragma unroll
+    for (int i = 0; i < ACC / 2 - 1; i++) {
+        x.pair[i] = uniform_number((float)-key_step(2 * (i + 1)) * scene.slope);
+        asm("" : "+s"(x.pair[i]));
+    }
+    if (x.first < 0)
+        change_side(x);
+}
+
+/* The views of the next tile, `tile`. */
+DEVICE void turn_views(struct tile_views &next, const struct half_slopes &x, int tile)
+{
+    const bool turns = tile == x.turn;
+    next.k[0].first = turns ? x.turned.k[0].first : next.k[0].first;
+    next.v[0].first = turns ? x.turned.v[0].first : next.v[0].first;
+}
+
+/* Where the sums of K Q^T of half `which` begin. Behind the second one comes the next tile. */
+DEVICE void add_slopes(half_scores &s, struct half_slopes &x, int which)
+{
+    const float own = which ? x.own - HALF_BLOCKS * BLOCK : x.own;
+    const float begin = own * x.slope;
+    const f32x2 first = {begin, begin - x.slope};
+#pragma unroll
+    for (int i = 0; i < ACC; i += 2) {
+        const f32x2 pair = i == 0 ? first : first + x.pair[i / 2 - 1];
+        s[0][i] = pair.x;
+        s[0][i + 1] = pair.y;
+    }
+#pragma unroll
+    for (int block = 1; block < HALF_BLOCKS; block++)
+        s[block] = s[block - 1] + x.block;
+    if (is_between({x.first, 0})) {
+        /* exactly, where scores are the largest */
+        const float slope = x.first < 0 ? -x.slope : x.slope;
+        f32x2 pair = {own, own - 1};
+#pragma unroll
+        for (int block = 0; block < HALF_BLOCKS; block++)
+#pragma unroll
+            for (int i = 0; i < ACC; i += 2) {
+                s[block][i] = __builtin_fabsf(pair.x) * slope;
+                s[block][i + 1] = __builtin_fabsf(pair.y) * slope;
+                pair -= (float)(i + 2 < ACC ? key_step(i + 2) - key_step(i) : BLOCK - key_step(i));
+            }
+        if (which && x.first >= 0)
+            change_side(x);
+    }
+    if (which == 0)
+        return;
+    x.first -= KERNEL_TILE_K;
+    x.own -= KERNEL_TILE_K;
+    if (--x.until == 0) {
+        asm volatile(""); /* a branch: selections would be made for each tile */
+        const bool behind = x.first < 0;
+        x.first += x.back;
+        x.own += (float)x.back;
+        if (behind != (x.first < 0))
+            change_side(x);
+    }
+}
+
+#endif
 
 /* What is read is of the next tile; behind the last one, of that again. */
 DEVICE void read_next(struct half_terms &x)
@@ -74,8 +180,11 @@ DEVICE void begin_terms(struct half_terms &x, const struct terms &t, int key, in
 }
 
 /* Where the sums of K Q^T of half `which` begin. */
-DEVICE void begin_half(half_scores &s, const struct half_terms &x, int which)
+DEVICE void begin_half(half_scores &s, struct half_terms &x, int which)
 {
+#if SLICES_TURN
+    return add_slopes(s, x.slopes, which);
+#endif
     float zero = 0;
     asm("" : "+s"(zero)); /* one instruction converts and multiplies, if it also adds */
 #pragma unroll

@@ -99,7 +99,7 @@ DEVICE void slope_scores(score_blocks &s, float unit, const struct terms &t, int
                                                    row_of_column(scene.job, 0) + scene.diagonal -
                                                        (int)first_key() - key);
     const struct away away = away_of(scene, key);
-    if (is_between(away))
+    if (SLICES_TURN || is_between(away)) /* general steps are few then, and registers short */
         return add_slopes<DISTANCE_ABSOLUTE, false>(s, unit, scene.slope, away.own);
     add_slopes<DISTANCE_SIGNED, false>(s, unit, away.first < 0 ? -scene.slope : scene.slope,
                                        away.own);

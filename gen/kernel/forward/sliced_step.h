@@ -227,6 +227,9 @@ DEVICE void load_tile_k(struct sliced_run &r, int tile)
 {
     char *const before = r.next.k[0].first;
     advance(r.next, r.keys, tile);
+#if SLICES_TURN
+    turn_views(r.next, r.terms.slopes, tile);
+#endif
     if (SLICES_FIRST && tile > r.last)
         r.next.k[0] = {before, 0};
     load_k<ROWS_ALL>(r.x.cargo, r.courier, r.keys.k, r.next);

@@ -13,16 +13,20 @@
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
 /*
- * Kernels of one score term, bias, soft-cap or mask, whose fast steps have it in slices
- * (half_terms.h). As older compilers make them, those with a mask, and those with a bias and 64
- * channels, have no registers for it.
+ * Kernels of one score term other than dropout, whose fast steps have it in slices (half_terms.h).
+ * As older compilers make them, those with a mask, and those with a bias and 64 channels, have no
+ * registers for it.
  */
-#if KERNEL_WAVE == 64 && (KERNEL_SCORE == 4 || (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||     \
-                          (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || __clang_major__ >= 22)))
+#if KERNEL_WAVE == 64 &&                                                                           \
+    (KERNEL_SCORE == 3 || KERNEL_SCORE == 4 || (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||     \
+     (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || __clang_major__ >= 22)))
 #define SLICES_TERMS 1
 #else
 #define SLICES_TERMS 0
 #endif
+
+/* Whether a run of such steps goes on from the last full tile to the first one. */
+#define SLICES_TURN (SLICES_TERMS && KERNEL_SCORE == 3)
 
 /* Whether what comes before the first step is in an order of its own. With rows of any alignment
  * launches on gfx90a that do not fill it last longer with it. */
