@@ -110,8 +110,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                     lds_at_most(key, 3)
                     none(key, "exchange")
                     # Of a walk as a whole: what is loaded and stored for a tile is among it.
-                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64",
-                                dim == 128 ? 2.5 : 2.55)
+                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64", 2.5)
                     lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 2.5)
                 }
                 # clang 19 has both ways of partners, and what masks, in the loop
