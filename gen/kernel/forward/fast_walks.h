@@ -176,7 +176,13 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
                       bool, const struct turned_walk &walk, struct key_tiles &keys)
 {
     const struct sequence &sequence = place.sequence;
+#if SLICES_DROPOUT
+    struct half_terms terms;
+    const bool sliced = !begin_drops(terms, p.terms, walk.first * KERNEL_TILE_K, walk.count);
+    const int full = walk.count && sliced ? walk.fast_count + 1 : 0;
+#else
     const int full = walk.count ? walk.fast_count + 1 : 0;
+#endif
     int tile = walk.first, left = walk.count - full;
     struct tile_views next;
     begin_loads(p, false, courier, sequence, walk, keys, next, [&]() {
@@ -188,9 +194,14 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
             next = views_at(keys, sequence, tile);
         end_loads(p, courier);
         tile += full - 1;
-        sliced_steps(p, courier, place.factor, keys, next, walk.first, full, [&]() {
+        const auto behind = [&]() {
             return next_views(keys, sequence, walk, computed_here(tile), computed_here(left) + 1);
-        });
+        };
+#if SLICES_DROPOUT
+        sliced_steps(p, courier, place.factor, keys, next, walk.first, full, terms, behind);
+#else
+        sliced_steps(p, courier, place.factor, keys, next, walk.first, full, behind);
+#endif
         tile = next_tile(walk, tile);
     } else if (left) {
         end_loads(p, courier);

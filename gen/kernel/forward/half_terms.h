@@ -14,6 +14,11 @@ enum {
     HALF_WORDS = HALF_BLOCKS * ACC * TERM_BYTES / 4
 };
 
+enum {
+    DROP_COUNT = 2,              /* counters whose words are made side by side */
+    DROP_PAIRS = 2 * DROP_COUNT, /* pairs of P that they are for */
+};
+
 #if SLICES_TURN
 
 /* What a run of steps knows of slopes. */
@@ -37,6 +42,10 @@ struct half_terms {
 #if SLICES_TURN
     struct half_slopes slopes;
 #endif
+    /* Dropout: of the next pairs of P all ones for elements that are kept. */
+    struct philox_row row;
+    int threshold;
+    u32 kept[DROP_PAIRS];
     float inverse; /* bias: of the scale */
     float inside;  /* soft-cap: what it multiplies by within the exponential function */
     /* What its scores are multiplied by, and what is to be added to them. */
@@ -178,6 +187,66 @@ DEVICE void begin_terms(struct half_terms &x, const struct terms &t, int key, in
         read_half(x, t, 1);
     }
 }
+
+#if SLICES_DROPOUT
+
+/*
+ * Before steps of `count` tiles, the first of which begins with `key`. Returns whether upper words
+ * of the workgroup's counters differ in them: they are then to be general ones.
+ */
+DEVICE bool begin_drops(struct half_terms &x, const struct terms &t, int key, int count)
+{
+    const struct scene scene = recall(t);
+    const struct dropout dropout = dropout_of(late_problem(), scene.number, scene.job.head);
+    const kernarg_u64 first =
+        dropout.offset + scene.job.first_row * dropout.row_pitch + (u32)key / 4;
+    const kernarg_u64 last = dropout.offset + scene.job.last_row * dropout.row_pitch +
+                             (u32)key / 4 + (u32)count * (KERNEL_TILE_K / 4);
+    const u32 upper = (u32)(first >> 32);
+    x.row = begin_row(dropout.seed, first_counter(dropout, scene.job, 0, (u32)key), upper, 2);
+    x.threshold = dropout.threshold;
+    return (u32)(last >> 32) != upper;
+}
+
+/* Of the next pairs. */
+DEVICE void draw_pairs(struct half_terms &x)
+{
+    static_assert(key_step(4) - key_step(0) == 8 && BLOCK == key_step(ACC / 2) * 2,
+                  "a lane has each second counter");
+    u32x4 word[DROP_COUNT];
+    next_words(word, x.row);
+#pragma unroll
+    for (int i = 0; i < DROP_COUNT; i++)
+#pragma unroll
+        for (int j = 0; j < 2; j++) { /* by the signs of what is too little: kernarg.h */
+            const int low = __builtin_elementwise_sub_sat(x.threshold, (int)word[i][j]);
+            const int high = __builtin_elementwise_sub_sat(x.threshold, (int)word[i][2 + j]);
+            x.kept[2 * i + j] = __builtin_amdgcn_perm((u32)high, (u32)low, 0x0b0b0909);
+        }
+}
+
+/* All ones for elements of P that are not 0: they were kept. Others were not, or are so small that
+ * they stay 0 with a shift that is higher. */
+DEVICE block_frag kept_already(const block_frag &p)
+{
+    typedef unsigned short elements __attribute__((ext_vector_type(8)));
+    return __builtin_bit_cast(block_frag, __builtin_bit_cast(elements, p) != elements(0));
+}
+
+/* Behind a part of the softmax: dropped ones of a pair that it has rounded become 0, and others are
+ * drawn where those were the last ones. */
+DEVICE void drop_part(struct half_terms &x, struct packed_p &p, int part)
+{
+    const int pair = part / 2 - 1;
+    if (part % 2 == 0)
+        return;
+    if (pair >= 0 && pair < PAIRS)
+        p.frag[pair / 4][pair % 4] &= x.kept[pair % DROP_PAIRS];
+    if ((pair + 1) % DROP_PAIRS == 0 && pair + 1 < PAIRS)
+        draw_pairs(x);
+}
+
+#endif
 
 /* Where the sums of K Q^T of half `which` begin. */
 DEVICE void begin_half(half_scores &s, struct half_terms &x, int which)

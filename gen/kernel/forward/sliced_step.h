@@ -122,13 +122,38 @@ DEVICE void soften_part(struct sliced_run &r, int which, int part)
         end_pair(h.s, r.terms, r.x.terms, which, part / 2);
 #endif
     soften_part(h, r.x.softmax[0].shift, r.factor, part);
+#if SLICES_DROPOUT
+    drop_part(r.terms, h.p, part);
+#endif
 }
 
 /* Counts the P of these pairs of a half. */
 DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PAIRS)
 {
-    count_p(r.half[which], r.x.softmax[0], r.x.o[0], r.factor, first, end,
-            [&](bool wide) { r.x.found |= wide ? FOUND_WIDE : 0; });
+#if SLICES_DROPOUT
+    struct packed_p &p = r.half[which].p;
+    block_frag kept[HALF_GROUPS];
+#endif
+    count_p(
+        r.half[which], r.x.softmax[0], r.x.o[0], r.factor, first, end,
+        [&](bool wide) __attribute__((always_inline)) {
+            r.x.found |= wide ? FOUND_WIDE : 0;
+#if SLICES_DROPOUT
+#pragma unroll
+            for (int i = 0; i < end / 4; i++)
+                kept[i] = kept_already(p.frag[i]);
+#endif
+        },
+        [&]() __attribute__((always_inline)) {
+#if SLICES_DROPOUT
+#pragma unroll
+            for (int i = 0; i < end / 4; i++) {
+                p.frag[i] &= kept[i];
+                if (STAGE_DIM <= 64) /* or the compiler splits what comes next, and copies it */
+                    asm volatile("" : "+v"(p.frag[i]));
+            }
+#endif
+        });
 }
 
 /*
@@ -136,6 +161,7 @@ DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PA
  * for a function for each would keep the compiler from seeing pairs of scores, which one
  * instruction multiplies.
  */
+#define NUMBERS_SLICES (STAGE_DIM > 64 || SLICES_DROPOUT)
 #define BESIDE(i) [&](auto i) __attribute__((always_inline))
 
 template <int i, int part>
@@ -157,7 +183,7 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
     for (int i = 0; i < HALF_BLOCKS; i++)
         s[i] = zero_acc();
 #endif
-#if STAGE_DIM > 64
+#if NUMBERS_SLICES
     for_each<0, KQ_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < KQ_PRODUCTS)
@@ -190,7 +216,7 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
 template <class R, class F>
 DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice)
 {
-#if STAGE_DIM > 64
+#if NUMBERS_SLICES
     for_each<0, VP_PRODUCTS>(BESIDE(i) {
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < VP_PRODUCTS)
@@ -393,9 +419,16 @@ DEVICE void soften(struct sliced_run &r, int which, int slice)
 /* The slices from `slice` on. */
 DEVICE void soften_on(struct sliced_run &r, int which, int slice)
 {
+#if NUMBERS_SLICES
+    for_each<0, SOFT_SLICES>(BESIDE(i) {
+        if (i >= slice)
+            soften(r, which, i);
+    });
+#else
 #pragma unroll
     for (int i = slice; i < SOFT_SLICES; i++)
         soften(r, which, i);
+#endif
 }
 
 /*
@@ -484,9 +517,13 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
     __builtin_amdgcn_sched_barrier(0);
     asm volatile("s_nop 7");
     __builtin_amdgcn_sched_barrier(0);
+#if NUMBERS_SLICES
+    for_each<0, VP_SLICES>(BESIDE(i) { soften(r, 0, i); });
+#else
 #pragma unroll
     for (int i = 0; i < VP_SLICES; i++)
         soften(r, 0, i);
+#endif
 #pragma unroll 1
     for (; tile < end; tile++) {
         end_tile<false>(r, behind);
@@ -511,13 +548,18 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
 template <class B>
 DEVICE void sliced_steps(struct progress &x, const struct courier &courier, float factor,
                          const struct key_tiles &keys, struct tile_views &next, int tile, int count,
+#if SLICES_DROPOUT
+                         struct half_terms &terms,
+#endif
                          B behind)
 {
     struct half_tile half[2];
     struct operands_ahead a;
     half[0].one = half[1].one = unknown_one();
 #if SLICES_TERMS
+#if !SLICES_DROPOUT
     struct half_terms terms;
+#endif
     struct sliced_run r = {x, courier, keys, next, factor, half, a, tile + count - 1, terms};
     begin_terms(terms, x.terms, tile * KERNEL_TILE_K, count);
     if (TERMS_CERTAIN & (TERM_CAP | TERM_BIAS))

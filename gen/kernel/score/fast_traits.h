@@ -13,17 +13,27 @@
 #define TEAM_ID (wave_id() / KEY_SHARES)
 
 /*
- * Kernels of one score term other than dropout, whose fast steps have it in slices (half_terms.h).
- * As older compilers make them, those with a mask, and those with a bias and 64 channels, have no
- * registers for it.
+ * Kernels of one score term whose fast steps have it in slices (half_terms.h). Some have no
+ * registers for it: those of bf16 with dropout and 64 channels on gfx942 and, as older compilers
+ * make them, those with a mask, those with a bias and 64 channels, and those of bf16 with dropout
+ * and 128 channels on gfx90a.
  */
+#if defined(__gfx950__) || KERNEL_DTYPE == 2
+#define DROPOUT_FITS 1
+#elif defined(__gfx90a__)
+#define DROPOUT_FITS (KERNEL_DIM <= 64 || __clang_major__ >= 22)
+#else
+#define DROPOUT_FITS (KERNEL_DIM > 64)
+#endif
 #if KERNEL_WAVE == 64 &&                                                                           \
-    (KERNEL_SCORE == 3 || KERNEL_SCORE == 4 || (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||     \
+    (KERNEL_SCORE == 3 || KERNEL_SCORE == 4 || (KERNEL_SCORE == 5 && DROPOUT_FITS) ||              \
+     (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||                                               \
      (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || __clang_major__ >= 22)))
 #define SLICES_TERMS 1
 #else
 #define SLICES_TERMS 0
 #endif
+#define SLICES_DROPOUT (SLICES_TERMS && KERNEL_SCORE == 5)
 
 /* Whether a run of such steps goes on from the last full tile to the first one. */
 #define SLICES_TURN (SLICES_TERMS && KERNEL_SCORE == 3)

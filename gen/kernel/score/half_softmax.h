@@ -109,16 +109,17 @@ DEVICE void make_p(struct half_tile &h, float shift, float factor, int first, in
 /*
  * Counts the pairs from `first` to `end`, whose parts are done; first, if they are out of range,
  * moves the shift and makes P again. Products of it, if any, are in O. Calls where scores are for
- * the wide form.
+ * the wide form, and when P is made again.
  */
-template <class F>
+template <class F, class A>
 DEVICE void count_p(struct half_tile &h, struct softmax_state &state, block_acc (&o)[DIM_BLOCKS],
-                    float factor, int first, int end, F when_moved)
+                    float factor, int first, int end, F when_moved, A when_again)
 {
     if (SELDOM(in_any_lane(total(h.soft.sum) > SOFTMAX_LIMIT))) {
         const bool begins = SLICES_LEAN && !in_any_lane(state.shift != SHIFT_UNSET);
         when_moved(in_any_lane(move_shift<SCORE_PLAIN>(state, o, h.s, factor, begins)));
         make_p(h, state.shift, factor, first, end);
+        when_again();
         keep_shift<SCORE_PLAIN>(state);
     }
     state.sum += h.soft.sum;

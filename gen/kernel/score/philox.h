@@ -89,6 +89,63 @@ DEVICE void philox_words(u32x4 (&c)[count], const struct philox_run &run, kernar
     }
 }
 
+/*
+ * The same for counters that grow evenly, whose upper word is the same in all lanes: all but the
+ * first round's product, of the next counter, is uniform.
+ */
+struct philox_row {
+    kernarg_u64 x, step; /* what it grows by */
+    u32 key0, key1;      /* the first round's */
+    u32 third, last;     /* of the second round; as they go into the third one */
+};
+
+DEVICE struct philox_row begin_row(kernarg_u64 seed, kernarg_u64 counter, u32 upper, u32 step)
+{
+    const kernarg_u64 x = (kernarg_u64)(upper ^ (u32)seed) * PHILOX_X;
+    const u32 key0 = (u32)seed, key1 = (u32)(seed >> 32);
+    return {(kernarg_u64)(u32)counter * PHILOX_X,  (kernarg_u64)step * PHILOX_X,     key0, key1,
+            (u32)(x >> 32) ^ (key1 + PHILOX_KEY1), (u32)x ^ (key1 + 2 * PHILOX_KEY1)};
+}
+
+/* Of three. */
+DEVICE u32 exclusive_or(u32 a, u32 b, u32 c)
+{
+#if defined(__gfx950__)
+    return __builtin_amdgcn_bitop3_b32(a, b, c, 0x96);
+#else
+    return a ^ (b ^ c);
+#endif
+}
+
+/* The words for the next counters, side by side as above. */
+template <int count> DEVICE void next_words(u32x4 (&c)[count], struct philox_row &row)
+{
+    kernarg_u64 x[count], z[count];
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        x[i] = row.x;
+        row.x += row.step;
+        asm("" : "+v"(row.x)); /* or its halves were added to one by one */
+        z[i] = (kernarg_u64)((u32)(x[i] >> 32) ^ row.key1) * PHILOX_Z;
+        c[i] = u32x4{(u32)(z[i] >> 32) ^ (row.key0 + PHILOX_KEY0), (u32)z[i], row.third ^ (u32)x[i],
+                     row.last};
+    }
+#pragma unroll
+    for (int round = 2; round < 10; round++) {
+        const u32 key0 = row.key0 + round * PHILOX_KEY0;
+        const u32 key1 = row.key1 + round * PHILOX_KEY1; /* the first one is in `last` */
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            x[i] = (kernarg_u64)c[i].x * PHILOX_X;
+            z[i] = (kernarg_u64)c[i].z * PHILOX_Z;
+            c[i] = u32x4{exclusive_or((u32)(z[i] >> 32), c[i].y, key0), (u32)z[i],
+                         round == 2 ? (u32)(x[i] >> 32) ^ c[i].w
+                                    : exclusive_or((u32)(x[i] >> 32), c[i].w, key1),
+                         (u32)x[i]};
+        }
+    }
+}
+
 /* What dropout knows of one (sequence, head). Uniform. */
 struct dropout {
     kernarg_u64 seed, offset; /* offset: counter of row 0, keys 0 .. 3 */
