@@ -48,17 +48,17 @@ static const struct {
      2,
      {"1.9 rounds, causal", 2, 70, 70, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
     {"gfx942", 2, {"1.7 rounds", 8, 128, 128, 128, 64, 64, 0, 0, AOTHIP_F16}},
-    {"gfx1100", 2, {"5.3 rounds", 8, 96, 96, 128, 64, 64, 0, 0, AOTHIP_F16}},
+    {"gfx1100", 2, {"5.3 rounds", 8, 112, 112, 128, 64, 64, 0, 0, AOTHIP_F16}},
     {"gfx1100",
      2,
-     {"2.1 rounds, causal", 1, 101, 101, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
+     {"2.1 rounds, causal", 1, 118, 118, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
     /* whose workgroups on a unit end one after the other, not all at once */
     {"gfx1151",
      2,
-     {"2.1 rounds, shared keys", 4, 8, 2, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0,
+     {"2.1 rounds, shared keys", 4, 9, 3, 512, 512, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0,
       AOTHIP_F16}},
     /* memory is shared nine workgroups apart */
-    {"gfx1151", 2, {"3.3 rounds of 9 heads", 2, 9, 9, 700, 512, 128, 0, BIAS, AOTHIP_BF16}},
+    {"gfx1151", 2, {"1.7 rounds of 9 heads", 2, 9, 9, 700, 512, 128, 0, BIAS, AOTHIP_BF16}},
     /* eight dies: tiles of a head are on one of them, which is seen all the same */
     {"gfx942",
      2,
