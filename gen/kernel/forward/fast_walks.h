@@ -296,7 +296,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
 #else
         if (MAY_TURN)
             fast = fast_from(walk, tile) + 1;
-        const bool to_end = ENDS_FAST && fast == left - 1;
+        const bool to_end =
+            (ENDS_FAST || (SLICES_LAST && late_problem().block_table)) && fast == left - 1;
         int reach = fast_reach(keys, tile, to_end ? fast : fast - 1);
         if (MAY_TURN && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
@@ -304,6 +305,8 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         if (reach > 0) {
             sliced_steps(p, courier, place.factor, keys, next, tile, reach, [&]() { return next; });
             fast -= reach, left -= reach, tile += reach;
+            if (SLICES_LAST && STAGE_DIM > 64 && left == 1)
+                lds_barrier(); /* operands of no next step were read where K goes */
         }
 #else
         const int until = fast - reach;

@@ -171,6 +171,14 @@
 #define SLICES_FIRST 0
 #endif
 
+/* Whether one of them can be a walk's last step where its first one is another. What is loaded
+ * behind the last tile is then of the sequence's last page, and not used. */
+#if FAST_SLICED && KERNEL_PAGED && !KERNEL_PADDING
+#define SLICES_LAST 1
+#else
+#define SLICES_LAST 0
+#endif
+
 /* Whether they keep the 1 that they round with, and do not scale an O of zeros. On gfx90a other
  * walks take longer with it. */
 #if SLICES_FIRST ? !PLANS_LEAN : defined(__gfx90a__)
