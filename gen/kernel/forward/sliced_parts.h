@@ -127,9 +127,9 @@ DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PA
 }
 
 /*
- * The longer step knows the numbers of its products. In the shorter one they are those of loops,
- * for a function for each would keep the compiler from seeing pairs of scores, which one
- * instruction multiplies.
+ * The longer step knows the numbers of its products, and so does dropout. In the shorter one they
+ * are those of loops, for a function for each would keep the compiler from seeing pairs of scores,
+ * which one instruction multiplies.
  */
 #define NUMBERS_SLICES (STAGE_DIM > 64 || SLICES_DROPOUT)
 #define BESIDE(i) [&](auto i) __attribute__((always_inline))
