@@ -40,6 +40,8 @@ static const struct terms terms[] = {
     {.softcap = 3},
     {.softcap = 5, .bias = PER_BATCH, .alibi = ALIBI_HEAD, .keep = PER_KEY},
     {.dropout = DROPOUT_ALL},
+    {.dropout = DROPOUT_VALUE}, /* whose first rows' counters cross 2^32 */
+    {.dropout = DROPOUT_POINTER},
     {.dropout = DROPOUT_POINTER, .softcap = 2, .keep = PER_HEAD},
 };
 enum { TERMS = sizeof(terms) / sizeof(*terms) };
