@@ -43,6 +43,8 @@ static const struct terms terms[] = {
     {.dropout = DROPOUT_VALUE}, /* whose first rows' counters cross 2^32 */
     {.dropout = DROPOUT_POINTER},
     {.dropout = DROPOUT_POINTER, .softcap = 2, .keep = PER_HEAD},
+    {.alibi = ALIBI_HEAD},
+    {.alibi = ALIBI_HEAD, .sinks = true},
 };
 enum { TERMS = sizeof(terms) / sizeof(*terms) };
 
