@@ -10,11 +10,8 @@
 #ifndef AOTHIP_ATTN_F32_LOAD_H
 #define AOTHIP_ATTN_F32_LOAD_H
 
-/*
- * Whether 16-bit elements are multiplied as they are. CDNA has matrix instructions for f32, by
- * which a launch that waits for memory is not slower.
- */
-#define PRODUCTS_OF_PAIRS (KERNEL_WAVE == 32 && KERNEL_DTYPE != 1)
+/* Whether elements have 16 bits, and are multiplied as they are. */
+#define PRODUCTS_OF_PAIRS (KERNEL_DTYPE != 1)
 
 #include "element.h"
 #if KERNEL_CACHE
@@ -231,7 +228,7 @@ template <int words> DEVICE void load_short(u32 (&to)[words], const GLOBAL char 
  */
 DEVICE void end_rare_loads()
 {
-    if (PRODUCTS_OF_PAIRS)
+    if (PRODUCTS_OF_PAIRS && KERNEL_WAVE == 32)
         __builtin_amdgcn_s_waitcnt(0x03f7); /* vmcnt(0) of gfx11 */
 }
 

@@ -1,6 +1,6 @@
 /*
- * The two products of a team of wave32 in 16 bits, with sums in f32: Q as it comes to them,
- * S^T = K Q^T and O^T = V^T P^T, with P rounded.
+ * The two products of a team in 16 bits, with sums in f32: Q as it comes to them, S^T = K Q^T and
+ * O^T = V^T P^T, with P rounded.
  */
 #ifndef AOTHIP_TEAM_PRODUCTS_16_H
 #define AOTHIP_TEAM_PRODUCTS_16_H
@@ -31,6 +31,35 @@ DEVICE u32x4 load_q_chunk(const GLOBAL char *row, int channel, int dim, bool who
     return x;
 }
 
+#if KERNEL_WAVE == 64
+
+/* Of its column's row each lane has the chunks that it has of keys' rows. */
+struct q_block {
+    u32x4 chunk[K_STEPS];
+};
+
+/* `load` has the chunk that begins with a channel. */
+template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, F load)
+{
+    const int first = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
+#pragma unroll
+    for (int step = 0; step < K_STEPS; step++)
+        to.chunk[step] = load(first + step * (A_PARTS * CHUNK_ELEMENTS));
+}
+
+DEVICE void end_q()
+{
+}
+
+DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step, u32)
+{
+    const u32x4 x = q.chunk[step];
+    mma(s, k.lo, x.lo);
+    mma(s, k.hi, x.hi);
+}
+
+#else
+
 /* Each lane needs all channels of its row of Q: it reads them from LDS. */
 struct q_block {
     const u32x4 *row; /* this lane's, from the wave's first channel on */
@@ -56,11 +85,18 @@ template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave
     to.row = at;
 }
 
+DEVICE void end_q()
+{
+    lds_barrier();
+}
+
 DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step, u32 half)
 {
     const u32x4 lower = q.row[2 * step], upper = q.row[2 * step + 1];
     mma(s, join(k, half), join_column(lower, upper));
 }
+
+#endif
 
 DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
 {
@@ -69,7 +105,7 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL 
         load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, true); });
     else
         load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, false); });
-    lds_barrier();
+    end_q();
 }
 
 #if KERNEL_CACHE
@@ -88,7 +124,7 @@ DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_cod
         }
         return u32x4{x[0] | x[1] << 16, x[2] | x[3] << 16, x[4] | x[5] << 16, x[6] | x[7] << 16};
     });
-    lds_barrier();
+    end_q();
 }
 
 #endif

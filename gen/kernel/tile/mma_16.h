@@ -1,27 +1,33 @@
 /*
  * Products of 16x16 blocks of 16-bit elements, sums in f32, in the interface of mma_f32.h, for what
- * comes from memory straight into registers: v_wmma_f32_16x16x16_{f16,bf16} (RDNA, wave32).
+ * comes from memory straight into registers: v_wmma_f32_16x16x16_{f16,bf16} (RDNA, wave32) and
+ * v_mfma_f32_16x16x16_{f16,bf16_1k} (CDNA, wave64).
  *
  *     C[16, 16] += A[16, 16] B[16, 16]        l = lane
  *
- *         RDNA 3                                      RDNA 4
- *     C   column l % 16, rows 2i + l/16               column l % 16, rows 8(l/16) + i
- *     A   row l % 16, all k, the same in both halves  row l % 16, k = 8(l/16) ..
- *     B   column l % 16, all k, the same in both      column l % 16, k = 8(l/16) ..
+ *         RDNA 3                       RDNA 4                    CDNA
+ *     C   column l % 16,               column l % 16,            column l % 16,
+ *         rows 2i + l/16               rows 8(l/16) + i          rows 4(l/16) + i
+ *     A   row l % 16, all k,           row l % 16,               row l % 16,
+ *         the same in both halves      k = 8(l/16) ..            k = 4(l/16) ..
+ *     B   column l % 16, all k,        column l % 16,            column l % 16,
+ *         the same in both             k = 8(l/16) ..            k = 4(l/16) ..
  *
  * The rows of A are free: a lane takes row a_row() there, so that C is as block_16.h has it. So is
  * the order of k, if A and B agree. Each half of the lanes brings half of A from memory, and on
- * RDNA 3 they exchange. So a lane has chunks of eight channels of K, part a_part() of A_PARTS; of
- * V, rows c_row(0 .. B_OF_C - 1).
+ * RDNA 3 they exchange. So a lane has chunks of eight channels of K, part a_part() of A_PARTS, of
+ * which on CDNA each half is an operand; of V, rows c_row(0 .. B_OF_C - 1).
  */
 #ifndef AOTHIP_MMA_16_H
 #define AOTHIP_MMA_16_H
 
 #include "block_16.h"
 #include "round.h"
+#if KERNEL_WAVE == 32
 #include "wmma.h"
+#endif
 
-enum { A_PARTS = 2, B_OF_C = ACC };
+enum { A_PARTS = KERNEL_WAVE / SIDE, B_OF_C = ACC };
 
 DEVICE u32 a_part()
 {
@@ -33,7 +39,42 @@ DEVICE u32 c_row(int t)
     return ACC * lane_group() + (u32)t;
 }
 
-#if defined(__GFX12__)
+#if KERNEL_WAVE == 64
+
+typedef u32x2 block_frag;
+typedef u32x2 own_frag; /* what a lane brings of it */
+typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
+typedef short s16x4 __attribute__((ext_vector_type(4)));
+
+DEVICE u32 a_row()
+{
+    return lane_column();
+}
+
+DEVICE void mma(block_acc &c, block_frag a, block_frag b)
+{
+#if KERNEL_DTYPE == MMA_F16
+    c = __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(f16x4, a),
+                                              __builtin_bit_cast(f16x4, b), c, 0, 0, 0);
+#else
+    c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_bit_cast(s16x4, a),
+                                                  __builtin_bit_cast(s16x4, b), c, 0, 0, 0);
+#endif
+}
+
+DEVICE u32 join_half()
+{
+    return 0;
+}
+
+DEVICE block_frag join(own_frag own, u32)
+{
+    return own;
+}
+
+#elif defined(__GFX12__)
+
+typedef u32x4 own_frag;
 
 DEVICE u32 a_row()
 {
@@ -58,6 +99,8 @@ DEVICE block_frag join_column(u32x4 lower, u32x4 upper)
 }
 
 #else
+
+typedef u32x4 own_frag;
 
 DEVICE u32 a_row()
 {
@@ -100,7 +143,7 @@ struct b_column {
 
 DEVICE struct b_column spread(const block_acc &c)
 {
-    u32x4 own;
+    own_frag own;
 #pragma unroll
     for (int i = 0; i < ACC / 2; i++)
         own[i] = end_round_pair(begin_round(c[2 * i]), begin_round(c[2 * i + 1]));
@@ -110,7 +153,7 @@ DEVICE struct b_column spread(const block_acc &c)
 /* Element `i` of the B_OF_C rows that a lane has: a row of A. */
 template <class words> DEVICE block_frag transposed(const words (&x)[B_OF_C], int i, u32 half)
 {
-    u32x4 own;
+    own_frag own;
 #pragma unroll
     for (int t = 0; t < ACC / 2; t++)
         own[t] = __builtin_amdgcn_perm(x[2 * t + 1][i / 2], x[2 * t][i / 2],
