@@ -5,10 +5,16 @@
 #include "shape.h"
 
 /*
- * When to share out keys: a launch of so few query rows that most of the GPU would idle, and parts
- * long enough to be worth the merge.
+ * When to share out keys: a launch of so few query rows that most of the GPU would idle, in each
+ * head or in all that share keys, and parts long enough to be worth the merge.
  */
-enum { SPLIT_MAX_ROWS = 16, SPLIT_MIN_KEYS = 256, SPLIT_MAX = 64, SPLIT_WORKGROUPS_A_UNIT = 2 };
+enum {
+    SPLIT_MAX_ROWS = 16,
+    SPLIT_MAX_GROUP_ROWS = 64,
+    SPLIT_MIN_KEYS = 256,
+    SPLIT_MAX = 64,
+    SPLIT_WORKGROUPS_A_UNIT = 2
+};
 
 static const struct format_entry *entry_of(const struct plan *plan, int entry)
 {
@@ -100,6 +106,12 @@ static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_
     return plan_add(plan, sizeof(launch->args.fwd), why);
 }
 
+/* How many query rows share a key head. */
+static int64_t group_rows(const struct aothip_attn_fwd_params *p)
+{
+    return p->k.size[1] ? shape_grid_q(p) * (p->q.size[1] / p->k.size[1]) : 0;
+}
+
 /* The entries of attn_split and attn_merge; 0 where one of them is missing. */
 static int find_split(const struct plan *plan, const struct aothip_attn_fwd_params *p, int entry[2])
 {
@@ -108,7 +120,7 @@ static int find_split(const struct plan *plan, const struct aothip_attn_fwd_para
     const struct select_row *split;
     need.op = FORMAT_OP_ATTN_SPLIT;
     split = find_row(plan, p, &need);
-    entry[0] = split ? split->entry : -1;
+    entry[0] = split ? select_split(split, (uint64_t)group_rows(p))->entry : -1;
     need = select_need_other(FORMAT_OP_ATTN_MERGE, p, o, 1);
     entry[1] = select_entry(plan->device->index, &need);
     return entry[0] >= 0 && entry[1] >= 0;
@@ -122,14 +134,14 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
     int64_t tile, workgroups, splits, most = keys / SPLIT_MIN_KEYS;
     int entry[2];
-    if (p->splits == 1 || (p->splits == 0 && rows > SPLIT_MAX_ROWS) || !rows || !heads_k ||
-        !find_split(plan, p, entry))
+    if (p->splits == 1 ||
+        (p->splits == 0 && rows > SPLIT_MAX_ROWS && group_rows(p) > SPLIT_MAX_GROUP_ROWS) ||
+        !rows || !heads_k || !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
     tile = entry_of(plan, entry[0])->tile_q;
-    workgroups =
-        shape_sequences(p) * heads_k * ((rows * (p->q.size[1] / heads_k) + tile - 1) / tile);
+    workgroups = shape_sequences(p) * heads_k * ((group_rows(p) + tile - 1) / tile);
     splits = workgroups ? enough / workgroups : 1;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
     if (splits < 2 && p->q.size[1] > heads_k)

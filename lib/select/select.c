@@ -251,6 +251,17 @@ static void chain_rows(struct select_row *rows, unsigned count)
                 rows[i].other = (uint16_t)(j - i);
 }
 
+/* Chains the rows of attn_split that differ in how many queries they take, and that the later ones
+ * may have more features. */
+static void chain_splits(struct select_row *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = i + 1; j < count && !rows[i].other; j++)
+            if (rows[j].dim_max == rows[i].dim_max && rows[j].sole == rows[i].sole &&
+                !(rows[i].features & ~rows[j].features))
+                rows[i].other = (uint16_t)(j - i);
+}
+
 void select_index_fill(struct select_index *index, const struct format_entry *entries,
                        const struct format_cost *costs, uint32_t count)
 {
@@ -264,6 +275,22 @@ void select_index_fill(struct select_index *index, const struct format_entry *en
          group < select_group(FORMAT_OP_ATTN_FWD + 1, 0); group++)
         chain_rows(&index->rows[index->begin[group]],
                    index->begin[group + 1] - index->begin[group]);
+    for (unsigned group = select_group(FORMAT_OP_ATTN_SPLIT, 0);
+         group < select_group(FORMAT_OP_ATTN_SPLIT + 1, 0); group++)
+        chain_splits(&index->rows[index->begin[group]],
+                     index->begin[group + 1] - index->begin[group]);
+}
+
+const struct select_row *select_split(const struct select_row *first, uint64_t rows)
+{
+    const struct select_row *best = first;
+    for (const struct select_row *row = first; row->other;) {
+        row += row->other;
+        if (best->tile_q < rows ? row->tile_q > best->tile_q
+                                : row->tile_q >= rows && row->tile_q < best->tile_q)
+            best = row;
+    }
+    return best;
 }
 
 double select_time(const struct select_row *row, const struct select_size *size)

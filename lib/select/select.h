@@ -47,7 +47,8 @@ struct select_row {
     uint16_t dim_max, entry;
     uint32_t features, sole; /* sole: those that the problem must need */
     uint16_t tile_q, tile_k;
-    uint16_t other; /* how many rows further on there is one for the same problems; 0: none */
+    uint16_t other; /* how many rows further on there is one for the same problems; 0: none. */
+                    /* In attn_fwd and attn_split */
     struct format_cost cost;
 };
 
@@ -117,5 +118,11 @@ double select_time(const struct select_row *row, const struct select_size *size)
 
 /* Of the rows for the same problems as `first`, the entry of the one that takes least time. */
 int select_tile(const struct select_row *first, const struct select_size *size);
+
+/*
+ * Of the rows of attn_split for the same problems as `first`, the one with the smallest tile that
+ * holds `rows` queries, of all heads that share keys; the largest tile where none does.
+ */
+const struct select_row *select_split(const struct select_row *first, uint64_t rows);
 
 #endif

@@ -3,13 +3,15 @@
  * `splits` workgroups, whose results attn_merge puts together. kernarg.h has the grid and the
  * partial results.
  *
- * A tile is 16 of the rows (m, head in group) that share a key head, so that with grouped heads
- * each byte of K and V is read once for all of them. The teams of a workgroup work on the same rows
- * and take turns on the keys, 16 at a time; at the end they add up what they have, in a fixed
- * order.
+ * A tile is some of the rows (m, head in group) that share a key head, in ROW_BLOCKS blocks of 16,
+ * so that with grouped heads each byte of K and V is read once for all of them. The teams of a
+ * workgroup work on the same rows and take turns on the keys, 16 at a time; at the end they add up
+ * what they have, in a fixed order.
  */
-#define SLICE_MOST (KERNEL_WAVE == 32 && KERNEL_DTYPE == 1 ? 64 : 128) /* else it spills */
 #define TEAMS_OF_ROWS 1
+#define ROW_BLOCKS (KERNEL_TILE_Q / 16)
+#define SLICE_MOST                                                                                 \
+    (KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1) ? 64 : 128) /* else it spills */
 #include "team_f32.h"
 
 #if KERNEL_CACHE
@@ -18,7 +20,8 @@ typedef with_fp8<struct attn_split_args> split_args;
 typedef struct attn_split_args split_args;
 #endif
 
-static_assert(KERNEL_TILE_Q == SIDE && KERNEL_TILE_K == TEAMS * SIDE, "16 rows, 16 keys a team");
+static_assert(KERNEL_TILE_Q == ROW_BLOCKS * SIDE && KERNEL_TILE_K == TEAMS * SIDE,
+              "blocks of 16 rows, 16 keys a team");
 
 /* Tiles of keys. Uniform. */
 struct key_run {
@@ -38,88 +41,116 @@ DEVICE struct key_run run_of(const struct sequence &sequence, int first_row, int
     return {first + begin * KERNEL_TILE_K, left > 0 ? left : 0};
 }
 
-static SHARED float team_shift[TEAMS][SIDE], team_sum[TEAMS][SIDE];
-static SHARED __attribute__((aligned(16))) float team_o[TEAMS > 1 ? SIDE : 1][Q_PITCH];
+/* Which team ends with all of a block of rows. */
+DEVICE int owner_of(int block)
+{
+    return block * TEAMS / ROW_BLOCKS;
+}
 
-/* Adds the other teams' O and sums to those of team 0, with one shift for all. */
-DEVICE void join_teams(struct column_state &x, const struct wave_job &job)
+static SHARED float team_shift[TEAMS][ROW_BLOCKS][SIDE], team_sum[TEAMS][ROW_BLOCKS][SIDE];
+
+/* All teams' O and sums of a block get one shift, and the sums are added up. */
+DEVICE void join_sums(struct column_state &x, int block)
 {
     const u32 column = lane_column();
-    x.sum = column_sum(x.sum);
-    if (TEAMS == 1)
-        return;
-    if (job.slice == 0 && lane_group() == 0) {
-        team_shift[job.team][column] = x.shift;
-        team_sum[job.team][column] = x.sum;
-    }
-    lds_barrier();
-    float shift = team_shift[0][column], sum = 0;
+    float shift = team_shift[0][block][column], sum = 0;
 #pragma unroll
     for (int i = 1; i < TEAMS; i++)
-        shift = __builtin_fmaxf(shift, team_shift[i][column]);
+        shift = __builtin_fmaxf(shift, team_shift[i][block][column]);
 #pragma unroll
     for (int i = 0; i < TEAMS; i++)
-        sum += team_sum[i][column] * exponential(team_shift[i][column] - shift);
-    const float ratio = exponential(x.shift - shift);
-    x.shift = shift;
-    x.sum = sum;
+        sum += team_sum[i][block][column] * exponential(team_shift[i][block][column] - shift);
+    const float ratio = exponential(x.shift[block] - shift);
+    x.shift[block] = shift;
+    x.sum[block] = sum;
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
         for (int i = 0; i < V_CHUNK; i++)
-            x.o[group][i] *= ratio;
+            x.o[group][block][i] *= ratio;
+}
 
+/* Adds the other teams' O and sums to those of each block's owner. */
+DEVICE void join_teams(struct column_state &x, const struct wave_job &job)
+{
+    const u32 column = lane_column();
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        x.sum[block] = column_sum(x.sum[block]);
+        if (TEAMS > 1 && job.slice == 0 && lane_group() == 0) {
+            team_shift[job.team][block][column] = x.shift[block];
+            team_sum[job.team][block][column] = x.sum[block];
+        }
+    }
+    if (TEAMS == 1)
+        return;
+    lds_barrier();
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        join_sums(x, block);
+
+        /* Each owner in turn gets what the team `turn` behind it has. */
 #pragma unroll 1
-    for (int team = 1; team < TEAMS; team++) {
-        if (job.team == team)
+    for (int turn = 1; turn < TEAMS; turn++) {
 #pragma unroll
-            for (int group = 0; group < V_GROUPS; group++)
+        for (int block = 0; block < ROW_BLOCKS; block++)
+            if (job.team == (owner_of(block) + turn) % TEAMS)
 #pragma unroll
-                for (int i = 0; i < ACC; i++)
+                for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
-                    for (int j = 0; j < V_CHUNK; j++)
-                        team_o[column][output_chunk(job, group, i) + j] = x.o[group][j][i];
+                    for (int i = 0; i < ACC; i++)
+#pragma unroll
+                        for (int j = 0; j < V_CHUNK; j++)
+                            team_rows.o[block][column][output_chunk(job, group, i) + j] =
+                                x.o[group][block][j][i];
         lds_barrier();
-        if (job.team == 0)
 #pragma unroll
-            for (int group = 0; group < V_GROUPS; group++)
+        for (int block = 0; block < ROW_BLOCKS; block++)
+            if (job.team == owner_of(block))
 #pragma unroll
-                for (int i = 0; i < ACC; i++)
+                for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
-                    for (int j = 0; j < V_CHUNK; j++)
-                        x.o[group][j][i] += team_o[column][output_chunk(job, group, i) + j];
+                    for (int i = 0; i < ACC; i++)
+#pragma unroll
+                        for (int j = 0; j < V_CHUNK; j++)
+                            x.o[group][block][j][i] +=
+                                team_rows.o[block][column][output_chunk(job, group, i) + j];
         lds_barrier();
     }
 }
 
-DEVICE void finish(const struct column_state &x, const struct wave_job &job, int split)
+DEVICE void finish(const struct column_state &x, const struct wave_job &job, int block, int split)
 {
     const split_args &args = late_arguments<split_args>();
     const struct attn_problem &a = args.fwd.problem;
-    kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + job.head) * a.seq_q + job.row;
+    const struct job_row &at = job.at[block];
+    kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + at.head) * a.seq_q + at.row;
     row = row * args.splits + split;
     if (job.slice == 0 && lane_group() == 0)
-        ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift, x.sum};
-    float factor = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+        ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift[block], x.sum[block]};
+    float factor = KERNEL_SCORE && a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
 #if KERNEL_CACHE
     factor *= fp8_scale(args.fp8.v, job.sequence.number, job.kv_head);
 #endif
-    if (x.sum != 0)
-        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum);
+    if (x.sum[block] != 0)
+        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, block, job,
+                     factor / x.sum[block]);
 }
 
-/* The rows of Q, whose elements may be codes where K's are. */
-DEVICE void bring_q(struct q_block &q, const struct wave_job &job, const split_args &args)
+/* A block of rows of Q, whose elements may be codes where K's are. */
+DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
+                    const split_args &args)
 {
     const struct attn_problem &a = args.fwd.problem;
+    const struct job_row &at = job.at[block];
 #if KERNEL_CACHE
     if (fp8_of_q(args.fp8)) {
-        fp8_codes *row = (fp8_codes *)fp8_row_of_q(a, job.sequence, job.head, job.row);
-        load_q_codes(q, job, row, fp8_reader_of(args.fp8.q_dtype));
+        fp8_codes *row = (fp8_codes *)fp8_row_of_q(a, job.sequence, at.head, at.row);
+        load_q_codes(q, job, block, row, fp8_reader_of(args.fp8.q_dtype));
         return;
     }
 #endif
-    load_q(q, job, query_row(a.q, a.q_stride, job.sequence, job.head, job.row));
+    load_q(q, job, block, query_row(a.q, a.q_stride, job.sequence, at.head, at.row));
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -132,11 +163,12 @@ KERNEL_SYMBOL(split_args args)
         return;
 
     const struct sequence sequence = sequence_of(a, (int)number);
-    u32 tiles = ((u32)a.seq_q * (u32)a.group + SIDE - 1) / SIDE;
+    u32 tiles = ((u32)a.seq_q * (u32)a.group + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
     const struct deal deal = deal_splits(&a, x, tiles, (u32)args.splits);
     const int split = (int)deal.part, kv_head = (int)deal.kv_head;
     int rows = (sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q) * a.group;
-    int first = (int)deal.tile * SIDE, last = first + SIDE < rows ? first + SIDE - 1 : rows - 1;
+    int first = (int)deal.tile * KERNEL_TILE_Q;
+    int last = first + KERNEL_TILE_Q < rows ? first + KERNEL_TILE_Q - 1 : rows - 1;
     if (first > last)
         return;
 
@@ -147,28 +179,36 @@ KERNEL_SYMBOL(split_args args)
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif
-    int row = first + (int)lane_column();
-    int part = row <= last ? split : -1; /* which this lane's column writes */
-    asm("" : "+v"(part));
-    row = row < last ? row : last;
-    job.row = (int)((u32)row / (u32)a.group);
-    job.head = kv_head * a.group + row - job.row * a.group;
-    job.visible = visible_keys(sequence, job.row);
+    int part[ROW_BLOCKS]; /* which this lane's columns write */
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        struct job_row &at = job.at[block];
+        int row = first + block * SIDE + (int)lane_column();
+        part[block] = row <= last ? split : -1;
+        asm("" : "+v"(part[block]));
+        row = row < last ? row : last;
+        at.row = (int)((u32)row / (u32)a.group);
+        at.head = kv_head * a.group + row - at.row * a.group;
+        at.visible = visible_keys(sequence, at.row);
+    }
     int first_row = (int)uniform((u32)first / (u32)a.group),
         last_row = (int)uniform((u32)last / (u32)a.group);
     set_full(job, first_row, last_row);
     struct key_run run = run_of(sequence, first_row, last_row, split, args.splits);
 
-    struct q_block q;
-    bring_q(q, job, args);
-    struct column_state state = {};
-    state.shift = SHIFT_UNSET;
+    struct q_block q[ROW_BLOCKS];
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        bring_q(q[block], job, block, args);
+    end_q();
+    struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */
     asm volatile("" : "+v"(team));
-    attend<split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K,
-                                   run.count);
+    attend<split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K, run.count);
     job.team = (int)uniform(team);
     join_teams(state, job);
-    if (job.team == 0 && part >= 0)
-        finish(state, job, part);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        if (job.team == owner_of(block) && part[block] >= 0)
+            finish(state, job, block, part[block]);
 }

@@ -1,8 +1,8 @@
 /*
- * Attention of 16 query rows by one team of waves, with sums in f32, on keys and values of any
- * type, alignment and dim that come from memory straight into registers. What attn_split and
- * attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, on wave32 of 16-bit
- * types, by their matrix instructions (team_products_16.h).
+ * Attention of 16 query rows, or ROW_BLOCKS times 16, by one team of waves, with sums in f32, on
+ * keys and values of any type, alignment and dim that come from memory straight into registers.
+ * What attn_split and attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, of
+ * 16-bit types, by their matrix instructions (team_products_16.h).
  *
  * A step takes 16 keys, as in attn_fwd.hip all transposed, a column being a query row:
  *
@@ -45,37 +45,56 @@
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-/* This wave's part of O^T, and the softmax of this lane's column (the same in all its lanes). */
+/* This wave's part of O^T, and the softmax of this lane's columns (the same in all their lanes). */
 struct column_state {
-    block_acc o[V_GROUPS][V_CHUNK];
-    float shift;
-    float sum; /* of this lane's rows of P^T */
+    block_acc o[V_GROUPS][ROW_BLOCKS][V_CHUNK];
+    float shift[ROW_BLOCKS];
+    float sum[ROW_BLOCKS]; /* of this lane's rows of P^T */
 };
 
-/* Parts of S^T for the rest of the team; two of each, so that one barrier a step is enough. */
-static SHARED f32x4 part_tile[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ACC / 4][KERNEL_WAVE];
+DEVICE struct column_state empty_columns()
+{
+    struct column_state x = {};
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        x.shift[block] = SHIFT_UNSET;
+    return x;
+}
+
+/* What teams have in LDS, one after the other: in the walk and at its end. */
+static SHARED union {
+    /* Parts of S^T for the rest of the team; two of each, so that one barrier a step is enough. */
+    f32x4 part[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ROW_BLOCKS][ACC / 4][KERNEL_WAVE];
+    /* O of a team for another one, where teams have the same rows. */
+    __attribute__((aligned(16))) float o[ROW_BLOCKS][TEAMS > TEAMS_OF_ROWS ? SIDE : 1][Q_PITCH];
+} team_rows;
 
 /* The team's waves add up their parts, in the same order each. `turn` alternates. */
-DEVICE block_acc add_parts(const block_acc &s, const struct wave_job &job, int turn)
+DEVICE void add_parts(block_acc (&s)[ROW_BLOCKS], const struct wave_job &job, int turn)
 {
     if (SLICES == 1)
-        return s;
+        return;
     const int first = turn % 2 * KERNEL_WAVES + job.team * SLICES;
-    block_acc all = 0;
 #pragma unroll
-    for (int i = 0; i < ACC; i += 4)
-        part_tile[first + job.slice][i / 4][lane_id()] = f32x4{s[i], s[i + 1], s[i + 2], s[i + 3]};
+    for (int block = 0; block < ROW_BLOCKS; block++)
+#pragma unroll
+        for (int i = 0; i < ACC; i += 4)
+            team_rows.part[first + job.slice][block][i / 4][lane_id()] =
+                f32x4{s[block][i], s[block][i + 1], s[block][i + 2], s[block][i + 3]};
     lds_barrier();
 #pragma unroll
-    for (int slice = 0; slice < SLICES; slice++)
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        s[block] = 0;
 #pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
-            const f32x4 part = part_tile[first + slice][i / 4][lane_id()];
+        for (int slice = 0; slice < SLICES; slice++)
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-                all[i + j] += part[j];
-        }
-    return all;
+            for (int i = 0; i < ACC; i += 4) {
+                const f32x4 part = team_rows.part[first + slice][block][i / 4][lane_id()];
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    s[block][i + j] += part[j];
+            }
+    }
 }
 
 /* Whether all rows of the team see all keys of the block from `key` on, but for terms. */
@@ -84,35 +103,38 @@ DEVICE bool is_full(const struct wave_job &job, int key)
     return key >= job.full_first && key + SIDE <= job.full_end;
 }
 
-/* Products to scores, in place; key 0 of the block is `key`. */
-template <class args> DEVICE void make_scores(block_acc &s, const struct wave_job &job, int key)
+/* Products to scores, in place, of the rows `at`; key 0 of the block is `key`. */
+template <class args>
+DEVICE void make_scores(block_acc &s, const struct wave_job &job, const struct job_row &at, int key)
 {
     s *= job.scale;
     if (is_full(job, key) && !needs(job, NEED_TERMS))
         return;
     if (needs(job, NEED_TERMS)) {
         const struct attn_problem &a = late_problem<args>();
-        const struct score_terms terms = score_terms_of(a, job.sequence, job.head);
+        const struct score_terms terms = score_terms_of(a, job.sequence, at.head);
 #pragma unroll
         for (int i = 0; i < ACC; i++) {
             int n = key + (int)acc_row(i);
-            if (sees(job.visible, (u32)n))
-                s[i] = score_of(terms, s[i], job.row, n);
+            if (sees(at.visible, (u32)n))
+                s[i] = score_of(terms, s[i], at.row, n);
         }
     }
 #pragma unroll
     for (int i = 0; i < ACC; i++)
-        s[i] = sees(job.visible, (u32)key + acc_row(i)) ? s[i] : -__builtin_inff();
+        s[i] = sees(at.visible, (u32)key + acc_row(i)) ? s[i] : -__builtin_inff();
 }
 
 /* Dropout of P^T. */
-template <class args> DEVICE void drop_weights(block_acc &p, const struct wave_job &job, int key)
+template <class args>
+DEVICE void drop_weights(block_acc &p, const struct wave_job &job, const struct job_row &at,
+                         int key)
 {
     const struct attn_problem &a = late_problem<args>();
-    const struct dropout dropout = dropout_of(a, job.sequence.number, job.head);
+    const struct dropout dropout = dropout_of(a, job.sequence.number, at.head);
 #pragma unroll
     for (int i = 0; i < ACC; i += 4) {
-        u32 kept = kept_quad(dropout, job.row, ((u32)key + acc_row(i)) / 4);
+        u32 kept = kept_quad(dropout, at.row, ((u32)key + acc_row(i)) / 4);
 #pragma unroll
         for (int j = 0; j < 4; j++)
             p[i + j] = kept >> j & 1 ? p[i + j] : 0;
@@ -124,41 +146,43 @@ DEVICE float exponential(float x)
     return __builtin_amdgcn_exp2f(x * LOG2_E);
 }
 
-/* S^T to P^T in place; moves the shift if it has to. */
-DEVICE void make_weights(block_acc &s, struct column_state &x)
+/* S^T of a block of rows to P^T in place; moves the shift if it has to. */
+DEVICE void make_weights(block_acc &s, struct column_state &x, int block)
 {
     float largest = s[0];
 #pragma unroll
     for (int i = 1; i < ACC; i++)
         largest = __builtin_fmaxf(largest, s[i]);
-    if (in_any_lane(largest - x.shift > SHIFT_LIMIT)) {
-        float shift = __builtin_fmaxf(x.shift, column_max(largest));
-        float ratio = exponential(x.shift - shift);
-        x.shift = shift;
-        x.sum *= ratio;
+    if (in_any_lane(largest - x.shift[block] > SHIFT_LIMIT)) {
+        float shift = __builtin_fmaxf(x.shift[block], column_max(largest));
+        float ratio = exponential(x.shift[block] - shift);
+        x.shift[block] = shift;
+        x.sum[block] *= ratio;
 #pragma unroll
         for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
             for (int i = 0; i < V_CHUNK; i++)
-                x.o[group][i] *= ratio;
+                x.o[group][block][i] *= ratio;
     }
 #pragma unroll
     for (int i = 0; i < ACC; i++) {
-        s[i] = exponential(s[i] - x.shift);
-        x.sum += s[i];
+        s[i] = exponential(s[i] - x.shift[block]);
+        x.sum[block] += s[i];
     }
 }
 
-/* Where x.o[group][0][i] is among the KERNEL_DIM channels of its row; the chunk goes on from there.
+/* Where x.o[group][block][0][i] is among the KERNEL_DIM channels of its row; the chunk goes on from
+ * there.
  */
 DEVICE int output_chunk(const struct wave_job &job, int group, int i)
 {
     return job.slice * SLICE + (group * SIDE + (int)acc_row(i)) * V_CHUNK;
 }
 
-/* This lane's channels of O, times `factor`, to a row of floats; zeros with factor 0. */
-DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const struct wave_job &job,
-                         float factor)
+/* This lane's channels of O in a block of rows, times `factor`, to a row of floats; zeros with
+ * factor 0. */
+DEVICE void store_output(GLOBAL float *to, const struct column_state &x, int block,
+                         const struct wave_job &job, float factor)
 {
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
@@ -168,7 +192,7 @@ DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const s
             float y[V_CHUNK];
 #pragma unroll
             for (int j = 0; j < V_CHUNK; j++)
-                y[j] = factor == 0 ? 0 : x.o[group][j][i] * factor;
+                y[j] = factor == 0 ? 0 : x.o[group][block][j][i] * factor;
             if (chunk + V_CHUNK <= job.v.dim) {
 #pragma unroll
                 for (int j = 0; j < V_CHUNK; j += 4)
@@ -205,24 +229,31 @@ DEVICE struct plain_blocks plain_blocks_of(const struct wave_job &job, int strid
 
 /* The steps from `step` on whose keys, `key` and on, end with `end`; K of the first one is there.
  * Returns the step behind them. */
-DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const struct q_block &q,
-                      k_load &k, int step, int key, int stride, int end, int last_block)
+DEVICE int walk_plain(struct column_state &x, const struct wave_job &job,
+                      const struct q_block (&q)[ROW_BLOCKS], k_load &k, int step, int key,
+                      int stride, int end, int last_block)
 {
 #pragma unroll 1
     for (; key <= end; key += stride, step++) {
         const int next = key + stride;
         v_load v_loaded;
         load_plain_v(v_loaded, job, 0, key);
-        block_acc s = multiply_kq(elements_of(job, k), q);
-        asm volatile("" : "+v"(s)); /* K loaded before would be copied when it has arrived */
+        block_acc s[ROW_BLOCKS];
+        struct b_column p[ROW_BLOCKS];
+        multiply_kq(s, elements_of(job, k), q);
+        asm volatile("" : "+v"(s[0])); /* K loaded before would be copied when it has arrived */
         load_plain_k(k, job, next < last_block ? next : last_block);
 #pragma unroll
         for (int group = 1; group < V_GROUPS; group++)
             load_plain_v(v_loaded, job, group, key);
-        s = add_parts(s, job, step) * job.scale;
-        make_weights(s, x);
+        add_parts(s, job, step);
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++) {
+            s[block] *= job.scale;
+            make_weights(s[block], x, block);
+            p[block] = spread(s[block]);
+        }
         v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
-        const struct b_column p = spread(s);
 #pragma unroll
         for (int group = 0; group < V_GROUPS; group++)
             multiply_vp(x.o[group], v.chunk[group], p);
@@ -238,8 +269,8 @@ DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const 
  * not seen. Returns whether the wave came across V that is not finite where not all rows see it.
  */
 template <class args>
-DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const struct q_block &q,
-                      int first, int stride, int steps)
+DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job,
+                      const struct q_block (&q)[ROW_BLOCKS], int first, int stride, int steps)
 {
     const int last = job.sequence.seq_k - 1, last_block = last & -SIDE;
     bool isolated = false;
@@ -264,7 +295,9 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
         const int next_block = next < last_block ? next : last_block;
         v_load v_loaded;
         load_v<args>(v_loaded, job, 0, block, last);
-        block_acc s = multiply_kq(elements_of(job, k), q);
+        block_acc s[ROW_BLOCKS];
+        struct b_column p[ROW_BLOCKS];
+        multiply_kq(s, elements_of(job, k), q);
         if (LATE_K)
             __builtin_amdgcn_sched_barrier(0);
         if (!LATE_K && step + 1 < steps)
@@ -273,19 +306,22 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
         for (int group = 1; group < V_GROUPS; group++)
             load_v<args>(v_loaded, job, group, block, last);
 
-        s = add_parts(s, job, step);
-        make_scores<args>(s, job, key);
+        add_parts(s, job, step);
         const bool missing = page_is_missing<args>(job, block);
-        if (missing)
-            s = -__builtin_inff();
-        make_weights(s, x);
-        if (needs(job, NEED_DROPOUT))
-            drop_weights<args>(s, job, key);
+#pragma unroll
+        for (int i = 0; i < ROW_BLOCKS; i++) {
+            make_scores<args>(s[i], job, job.at[i], key);
+            if (missing)
+                s[i] = -__builtin_inff();
+            make_weights(s[i], x, i);
+            if (needs(job, NEED_DROPOUT))
+                drop_weights<args>(s[i], job, job.at[i], key);
+            p[i] = spread(s[i]);
+        }
 
         v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
         if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
             isolated |= isolate_v(v, missing);
-        const struct b_column p = spread(s);
 #pragma unroll
         for (int group = 0; group < V_GROUPS - 1; group++)
             multiply_vp(x.o[group], v.chunk[group], p);
@@ -297,15 +333,17 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
 }
 
 /* This lane's rows of the block of keys from `key` on: 1 where its column sees them, else 0. */
-template <class args> DEVICE block_acc sight_of(const struct wave_job &job, int key)
+template <class args>
+DEVICE block_acc sight_of(const struct wave_job &job, const struct job_row &at, int key)
 {
     const struct attn_problem &a = late_problem<args>();
-    const struct score_terms terms = score_terms_of(a, job.sequence, job.head);
+    const struct score_terms terms = score_terms_of(a, job.sequence, at.head);
     block_acc seen = 0;
 #pragma unroll
     for (int i = 0; i < ACC; i++) {
         int n = key + (int)acc_row(i);
-        if (sees(job.visible, (u32)n) && score_of(terms, 0, job.row, n) > -__builtin_inff())
+        if (sees(at.visible, (u32)n) &&
+            (!KERNEL_SCORE || score_of(terms, 0, at.row, n) > -__builtin_inff()))
             seen[i] = 1;
     }
     return seen;
@@ -319,7 +357,7 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
     const int last = job.sequence.seq_k - 1;
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++) {
-        block_acc marks[V_CHUNK] = {};
+        block_acc marks[ROW_BLOCKS][V_CHUNK] = {};
 #pragma unroll 1
         for (int step = 0; step < steps; step++) {
             const int key = first + step * stride;
@@ -334,20 +372,27 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
 #pragma unroll
                 for (int i = 0; i < V_WORDS; i++)
                     v.chunk[group][t][i] = select_nonfinite(v.chunk[group][t][i]) & WORD_ONES;
-            multiply_vp(marks, v.chunk[group], spread(sight_of<args>(job, key)));
+            struct b_column seen[ROW_BLOCKS];
+#pragma unroll
+            for (int block = 0; block < ROW_BLOCKS; block++)
+                seen[block] = spread(sight_of<args>(job, job.at[block], key));
+            multiply_vp(marks, v.chunk[group], seen);
         }
 #pragma unroll
-        for (int i = 0; i < V_CHUNK; i++)
+        for (int block = 0; block < ROW_BLOCKS; block++)
 #pragma unroll
-            for (int j = 0; j < ACC; j++)
-                x.o[group][i][j] = marks[i][j] > 0 ? __builtin_nanf("") : x.o[group][i][j];
+            for (int i = 0; i < V_CHUNK; i++)
+#pragma unroll
+                for (int j = 0; j < ACC; j++)
+                    x.o[group][block][i][j] =
+                        marks[block][i][j] > 0 ? __builtin_nanf("") : x.o[group][block][i][j];
     }
 }
 
 /* Both. */
 template <class args>
-DEVICE void attend(struct column_state &x, const struct wave_job &job, const struct q_block &q,
-                   int first, int stride, int steps)
+DEVICE void attend(struct column_state &x, const struct wave_job &job,
+                   const struct q_block (&q)[ROW_BLOCKS], int first, int stride, int steps)
 {
     /* What the walk itself does not need waits in a vector register where scalar ones are short. */
     u32 begin = (u32)first;
@@ -357,7 +402,7 @@ DEVICE void attend(struct column_state &x, const struct wave_job &job, const str
         mark_all<args>(x, job, (int)uniform(begin), stride, steps);
 }
 
-/* All of a job but team, slice, row, head and what follows from them. */
+/* All of a job but its rows and what follows from them. */
 DEVICE void begin_job(struct wave_job &job, const struct attn_problem &a,
                       const struct sequence &sequence, int kv_head)
 {
@@ -365,12 +410,14 @@ DEVICE void begin_job(struct wave_job &job, const struct attn_problem &a,
     job.k = key_rows_of(a, a.k, a.k_stride, sequence, kv_head, a.dim_qk);
     job.v = key_rows_of(a, a.v, a.v_stride, sequence, kv_head, a.dim_v);
     job.scale = a.scale;
-    job.needs = uniform((a.block_table ? NEED_PAGES : 0) |
-                        (a.bias.data || a.keep.data || a.alibi || a.softcap > 0 ? NEED_TERMS : 0) |
-                        (a.bias.data || a.keep.data ? NEED_HIDING : 0) |
-                        (a.flags & KERNARG_DROPOUT ? NEED_DROPOUT : 0) |
-                        (a.dim_qk < CHUNK_ELEMENTS ? NEED_SHORT_K : 0) |
-                        (a.dim_v < V_CHUNK ? NEED_SHORT_V : 0));
+    job.needs =
+        uniform((a.block_table ? NEED_PAGES : 0) | (a.dim_qk < CHUNK_ELEMENTS ? NEED_SHORT_K : 0) |
+                (a.dim_v < V_CHUNK ? NEED_SHORT_V : 0));
+    if (KERNEL_SCORE)
+        job.needs |=
+            uniform((a.bias.data || a.keep.data || a.alibi || a.softcap > 0 ? NEED_TERMS : 0) |
+                    (a.bias.data || a.keep.data ? NEED_HIDING : 0) |
+                    (a.flags & KERNARG_DROPOUT ? NEED_DROPOUT : 0));
     if (PRODUCTS_OF_PAIRS || PLAIN_STEPS)
         job.needs |= uniform((a.dim_qk < KERNEL_DIM || is_far(job.k) ? NEED_PART_K : 0) |
                              (a.dim_v < V_CHUNK || is_far(job.v) ? NEED_PART_V : 0));

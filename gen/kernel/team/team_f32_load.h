@@ -6,6 +6,7 @@
  *
  *     SLICE_MOST       channels of a wave at most
  *     TEAMS_OF_ROWS    how many of the teams have rows of their own: TEAMS or 1
+ *     ROW_BLOCKS       how many times 16 rows a team has
  */
 #ifndef AOTHIP_ATTN_F32_LOAD_H
 #define AOTHIP_ATTN_F32_LOAD_H
@@ -114,14 +115,19 @@ enum job_need {
     NEED_PART_V = 128, /* fewer than a chunk, or such rows */
 };
 
-/* What a wave works on. Uniform, but for row and head. */
+/* The query row of a column; if there is none, one that exists. */
+struct job_row {
+    int row, head;
+    struct key_interval visible;
+};
+
+/* What a wave works on. Uniform, but for the rows. */
 struct wave_job {
     struct sequence sequence;
     struct key_rows k, v;
     int team, slice;
-    int row, head; /* of this lane's column; if there is none, of one that exists */
-    struct key_interval visible;
-    int full_first, full_end; /* keys that all the team's rows see */
+    struct job_row at[ROW_BLOCKS]; /* of this lane's columns */
+    int full_first, full_end;      /* keys that all the team's rows see */
     float scale;
     u32 needs; /* enum job_need */
 #if PLAIN_STEPS
@@ -133,9 +139,13 @@ struct wave_job {
 #endif
 };
 
+enum { NEEDS_OF_SCORES = NEED_TERMS | NEED_DROPOUT | NEED_HIDING };
+
 /* Tested where it matters, for the result kept in the meantime would take two registers. */
 DEVICE bool needs(const struct wave_job &job, enum job_need need)
 {
+    if (!KERNEL_SCORE && need & NEEDS_OF_SCORES)
+        return false;
     u32 x = job.needs;
     asm volatile("" : "+s"(x));
     return x & need;
@@ -246,8 +256,8 @@ DEVICE void load_k(k_load &to, const struct wave_job &job, int first, int last)
         const u32 from = (u32)row * (u32)k.pitch + (u32)channel * KEY_BYTES;
 #pragma unroll
         for (int step = 0; step < K_STEPS; step++)
-            to.chunk[step] = *(k_codes_anywhere *)(base + from +
-                                                   step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
+            to.chunk[step] =
+                *(k_codes_anywhere *)(base + from + step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
         return;
     }
     const GLOBAL char *at = base + row * k.pitch;
@@ -316,8 +326,8 @@ DEVICE void keep_offsets(struct wave_job &job)
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++) {
         const int channel = (int)(first + (group * SIDE + a_row()) * V_CHUNK);
-        job.v_from[group] = c_row(0) * (u32)job.v.pitch +
-                            (u32)chunk_begin(channel, V_CHUNK, job.v.dim) * KEY_BYTES;
+        job.v_from[group] =
+            c_row(0) * (u32)job.v.pitch + (u32)chunk_begin(channel, V_CHUNK, job.v.dim) * KEY_BYTES;
     }
 }
 
@@ -335,8 +345,8 @@ DEVICE void load_plain_k(k_load &to, const struct wave_job &job, int key)
     const u32 from = kept_offset(job.k_from);
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
-        to.chunk[step] = *(k_codes_anywhere *)(row + from +
-                                               step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
+        to.chunk[step] =
+            *(k_codes_anywhere *)(row + from + step * (A_PARTS * CHUNK_ELEMENTS * KEY_BYTES));
 }
 
 DEVICE void load_plain_v(v_load &to, const struct wave_job &job, int group, int key)

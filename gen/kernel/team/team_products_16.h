@@ -39,7 +39,8 @@ struct q_block {
 };
 
 /* `load` has the chunk that begins with a channel. */
-template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, F load)
+template <class F>
+DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int, F load)
 {
     const int first = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
 #pragma unroll
@@ -51,11 +52,15 @@ DEVICE void end_q()
 {
 }
 
-DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step, u32)
+DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
+                            const struct q_block (&q)[ROW_BLOCKS], int step, u32)
 {
-    const u32x4 x = q.chunk[step];
-    mma(s, k.lo, x.lo);
-    mma(s, k.hi, x.hi);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        mma(s[block], k.lo, q[block].chunk[step].lo);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        mma(s[block], k.hi, q[block].chunk[step].hi);
 }
 
 #else
@@ -66,16 +71,17 @@ struct q_block {
 };
 
 /* A chunk more a row: no two rows share their banks. */
-static SHARED u32x4 q_tile[SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
+static SHARED u32x4 q_tile[ROW_BLOCKS * SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
 
 /*
  * Every lane has its column's row, of which `load` has the chunk that begins with a channel; all
- * waves that work on it bring it together.
+ * waves that work on it bring it together. After the last block: end_q().
  */
-template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, F load)
+template <class F>
+DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int block, F load)
 {
     const int first = job.slice * (SLICE / CHUNK_ELEMENTS);
-    u32x4 *at = &q_tile[lane_column()][first];
+    u32x4 *at = &q_tile[block * SIDE + (int)lane_column()][first];
     const int lanes = KERNEL_WAVE / SIDE * TEAMS; /* that share it */
 #pragma unroll
     for (int i = 0; i < SLICE / CHUNK_ELEMENTS; i += lanes) {
@@ -90,31 +96,37 @@ DEVICE void end_q()
     lds_barrier();
 }
 
-DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step, u32 half)
+DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
+                            const struct q_block (&q)[ROW_BLOCKS], int step, u32 half)
 {
-    const u32x4 lower = q.row[2 * step], upper = q.row[2 * step + 1];
-    mma(s, join(k, half), join_column(lower, upper));
+    const block_frag a = join(k, half);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        mma(s[block], a, join_column(q[block].row[2 * step], q[block].row[2 * step + 1]));
 }
 
 #endif
 
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
+/* Of the row of this lane's column in block `block`. */
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, int block,
+                   const GLOBAL char *row)
 {
     const int dim = job.k.dim;
     if (dim % CHUNK_ELEMENTS == 0)
-        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, true); });
+        load_chunks(to, job, block,
+                    [&](int channel) { return load_q_chunk(row, channel, dim, true); });
     else
-        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, false); });
-    end_q();
+        load_chunks(to, job, block,
+                    [&](int channel) { return load_q_chunk(row, channel, dim, false); });
 }
 
 #if KERNEL_CACHE
 
 /* The same of a row of codes. */
-DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_codes *row,
+DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, int block, fp8_codes *row,
                          const struct fp8_reader &reader)
 {
-    load_chunks(to, job, [&](int channel) {
+    load_chunks(to, job, block, [&](int channel) {
         u32 x[CHUNK_ELEMENTS];
 #pragma unroll
         for (int i = 0; i < CHUNK_ELEMENTS; i++) {
@@ -124,31 +136,38 @@ DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_cod
         }
         return u32x4{x[0] | x[1] << 16, x[2] | x[3] << 16, x[4] | x[5] << 16, x[6] | x[7] << 16};
     });
-    end_q();
 }
 
 #endif
 
 /* This wave's part of S^T. */
-DEVICE block_acc multiply_kq(const struct k_block &k, const struct q_block &q)
+DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
+                        const struct q_block (&q)[ROW_BLOCKS])
 {
-    block_acc s = 0;
     const u32 half = join_half();
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        s[block] = 0;
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
         multiply_chunks(s, k.chunk[step], q, step, half);
-    asm volatile("" : "+v"(s)); /* or Q waits in registers until V has been asked for */
-    return s;
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        asm volatile("" : "+v"(s[block])); /* or Q waits in registers until V has been asked for */
 }
 
 /* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[B_OF_C],
-                        const struct b_column &p)
+DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[B_OF_C],
+                        const struct b_column (&p)[ROW_BLOCKS])
 {
     const u32 half = join_half();
 #pragma unroll
-    for (int i = 0; i < V_CHUNK; i++)
-        mma(o[i], transposed(v, i, half), p.frag);
+    for (int i = 0; i < V_CHUNK; i++) {
+        const block_frag a = transposed(v, i, half);
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++)
+            mma(o[block][i], a, p[block].frag);
+    }
 }
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "team_f32_load.h"
 
+static_assert(ROW_BLOCKS == 1, "registers of f32");
+
 /*
  * Q as B operands: f32, in the order of K's chunks, zeros elsewhere. Wave64 has the registers to
  * hold it; wave32, where each lane would need all channels of its row, reads it from LDS.
@@ -31,21 +33,14 @@ template <class F> DEVICE void load_channels(struct q_block &to, const struct wa
         }
 }
 
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GLOBAL char *row)
 {
     load_channels(to, job, [&](int c) { return load_element(row + c * ELEMENT_BYTES); });
 }
 
-#if KERNEL_CACHE
-
-/* The same of a row of codes. */
-DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_codes *row,
-                         const struct fp8_reader &reader)
+DEVICE void end_q()
 {
-    load_channels(to, job, [&](int c) { return fp8_number(reader, row[c]); });
 }
-
-#endif
 
 /* Four channels on from `i` of a chunk. */
 DEVICE void q_operands(struct b_operand (&to)[4], const struct q_block &q, int step, int i)
@@ -64,7 +59,7 @@ struct q_block {
 static SHARED __attribute__((aligned(16))) float q_tile[TEAMS_OF_ROWS * SIDE][Q_PITCH];
 
 /* Every lane has its column's row; all waves that work on it bring it together. */
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GLOBAL char *row)
 {
     const bool own = TEAMS_OF_ROWS > 1;
     const int helpers = KERNEL_WAVE / SIDE * (own ? 1 : TEAMS), first = job.slice * SLICE;
@@ -77,6 +72,10 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL 
         at[i] = c < 0 ? 0 : x;
     }
     to.row = at;
+}
+
+DEVICE void end_q()
+{
     lds_barrier();
 }
 
@@ -107,32 +106,32 @@ DEVICE float word_element(u32 word, int i)
 }
 
 /* This wave's part of S^T. */
-DEVICE block_acc multiply_kq(const struct k_block &k, const struct q_block &q)
+DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
+                        const struct q_block (&q)[ROW_BLOCKS])
 {
-    block_acc s = 0;
+    s[0] = 0;
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
 #pragma unroll
         for (int i = 0; i < CHUNK_ELEMENTS; i += 4) {
             struct b_operand b[4];
-            q_operands(b, q, step, i);
+            q_operands(b, q[0], step, i);
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                mma(s, word_element(k.chunk[step][(i + j) / PER_WORD], i + j), b[j]);
+                mma(s[0], word_element(k.chunk[step][(i + j) / PER_WORD], i + j), b[j]);
         }
-    return s;
 }
 
 /* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[B_OF_C],
-                        const struct b_column &p)
+DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[B_OF_C],
+                        const struct b_column (&p)[ROW_BLOCKS])
 {
 #pragma unroll
     for (int t = 0; t < B_OF_C; t++) {
-        const struct b_operand b = spread_part(p, t);
+        const struct b_operand b = spread_part(p[0], t);
 #pragma unroll
         for (int i = 0; i < V_CHUNK; i++)
-            mma(o[i], word_element(v[t][i / PER_WORD], i), b);
+            mma(o[0][i], word_element(v[t][i / PER_WORD], i), b);
     }
 }
 
