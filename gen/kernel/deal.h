@@ -121,11 +121,11 @@ DEALT struct deal deal_splits(const struct attn_problem *a, kernarg_u32 x, kerna
 #if DEAL_TO_XCDS
     const struct deal_member tile = deal_member(x, x, heads_k * splits, tiles);
     to.tile = tile.member;
-    to.kv_head = DEAL_UNIFORM(tile.unit / splits);
+    to.kv_head = DEAL_QUOTIENT(tile.unit, splits);
     to.part = tile.unit - to.kv_head * splits;
 #else
-    const kernarg_u32 heads = DEAL_UNIFORM(x / splits);
-    to.tile = DEAL_UNIFORM(heads / heads_k);
+    const kernarg_u32 heads = DEAL_QUOTIENT(x, splits);
+    to.tile = DEAL_QUOTIENT(heads, heads_k);
     to.kv_head = heads - to.tile * heads_k;
     to.part = x - heads * splits;
     (void)tiles;

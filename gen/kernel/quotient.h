@@ -23,4 +23,15 @@ quotient_of(kernarg_u32 n, kernarg_u32 d)
     return __builtin_amdgcn_readfirstlane(n / d);
 }
 
+/* n / d of lanes that have an n each, less than d and QUOTIENT_MORE; d is uniform. */
+enum { QUOTIENT_MORE = 1 << 16 };
+
+static __attribute__((device)) inline __attribute__((always_inline)) kernarg_u32
+quotient_of_lane(kernarg_u32 n, kernarg_u32 d)
+{
+    if (__builtin_expect(d >= 1 << 19, 0))
+        return n >= d ? 1 : 0;
+    return (kernarg_u32)(((float)n + 0.5f) * __builtin_amdgcn_rcpf((float)d));
+}
+
 #endif

@@ -32,7 +32,8 @@ int args_dense(const struct aothip_seqs *seqs, int64_t rows)
 uint32_t args_likeness(const struct aothip_attn_fwd_params *p)
 {
     const int64_t elements = shape_lse_elements(p);
-    return args_dense(&p->q_seqs, p->q.size[2]) && args_dense(&p->k_seqs, p->k.size[2]) &&
+    return !p->block_table && !p->batch_index && !shape_new_rows(p) &&
+                   args_dense(&p->q_seqs, p->q.size[2]) && args_dense(&p->k_seqs, p->k.size[2]) &&
                    shape_lse_room(p) == elements && elements < 1 << 30
                ? KERNARG_ALIKE
                : 0;
@@ -288,8 +289,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
                        entry, grid, why))
         return why->code;
     fill_problem(params, plain, &args->problem);
-    if (!params->block_table && !params->batch_index && !shape_new_rows(params))
-        args->problem.flags |= args_likeness(params);
+    args->problem.flags |= args_likeness(params);
     args->seed_output = args->offset_output = 0;
     if (!plain && params->dropout_p > 0) {
         args->seed_output = (uintptr_t)params->dropout_seed_output;

@@ -79,6 +79,7 @@ enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
         return why->code;
     memset(args, 0, sizeof(*args));
     args_problem(p, &args->fwd.problem);
+    args->fwd.problem.flags |= args_likeness(p);
     args->fwd.problem.grid_y = (int32_t)grid->y;
     args->fwd.o = (uintptr_t)p->o.data;
     args->fwd.o_stride = args_strides(&p->o);

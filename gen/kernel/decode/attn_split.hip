@@ -12,6 +12,11 @@
 #define ROW_BLOCKS (KERNEL_TILE_Q / 16)
 #define SLICE_MOST                                                                                 \
     (KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1) ? 64 : 128) /* else it spills */
+#define STARTS_LEAN 1
+#define PLANS_LEAN 1
+#define ASKS_ALIKE 1
+#include "quotient.h"
+#define DEAL_QUOTIENT(n, d) quotient_of(n, d)
 #include "team_f32.h"
 
 #if KERNEL_CACHE
@@ -20,6 +25,7 @@ typedef with_fp8<struct attn_split_args> split_args;
 typedef struct attn_split_args split_args;
 #endif
 
+static_assert(KERNEL_TILE_Q <= QUOTIENT_MORE, "rows of a tile");
 static_assert(KERNEL_TILE_Q == ROW_BLOCKS * SIDE && KERNEL_TILE_K == TEAMS * SIDE,
               "blocks of 16 rows, 16 keys a team");
 
@@ -35,7 +41,7 @@ DEVICE struct key_run run_of(const struct sequence &sequence, int first_row, int
     int first = interval_first(sequence, first_row), last = interval_last(sequence, last_row);
     first &= -SIDE;
     int tiles = first > last ? 0 : (last - first) / KERNEL_TILE_K + 1;
-    int share = (tiles + splits - 1) / splits, begin = split * share;
+    int share = (int)quotient_of((u32)(tiles + splits - 1), (u32)splits), begin = split * share;
     int left = tiles - begin;
     left = left < share ? left : share;
     return {first + begin * KERNEL_TILE_K, left > 0 ? left : 0};
@@ -137,6 +143,30 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
                      factor / x.sum[block]);
 }
 
+/* A lane's row of Q. No head, row or entry is negative, which takes fewer instructions. */
+DEVICE const GLOBAL char *row_of_q(const struct attn_problem &a, const struct sequence &sequence,
+                                   const struct job_row &at)
+{
+    kernarg_u64 first = (u32)sequence.batch_q * (kernarg_u64)a.q_stride.batch;
+    if (sequence.start_q)
+        first += (u32)sequence.start_q * (kernarg_u64)a.q_stride.seq;
+    return (const GLOBAL char *)a.q +
+           (kernarg_i64)(first + (u32)at.head * (kernarg_u64)a.q_stride.head +
+                         (u32)at.row * (kernarg_u64)a.q_stride.seq) *
+               ELEMENT_BYTES;
+}
+
+/* Of the rows (m, head in group) that share a key head, the one that is `more` behind the first one
+ * of row `first_row`. */
+DEVICE void find_row(struct job_row &at, const struct sequence &sequence, int kv_head, int group,
+                     int first_row, u32 more)
+{
+    const u32 rows = quotient_of_lane(more, (u32)group);
+    at.row = first_row + (int)rows;
+    at.head = kv_head * group + (int)(more - rows * (u32)group);
+    at.visible = visible_keys(sequence, at.row);
+}
+
 /* A block of rows of Q, whose elements may be codes where K's are. */
 DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
                     const split_args &args)
@@ -150,7 +180,7 @@ DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
         return;
     }
 #endif
-    load_q(q, job, block, query_row(a.q, a.q_stride, job.sequence, at.head, at.row));
+    load_q(q, job, block, row_of_q(a, job.sequence, at));
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -179,20 +209,18 @@ KERNEL_SYMBOL(split_args args)
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif
+    const int first_row = (int)quotient_of((u32)first, (u32)a.group),
+              last_row = (int)quotient_of((u32)last, (u32)a.group);
     int part[ROW_BLOCKS]; /* which this lane's columns write */
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++) {
-        struct job_row &at = job.at[block];
         int row = first + block * SIDE + (int)lane_column();
         part[block] = row <= last ? split : -1;
         asm("" : "+v"(part[block]));
         row = row < last ? row : last;
-        at.row = (int)((u32)row / (u32)a.group);
-        at.head = kv_head * a.group + row - at.row * a.group;
-        at.visible = visible_keys(sequence, at.row);
+        find_row(job.at[block], sequence, kv_head, a.group, first_row,
+                 (u32)(row - first_row * a.group));
     }
-    int first_row = (int)uniform((u32)first / (u32)a.group),
-        last_row = (int)uniform((u32)last / (u32)a.group);
     set_full(job, first_row, last_row);
     struct key_run run = run_of(sequence, first_row, last_row, split, args.splits);
 

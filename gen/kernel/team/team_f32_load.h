@@ -157,12 +157,15 @@ DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 dat
                                    const struct kernarg_strides &stride,
                                    const struct sequence &sequence, int head, int dim)
 {
-    kernarg_i64 page = stride.batch * KEY_BYTES, pitch = stride.seq * KEY_BYTES;
-    const GLOBAL char *base = (const GLOBAL char *)data + head * stride.head * KEY_BYTES;
-    if (!a.block_table)
-        base += (a.batch_index ? batch_entry(a, sequence.number) : sequence.batch_k) * page +
-                sequence.start_k * pitch;
-    return {base, pitch, dim};
+    kernarg_i64 pitch = stride.seq * KEY_BYTES;
+    kernarg_u64 first = (u32)head * (kernarg_u64)stride.head; /* none is negative */
+    if (!a.block_table) {
+        const int entry = a.batch_index ? batch_entry(a, sequence.number) : sequence.batch_k;
+        first += (u32)entry * (kernarg_u64)stride.batch;
+        if (sequence.start_k)
+            first += (u32)sequence.start_k * (kernarg_u64)stride.seq;
+    }
+    return {(const GLOBAL char *)data + (kernarg_i64)first * KEY_BYTES, pitch, dim};
 }
 
 /* Whether 32 bits are too few for the distance of what a block of rows has. */
@@ -187,7 +190,7 @@ DEVICE const GLOBAL char *block_row(const struct wave_job &job, const struct key
                                     struct kernarg_strides attn_problem::*stride, int key)
 {
     if (!needs(job, NEED_PAGES))
-        return x.base + key * x.pitch;
+        return x.base + (kernarg_i64)((u32)key * (kernarg_u64)x.pitch);
     const struct attn_problem &a = late_problem<args>();
     int entry = page_of(a, job.sequence, key);
     entry = (u32)entry < (u32)a.pages ? entry : 0; /* see key_row() */
