@@ -105,12 +105,18 @@ static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel 
            (a->score == b->score || a->score == MATRIX_SCORE_YES) && a->paged >= b->paged;
 }
 
-/* Does `b` serve just what `a` does, by another tile? Then a table of costs chooses between them.
+/*
+ * Does `b` serve just what `a` does, by another tile? Then a table of costs chooses between them;
+ * of attn_split, how many rows there are.
  */
 static int is_choice(const struct matrix_kernel *a, const struct matrix_kernel *b)
 {
-    return serves_all(a, b) && serves_all(b, a) && a->op->format_op == FORMAT_OP_ATTN_FWD &&
-           (a->tile_q != b->tile_q || a->tile_k != b->tile_k);
+    if (!serves_all(a, b) || !serves_all(b, a))
+        return 0;
+    return a->op->format_op == FORMAT_OP_ATTN_SPLIT
+               ? a->tile_q != b->tile_q
+               : a->op->format_op == FORMAT_OP_ATTN_FWD &&
+                     (a->tile_q != b->tile_q || a->tile_k != b->tile_k);
 }
 
 /* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
