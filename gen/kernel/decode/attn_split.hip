@@ -34,11 +34,9 @@ struct key_run {
     int first, count; /* first key of the first one; how many there are */
 };
 
-/* What split number `split` has of the tiles that the rows see. */
-DEVICE struct key_run run_of(const struct sequence &sequence, int first_row, int last_row,
-                             int split, int splits)
+/* What split number `split` has of the tiles that rows who see the keys first .. last see. */
+DEVICE struct key_run run_of(int first, int last, int split, int splits)
 {
-    int first = interval_first(sequence, first_row), last = interval_last(sequence, last_row);
     first &= -SIDE;
     int tiles = first > last ? 0 : (last - first) / KERNEL_TILE_K + 1;
     int share = (int)quotient_of((u32)(tiles + splits - 1), (u32)splits), begin = split * share;
@@ -156,15 +154,57 @@ DEVICE const GLOBAL char *row_of_q(const struct attn_problem &a, const struct se
                ELEMENT_BYTES;
 }
 
-/* Of the rows (m, head in group) that share a key head, the one that is `more` behind the first one
- * of row `first_row`. */
-DEVICE void find_row(struct job_row &at, const struct sequence &sequence, int kv_head, int group,
-                     int first_row, u32 more)
+/* The rows of a job: numbers first .. last of the (m, head in group) that share a key head. */
+struct job_rows {
+    int first, last, group;
+    int first_row, last_row; /* their m */
+};
+
+/* Of one query, as when decoding, each has another head. */
+DEVICE struct job_rows rows_of_job(const struct attn_problem &a, int first, int last)
 {
-    const u32 rows = quotient_of_lane(more, (u32)group);
-    at.row = first_row + (int)rows;
-    at.head = kv_head * group + (int)(more - rows * (u32)group);
-    at.visible = visible_keys(sequence, at.row);
+    struct job_rows x = {first, last, a.group, 0, 0};
+    if (a.seq_q > 1) {
+        x.first_row = (int)quotient_of((u32)first, (u32)a.group);
+        x.last_row = (int)quotient_of((u32)last, (u32)a.group);
+    }
+    return x;
+}
+
+/* The one that this lane's column of a block has, or else the last one. */
+DEVICE void find_row(struct job_row &at, const struct job_rows &rows, int block, int kv_head)
+{
+    int number = rows.first + block * SIDE + (int)lane_column();
+    number = number < rows.last ? number : rows.last;
+    u32 rest = (u32)(number - rows.first_row * rows.group), more = 0;
+    if (rows.last_row > 0)
+        more = quotient_of_lane(rest, (u32)rows.group);
+    at.row = rows.first_row + (int)more;
+    at.head = kv_head * rows.group + (int)(rest - more * (u32)rows.group);
+}
+
+/* Keys that some of the rows see. Uniform. */
+struct key_reach {
+    int first, last;
+};
+
+/* Finds them, and what each row sees. Where all see all, there is little to find. */
+DEVICE struct key_reach find_keys(struct wave_job &job, const struct job_rows &rows)
+{
+    const struct sequence &sequence = job.sequence;
+    if (__builtin_expect((u32)sequence.key_last - (u32)sequence.key_first == 2u * SEES_ALL, 1)) {
+        job.full_first = 0;
+        job.full_end = sequence.seq_k;
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++)
+            job.at[block].visible = {0, (u32)sequence.seq_k};
+        return {0, sequence.seq_k - 1};
+    }
+    set_full(job, rows.first_row, rows.last_row);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        job.at[block].visible = visible_keys(sequence, job.at[block].row);
+    return {interval_first(sequence, rows.first_row), interval_last(sequence, rows.last_row)};
 }
 
 /* A block of rows of Q, whose elements may be codes where K's are. */
@@ -196,9 +236,9 @@ KERNEL_SYMBOL(split_args args)
     u32 tiles = ((u32)a.seq_q * (u32)a.group + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
     const struct deal deal = deal_splits(&a, x, tiles, (u32)args.splits);
     const int split = (int)deal.part, kv_head = (int)deal.kv_head;
-    int rows = (sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q) * a.group;
+    int end = (sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q) * a.group;
     int first = (int)deal.tile * KERNEL_TILE_Q;
-    int last = first + KERNEL_TILE_Q < rows ? first + KERNEL_TILE_Q - 1 : rows - 1;
+    int last = first + KERNEL_TILE_Q < end ? first + KERNEL_TILE_Q - 1 : end - 1;
     if (first > last)
         return;
 
@@ -209,20 +249,16 @@ KERNEL_SYMBOL(split_args args)
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif
-    const int first_row = (int)quotient_of((u32)first, (u32)a.group),
-              last_row = (int)quotient_of((u32)last, (u32)a.group);
+    const struct job_rows rows = rows_of_job(a, first, last);
     int part[ROW_BLOCKS]; /* which this lane's columns write */
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++) {
-        int row = first + block * SIDE + (int)lane_column();
-        part[block] = row <= last ? split : -1;
+        part[block] = first + block * SIDE + (int)lane_column() <= last ? split : -1;
         asm("" : "+v"(part[block]));
-        row = row < last ? row : last;
-        find_row(job.at[block], sequence, kv_head, a.group, first_row,
-                 (u32)(row - first_row * a.group));
+        find_row(job.at[block], rows, block, kv_head);
     }
-    set_full(job, first_row, last_row);
-    struct key_run run = run_of(sequence, first_row, last_row, split, args.splits);
+    const struct key_reach reach = find_keys(job, rows);
+    const struct key_run run = run_of(reach.first, reach.last, split, args.splits);
 
     struct q_block q[ROW_BLOCKS];
 #pragma unroll

@@ -171,7 +171,7 @@ DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 dat
 /* Whether 32 bits are too few for the distance of what a block of rows has. */
 DEVICE bool is_far(const struct key_rows &x)
 {
-    return (kernarg_u64)x.pitch >= 1u << 27;
+    return (kernarg_u64)x.pitch >> 27 != 0;
 }
 
 /* Of the problem, for args begins with one. */

@@ -112,7 +112,11 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, int block,
                    const GLOBAL char *row)
 {
     const int dim = job.k.dim;
-    if (dim % CHUNK_ELEMENTS == 0)
+    if (__builtin_expect(dim == KERNEL_DIM, 1))
+        load_chunks(to, job, block, [&](int channel) {
+            return *(k_chunk_anywhere *)(row + channel * ELEMENT_BYTES);
+        });
+    else if (dim % CHUNK_ELEMENTS == 0)
         load_chunks(to, job, block,
                     [&](int channel) { return load_q_chunk(row, channel, dim, true); });
     else
