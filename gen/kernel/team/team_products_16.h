@@ -52,8 +52,13 @@ DEVICE void end_q()
 {
 }
 
+/* Of K, both halves of a chunk are operands. */
+DEVICE void share_chunk(u32x4, int)
+{
+}
+
 DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
-                            const struct q_block (&q)[ROW_BLOCKS], int step, u32)
+                            const struct q_block (&q)[ROW_BLOCKS], int step)
 {
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
@@ -96,10 +101,15 @@ DEVICE void end_q()
     lds_barrier();
 }
 
-DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
-                            const struct q_block (&q)[ROW_BLOCKS], int step, u32 half)
+DEVICE void share_chunk(u32x4 k, int step)
 {
-    const block_frag a = join(k, half);
+    share(k, step);
+}
+
+DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
+                            const struct q_block (&q)[ROW_BLOCKS], int step)
+{
+    const block_frag a = joined(k, step);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
         mma(s[block], a, join_column(q[block].row[2 * step], q[block].row[2 * step + 1]));
@@ -148,13 +158,15 @@ DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, int blo
 DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
                         const struct q_block (&q)[ROW_BLOCKS])
 {
-    const u32 half = join_half();
+#pragma unroll
+    for (int step = 0; step < K_STEPS; step++)
+        share_chunk(k.chunk[step], step);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
         s[block] = 0;
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
-        multiply_chunks(s, k.chunk[step], q, step, half);
+        multiply_chunks(s, k.chunk[step], q, step);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
         asm volatile("" : "+v"(s[block])); /* or Q waits in registers until V has been asked for */
@@ -164,10 +176,15 @@ DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
 DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[B_OF_C],
                         const struct b_column (&p)[ROW_BLOCKS])
 {
-    const u32 half = join_half();
+    own_frag own[V_CHUNK];
 #pragma unroll
     for (int i = 0; i < V_CHUNK; i++) {
-        const block_frag a = transposed(v, i, half);
+        own[i] = transposed(v, i);
+        share(own[i], i);
+    }
+#pragma unroll
+    for (int i = 0; i < V_CHUNK; i++) {
+        const block_frag a = joined(own[i], i);
 #pragma unroll
         for (int block = 0; block < ROW_BLOCKS; block++)
             mma(o[block][i], a, p[block].frag);

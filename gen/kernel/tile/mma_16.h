@@ -15,7 +15,8 @@
  *
  * The rows of A are free: a lane takes row a_row() there, so that C is as block_16.h has it. So is
  * the order of k, if A and B agree. Each half of the lanes brings half of A from memory, and on
- * RDNA 3 they exchange. So a lane has chunks of eight channels of K, part a_part() of A_PARTS, of
+ * RDNA 3 they exchange by way of LDS, which takes a quarter of the instructions that it takes from
+ * lane to lane. So a lane has chunks of eight channels of K, part a_part() of A_PARTS, of
  * which on CDNA each half is an operand; of V, rows c_row(0 .. B_OF_C - 1).
  */
 #ifndef AOTHIP_MMA_16_H
@@ -62,12 +63,11 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
-DEVICE u32 join_half()
+DEVICE void share(own_frag, int)
 {
-    return 0;
 }
 
-DEVICE block_frag join(own_frag own, u32)
+DEVICE block_frag joined(own_frag own, int)
 {
     return own;
 }
@@ -81,13 +81,11 @@ DEVICE u32 a_row()
     return lane_column();
 }
 
-/* What join() wants to know of the lane: here, nothing. */
-DEVICE u32 join_half()
+DEVICE void share(own_frag, int)
 {
-    return 0;
 }
 
-DEVICE block_frag join(u32x4 own, u32)
+DEVICE block_frag joined(own_frag own, int)
 {
     return own;
 }
@@ -107,25 +105,22 @@ DEVICE u32 a_row()
     return ACC * (lane_id() % 2) + lane_column() / 2;
 }
 
-/* For the selections of join(); as pack_half() of mma_wmma11.h. */
-DEVICE u32 join_half()
+/* What the lanes of a wave exchange: SHARES things at once. */
+enum { SHARES = 8 };
+
+static SHARED u32x4 shares[KERNEL_WAVES][SHARES][KERNEL_WAVE];
+
+/* Half of an operand, number `number`, for the other half of the lanes. */
+DEVICE void share(own_frag own, int number)
 {
-    u32 half = lane_group();
-    asm volatile("" : "+v"(half));
-    return half;
+    shares[wave_id()][number][lane_id()] = own;
 }
 
-/* What the lower half has, then what the upper half has. */
-DEVICE block_frag join(u32x4 own, u32 half)
+/* Both halves: what the lower lanes have, then what the upper ones have. */
+DEVICE block_frag joined(own_frag, int number)
 {
-    block_frag x;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const u32 mine = own[i], other = exchange_halves(mine, mine);
-        x[i] = half ? other : mine;
-        x[4 + i] = half ? mine : other;
-    }
-    return x;
+    const u32x4 *from = &shares[wave_id()][number][lane_column()];
+    return __builtin_shufflevector(from[0], from[SIDE], 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
 /* Two chunks of channels of a column as B. */
@@ -147,18 +142,19 @@ DEVICE struct b_column spread(const block_acc &c)
 #pragma unroll
     for (int i = 0; i < ACC / 2; i++)
         own[i] = end_round_pair(begin_round(c[2 * i]), begin_round(c[2 * i + 1]));
-    return {join(own, join_half())};
+    share(own, 0);
+    return {joined(own, 0)};
 }
 
-/* Element `i` of the B_OF_C rows that a lane has: a row of A. */
-template <class words> DEVICE block_frag transposed(const words (&x)[B_OF_C], int i, u32 half)
+/* Element `i` of the B_OF_C rows that a lane has: what it brings of a row of A. */
+template <class words> DEVICE own_frag transposed(const words (&x)[B_OF_C], int i)
 {
     own_frag own;
 #pragma unroll
     for (int t = 0; t < ACC / 2; t++)
         own[t] = __builtin_amdgcn_perm(x[2 * t + 1][i / 2], x[2 * t][i / 2],
                                        i % 2 ? UPPER_HALVES : LOWER_HALVES);
-    return join(own, half);
+    return own;
 }
 
 #endif
