@@ -264,7 +264,7 @@ KERNEL_SYMBOL(split_args args)
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
         bring_q(q[block], job, block, args);
-    end_q();
+    end_q(q, job);
     struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */
     asm volatile("" : "+v"(team));

@@ -88,7 +88,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
 
     struct q_block q[1];
     load_q(q[0], job, 0, query_row(a.q, a.q_stride, sequence, head, at.row));
-    end_q();
+    end_q(q, job);
     struct column_state state = empty_columns();
     struct blocks blocks = blocks_of(sequence, SLICES > 1 ? all : team);
     attend<struct attn_fwd_args>(state, job, q, blocks.first, SIDE, blocks.count);

@@ -28,9 +28,9 @@
 
 /*
  * Whether steps that need nothing of the few problems' have a loop of their own, whose loads take
- * offsets that were computed once: wave64 has the registers for it.
+ * offsets that were computed once: where there are registers for it.
  */
-#define PLAIN_STEPS (KERNEL_WAVE == 64)
+#define PLAIN_STEPS (KERNEL_WAVE == 64 || (PRODUCTS_OF_PAIRS && !KERNEL_SCORE))
 
 enum {
     SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST, /* channels of a wave */

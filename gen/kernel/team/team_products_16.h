@@ -31,14 +31,60 @@ DEVICE u32x4 load_q_chunk(const GLOBAL char *row, int channel, int dim, bool who
     return x;
 }
 
+/*
+ * Whether a row comes to LDS first, a part of it by each wave: where each lane needs all of it, or
+ * rows are so many that waves which all load them would load as much as keys have.
+ */
+#define Q_IN_LDS (KERNEL_WAVE == 32 || ROW_BLOCKS > 1)
+
+#if Q_IN_LDS
+
+/* A chunk more a row: no two rows share their banks. */
+static SHARED u32x4 q_tile[ROW_BLOCKS * SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
+
+/*
+ * Every lane has its column's row, of which `load` has the chunk that begins with a channel; all
+ * waves that work on it bring it together. After the last block: end_q().
+ */
+template <class F>
+DEVICE void load_chunks(struct q_block &, const struct wave_job &job, int block, F load)
+{
+    const int first = job.slice * (SLICE / CHUNK_ELEMENTS), count = SLICE / CHUNK_ELEMENTS;
+    u32x4 *at = &q_tile[block * SIDE + (int)lane_column()][first];
+    const int lanes = KERNEL_WAVE / SIDE * TEAMS; /* that share it */
+#pragma unroll
+    for (int i = 0; i < count; i += lanes) {
+        const int chunk = i + (int)lane_group() + job.team * (KERNEL_WAVE / SIDE);
+        if (count % lanes == 0 || chunk < count)
+            at[chunk] = load((first + chunk) * CHUNK_ELEMENTS);
+    }
+}
+
+#endif
+
 #if KERNEL_WAVE == 64
 
-/* Of its column's row each lane has the chunks that it has of keys' rows. */
+/* Of its columns' rows each lane has the chunks that it has of keys' rows. */
 struct q_block {
     u32x4 chunk[K_STEPS];
 };
 
-/* `load` has the chunk that begins with a channel. */
+#if Q_IN_LDS
+
+DEVICE void end_q(struct q_block (&q)[ROW_BLOCKS], const struct wave_job &job)
+{
+    const int first = job.slice * (SLICE / CHUNK_ELEMENTS) + (int)a_part();
+    lds_barrier();
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++)
+#pragma unroll
+        for (int step = 0; step < K_STEPS; step++)
+            q[block].chunk[step] =
+                q_tile[block * SIDE + (int)lane_column()][first + step * A_PARTS];
+}
+
+#else
+
 template <class F>
 DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int, F load)
 {
@@ -48,9 +94,11 @@ DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int, F l
         to.chunk[step] = load(first + step * (A_PARTS * CHUNK_ELEMENTS));
 }
 
-DEVICE void end_q()
+DEVICE void end_q(struct q_block (&)[ROW_BLOCKS], const struct wave_job &)
 {
 }
+
+#endif
 
 /* Of K, both halves of a chunk are operands. */
 DEVICE void share_chunk(u32x4, int)
@@ -70,34 +118,17 @@ DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
 
 #else
 
-/* Each lane needs all channels of its row of Q: it reads them from LDS. */
+/* Each lane needs all channels of its rows of Q: it reads them from LDS. */
 struct q_block {
     const u32x4 *row; /* this lane's, from the wave's first channel on */
 };
 
-/* A chunk more a row: no two rows share their banks. */
-static SHARED u32x4 q_tile[ROW_BLOCKS * SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
-
-/*
- * Every lane has its column's row, of which `load` has the chunk that begins with a channel; all
- * waves that work on it bring it together. After the last block: end_q().
- */
-template <class F>
-DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int block, F load)
+DEVICE void end_q(struct q_block (&q)[ROW_BLOCKS], const struct wave_job &job)
 {
-    const int first = job.slice * (SLICE / CHUNK_ELEMENTS);
-    u32x4 *at = &q_tile[block * SIDE + (int)lane_column()][first];
-    const int lanes = KERNEL_WAVE / SIDE * TEAMS; /* that share it */
 #pragma unroll
-    for (int i = 0; i < SLICE / CHUNK_ELEMENTS; i += lanes) {
-        const int chunk = i + (int)lane_group() + job.team * (KERNEL_WAVE / SIDE);
-        at[chunk] = load((first + chunk) * CHUNK_ELEMENTS);
-    }
-    to.row = at;
-}
-
-DEVICE void end_q()
-{
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        q[block].row =
+            &q_tile[block * SIDE + (int)lane_column()][job.slice * (SLICE / CHUNK_ELEMENTS)];
     lds_barrier();
 }
 

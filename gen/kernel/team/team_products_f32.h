@@ -38,7 +38,7 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GL
     load_channels(to, job, [&](int c) { return load_element(row + c * ELEMENT_BYTES); });
 }
 
-DEVICE void end_q()
+DEVICE void end_q(struct q_block (&)[1], const struct wave_job &)
 {
 }
 
@@ -74,7 +74,7 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GL
     to.row = at;
 }
 
-DEVICE void end_q()
+DEVICE void end_q(struct q_block (&)[1], const struct wave_job &)
 {
     lds_barrier();
 }
