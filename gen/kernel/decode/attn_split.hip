@@ -260,10 +260,11 @@ KERNEL_SYMBOL(split_args args)
     const struct key_reach reach = find_keys(job, rows);
     const struct key_run run = run_of(reach.first, reach.last, split, args.splits);
 
-    struct q_block q[ROW_BLOCKS];
+    struct q_block q[ROW_BLOCKS] = {};
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
-        bring_q(q[block], job, block, args);
+        if (Q_IN_LDS || part[block] >= 0)
+            bring_q(q[block], job, block, args);
     end_q(q, job);
     struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */

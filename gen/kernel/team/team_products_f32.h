@@ -8,6 +8,8 @@
 
 static_assert(ROW_BLOCKS == 1, "registers of f32");
 
+#define Q_IN_LDS (KERNEL_WAVE == 32)
+
 /*
  * Q as B operands: f32, in the order of K's chunks, zeros elsewhere. Wave64 has the registers to
  * hold it; wave32, where each lane would need all channels of its row, reads it from LDS.
