@@ -84,6 +84,38 @@ static void test_caches(void)
     end(&m, "cache entries by index");
 }
 
+/*
+ * More rows than 16 that share keys, for which there are larger tiles: all kinds of masks, keys in
+ * pages, tiles that are not full, one that a wave's last block has no row of.
+ */
+static void test_many_rows(void)
+{
+    static const int lengths[SEQUENCES] = {150, 77};
+    struct maker m = begin((struct maker_shape){1, 8, 2, 16, 300, 128, 128}, 3);
+    end(&m, "64 rows of 128 channels");
+
+    m = begin((struct maker_shape){SEQUENCES, 4, 1, 11, 150, 64, 64}, 2);
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    end(&m, "44 rows, causal");
+
+    m = begin((struct maker_shape){1, 4, 1, 25, 200, 64, 64}, 3);
+    m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    m.p.window_left = 60;
+    m.p.window_right = 3;
+    end(&m, "100 rows, window");
+
+    m = begin((struct maker_shape){SEQUENCES, 6, 2, 7, 1, 128, 96}, 2);
+    maker_page(&m, SEQUENCES, 10, 16);
+    m.p.k_seqs.lengths = maker_ints(&m, lengths, SEQUENCES);
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    m.p.sinks = maker_floats(&m, 6);
+    end(&m, "21 rows, pages of 16 rows");
+
+    m = begin((struct maker_shape){1, 20, 1, 2, 90, 120, 128}, 4);
+    m.p.scale = 6;
+    end(&m, "40 rows, 120 channels, far scores");
+}
+
 /* What goes into scores, each by itself and all together. */
 static void test_scores(void)
 {
@@ -151,20 +183,32 @@ static long last_count(const char *kernel, const char *key)
     return at ? strtol(at + strlen(key), NULL, 10) : -1;
 }
 
-/* All heads of a group together read each byte of K and V once: beside them there is only q. */
-static void test_traffic(void)
+/*
+ * All heads of a group together read each byte of K and V once: beside them there is only q, whose
+ * rows that exist each of `q_loads` waves loads.
+ */
+static void check_traffic(int heads, int seq_q, int tiles, int q_loads)
 {
-    enum { KEYS = 512, HEADS = 8, DIM = 128 };
-    struct maker m = begin((struct maker_shape){1, HEADS, 1, 1, KEYS, DIM, DIM}, 2);
-    const long least = 2L * KEYS * DIM * (long)maker_size(type);
-    /* each of 4 waves of 2 workgroups, at most, loads 16 rows of q */
-    const long most = least + 2L * 4 * 16 * DIM * (long)maker_size(type);
+    enum { KEYS = 512, DIM = 128 };
+    struct maker m = begin((struct maker_shape){1, heads, 1, seq_q, KEYS, DIM, DIM}, 2);
+    const long least = 2L * KEYS * DIM * (long)maker_size(type) * tiles;
+    const long most = least + (long)q_loads * heads * seq_q * DIM * (long)maker_size(type);
     long loaded;
 
     end(&m, "traffic: right");
     loaded = last_count("attn_split", "\"bytes_loaded\": ");
-    ok(loaded >= least && loaded <= most, "traffic: %ld bytes, of at least %ld and at most %ld",
-       loaded, least, most);
+    ok(loaded >= least && loaded <= most,
+       "traffic of %d rows: %ld bytes, of at least %ld and at most %ld", heads * seq_q, loaded,
+       least, most);
+}
+
+static void test_traffic(void)
+{
+    enum { SPLITS = 2, WAVES = 4 };
+    const bool is_cdna = strncmp(gpu->properties.target, "gfx9", 4) == 0;
+    const int many = type == AOTHIP_F32 ? 16 : is_cdna ? 64 : 32; /* rows of the largest tile */
+    check_traffic(8, 1, 1, SPLITS * WAVES);
+    check_traffic(4, 16, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : 1));
 }
 
 static void test(const struct device *device, struct aothip_context *context, int dtype)
@@ -175,6 +219,7 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_groups();
     test_dims();
     test_caches();
+    test_many_rows();
     test_scores();
     test_determinism();
     test_traffic();
@@ -186,6 +231,7 @@ static void test_strict(const struct device *device, struct aothip_context *cont
     images = context;
     type = dtype;
     test_caches();
+    test_many_rows();
 }
 
 int main(int argc, char **argv)
