@@ -5,15 +5,17 @@
 #include "shape.h"
 
 /*
- * When to share out keys: a launch of so few query rows that most of the GPU would idle, in each
- * head or in all that share keys, and parts long enough to be worth the merge.
+ * When to share out keys: in launches of so few query rows that most of the GPU would idle, with
+ * parts long enough to be worth the merge. With few rows attn_split is better in any case; with
+ * more, where it takes less time.
  */
 enum {
     SPLIT_MAX_ROWS = 16,
-    SPLIT_MAX_GROUP_ROWS = 64,
     SPLIT_MIN_KEYS = 256,
     SPLIT_MAX = 64,
-    SPLIT_WORKGROUPS_A_UNIT = 2
+    SPLIT_LARGE_TILE = 64,  /* rows: a compute unit has one at a time, of smaller ones two */
+    SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
+    SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
 };
 
 static const struct format_entry *entry_of(const struct plan *plan, int entry)
@@ -56,9 +58,7 @@ static enum aothip_status add_fp8(struct plan *plan, const struct aothip_attn_fw
     return plan_add(plan, size + sizeof(*behind), why);
 }
 
-/* The entry for a problem where several have kernels for it. */
-static int choose_tile(const struct plan *plan, const struct aothip_attn_fwd_params *p,
-                       const struct select_row *first)
+static struct select_size size_of(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const struct select_size size = {
         .heads = (uint64_t)p->q.size[1] * (uint64_t)shape_sequences(p),
@@ -67,7 +67,15 @@ static int choose_tile(const struct plan *plan, const struct aothip_attn_fwd_par
         .window = args_window(p),
         .units = (uint32_t)plan->device->compute_units,
     };
-    return select_tile(first, &size);
+    return size;
+}
+
+/* The entry for a problem where several have kernels for it. */
+static int choose_tile(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                       const struct select_row *first)
+{
+    const struct select_size size = size_of(plan, p);
+    return select_tile(first, &size)->entry;
 }
 
 /*
@@ -126,31 +134,53 @@ static int find_split(const struct plan *plan, const struct aothip_attn_fwd_para
     return entry[0] >= 0 && entry[1] >= 0;
 }
 
+/*
+ * Whether parts of the keys take less time than attn_fwd would, by its table: three times the
+ * start, and a part of the steps, half as long again. That is what the emulator's clock has at
+ * most.
+ */
+static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                      int64_t splits, int64_t keys)
+{
+    const struct select_need need = select_need_attn_fwd(p, 0);
+    const struct select_row *row = find_row(plan, p, &need);
+    const struct select_size size = size_of(plan, p);
+    double whole;
+    if (row && row->other)
+        row = select_tile(row, &size);
+    if (!row || row->cost.start <= 0)
+        return splits >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS;
+    whole = select_time(row, &size);
+    return 3 * row->cost.start + (whole - row->cost.start) * 1.5 / (double)splits < 0.95 * whole;
+}
+
 /* How many workgroups should share the keys; 1 where it is not worth it. */
 static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
-    const int64_t keys = shape_grid_k(p);
-    const int64_t enough = (int64_t)plan->device->compute_units * SPLIT_WORKGROUPS_A_UNIT;
-    int64_t tile, workgroups, splits, most = keys / SPLIT_MIN_KEYS;
+    const int few = rows <= SPLIT_MAX_ROWS;
+    int64_t keys = shape_grid_k(p), tile, workgroups, splits;
     int entry[2];
-    if (p->splits == 1 ||
-        (p->splits == 0 && rows > SPLIT_MAX_ROWS && group_rows(p) > SPLIT_MAX_GROUP_ROWS) ||
-        !rows || !heads_k || !find_split(plan, p, entry))
+    if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
     tile = entry_of(plan, entry[0])->tile_q;
+    if (!few && tile <= SPLIT_MAX_ROWS) /* which would read K and V again and again */
+        return 1;
+    if (keys > args_window(p) + rows) /* what a window leaves of them */
+        keys = args_window(p) + rows;
     workgroups = shape_sequences(p) * heads_k * ((group_rows(p) + tile - 1) / tile);
-    splits = workgroups ? enough / workgroups : 1;
+    splits = (int64_t)plan->device->compute_units * (tile < SPLIT_LARGE_TILE ? 2 : 1);
+    splits = workgroups ? splits / workgroups : 1;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
-    if (splits < 2 && p->q.size[1] > heads_k)
+    if (few && splits < 2 && p->q.size[1] > heads_k)
         splits = 2;
-    if (splits > most)
-        splits = most;
+    if (splits > keys / SPLIT_MIN_KEYS)
+        splits = keys / SPLIT_MIN_KEYS;
     if (splits > SPLIT_MAX)
         splits = SPLIT_MAX;
-    return splits > 1 ? (int32_t)splits : 1;
+    return splits > 1 && (few || splits_pay(plan, p, splits, keys)) ? (int32_t)splits : 1;
 }
 
 /* Both launches of attention with split keys. */

@@ -306,7 +306,7 @@ double select_time(const struct select_row *row, const struct select_size *size)
     return row->cost.start + steps * (shared > alone ? shared : alone);
 }
 
-int select_tile(const struct select_row *first, const struct select_size *size)
+const struct select_row *select_tile(const struct select_row *first, const struct select_size *size)
 {
     const struct select_row *best = first;
     double least = select_time(first, size);
@@ -319,5 +319,5 @@ int select_tile(const struct select_row *first, const struct select_size *size)
             best = row;
         }
     }
-    return best->entry;
+    return best;
 }

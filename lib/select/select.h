@@ -116,8 +116,9 @@ struct select_size {
 /* Picoseconds that the launch takes, by its row's cost. */
 double select_time(const struct select_row *row, const struct select_size *size);
 
-/* Of the rows for the same problems as `first`, the entry of the one that takes least time. */
-int select_tile(const struct select_row *first, const struct select_size *size);
+/* Of the rows for the same problems as `first`, the one that takes least time. */
+const struct select_row *select_tile(const struct select_row *first,
+                                     const struct select_size *size);
 
 /*
  * Of the rows of attn_split for the same problems as `first`, the one with the smallest tile that

@@ -59,9 +59,19 @@ static void test_split(void)
     is_int((intmax_t)workspace_of(&p), 0, "one split needs nothing");
     p = problem_make();
     is_int((intmax_t)workspace_of(&p), 0, "100 queries need none");
+    p.k.size[2] = p.v.size[2] = 8192;
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 19 * (4 * 64 + 8),
+           "but 8,192 keys would have 16 tiles of 128 rows on 304 units: 19 parts");
+    p.k.size[2] = p.v.size[2] = 2047;
+    is_int((intmax_t)workspace_of(&p), 0, "2,047 keys are too few to be sure without a table");
     p = decode();
     p.k.size[2] = p.v.size[2] = 511;
     is_int((intmax_t)workspace_of(&p), 0, "nor do 511 keys");
+    p = decode();
+    p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    p.window_left = 1030;
+    is_int((intmax_t)workspace_of(&p), 4 * rows * 4 * 64 + 8 * rows * 4,
+           "4 splits of the keys that a window leaves");
     p = decode();
     p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 400;
     p.k.size[2] = p.v.size[2] = 600;

@@ -136,7 +136,7 @@ static void test_tiles(void)
                 best = i;
         select_index_fill(index, tiles, costs, TILES);
         row = select_row(index, &need);
-        wrong += select_tile(row, &size) != best || select_entry(index, &need) != 0;
+        wrong += select_tile(row, &size)->entry != best || select_entry(index, &need) != 0;
         wrong += select_time(row, &size) != time_of(&tiles[0], &costs[0], &size);
         taken[best]++;
     }
@@ -156,7 +156,7 @@ static void test_no_cost(void)
     const struct format_cost costs[TILES] = {{0}, {9, 9, 9}, {1, 1, 1}};
     const struct select_size size = {1, 1, 1, 0, 1};
     select_index_fill(index, tiles, costs, TILES);
-    is_int(select_tile(select_row(index, &need), &size), 0, "the order of preference");
+    is_int(select_tile(select_row(index, &need), &size)->entry, 0, "the order of preference");
     free(index);
 }
 
