@@ -10,8 +10,13 @@
  */
 #define TEAMS_OF_ROWS 1
 #define ROW_BLOCKS (KERNEL_TILE_Q / 16)
-#define SLICE_MOST                                                                                 \
-    (KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1) ? 64 : 128) /* else it spills */
+#if KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1)
+#define SLICE_MOST 64 /* else it spills */
+#elif KERNEL_CACHE && KERNEL_WAVE == 32 && KERNEL_DIM == 128 && !defined(__GFX12__)
+#define SLICE_MOST 64 /* likewise */
+#else
+#define SLICE_MOST 128
+#endif
 #define STARTS_LEAN 1
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
