@@ -132,7 +132,7 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
 {
     const split_args &args = late_arguments<split_args>();
     const struct attn_problem &a = args.fwd.problem;
-    const struct job_row &at = job.at[block];
+    const struct job_row &at = row_of(job, block);
     kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + at.head) * a.seq_q + at.row;
     row = row * args.splits + split;
     if (job.slice == 0 && lane_group() == 0)
@@ -176,7 +176,13 @@ DEVICE struct job_rows rows_of_job(const struct attn_problem &a, int first, int 
     return x;
 }
 
-/* The one that this lane's column of a block has, or else the last one. */
+/* Which part the column of a block writes: none if it has no row of its own. */
+DEVICE int part_of_row(const struct job_rows &rows, int block, int split)
+{
+    return rows.first + block * SIDE + (int)lane_column() <= rows.last ? split : -1;
+}
+
+/* The row of this lane's column of a block, or else the last one. */
 DEVICE void find_row(struct job_row &at, const struct job_rows &rows, int block, int kv_head)
 {
     int number = rows.first + block * SIDE + (int)lane_column();
@@ -194,7 +200,8 @@ struct key_reach {
 };
 
 /* Finds them, and what each row sees. Where all see all, there is little to find. */
-DEVICE struct key_reach find_keys(struct wave_job &job, const struct job_rows &rows)
+DEVICE struct key_reach find_keys(struct wave_job &job, struct job_row (&at)[ROW_BLOCKS],
+                                  const struct job_rows &rows)
 {
     const struct sequence &sequence = job.sequence;
     if (__builtin_expect((u32)sequence.key_last - (u32)sequence.key_first == 2u * SEES_ALL, 1)) {
@@ -202,22 +209,21 @@ DEVICE struct key_reach find_keys(struct wave_job &job, const struct job_rows &r
         job.full_end = sequence.seq_k;
 #pragma unroll
         for (int block = 0; block < ROW_BLOCKS; block++)
-            job.at[block].visible = {0, (u32)sequence.seq_k};
+            at[block].visible = {0, (u32)sequence.seq_k};
         return {0, sequence.seq_k - 1};
     }
     set_full(job, rows.first_row, rows.last_row);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++)
-        job.at[block].visible = visible_keys(sequence, job.at[block].row);
+        at[block].visible = visible_keys(sequence, at[block].row);
     return {interval_first(sequence, rows.first_row), interval_last(sequence, rows.last_row)};
 }
 
 /* A block of rows of Q, whose elements may be codes where K's are. */
 DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
-                    const split_args &args)
+                    const struct job_row &at, const split_args &args)
 {
     const struct attn_problem &a = args.fwd.problem;
-    const struct job_row &at = job.at[block];
 #if KERNEL_CACHE
     if (fp8_of_q(args.fp8)) {
         fp8_codes *row = (fp8_codes *)fp8_row_of_q(a, job.sequence, at.head, at.row);
@@ -254,22 +260,23 @@ KERNEL_SYMBOL(split_args args)
     job.type = args.fp8.dtype;
     job.kv_head = kv_head;
 #endif
-    const struct job_rows rows = rows_of_job(a, first, last);
-    int part[ROW_BLOCKS]; /* which this lane's columns write */
+    struct job_rows rows = rows_of_job(a, first, last);
+    struct job_row at[ROW_BLOCKS];
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        part[block] = first + block * SIDE + (int)lane_column() <= last ? split : -1;
-        asm("" : "+v"(part[block]));
-        find_row(job.at[block], rows, block, kv_head);
-    }
-    const struct key_reach reach = find_keys(job, rows);
+    for (int block = 0; block < ROW_BLOCKS; block++)
+        find_row(at[block], rows, block, kv_head);
+    const struct key_reach reach = find_keys(job, at, rows);
     const struct key_run run = run_of(reach.first, reach.last, split, args.splits);
+    int part = part_of_row(rows, 0, split); /* of the first block */
+    asm("" : "+v"(part));
 
     struct q_block q[ROW_BLOCKS] = {};
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        if (Q_IN_LDS || part[block] >= 0)
-            bring_q(q[block], job, block, args);
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        keep_row(job, block, at[block]);
+        if (Q_IN_LDS || part >= 0)
+            bring_q(q[block], job, block, at[block], args);
+    }
     end_q(q, job);
     struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */
@@ -277,8 +284,13 @@ KERNEL_SYMBOL(split_args args)
     attend<split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K, run.count);
     job.team = (int)uniform(team);
     join_teams(state, job);
+    if (ROW_BLOCKS > 1) /* or registers would hold them in the walk */
+        asm volatile("" : "+s"(rows.first));
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        if (job.team == owner_of(block) && part[block] >= 0)
-            finish(state, job, block, part[block]);
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        if (ROW_BLOCKS > 1)
+            part = part_of_row(rows, block, split);
+        if (job.team == owner_of(block) && part >= 0)
+            finish(state, job, block, part);
+    }
 }

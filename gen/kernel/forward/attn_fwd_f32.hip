@@ -35,7 +35,7 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, str
     const struct attn_fwd_args &args = late_arguments<struct attn_fwd_args>();
     const struct attn_problem &a = args.problem;
     const struct sequence sequence = sequence_of(a, job.sequence.number);
-    const struct job_row &at = job.at[0];
+    const struct job_row &at = job.at;
     struct row_end end =
         end_row(x.shift[0], column_sum(x.sum[0]), sink_of(a, at.head), __builtin_inff());
     float factor = end.factor * (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1);
@@ -77,7 +77,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     const struct rows team = {any_row ? first : all.last,
                               first + SIDE - 1 < all.last ? first + SIDE - 1 : all.last};
     int row = team.first + (int)lane_column();
-    struct job_row &at = job.at[0];
+    struct job_row &at = job.at;
     at.row = row < team.last ? row : team.last;
     at.head = head;
 #if KERNEL_WAVE == 64 /* what follows from it goes to vector registers: see begin_job() */

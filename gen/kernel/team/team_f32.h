@@ -103,13 +103,14 @@ DEVICE bool is_full(const struct wave_job &job, int key)
     return key >= job.full_first && key + SIDE <= job.full_end;
 }
 
-/* Products to scores, in place, of the rows `at`; key 0 of the block is `key`. */
+/* Products to scores, in place, of a block of rows; key 0 of that of keys is `key`. */
 template <class args>
-DEVICE void make_scores(block_acc &s, const struct wave_job &job, const struct job_row &at, int key)
+DEVICE void make_scores(block_acc &s, const struct wave_job &job, int block, int key)
 {
     s *= job.scale;
     if (is_full(job, key) && !needs(job, NEED_TERMS))
         return;
+    const struct job_row &at = row_of(job, block);
     if (needs(job, NEED_TERMS)) {
         const struct attn_problem &a = late_problem<args>();
         const struct score_terms terms = score_terms_of(a, job.sequence, at.head);
@@ -310,12 +311,12 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job,
         const bool missing = page_is_missing<args>(job, block);
 #pragma unroll
         for (int i = 0; i < ROW_BLOCKS; i++) {
-            make_scores<args>(s[i], job, job.at[i], key);
+            make_scores<args>(s[i], job, i, key);
             if (missing)
                 s[i] = -__builtin_inff();
             make_weights(s[i], x, i);
             if (needs(job, NEED_DROPOUT))
-                drop_weights<args>(s[i], job, job.at[i], key);
+                drop_weights<args>(s[i], job, row_of(job, i), key);
             p[i] = spread(s[i]);
         }
 
@@ -375,7 +376,7 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
             struct b_column seen[ROW_BLOCKS];
 #pragma unroll
             for (int block = 0; block < ROW_BLOCKS; block++)
-                seen[block] = spread(sight_of<args>(job, job.at[block], key));
+                seen[block] = spread(sight_of<args>(job, row_of(job, block), key));
             multiply_vp(marks, v.chunk[group], seen);
         }
 #pragma unroll

@@ -126,8 +126,10 @@ struct wave_job {
     struct sequence sequence;
     struct key_rows k, v;
     int team, slice;
-    struct job_row at[ROW_BLOCKS]; /* of this lane's columns */
-    int full_first, full_end;      /* keys that all the team's rows see */
+#if ROW_BLOCKS == 1
+    struct job_row at; /* of this lane's column */
+#endif
+    int full_first, full_end; /* keys that all the team's rows see */
     float scale;
     u32 needs; /* enum job_need */
 #if PLAIN_STEPS
@@ -138,6 +140,37 @@ struct wave_job {
     int kv_head;
 #endif
 };
+
+/* The row of this lane's column in a block. Where blocks are many, LDS keeps them. */
+#if ROW_BLOCKS == 1
+
+DEVICE void keep_row(struct wave_job &job, int, const struct job_row &at)
+{
+    job.at = at;
+}
+
+DEVICE const struct job_row &row_of(const struct wave_job &job, int)
+{
+    return job.at;
+}
+
+#else
+
+static SHARED struct job_row row_tile[ROW_BLOCKS][SIDE];
+
+/* To be read behind a barrier. */
+DEVICE void keep_row(const struct wave_job &job, int block, const struct job_row &at)
+{
+    if (job.team == 0 && job.slice == 0 && lane_group() == 0)
+        row_tile[block][lane_column()] = at;
+}
+
+DEVICE struct job_row row_of(const struct wave_job &, int block)
+{
+    return row_tile[block][lane_column()];
+}
+
+#endif
 
 enum { NEEDS_OF_SCORES = NEED_TERMS | NEED_DROPOUT | NEED_HIDING };
 
