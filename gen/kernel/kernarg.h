@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 9
+#define FORMAT_KERNARG_VERSION 10
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -198,6 +198,9 @@ struct attn_fwd_args {
     kernarg_u64 seed_output, offset_output; /* u64, or 0: written by one thread with dropout */
 };
 
+/* attn_merge: threads that share a part of a row, and its channels. */
+enum { KERNARG_MERGE_LANES = 16, KERNARG_MERGE_PART = 128 };
+
 /*
  * attn_split: the keys of each sequence are cut into `splits` runs of whole tiles, each computed by
  * its own workgroup as if it were all; attn_merge puts them together in a fixed order.
@@ -211,14 +214,17 @@ struct attn_fwd_args {
  * the split's scores, without sink; a sum of 0 where it has no visible key. One number, their
  * log-sum-exp, would not tell apart sums beside scores of millions.
  *
- * attn_merge grid: x = heads_q * seq_q, y * z >= batch: one workgroup a row; adds the sink, writes
- * o and lse.
+ * attn_merge grid: x = ceil((heads_q * seq_q << merge_shift) * KERNARG_MERGE_LANES / threads),
+ * y * z >= batch. A row of o has 1 << merge_shift parts of KERNARG_MERGE_PART channels, of which
+ * some may lie beyond dim_v, and KERNARG_MERGE_LANES threads have a part: those of number i along
+ * x part i % (1 << merge_shift) of row i >> merge_shift of all heads' rows. Adds the sink, writes o
+ * and lse.
  */
 struct attn_split_args {
     struct attn_fwd_args fwd;
     kernarg_u64 partial_o, partial_sums;
     kernarg_i32 splits;
-    kernarg_i32 padding;
+    kernarg_i32 merge_shift; /* of attn_merge */
 };
 
 /*

@@ -6,7 +6,7 @@
 #include "shape.h"
 
 /* The layout that every code object in the images was compiled with. */
-_Static_assert(FORMAT_KERNARG_VERSION == 9, "args.c fills version 9");
+_Static_assert(FORMAT_KERNARG_VERSION == 10, "args.c fills version 10");
 
 enum {
     UNBOUNDED = 1 << 30,

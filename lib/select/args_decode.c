@@ -63,6 +63,19 @@ struct aothip_tensor args_rotated_q(const struct aothip_attn_fwd_params *p,
     return q;
 }
 
+/* log2 of the parts that a row of attn_merge has. */
+static int32_t merge_shift(int64_t dim)
+{
+    return (dim > KERNARG_MERGE_PART) + (dim > 2 * KERNARG_MERGE_PART);
+}
+
+/* Workgroups of attn_merge for so many rows, those of all heads of a sequence. */
+static uint64_t merge_workgroups(uint64_t rows, int64_t dim, uint32_t threads)
+{
+    const uint64_t lanes = (rows << merge_shift(dim)) * KERNARG_MERGE_LANES;
+    return (lanes + threads - 1) / threads;
+}
+
 enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
                                    const struct args_workspace *workspace, int32_t splits,
                                    int merge, const struct format_entry *entry,
@@ -74,7 +87,8 @@ enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
     const uint64_t group_rows = rows * (heads_q / heads_k);
     const uint64_t tiles = (group_rows + entry->tile_q - 1) / entry->tile_q;
     const uintptr_t base = (uintptr_t)p->workspace;
-    if (args_make_grid(merge ? heads_q * rows : tiles * heads_k * (uint64_t)splits,
+    if (args_make_grid(merge ? merge_workgroups(heads_q * rows, p->v.size[3], entry->threads)
+                             : tiles * heads_k * (uint64_t)splits,
                        (uint64_t)shape_sequences(p), entry, grid, why))
         return why->code;
     memset(args, 0, sizeof(*args));
@@ -91,6 +105,7 @@ enum aothip_status args_attn_split(const struct aothip_attn_fwd_params *p,
     args->partial_o = base + workspace->partial_o;
     args->partial_sums = base + workspace->partial_sums;
     args->splits = splits;
+    args->merge_shift = merge_shift(p->v.size[3]);
     return AOTHIP_OK;
 }
 

@@ -40,6 +40,8 @@ static void test_groups(void)
         {"16 rows of two groups", {1, 8, 2, 4, 100, 64, 64}, 4},
         {"21 rows, two tiles", {1, 3, 1, 7, 70, 64, 40}, 2},
         {"more splits than tiles", {1, 2, 1, 3, 20, 64, 64}, 9},
+        {"more splits than lanes that weigh them", {1, 2, 1, 3, 1300, 64, 72}, 21},
+        {"70 splits, some of which have keys", {1, 2, 1, 2, 700, 64, 64}, 70},
         {"no keys", {1, 2, 2, 1, 0, 64, 64}, 3},
     };
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -54,7 +56,8 @@ static void test_groups(void)
  */
 static void test_dims(void)
 {
-    static const int dims[][2] = {{64, 128}, {72, 1}, {3, 60}, {130, 256}, {512, 129}};
+    static const int dims[][2] = {{64, 128},  {72, 1}, {3, 60}, {130, 256},
+                                  {512, 129}, {64, 7}, {64, 9}, {128, 385}};
     for (unsigned i = 0; i < sizeof(dims) / sizeof(*dims); i++) {
         char name[64];
         struct maker m = {.odd = i % 2};

@@ -39,7 +39,8 @@ static void test_split(void)
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with workspace");
     LAUNCHED("split, then merge", "attn_split_f16_d128_general", "attn_merge_f16_d128_general");
     is_grid(&fake_hip.log[0], 32 * 2, 2, "split: 32 parts of 2 key heads");
-    is_grid(&fake_hip.log[1], 8, 2, "merge: 8 rows");
+    is_grid(&fake_hip.log[1], 1, 2, "merge: 8 rows, 16 threads each");
+    is_int(fake_hip.log[1].args.split.merge_shift, 0, "one part a row");
     is_int(fake_hip.log[0].args.split.splits, 32, "splits");
     is_int((intmax_t)fake_hip.log[1].args.split.partial_o, 0xa0000000, "partial o");
     is_int((intmax_t)fake_hip.log[1].args.split.partial_sums, 0xa0000000 + 4 * rows * 32 * 64,
