@@ -28,6 +28,7 @@ enum {
     SHARE = O_BLOCKS,                   /* blocks of a wave of each part of O */
     COLUMN_SHARES = TEAM / KEY_BLOCKS,  /* waves that have the same keys of S */
     OWN = Q_BLOCKS * KEY_BLOCKS / TEAM, /* blocks of a wave of S: of one block of keys */
+    BEGINS = MMA_BEGINS && OWN == 1,    /* a single one is not cleared before it is summed up */
 };
 
 static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHARES == Q_BLOCKS,
@@ -170,7 +171,7 @@ DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const stru
             __builtin_amdgcn_sched_barrier(0);
 #pragma unroll
         for (int i = 0; i < OWN; i++)
-            mma(s[i], a[step], b[step][i]);
+            mma_begin(BEGINS && part == 0 && step == 0, s[i], a[step], b[step][i]);
         __builtin_amdgcn_sched_barrier(0);
     }
 }
@@ -314,7 +315,7 @@ DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own
                   descriptor k_rows, descriptor v_rows)
 {
 #pragma unroll
-    for (int i = 0; i < OWN; i++)
+    for (int i = 0; i < OWN && !BEGINS; i++)
         own[i] = zero_acc();
 #pragma unroll
     for (int part = 0; part < STAGES; part++) {

@@ -12,6 +12,10 @@ DEVICE block_acc zero_acc()
     return 0;
 }
 
+/* A C of 0 needs no instruction of its own: mma_wmma11.h, where it does. */
+#define MMA_BEGINS 0
+#define mma_begin(begins, c, a, b) mma(c, a, b)
+
 /* What pack_p() wants to know of the lane: here, nothing. */
 DEVICE u32 pack_half()
 {

@@ -44,6 +44,23 @@ DEVICE block_acc zero_acc()
 }
 
 /*
+ * mma(), with a C of 0 if it `begins` one. The compiler knows no C that is a constant of the
+ * instruction, and takes eight more to clear one. Of hazards in a statement of assembly it knows
+ * nothing: neither operand may be the result of a product shortly before.
+ */
+#define MMA_BEGINS 1
+
+DEVICE void mma_begin(bool begins, block_acc &c, block_frag a, block_frag b)
+{
+    if (!begins)
+        mma(c, a, b);
+    else if (KERNEL_DTYPE == MMA_F16)
+        asm("v_wmma_f32_16x16x16_f16 %0, %1, %2, 0" : "=&v"(c) : "v"(a), "v"(b));
+    else
+        asm("v_wmma_f32_16x16x16_bf16 %0, %1, %2, 0" : "=&v"(c) : "v"(a), "v"(b));
+}
+
+/*
  * The lane's half, for the selections of pack_p(). The empty statement makes the comparison with it
  * belong to the step, so that its result can be in VCC, where selections go in pairs.
  */
