@@ -153,7 +153,7 @@ DEVICE void end_loads(struct progress &x, const struct courier &courier)
     u32x2 none = 0;
 #pragma unroll
     for (int i = 0; i < DIM_BLOCKS; i++) { /* cleared while K is on its way */
-        if (PLANS_LEAN)
+        if (CLEARS_BY_PRODUCT)
             x.o[0][i] = zero_product(none);
         asm volatile("" : "+v"(x.o[0][i]));
     }

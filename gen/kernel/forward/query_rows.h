@@ -267,7 +267,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
                    (first + i % loads * rows_per_load) * K_ROW_BYTES + chunk * CHUNK_BYTES) = x[i];
 #else
     u32 row = TEAM_ID * COLUMNS + lane_column();
-#if WHOLE_ROWS
+#if WHOLE_Q
     const bool whole = !RARELY(slice.dim != USED_DIM);
 #pragma unroll
     for (int step = 0; whole && step < QK_STEPS; step++)

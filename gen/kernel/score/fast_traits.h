@@ -46,8 +46,18 @@
 #define STARTS_LEAN (KERNEL_WAVE == 64 && (!KERNEL_SCORE || SLICES_TERMS) && !KERNEL_FP8)
 #endif
 
-/* Whether rows of Q and O that have all channels are loaded and stored with fewer instructions. */
+/* Whether rows of Q and O that have all channels are loaded and stored with fewer instructions, and
+ * O is cleared by products. Of gfx950's rows of 128 channels launches with few keys last longer
+ * when Q comes so, and O. */
 #define WHOLE_ROWS (PLANS_LEAN && !KERNEL_UNALIGNED && !KERNEL_CACHE)
+#if defined(__gfx950__) && KERNEL_DIM == 128 && !KERNEL_SCORE && !KERNEL_PAGED &&                  \
+    !KERNEL_PADDING && !KERNEL_UNALIGNED && !KERNEL_CACHE
+#define WHOLE_Q 0
+#define CLEARS_BY_PRODUCT 0
+#else
+#define WHOLE_Q WHOLE_ROWS
+#define CLEARS_BY_PRODUCT PLANS_LEAN
+#endif
 
 /* What is seldom true, where that is told. */
 #define SELDOM(x) (STARTS_LEAN ? RARELY(x) : (x))
@@ -66,10 +76,6 @@
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
 #elif defined(__gfx90a__) && (KERNEL_PAGED || KERNEL_PADDING) /* which take longer with it */
-#define PLANS_LEAN 0
-#define ASKS_ALIKE 0
-#elif defined(__gfx950__) && KERNEL_DIM == 128 && !KERNEL_PAGED && !KERNEL_PADDING &&              \
-    !KERNEL_UNALIGNED && !KERNEL_CACHE /* nor with rows of 128 channels there */
 #define PLANS_LEAN 0
 #define ASKS_ALIKE 0
 #else
