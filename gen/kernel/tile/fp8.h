@@ -115,16 +115,6 @@ DEVICE u32 fp8_element(const struct fp8_reader &x, u32 code)
     return special ? FP8_NAN >> 16 : element; /* chosen, not branched for: it may be unwritten */
 }
 
-/* One code as a float. */
-DEVICE float fp8_number(const struct fp8_reader &x, u32 code)
-{
-#if KERNEL_DTYPE == ELEMENT_F16
-    return element_from_f16(fp8_element(x, code));
-#else
-    return element_from_bf16(fp8_element(x, code));
-#endif
-}
-
 /* A pair of numbers that the type of elements holds as they are. */
 DEVICE u32 fp8_pair(float low, float high)
 {
