@@ -99,6 +99,31 @@ static params cached(void)
     return p;
 }
 
+/* Many queries, where a table says what attn_fwd takes: 8 us and 1 us for each tile of 64 keys. */
+static void test_split_by_table(void)
+{
+    params p = problem_make();
+    char path[512];
+    FILE *f;
+    snprintf(path, sizeof(path), "%s/amd-gfx942/flash/tune.txt", directory);
+    f = fopen(path, "w");
+    if (!f ||
+        fputs("aothip-tune 1\ngpu gfx942\nattn_fwd_f16_d64_fast 8000000 1000000 1000000\n", f) <
+            0 ||
+        fclose(f))
+        exit(99);
+    unsetenv("AOTHIP_TUNE"); /* all tests are run with "none" */
+    restart();
+    p.k.size[2] = p.v.size[2] = 2047;
+    is_int((intmax_t)workspace_of(&p), (2 * 8 * 100 * 7 * (4 * 64 + 8) + 255) / 256 * 256,
+           "7 parts of 2,047 keys take 31 us for 40");
+    p.k.size[2] = p.v.size[2] = 1024;
+    is_int((intmax_t)workspace_of(&p), 0, "4 parts of 1,024 keys would take 30 us for 24");
+    setenv("AOTHIP_TUNE", "none", 1);
+    remove(path);
+    restart();
+}
+
 static void test_append(void)
 {
     params p = cached();
@@ -310,6 +335,7 @@ int main(void)
     make_image_write(&image, directory, "gfx942");
     free(image.bytes);
     test_split();
+    test_split_by_table();
     test_append();
     test_probs();
     test_merge();
