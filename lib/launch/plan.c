@@ -154,19 +154,36 @@ static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_para
     return 3 * row->cost.start + (whole - row->cost.start) * 1.5 / (double)splits < 0.95 * whole;
 }
 
+/*
+ * Whether attn_fwd would have a general kernel and so few workgroups that parts of the keys take
+ * less time, though tiles of attn_split that know all terms have few rows and read K and V again
+ * and again. A workgroup of long rows takes so long because it walks over the keys more than once.
+ */
+static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_params *p)
+{
+    const struct select_need need = select_need_attn_fwd(p, 0);
+    const struct select_row *row = find_row(plan, p, &need);
+    const struct select_size size = size_of(plan, p);
+    if (!row || (row->features & FORMAT_FEATURE_SCORE) != FORMAT_FEATURE_SCORE)
+        return 0;
+    return size.heads * args_count_tiles(size.rows, row->tile_q) * (row->dim_max > 128 ? 3 : 8) <=
+           size.units;
+}
+
 /* How many workgroups should share the keys; 1 where it is not worth it. */
 static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
     const int few = rows <= SPLIT_MAX_ROWS;
     int64_t keys = shape_grid_k(p), tile, workgroups, splits;
-    int entry[2];
+    int entry[2], idle;
     if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
     tile = entry_of(plan, entry[0])->tile_q;
-    if (!few && tile <= SPLIT_MAX_ROWS) /* which would read K and V again and again */
+    idle = !few && tile <= SPLIT_MAX_ROWS && leaves_idle(plan, p);
+    if (!few && tile <= SPLIT_MAX_ROWS && !idle)
         return 1;
     if (keys > args_window(p) + rows) /* what a window leaves of them */
         keys = args_window(p) + rows;
@@ -174,13 +191,13 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     splits = (int64_t)plan->device->compute_units * (tile < SPLIT_LARGE_TILE ? 2 : 1);
     splits = workgroups ? splits / workgroups : 1;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
-    if (few && splits < 2 && p->q.size[1] > heads_k)
+    if (splits < 2 && (idle || (few && p->q.size[1] > heads_k)))
         splits = 2;
     if (splits > keys / SPLIT_MIN_KEYS)
         splits = keys / SPLIT_MIN_KEYS;
     if (splits > SPLIT_MAX)
         splits = SPLIT_MAX;
-    return splits > 1 && (few || splits_pay(plan, p, splits, keys)) ? (int32_t)splits : 1;
+    return splits > 1 && (few || idle || splits_pay(plan, p, splits, keys)) ? (int32_t)splits : 1;
 }
 
 /* Both launches of attention with split keys. */

@@ -169,6 +169,34 @@ static void test_determinism(void)
     maker_free(&m);
 }
 
+/* How often a kernel is named in the file that the emulator counts in. */
+static int launches_of(const char *kernel)
+{
+    static char text[1 << 20];
+    FILE *f = fopen(counters, "r");
+    const size_t size = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    int count = 0;
+
+    if (f)
+        fclose(f);
+    text[size] = '\0';
+    for (const char *at = text; (at = strstr(at, kernel)); at++)
+        count++;
+    return count;
+}
+
+/* Many rows whose kernel of attn_fwd would leave most of the GPU idle. */
+static void test_idle(void)
+{
+    struct maker m = {.count = 0};
+    const int before = launches_of("attn_split");
+    maker_begin(&m, type, (struct maker_shape){1, 2, 2, 20, 513, 136, 136});
+    m.p.bias = maker_tensor(&m, type, 1, 2, 20, 513);
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    end(&m, "20 rows of 136 channels with a bias");
+    ok(launches_of("attn_split") == before + 1, "keys are shared out");
+}
+
 /* The number behind the last `key` in the file that the emulator counts in, after `kernel`. */
 static long last_count(const char *kernel, const char *key)
 {
@@ -223,6 +251,7 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_dims();
     test_caches();
     test_many_rows();
+    test_idle();
     test_scores();
     test_determinism();
     test_traffic();
