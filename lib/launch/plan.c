@@ -135,9 +135,9 @@ static int find_split(const struct plan *plan, const struct aothip_attn_fwd_para
 }
 
 /*
- * Whether parts of the keys take less time than attn_fwd would, by its table: three times the
+ * Whether parts of the keys take much less time than attn_fwd would, by its table: three times the
  * start, and a part of the steps, half as long again. That is what the emulator's clock has at
- * most.
+ * most. Much less, since they are more work, for which other launches may leave no room.
  */
 static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_params *p,
                       int64_t splits, int64_t keys)
@@ -151,7 +151,7 @@ static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_para
     if (!row || row->cost.start <= 0)
         return splits >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS;
     whole = select_time(row, &size);
-    return 3 * row->cost.start + (whole - row->cost.start) * 1.5 / (double)splits < 0.95 * whole;
+    return 3 * row->cost.start + (whole - row->cost.start) * 1.5 / (double)splits < 0.7 * whole;
 }
 
 /*

@@ -114,11 +114,11 @@ static void test_split_by_table(void)
         exit(99);
     unsetenv("AOTHIP_TUNE"); /* all tests are run with "none" */
     restart();
-    p.k.size[2] = p.v.size[2] = 2047;
-    is_int((intmax_t)workspace_of(&p), (2 * 8 * 100 * 7 * (4 * 64 + 8) + 255) / 256 * 256,
-           "7 parts of 2,047 keys take 31 us for 40");
-    p.k.size[2] = p.v.size[2] = 1024;
-    is_int((intmax_t)workspace_of(&p), 0, "4 parts of 1,024 keys would take 30 us for 24");
+    p.k.size[2] = p.v.size[2] = 3584;
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 14 * (4 * 64 + 8),
+           "14 parts of 3,584 keys take 30 us for 64");
+    p.k.size[2] = p.v.size[2] = 2048;
+    is_int((intmax_t)workspace_of(&p), 0, "8 parts of 2,048 keys would take 30 us for 40");
     setenv("AOTHIP_TUNE", "none", 1);
     remove(path);
     restart();
