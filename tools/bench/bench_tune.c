@@ -140,6 +140,7 @@ static double time_of(const struct tuning *t, const struct kernel *k, int workgr
     r.shape.heads_k = (workgroups + WORKGROUPS_A_UNIT - 1) / WORKGROUPS_A_UNIT;
     r.shape.seq_q = k->tile_q;
     r.shape.seq_k = keys;
+    r.shape.splits = 1; /* it is attn_fwd that is measured */
     status_clear(&r.why);
     bench_session_run(t->session, &r);
     if (r.why.code)

@@ -16,7 +16,7 @@
  * loads its channels of K and V, and they add up their parts of S^T through LDS.
  *
  * The softmax keeps a shift for each row, as softmax.h does: it moves only when a score exceeds it
- * by more than LIMIT. Scores are in natural units, and the shift is subtracted
+ * by more than SHIFT_LIMIT. Scores are in natural units, and the shift is subtracted
  * before the factor log2(e), so that rows whose every score is near the end of f32's range (a bias
  * of -FLT_MAX on all keys) come out as they should.
  *
@@ -41,7 +41,17 @@
 #define LATE_K (KERNEL_WAVE == 32 && !PRODUCTS_OF_PAIRS)
 
 #define SHIFT_UNSET -3.40282346638528859812e+38f /* no finite score is below it */
+/*
+ * Scores that exceed the shift by more move it, to so much below the largest one. Of P in f16 the
+ * smallest numbers are few, or 0 to gfx90a's products: it is made as large as may be.
+ */
+#if PRODUCTS_OF_PAIRS && KERNEL_DTYPE == MMA_F16
+#define SHIFT_LIMIT 10.0f
+#define SHIFT_BELOW 6.0f
+#else
 #define SHIFT_LIMIT 8.0f
+#define SHIFT_BELOW 0.0f
+#endif
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
@@ -155,7 +165,7 @@ DEVICE void make_weights(block_acc &s, struct column_state &x, int block)
     for (int i = 1; i < ACC; i++)
         largest = __builtin_fmaxf(largest, s[i]);
     if (in_any_lane(largest - x.shift[block] > SHIFT_LIMIT)) {
-        float shift = __builtin_fmaxf(x.shift[block], column_max(largest));
+        float shift = __builtin_fmaxf(x.shift[block], column_max(largest) - SHIFT_BELOW);
         float ratio = exponential(x.shift[block] - shift);
         x.shift[block] = shift;
         x.sum[block] *= ratio;

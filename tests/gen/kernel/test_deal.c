@@ -263,13 +263,14 @@ static void check_kernel(int number, const char *gpu, enum pass pass, int dtype,
     free(zeros);
 }
 
-/* attn_split with groups of 20 heads and two rows, 40 rows of a key head, which are three tiles. */
-enum { SPLIT_HEADS_K = 2, SPLIT_GROUP = 20, SPLIT_ROWS = 2, SPLITS = 5, SPLIT_TILE = 16 };
-enum { SPLIT_TILES = (SPLIT_GROUP * SPLIT_ROWS + SPLIT_TILE - 1) / SPLIT_TILE };
+/* attn_split with groups of 20 heads and two rows, 40 rows of a key head: tiles of 16, of 32 or one
+ * of 64. */
+enum { SPLIT_HEADS_K = 2, SPLIT_GROUP = 20, SPLIT_ROWS = 2, SPLITS = 5 };
 enum { SPLIT_SUMS = SPLIT_HEADS_K * SPLIT_GROUP * SPLIT_ROWS * SPLITS, SPLIT_BYTES = 8 };
 
 /* Whether what is there now and was not before are the sums of this part, and no others. */
-static bool is_new(const unsigned char *now, unsigned char *known, const struct deal *d)
+static bool is_new(const unsigned char *now, unsigned char *known, const struct deal *d,
+                   unsigned tile)
 {
     for (unsigned head = 0; head < SPLIT_HEADS_K * SPLIT_GROUP; head++)
         for (unsigned row = 0; row < SPLIT_ROWS; row++)
@@ -277,7 +278,7 @@ static bool is_new(const unsigned char *now, unsigned char *known, const struct 
                 const unsigned i = (head * SPLIT_ROWS + row) * SPLITS + split;
                 const unsigned number = row * SPLIT_GROUP + head % SPLIT_GROUP;
                 const bool mine = head / SPLIT_GROUP == d->kv_head && split == d->part &&
-                                  number / SPLIT_TILE == d->tile;
+                                  number / tile == d->tile;
                 const bool there = memcmp(now + SPLIT_BYTES * i, "\xff\xff\xff\xff\xff\xff\xff\xff",
                                           SPLIT_BYTES) != 0;
                 if (there != (mine || known[i]))
@@ -295,13 +296,15 @@ static bool follow_split(struct trial *t, bool xcds, struct status *why)
     void *sums = (void *)(uintptr_t)launch->args.split.partial_sums,
          *parameters[] = {&launch->args};
     unsigned char now[SPLIT_SUMS * SPLIT_BYTES], known[SPLIT_SUMS] = {0};
+    const unsigned tile = t->plan.device->images->entries[launch->entry].tile_q;
+    const unsigned tiles = (SPLIT_GROUP * SPLIT_ROWS + tile - 1) / tile;
 
     memset(now, SENTINEL, sizeof(now));
-    if (launch->grid.x != SPLIT_HEADS_K * SPLITS * SPLIT_TILES ||
+    if (launch->grid.x != SPLIT_HEADS_K * SPLITS * tiles ||
         device_upload(&t->device, sums, now, sizeof(now), why))
         return false;
     for (unsigned x = 0; x < launch->grid.x; x++) {
-        struct deal d = deal_splits(&a, x, SPLIT_TILES, SPLITS);
+        struct deal d = deal_splits(&a, x, tiles, SPLITS);
         if (!xcds)
             d = (struct deal){x / SPLITS / SPLIT_HEADS_K, x / SPLITS % SPLIT_HEADS_K, x % SPLITS};
         if (runtime.hip.module_launch_kernel(launch->function, x + 1, 1, 1, launch->grid.threads, 1,
@@ -309,7 +312,7 @@ static bool follow_split(struct trial *t, bool xcds, struct status *why)
             device_finish(&t->device, why) ||
             device_download(&t->device, now, sums, sizeof(now), why))
             return false;
-        if (is_new(now, known, &d))
+        if (is_new(now, known, &d, tile))
             continue;
         tap_diag("workgroup %u has not key head %u, split %u, tile %u", x, d.kv_head, d.part,
                  d.tile);

@@ -90,14 +90,16 @@ static void test_op(const struct store *store, const struct select_index *index,
                  first, first_dim, wrong);
 }
 
-/* Whether another entry, which is used, is for the same problems, so that a table chooses. */
+/* Whether another entry, which is used, is for the same problems, so that a table chooses, or how
+ * many rows there are. */
 static int is_choice(const struct store *store, uint32_t entry, const unsigned char *used)
 {
     const struct format_entry *const entries = store->entries, *const it = &entries[entry];
     for (uint32_t i = 0; i < store->header->entry_count; i++)
-        if (used[i] && it->op == FORMAT_OP_ATTN_FWD && entries[i].op == it->op &&
-            entries[i].dtype == it->dtype && entries[i].dim_max == it->dim_max &&
-            entries[i].features == it->features && entries[i].tile_q != it->tile_q)
+        if (used[i] && (it->op == FORMAT_OP_ATTN_FWD || it->op == FORMAT_OP_ATTN_SPLIT) &&
+            entries[i].op == it->op && entries[i].dtype == it->dtype &&
+            entries[i].dim_max == it->dim_max && entries[i].features == it->features &&
+            entries[i].tile_q != it->tile_q)
             return 1;
     return 0;
 }

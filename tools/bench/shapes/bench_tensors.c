@@ -152,7 +152,8 @@ int bench_tensors_make(const struct bench_shape *s, struct bench_tensors *t)
 
     memset(t, 0, sizeof(*t));
     *f = (struct aothip_attn_fwd_params){.struct_size = sizeof(*f),
-                                         .scale = (float)(1 / sqrt(s->dim))};
+                                         .scale = (float)(1 / sqrt(s->dim)),
+                                         .splits = s->splits};
     bench_set_mask(s, f);
     f->q = make_q(t, s, s->dtype, s->dim);
     if (s->feature == BENCH_PAGED) {

@@ -27,6 +27,7 @@ struct bench_shape {
     int bshd;     /* 1: (batch, sequence, head, channel) in memory; 0: head before sequence */
     int backward; /* 1: the backward pass alone */
     int atomics;  /* 1: the backward pass may add dq up in any order */
+    int splits;   /* of the keys, as aothip.h has it: 0 where the library chooses */
 };
 
 enum { BENCH_ERROR_MAX = 256 };
