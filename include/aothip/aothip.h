@@ -324,9 +324,8 @@ struct aothip_attn_fwd_params {
     int32_t rotary_rows; /* positions; those beyond are not rotated */
 
     /*
-     * Few queries and many keys (decoding, a piece of a prompt behind a long cache): the keys can
-     * be shared out to `splits` workgroups; 0 lets the library choose, which does so where the GPU
-     * would not be filled, 1 is none. Needs workspace; without enough of it there is one split.
+     * Few queries for many keys: the keys can be shared out to `splits` workgroups; 0 lets the
+     * library choose, 1 is none. Needs workspace; without enough of it there is one split.
      */
     int32_t splits;
     int32_t reserved;      /* 0 */
