@@ -7,7 +7,7 @@
 /*
  * When to share out keys: in launches of so few query rows that most of the GPU would idle, with
  * parts long enough to be worth the merge. With few rows attn_split is better in any case; with
- * more, where it takes less time.
+ * more, where it takes much less time.
  */
 enum {
     SPLIT_MAX_ROWS = 16,

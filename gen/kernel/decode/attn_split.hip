@@ -95,10 +95,11 @@ DEVICE void join_teams(struct column_state &x, const struct wave_job &job)
         return;
     lds_barrier();
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
+    for (int block = 0; block < ROW_BLOCKS; block++) {
         join_sums(x, block);
+    }
 
-        /* Each owner in turn gets what the team `turn` behind it has. */
+    /* Each owner in turn gets what the team `turn` behind it has. */
 #pragma unroll 1
     for (int turn = 1; turn < TEAMS; turn++) {
 #pragma unroll

@@ -132,6 +132,10 @@ DEVICE void end_q(struct q_block (&q)[ROW_BLOCKS], const struct wave_job &job)
     lds_barrier();
 }
 
+#if !defined(__GFX12__)
+static_assert(K_STEPS <= SHARES && V_CHUNK <= SHARES, "a place for each");
+#endif
+
 DEVICE void share_chunk(u32x4 k, int step)
 {
     share(k, step);
