@@ -86,6 +86,10 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
 #if ENDS_LEAN
         clean_o(x.o[column], to_o, end.blind);
 #endif
+#if P_IN_LDS && KERNEL_DTYPE == MMA_BF16 /* f16 is multiplied as it is rounded */
+        scale_in_twos(x.o[column], to_o);
+        to_o = 1;
+#endif
         store_o(x.o[column], to_o, end.blind, view, slice, row, 0);
         store_lse(args, sequence, job, row, end.lse);
     }
@@ -199,9 +203,9 @@ DEVICE bool look_again(struct progress &p, struct errand &e, u32 &done, bool &wi
     KERNEL_TILE_Q == 64
 #define WAVES_MOST 7
 #define WAVES_LEAST (TERMS_CERTAIN & ~(TERM_SLOPE | TERM_CAP) ? 7 : KERNEL_WAVES_PER_EU)
-#elif P_IN_LDS /* six of 128 channels, but those with dropout need more registers */
+#elif P_IN_LDS /* six of 128 channels */
 #define WAVES_MOST 6
-#define WAVES_LEAST (TERMS_CERTAIN & TERM_DROPOUT ? KERNEL_WAVES_PER_EU : 6)
+#define WAVES_LEAST 6
 #else
 #define WAVES_LEAST KERNEL_WAVES_PER_EU
 #define WAVES_MOST KERNEL_WAVES_PER_EU

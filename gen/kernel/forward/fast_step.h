@@ -8,7 +8,6 @@
 #include "fast_traits.h"
 
 #include "key_tiles.h"
-#include "drop_runs.h"
 #include "key_shares.h"
 #include "score_runs.h"
 #include "spread_softmax.h"
@@ -37,6 +36,13 @@ enum found {
     FOUND_SPOILT = 4,    /* O that is not finite, while terms hide keys: V is to be isolated */
 };
 
+/* Whether what fast steps add their products to is held, lest they copy it. */
+#if FAST_MOVES || (FAST_PACED && !FOLDS_TERMS)
+#define HOLDS_BEGIN SHIFT_OF_SCORES
+#else
+#define HOLDS_BEGIN 0
+#endif
+
 /* What a wave carries along the keys. */
 struct progress {
     struct queries q;
@@ -52,7 +58,7 @@ struct progress {
 #if FAST_PACED
     struct operand_lines lines;
 #endif
-#if FAST_MOVES
+#if HOLDS_BEGIN
     block_acc begin[Q_BLOCKS]; /* what fast steps add their products to */
 #endif
 };
@@ -109,6 +115,12 @@ DEVICE void nothing_seen(struct progress &x, bool wide)
         for (int block = 0; block < DIM_BLOCKS; block++)
             x.o[column][block] = {};
     }
+}
+
+/* Whether a tile has all of its rows, where that is asked to load it with fewer instructions. */
+DEVICE bool comes_whole(const struct tile_views &views)
+{
+    return P_IN_LDS && RUNS == 1 && views.k[0].rows == KERNEL_TILE_K;
 }
 
 /*
@@ -175,8 +187,13 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
     if (walk.count == 0)
         return;
     const struct tile_views first = views_at(keys, sequence, walk.first);
-    load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
-    load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+    if (comes_whole(first)) {
+        load_k<ROWS_ALL>(x.cargo, courier, keys.k, first);
+        load_v<ROWS_ALL>(x.cargo, courier, keys.v, first);
+    } else {
+        load_k<ROWS_SOME>(x.cargo, courier, keys.k, first);
+        load_v<ROWS_SOME>(x.cargo, courier, keys.v, first);
+    }
     store_k(k_tile, x.cargo, courier);
     lds_barrier();
 #endif
@@ -185,7 +202,7 @@ DEVICE void begin_walk(struct progress &x, bool wide, const struct courier &cour
 /* For shifts that fast steps are to begin with. */
 DEVICE void settle_shifts(struct progress &x)
 {
-#if FAST_MOVES
+#if HOLDS_BEGIN
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         x.begin[column] = -x.softmax[column].shift;
@@ -205,7 +222,7 @@ template <enum score_kind kind> DEVICE void begin_scores(score_blocks &s, const 
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
-#if FAST_MOVES
+#if HOLDS_BEGIN
             s[column][block] = x.begin[column];
 #else
             s[column][block] = -x.softmax[column].shift;
@@ -326,17 +343,27 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #if FOLDS_TERMS
     if (folds)
         begin_with_term(s, x.softmax, ahead, x.folded);
-    else
+    else if (!FAST_PACED)
         clear_scores(s);
 #else
     if (RANKED && KERNEL_WAVE == 64 && kind == STEP_FAST)
         __builtin_amdgcn_s_setprio(0);
     if (whole)
         load_ahead(ahead, x.terms, tile);
-    begin_scores<scores>(s, x);
+    if (!FAST_PACED || scores == SCORE_SHIFTED)
+        begin_scores<scores>(s, x);
 #endif
 #if FAST_PACED
-    multiply_kq_paced(s, x.q, x.lines);
+    u32 seen = ALL_SEEN;
+    if (kind != STEP_FAST && !full) {
+        struct key_interval visible[Q_BLOCKS];
+        see_keys(visible, x.terms, place);
+        seen = blocks_seen(visible[0], key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
+    }
+    if (kind == STEP_FAST)
+        multiply_kq_paced<scores == SCORE_PLAIN && !folds>(s, x.q, x.lines);
+    else
+        multiply_kq_seen(s, x.q, x.lines, seen);
 #else
     multiply_kq(s, x.q, 0, kind != STEP_FAST || STAGE_DIM > 64);
 #endif
@@ -432,7 +459,10 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     tile_barrier();
     if (!early)
         store_v(vt_tile, x.cargo, courier);
-    load_k<exist>(x.cargo, courier, keys.k, next);
+    if (kind != STEP_FAST && comes_whole(next))
+        load_k<ROWS_ALL>(x.cargo, courier, keys.k, next);
+    else
+        load_k<exist>(x.cargo, courier, keys.k, next);
 #if FOLDS_TERMS
     if (folds && !(TERMS_CERTAIN & TERM_KEEP)) /* behind K, which is waited for first */
         load_ahead(ahead, x.terms, {tile.key + following, tile.seq_k});
@@ -446,7 +476,10 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (RANKED && kind == STEP_FAST)
         __builtin_amdgcn_s_setprio(KERNEL_WAVE == 32 ? 0 : 2);
 #if FAST_PACED
-    multiply_vp_paced(x.o, s, x.lines);
+    if (kind == STEP_FAST)
+        multiply_vp_paced(x.o, s, x.lines);
+    else
+        multiply_vp_seen(x.o, s, x.lines, seen);
 #elif FAST_SPREAD
     spread ? multiply_vp(x.o, [&](int i, int group) { return p[i][group]; }) : multiply_vp(x.o, s);
 #else
@@ -461,8 +494,12 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     for (int i = K_LOADS - 1; P_IN_LDS && kind == STEP_FAST && i >= 0; i--)
         asm volatile("" : "+v"(x.cargo.k[i])); /* waited for once, with the last one */
     store_k(k_tile, x.cargo, courier);
-    if (LATE_V)
-        load_v<exist>(x.cargo, courier, keys.v, next);
+    if (LATE_V) {
+        if (kind != STEP_FAST && comes_whole(next))
+            load_v<ROWS_ALL>(x.cargo, courier, keys.v, next);
+        else
+            load_v<exist>(x.cargo, courier, keys.v, next);
+    }
 #if FOLDS_TERMS
     if (folds && TERMS_CERTAIN & TERM_KEEP) /* which the next products hide */
         load_ahead(ahead, x.terms, {tile.key + following, tile.seq_k});

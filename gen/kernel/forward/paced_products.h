@@ -15,6 +15,7 @@ static_assert(Q_BLOCKS == 1, "each product has an operand of its own");
 
 enum {
     KQ_PRODUCTS = QK_STEPS * KEY_BLOCKS,
+    ALL_SEEN = (1 << KEY_BLOCKS) - 1, /* blocks of keys, a bit each */
     VP_PRODUCTS = PV_GROUPS * DIM_BLOCKS,
     /* Products, or pairs of them, before the one that an operand is for. */
     K_AHEAD = P_IN_LDS ? 1 : 2,
@@ -66,7 +67,22 @@ DEVICE void find_lines(struct operand_lines &x)
         x.vt[i] = held(vt_chunk_at(share * (VT_LINES / KEY_SHARES) ^ (u32)i, column));
 }
 
-/* S^T += K Q^T */
+/*
+ * Of the blocks of keys from `first_key` on those that some row of the wave sees, a bit each, where
+ * its columns see `visible`: neither end falls from one row to the next. Uniform.
+ */
+DEVICE u32 blocks_seen(const struct key_interval &visible, u32 first_key)
+{
+    const u32 end = visible.first + visible.count;
+    int first = ((int)(__builtin_amdgcn_readlane(visible.first, 0) - first_key)) / BLOCK;
+    int last = ((int)(__builtin_amdgcn_readlane(end, BLOCK - 1) - first_key) + BLOCK - 1) / BLOCK;
+    first = first > 0 ? first < KEY_BLOCKS ? first : KEY_BLOCKS : 0;
+    last = last > 0 ? last < KEY_BLOCKS ? last : KEY_BLOCKS : 0;
+    return uniform(((1u << last) - 1) & (ALL_SEEN << first));
+}
+
+/* S^T += K Q^T, or S^T = K Q^T if it `begins` there. */
+template <bool begins>
 DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
                               const struct operand_lines &lines)
 {
@@ -96,13 +112,34 @@ DEVICE void multiply_kq_paced(score_blocks &s, const struct queries &q,
             }
         }
         __builtin_amdgcn_sched_barrier(0);
-        mma(s[0][block], a[step][block], b[step]);
+        mma_begin(begins && step == 0, s[0][block], a[step][block], b[step]);
         __builtin_amdgcn_sched_barrier(0);
     }
     /* Not later, behind branches that terms bring, with all of the operands held until then. */
 #pragma unroll
     for (int block = 0; KERNEL_SCORE && block < KEY_BLOCKS; block++)
         asm volatile("" : "+v"(s[0][block]));
+}
+
+/* S^T = K Q^T of those blocks of keys that are in `seen`, a bit each, and 0. Uniform. */
+DEVICE void multiply_kq_seen(score_blocks &s, const struct queries &q,
+                             const struct operand_lines &lines, u32 seen)
+{
+#pragma unroll
+    for (int block = 0; block < KEY_BLOCKS; block++) {
+        if (!(seen >> block & 1)) {
+            s[0][block] = zero_acc();
+            continue;
+        }
+#pragma unroll
+        for (int step = 0; step < QK_STEPS; step++) {
+            const block_frag a =
+                load_frag(k_tile + lines.k + block * BLOCK * K_ROW_BYTES, 2 * step, 2 * step + 1);
+            const block_frag b =
+                Q_IN_LDS ? load_frag(q_tile + lines.q, 2 * step, 2 * step + 1) : q.frag[step];
+            mma_begin(step == 0, s[0][block], a, b);
+        }
+    }
 }
 
 #if P_IN_LDS
@@ -183,6 +220,35 @@ DEVICE void multiply_vp_paced(output_blocks &o, const score_blocks &p,
         __builtin_amdgcn_sched_barrier(0);
         mma(o[0][i % DIM_BLOCKS], a[i], b[i / DIM_BLOCKS]);
         __builtin_amdgcn_sched_barrier(0);
+    }
+}
+
+/* The same of those blocks of keys only that are in `seen`: P of others is 0. */
+DEVICE void multiply_vp_seen(output_blocks &o, const score_blocks &p,
+                             const struct operand_lines &lines, u32 seen)
+{
+#if P_IN_LDS
+    (void)p;
+#else
+    const u32 half = pack_half();
+#endif
+#pragma unroll
+    for (int group = 0; group < PV_GROUPS; group++) {
+        if (!(seen >> group & 1))
+            continue;
+#if P_IN_LDS
+        const block_frag b = load_p(lines, group);
+#else
+        const block_frag b = pack_keys(p[0][group], 0, half);
+#endif
+#pragma unroll
+        for (int block = 0; block < DIM_BLOCKS; block++) {
+            const int chunk = 2 * group, swizzle = block % 4;
+            const block_frag a = join_chunks(
+                *(const u32x4 *)(vt_tile + lines.vt[chunk ^ swizzle] + vt_line(block, 0, 0)),
+                *(const u32x4 *)(vt_tile + lines.vt[(chunk + 1) ^ swizzle] + vt_line(block, 0, 0)));
+            mma(o[0][block], a, b);
+        }
     }
 }
 

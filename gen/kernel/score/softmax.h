@@ -160,6 +160,24 @@ template <int blocks> DEVICE float column_max(const block_acc (&s)[blocks])
     return largest;
 }
 
+#if P_IN_LDS
+
+/* O times `factor`, which is in two registers: operations issued two as one have one each. */
+DEVICE void scale_in_twos(block_acc (&o)[DIM_BLOCKS], float factor)
+{
+    float other = factor;
+    asm("" : "+v"(other));
+#pragma unroll
+    for (int block = 0; block < DIM_BLOCKS; block++) {
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            o[block][i] *= i % 2 ? other : factor;
+        asm("" : "+v"(o[block])); /* in place */
+    }
+}
+
+#endif
+
 /* The shift in exponents. */
 DEVICE float scaled_shift(float shift, float factor)
 {
@@ -198,14 +216,19 @@ DEVICE bool move_shift(struct softmax_state &x, block_acc (&o)[DIM_BLOCKS],
     const bool ignored = KERNEL_SCORE && kind != SCORE_WIDE && largest > -__builtin_inff() &&
                          largest * factor < -SHIFT_MOST && x.shift <= SHIFT_IGNORED;
     shift = ignored ? SHIFT_IGNORING : shift;
-    float moved = x.shift - shift;
+    const float before = x.shift, moved = before - shift;
     float ratio =
         __builtin_amdgcn_exp2f(kind == SCORE_WIDE ? moved * factor : scaled_shift(moved, factor));
     x.shift = shift;
     x.sum *= ratio;
+#if P_IN_LDS && !KERNEL_SCORE /* where `begins` is not known, but seen */
+    if (!begins && in_any_lane(before != (kind == SCORE_WIDE ? WIDE_UNSET : SHIFT_UNSET)))
+        scale_in_twos(o, ratio);
+#else
 #pragma unroll
     for (int block = 0; !begins && block < DIM_BLOCKS; block++)
         o[block] *= ratio;
+#endif
     float far = KERNEL_SCORE ? largest : __builtin_fabsf(largest);
     return __builtin_fabsf(largest) < __builtin_inff() && far * factor > SHIFT_MOST;
 }
