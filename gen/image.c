@@ -116,11 +116,12 @@ const char *image_build(const char *gpus, struct image_kernel *kernels, int coun
                         size_t *size)
 {
     size_t index = sizeof(struct format_header), entries = sizeof(struct format_entry);
-    size_t at = index + (size_t)count * entries + dictionary->size, room = at;
+    size_t packed = 0, at = index + (size_t)count * entries, room;
     if (count < 1 || count > (int)FORMAT_MAX_ENTRIES)
         return "an image holds 1 to 4096 kernels";
     if (dictionary->size > FORMAT_MAX_DICTIONARY)
         return "the dictionary is too large";
+    room = at + ZSTD_compressBound(dictionary->size);
     for (int i = 0; i < count; i++) {
         if (!kernels[i].bundle_size || kernels[i].bundle_size > FORMAT_MAX_BUNDLE)
             return "a bundle is empty or too large";
@@ -129,16 +130,19 @@ const char *image_build(const char *gpus, struct image_kernel *kernels, int coun
     uint8_t *file = malloc(room);
     if (!file)
         return "out of memory";
-    const char *wrong = put_frames(kernels, count, dictionary, level, file, room, &at);
+    if (dictionary->size)
+        packed = ZSTD_compress(file + at, room - at, dictionary->bytes, dictionary->size, level);
+    const char *wrong = ZSTD_isError(packed) ? ZSTD_getErrorName(packed) : NULL;
+    at += packed;
+    if (!wrong)
+        wrong = put_frames(kernels, count, dictionary, level, file, room, &at);
     if (wrong) {
         free(file);
         return wrong;
     }
     for (int i = 0; i < count; i++, index += entries)
         memcpy(file + index, &kernels[i].entry, entries);
-    if (dictionary->size)
-        memcpy(file + index, dictionary->bytes, dictionary->size);
-    put_header(gpus, count, dictionary->size, file, at);
+    put_header(gpus, count, packed, file, at);
     *bytes = file;
     *size = at;
     return NULL;
@@ -150,7 +154,7 @@ const char *image_build_smallest(const char *gpus, struct image_kernel *kernels,
                                  uint8_t **bytes, size_t *size)
 {
     enum { WHOLE = 128 };
-    static const size_t candidates[] = {262144, 131072, 65536, 32768, 16384, 4096, 0};
+    static const size_t candidates[] = {1048576, 262144, 131072, 65536, 32768, 16384, 4096, 0};
     *bytes = NULL;
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
         struct image_dictionary dictionary = {NULL, 0};

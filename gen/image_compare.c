@@ -80,16 +80,6 @@ static int compare_frames(const char *gpu, struct image_kernel *kernels, int cou
     else
         snprintf(way, sizeof(way), "frames, level %d, no dictionary", level);
     print_row(out, way, raw, size, us);
-    if (dictionary_size) { /* what a compressed dictionary would save */
-        size_t room = ZSTD_compressBound(dictionary.size);
-        void *packed = malloc(room);
-        size_t n =
-            packed ? ZSTD_compress(packed, room, dictionary.bytes, dictionary.size, level) : 0;
-        if (packed && !ZSTD_isError(n))
-            print_row(out, "  the same, dictionary compressed", raw, size - dictionary.size + n,
-                      -1);
-        free(packed);
-    }
     free(dictionary.bytes);
     free(file);
     return 0;
@@ -131,7 +121,8 @@ static int compare_shared(const struct image_kernel *kernels, int count, size_t 
 
 int image_compare(const char *gpu, struct image_kernel *kernels, int count, FILE *out)
 {
-    static const size_t dictionaries[] = {4096, 8192, 16384, 24576, 32768, 65536, 131072};
+    static const size_t dictionaries[] = {4096,   8192,   16384,  32768,  65536,
+                                          131072, 262144, 524288, 1048576};
     static const int levels[] = {3, 19, 22};
     size_t raw = 0;
     int result = 0;

@@ -7,7 +7,7 @@
  *
  * 1. struct format_header; begins as a zstd skippable frame that spans parts 1 to 3
  * 2. struct format_entry, entry_count of them
- * 3. the zstd dictionary of all frames; may be empty
+ * 3. the zstd dictionary of all frames, as a zstd frame itself; may be empty
  * 4. the zstd frames, one per image, each inflating to a clang offload bundle
  *
  * Rules that the reader checks, each with its own message: magic, version, sizes that add up
@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 5u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 6u      /* raised when the layout or the kernarg changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -35,7 +35,7 @@ struct format_header {
     uint32_t header_size;     /* sizeof(struct format_header) */
     uint32_t entry_size;      /* sizeof(struct format_entry) */
     uint32_t entry_count;     /* 1 .. FORMAT_MAX_ENTRIES */
-    uint32_t dictionary_size; /* bytes, may be 0 */
+    uint32_t dictionary_size; /* bytes of its frame, may be 0 */
     uint32_t kernarg_version; /* FORMAT_KERNARG_VERSION of gen/kernel/kernarg.h at build time */
     char gpu[16];             /* "gfx942": what the code is made for; the directory is of it... */
     uint64_t file_size;       /* of the whole file */
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 
 #define FORMAT_MAX_ENTRIES 4096u
 #define FORMAT_MAX_BUNDLE (16u << 20) /* bytes a frame may inflate to */
-#define FORMAT_MAX_DICTIONARY (1u << 20)
+#define FORMAT_MAX_DICTIONARY (1u << 20) /* inflated, too */
 #define FORMAT_MAX_FILE (256u << 20) /* it is held in memory; today's are below 1 MiB */
 
 /*

@@ -288,6 +288,42 @@ static enum aothip_status check_index(const struct store *store, const char *pat
     return AOTHIP_OK;
 }
 
+/* The dictionary's frame must be exactly one that declares its size. */
+static enum aothip_status inflate_dictionary(struct store *store, const char *path,
+                                             struct status *why)
+{
+    const uint8_t *frame = (const uint8_t *)(store->entries + store->header->entry_count);
+    const size_t bytes = store->header->dictionary_size;
+    const unsigned long long size = bytes ? ZSTD_getFrameContentSize(frame, bytes) : 0;
+    size_t whole;
+    store->dictionary = NULL;
+    store->dictionary_size = 0;
+    if (!bytes)
+        return AOTHIP_OK;
+    whole = ZSTD_findFrameCompressedSize(frame, bytes);
+    if (ZSTD_isError(whole) || whole != bytes || !size || size > FORMAT_MAX_DICTIONARY)
+        return FORMAT_FAIL("%s: the dictionary is no single zstd frame of %zu bytes that declares "
+                           "1 to %u",
+                           path, bytes, FORMAT_MAX_DICTIONARY);
+    store->dictionary = malloc((size_t)size);
+    if (!store->dictionary)
+        return status_set(why, AOTHIP_E_MEMORY, "%s: no memory for a dictionary of %llu bytes",
+                          path, size);
+    store->dictionary_size = ZSTD_decompress(store->dictionary, (size_t)size, frame, bytes);
+    if (store->dictionary_size == size)
+        return AOTHIP_OK;
+    store_release(store);
+    return FORMAT_FAIL("%s: the dictionary does not inflate to the %llu bytes that it declares",
+                       path, size);
+}
+
+void store_release(struct store *store)
+{
+    free(store->dictionary);
+    store->dictionary = NULL;
+    store->dictionary_size = 0;
+}
+
 enum aothip_status store_check(struct store *store, const char *path, const uint8_t *bytes,
                                size_t size, const char *gpu, struct status *why)
 {
@@ -301,8 +337,7 @@ enum aothip_status store_check(struct store *store, const char *path, const uint
         return why->code;
     snprintf(store->gpu, sizeof(store->gpu), "%s", gpu);
     store->entries = (const struct format_entry *)(bytes + sizeof(struct format_header));
-    store->dictionary = (const uint8_t *)(store->entries + store->header->entry_count);
-    return check_index(store, path, why);
+    return check_index(store, path, why) ? why->code : inflate_dictionary(store, path, why);
 }
 
 enum aothip_status store_open(struct store *store, const char *directory, const char *gpu,
@@ -324,6 +359,7 @@ enum aothip_status store_open(struct store *store, const char *directory, const 
 
 void store_close(struct store *store)
 {
+    store_release(store);
     free((void *)(uintptr_t)store->bytes);
     free(store->path);
     memset(store, 0, sizeof(*store));
@@ -387,9 +423,9 @@ enum aothip_status store_inflate(const struct store *store, uint32_t index, uint
         status_set(why, AOTHIP_E_MEMORY, "%s: entry %s: no memory for %u bytes", store->path,
                    entry->symbol, entry->bundle_size);
     } else {
-        size = ZSTD_decompress_usingDict(inflater, *bundle, entry->bundle_size, frame,
-                                         entry->frame_size, store->dictionary,
-                                         store->header->dictionary_size);
+        size =
+            ZSTD_decompress_usingDict(inflater, *bundle, entry->bundle_size, frame,
+                                      entry->frame_size, store->dictionary, store->dictionary_size);
         if (ZSTD_isError(size))
             FORMAT_FAIL("%s: entry %s: cannot inflate: %s", store->path, entry->symbol,
                         ZSTD_getErrorName(size));

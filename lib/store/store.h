@@ -21,7 +21,8 @@ struct store {
     size_t size;
     const struct format_header *header;
     const struct format_entry *entries; /* header->entry_count of them */
-    const uint8_t *dictionary;          /* header->dictionary_size bytes */
+    uint8_t *dictionary;                /* inflated; NULL if there is none */
+    size_t dictionary_size;             /* its bytes */
 };
 
 /*
@@ -37,10 +38,14 @@ enum aothip_status store_find_directory(const char *argument, char **directory, 
 enum aothip_status store_open(struct store *store, const char *directory, const char *gpu,
                               struct status *why);
 
+/* Frees what store_check() allocated; on success only there is something. */
+void store_release(struct store *store);
+
 /* Frees; allowed on a store that is all zero. */
 void store_close(struct store *store);
 
 /* The same checks on a file in memory; `path` only names it. For store_open() and for the fuzzer.
+ * store_release() frees what it allocates.
  */
 enum aothip_status store_check(struct store *store, const char *path, const uint8_t *bytes,
                                size_t size, const char *gpu, struct status *why);

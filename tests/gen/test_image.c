@@ -60,7 +60,7 @@ static void free_kernels(struct image_kernel *kernels, int count)
 static void check_store(const struct image_kernel *kernels, int count, const uint8_t *bytes,
                         size_t size, const char *what)
 {
-    struct store store;
+    struct store store = {0};
     struct status why = {0};
     int same = 0;
     is_int(store_check(&store, "memory", bytes, size, "gfx942", &why), AOTHIP_OK, what);
@@ -76,6 +76,7 @@ static void check_store(const struct image_kernel *kernels, int count, const uin
         free(bundle);
     }
     is_int(same, count, "every bundle inflates to its bytes");
+    store_release(&store);
 }
 
 /* Without a dictionary an image is a file that `zstd -d` inflates: all bundles in order. */

@@ -82,12 +82,14 @@ static bool visit_image(const struct inspect_code *code, char *path, inspect_vis
 
         if (store_inflate(&store, i, &bundle, &why)) {
             cli_say("%s", why.text);
-            return false;
+            good = false;
+            break;
         }
         part.bytes = bundle;
         good &= visit_code(&part, visit, context);
         free(bundle);
     }
+    store_release(&store);
     return good;
 }
 

@@ -49,6 +49,7 @@ static void read_image(const uint8_t *bytes, size_t size)
             check_promise(&why);
         }
     check_promise(&why);
+    store_release(&store);
 }
 
 /* Hashes hide everything behind them from a fuzzer: makes those right that lie within bounds. */

@@ -137,9 +137,8 @@ static void append_frame(struct make_image *image, const struct make_image *bund
 static void fill_entry(struct format_entry *entry, int i)
 {
     static const char *const dtypes[] = {[AOTHIP_F16] = "f16", [AOTHIP_BF16] = "bf16"};
-    const uint32_t everything =
-        FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED | FORMAT_FEATURE_STRIDED |
-        FORMAT_FEATURE_PAGED;
+    const uint32_t everything = FORMAT_FEATURE_SCORE | FORMAT_FEATURE_UNALIGNED |
+                                FORMAT_FEATURE_STRIDED | FORMAT_FEATURE_PAGED;
     const int other = i >= MAKE_IMAGE_FWD, op = other ? i - MAKE_IMAGE_FWD + 2 : 1;
     const int dtype = i < 4 || other ? AOTHIP_F16 : AOTHIP_BF16;
     const int dim = other || i & 2 ? 128 : 64, general = other || i & 1;
@@ -163,8 +162,11 @@ static void fill_entry(struct format_entry *entry, int i)
 static struct make_image build(const char *gpu, const char *const *targets,
                                const struct make_image *first)
 {
+    uint8_t packed[sizeof(dictionary) + 64]; /* the dictionary's frame */
+    const size_t packed_size =
+        ZSTD_compress(packed, sizeof(packed), dictionary, sizeof(dictionary), 9);
     const size_t front = sizeof(struct format_header) +
-                         MAKE_IMAGE_ENTRIES * sizeof(struct format_entry) + sizeof(dictionary);
+                         MAKE_IMAGE_ENTRIES * sizeof(struct format_entry) + packed_size;
     const char *const one_target[] = {gpu, NULL};
     struct make_image image = {allocate(front + MAKE_IMAGE_ENTRIES * 65536), front};
     struct format_header *header = make_image_header(&image);
@@ -176,7 +178,7 @@ static struct make_image build(const char *gpu, const char *const *targets,
         append_frame(&image, i == 0 && first ? first : &bundle, entry);
         free(bundle.bytes);
     }
-    memcpy(make_image_entry(&image, MAKE_IMAGE_ENTRIES), dictionary, sizeof(dictionary));
+    memcpy(make_image_entry(&image, MAKE_IMAGE_ENTRIES), packed, packed_size);
     header->skippable_magic = FORMAT_SKIPPABLE_MAGIC;
     header->skippable_size = (uint32_t)front - 8;
     memcpy(header->magic, FORMAT_MAGIC, sizeof(header->magic));
@@ -184,7 +186,7 @@ static struct make_image build(const char *gpu, const char *const *targets,
     header->header_size = sizeof(*header);
     header->entry_size = sizeof(struct format_entry);
     header->entry_count = MAKE_IMAGE_ENTRIES;
-    header->dictionary_size = sizeof(dictionary);
+    header->dictionary_size = (uint32_t)packed_size;
     header->kernarg_version = FORMAT_KERNARG_VERSION;
     snprintf(header->gpu, sizeof(header->gpu), "%s", gpu);
     header->file_size = image.size;

@@ -32,6 +32,7 @@ static enum aothip_status check(const struct make_image *image)
             store_inflate(&store, i, &bundle, &why);
             free(bundle);
         }
+    store_release(&store);
     free(bytes);
     return why.code;
 }
@@ -82,7 +83,7 @@ static const struct damage {
     {"skippable_size", H(skippable_size), 8, HEADER, CODE(FORMAT), "skippable_size is 8"},
     {"skippable_size huge", H(skippable_size), ~0u, HEADER, CODE(FORMAT), "skippable_size is"},
     {"magic", offsetof(struct format_header, magic), 8, 1, HEADER, CODE(FORMAT), "magic is not"},
-    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 5"},
+    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 6"},
     {"version without its hash", H(version), 1, NONE, CODE(VERSION), "version is 1"},
     {"header_size", H(header_size), 129, HEADER, CODE(FORMAT), "header_size is 129"},
     {"entry_size", H(entry_size), 8, HEADER, CODE(FORMAT), "entry_size is 8"},
@@ -134,6 +135,10 @@ static const struct damage {
     {"bundle_size wrong", E(bundle_size), 8191, INDEX, CODE(FORMAT),
      "does not declare bundle_size"},
     {"frame_hash", E(frame_hash), 1, INDEX, CODE(CHECKSUM), "frame_hash does not match"},
+    {"dictionary no frame", 128 + 136 * MAKE_IMAGE_ENTRIES, 1, 0, INDEX, CODE(FORMAT),
+     "the dictionary is no single zstd frame"},
+    {"dictionary of another size", 128 + 136 * MAKE_IMAGE_ENTRIES + 5, 1, 40, INDEX, CODE(FORMAT),
+     "the dictionary does not inflate to the 40 bytes"},
     {"reserved in an entry", E(reserved[1]), 1, INDEX, CODE(FORMAT), "reserved is not zero"},
 };
 
@@ -187,6 +192,7 @@ static void test_siblings(void)
         ok(!i || (!bundle && strstr(why.text, "its metadata does not name the GPU once")),
            "and that is told");
         free(bundle);
+        store_release(&store);
     }
     free(image.bytes);
 }
@@ -256,6 +262,7 @@ static enum aothip_status check_sums(const struct make_image *image)
     status_clear(&why);
     if (!store_check(&store, "image", image->bytes, image->size, "gfx942", &why))
         store_check_frames(&store, &why);
+    store_release(&store);
     return why.code;
 }
 
