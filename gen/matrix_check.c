@@ -124,7 +124,7 @@ enum { TEAM_ROWS = 32 };
 
 static int has_teams(const struct matrix_kernel *k)
 {
-    return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && !k->score;
+    return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO;
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */

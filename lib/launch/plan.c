@@ -157,17 +157,19 @@ static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_para
 /*
  * Whether attn_fwd would have a general kernel and so few workgroups that parts of the keys take
  * less time, though tiles of attn_split that know all terms have few rows and read K and V again
- * and again. A workgroup of long rows takes so long because it walks over the keys more than once.
+ * and again. A workgroup of long rows that are not aligned takes so long because it walks over the
+ * keys more than once.
  */
 static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const struct select_need need = select_need_attn_fwd(p, 0);
     const struct select_row *row = find_row(plan, p, &need);
     const struct select_size size = size_of(plan, p);
+    unsigned times;
     if (!row || (row->features & FORMAT_FEATURE_SCORE) != FORMAT_FEATURE_SCORE)
         return 0;
-    return size.heads * args_count_tiles(size.rows, row->tile_q) * (row->dim_max > 128 ? 3 : 8) <=
-           size.units;
+    times = row->dim_max <= 128 ? 8 : row->features & FORMAT_FEATURE_UNALIGNED ? 3 : 4;
+    return size.heads * args_count_tiles(size.rows, row->tile_q) * times <= size.units;
 }
 
 /* How many workgroups should share the keys; 1 where it is not worth it. */

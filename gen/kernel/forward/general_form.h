@@ -19,11 +19,7 @@
 #define AOTHIP_FWD_ANY_H
 
 #include "mma.h"
-#if KERNEL_UNALIGNED
 #include "cargo_any.h"
-#else
-#include "cargo_aligned.h"
-#endif
 #include "query_rows.h"
 #include "score_columns.h"
 
@@ -117,8 +113,6 @@ typedef with_fp8<struct attn_fwd_args> fwd_args;
 typedef struct attn_fwd_args fwd_args;
 #endif
 
-#if KERNEL_UNALIGNED
-
 struct keys {
     struct key_rows k, v;
 };
@@ -150,42 +144,14 @@ DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
 /* Products of codes to those of what they stand for. */
 DEVICE void scale_products(score_blocks &s, const struct sequence &sequence, const struct job &job)
 {
-    const float scale = fp8_scale_of_scores(late_arguments<fwd_args>().fp8, sequence.number,
-                                            job.kv_head);
+    const float scale =
+        fp8_scale_of_scores(late_arguments<fwd_args>().fp8, sequence.number, job.kv_head);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
             s[column][block] *= scale;
 }
-#endif
-
-#else
-
-#include "key_parts.h"
-
-DEVICE void bring_k(const struct keys &keys, int tile, int stage)
-{
-    const struct slice k = part_of(keys.k, stage);
-    struct courier courier;
-    struct cargo cargo;
-    hire(courier, k, keys.v);
-    load_k<ROWS_SOME>(cargo, courier, k, {{tile_at(k, keys.seq_k, tile)}, {}});
-    store_k(k_tile, cargo, courier);
-}
-
-DEVICE bool bring_v(const struct keys &keys, int tile, int part, bool isolate)
-{
-    const struct slice v = part_of(keys.v, part);
-    struct courier courier;
-    struct cargo cargo;
-    hire(courier, keys.k, v);
-    load_v<ROWS_SOME>(cargo, courier, v, {{}, {tile_at(v, keys.seq_k, tile)}});
-    bool isolated = isolate_v(cargo, isolate);
-    store_v(vt_tile, cargo, courier);
-    return isolated;
-}
-
 #endif
 
 /* Takes the tile's scores into the maximum; rescales what was summed so far. S to P in place. */

@@ -10,6 +10,13 @@
 #include "query_rows.h"
 #include "score.h"
 
+/* Waves that have the same rows (team_form.h). */
+#ifdef TEAM
+#define SAME_ROWS TEAM
+#else
+#define SAME_ROWS 1
+#endif
+
 /* By one thread of the launch. */
 DEVICE void write_seed_once(const struct attn_problem &a, const struct attn_fwd_args &args)
 {
@@ -59,8 +66,8 @@ DEVICE int row_of_column(const struct job &job, int column)
     u32 thread = thread_id();
     if (KERNEL_SCORE) /* computed here, and not kept in a register */
         asm volatile("" : "+v"(thread));
-    int row = job.first_row +
-              (int)(uniform(thread / KERNEL_WAVE) * COLUMNS + column * BLOCK + thread % BLOCK);
+    int row = job.first_row + (int)(uniform(thread / KERNEL_WAVE) / SAME_ROWS * COLUMNS +
+                                    column * BLOCK + thread % BLOCK);
     return row < job.last_row ? row : job.last_row;
 }
 

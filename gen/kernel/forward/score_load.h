@@ -339,4 +339,14 @@ DEVICE void load_ahead(struct ahead &x, const struct terms &t, const struct term
         x.common = load_common(late_problem(), recall(t), tile.key);
 }
 
+/* Element i of 16-bit ones. */
+DEVICE float bias_element(const u32 *word, int i)
+{
+#if KERNEL_DTYPE == MMA_F16
+    return (float)__builtin_bit_cast(f16x2, word[i / 2])[i % 2];
+#else
+    return __builtin_bit_cast(float, i % 2 ? word[i / 2] & 0xffff0000u : word[i / 2] << 16);
+#endif
+}
+
 #endif

@@ -1,5 +1,6 @@
 /*
  * The forward kernel's form for aligned rows of more than 128 channels: S is computed once.
+ * Kernels with score terms know all of them (team_terms.h).
  *
  * The waves of a team have the same queries. Each computes some blocks of S^T and makes P of them;
  * through LDS all of the team come by all of it. K and V come to LDS in parts of 128 channels, and
@@ -22,7 +23,7 @@
 #define TEAMS (KERNEL_WAVES / TEAM)
 #define TEAM_ID (wave_id() / TEAM)
 #define O_BLOCKS (DIM_BLOCKS / TEAM)
-#include "key_parts.h"
+#include "team_keys.h"
 
 enum {
     SHARE = O_BLOCKS,                   /* blocks of a wave of each part of O */
@@ -36,7 +37,9 @@ static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHAR
 
 #include "team_softmax.h"
 
-typedef __amdgpu_buffer_rsrc_t descriptor;
+#if KERNEL_SCORE
+#include "team_terms.h"
+#endif
 
 struct progress {
     struct queries q;
@@ -57,57 +60,39 @@ struct places {
 };
 
 /* What is the same throughout the walk. */
-struct scene {
-    struct keys keys;
+struct setting {
+    team_keys keys;
     struct courier courier; /* as if all channels of a part existed */
     struct places at;
     const struct sequence &sequence;
     const struct job &job;
     float factor; /* of the softmax */
+#if KERNEL_SCORE
+    struct own_terms terms;
+#endif
 };
 
-/*
- * Chunks of one part of rows `step` apart. A single descriptor serves all parts of a tile, so the
- * rows and what the part begins with are in the lane's own offset `at`, which is held against it.
- */
-template <int count>
-DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 &at, int part,
-                      int step)
-{
-    asm volatile("" : "+v"(at)); /* what follows from it is computed here, and not kept */
-#pragma unroll
-    for (int i = 0; i < count; i++)
-        to[i] = __builtin_amdgcn_raw_buffer_load_b128(
-            rows, (int)(at + (u32)(i * step) * (u32)x.pitch + part * STAGE_DIM * CHANNEL_BYTES), 0,
-            0);
-}
-
 /* Where this lane's chunks of a part begin; if it does not exist, they are nowhere. */
-DEVICE u32 part_of_k(const struct scene &scene, int part)
+DEVICE u32 part_of_k(const struct setting &scene, int part)
 {
     const int channel = (int)(thread_id() % CHUNKS * CHUNK) + part * STAGE_DIM;
     return channel < scene.keys.k.dim ? scene.courier.k_from : NOWHERE;
 }
 
-DEVICE u32 part_of_v(const struct scene &scene, int part)
+DEVICE u32 part_of_v(const struct setting &scene, int part)
 {
     const int channel = (int)vt_duty_of(thread_id()).channel + part * STAGE_DIM;
     return channel < scene.keys.v.dim ? scene.courier.v_from : NOWHERE;
 }
 
-DEVICE void find_parts(struct progress &x, const struct scene &scene)
+DEVICE void find_parts(struct progress &x, const struct setting &scene)
 {
 #pragma unroll
     for (int part = 0; part < STAGES; part++)
         x.k_from[part] = part_of_k(scene, part), x.v_from[part] = part_of_v(scene, part);
 }
 
-DEVICE descriptor describe_tile(const struct slice &x, int seq_k, int tile)
-{
-    return describe(tile_at(x, seq_k, tile), x, 0);
-}
-
-DEVICE void fetch_k(struct progress &x, const struct scene &scene, descriptor rows, int part)
+DEVICE void fetch_k(struct progress &x, const struct setting &scene, descriptor rows, int part)
 {
     u32 at = KERNEL_WAVE == 32 ? x.k_from[part] : part_of_k(scene, part);
     load_part<K_LOADS>(x.cargo[part % 2].k, rows, scene.keys.k, at, part, KEYS_PER_LOAD);
@@ -116,7 +101,7 @@ DEVICE void fetch_k(struct progress &x, const struct scene &scene, descriptor ro
     __builtin_amdgcn_sched_barrier(0);
 }
 
-DEVICE void fetch_v(struct progress &x, const struct scene &scene, descriptor rows, int part)
+DEVICE void fetch_v(struct progress &x, const struct setting &scene, descriptor rows, int part)
 {
     u32 at = KERNEL_WAVE == 32 ? x.v_from[part] : part_of_v(scene, part);
     load_part<4>(x.cargo[part % 2].v, rows, scene.keys.v, at, part, 1);
@@ -193,7 +178,7 @@ DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &q, const str
 #endif
 
 /* Scores of keys that a query does not see become -infinity; `key` is the tile's first one. */
-DEVICE void mask_own(block_acc (&s)[OWN], const struct scene &scene, int key)
+DEVICE void mask_own(block_acc (&s)[OWN], const struct setting &scene, int key)
 {
     const struct job &job = scene.job;
     const u32 first = (u32)(key + own_keys() * BLOCK) + first_key();
@@ -210,6 +195,20 @@ DEVICE void mask_own(block_acc (&s)[OWN], const struct scene &scene, int key)
     }
 }
 
+/* Those of keys in pages that do not exist, too: missing_pages(). */
+DEVICE void hide_own(block_acc (&s)[OWN], u32 missing)
+{
+    missing >>= own_keys() * (BLOCK / 16);
+    if (missing == 0)
+        return;
+#pragma unroll
+    for (int own = 0; own < OWN; own++)
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            if (missing >> i * (BLOCK / ACC) / 16 & 1)
+                s[own][i] = -__builtin_inff();
+}
+
 /* Block `block` of this wave's share of V^T, keys of group `group`. */
 #if KERNEL_WAVE == 32
 #define V_SHARE(scene, block, group) vt_share_frag(vt_tile, scene.at.vt, block, group)
@@ -219,7 +218,7 @@ DEVICE void mask_own(block_acc (&s)[OWN], const struct scene &scene, int key)
 #endif
 
 /* This wave's share of one part of O^T += V^T P^T */
-DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct scene &scene,
+DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct setting &scene,
                            block_frag (&p)[PV_GROUPS][Q_BLOCKS], bool first)
 {
 #pragma unroll
@@ -244,7 +243,7 @@ DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct scene &
  * What leaves memory once part `part` of K is in LDS: what comes two parts later. (Parts that do
  * not exist are fetched, too, without memory being touched: branches would cost copies.)
  */
-DEVICE void fetch_behind_k(struct progress &x, const struct scene &scene, descriptor k_rows,
+DEVICE void fetch_behind_k(struct progress &x, const struct setting &scene, descriptor k_rows,
                            descriptor v_rows, int part)
 {
     if (part + 2 < STAGES)
@@ -255,7 +254,7 @@ DEVICE void fetch_behind_k(struct progress &x, const struct scene &scene, descri
 
 /* The same of V; `k_rows` are those of the next tile. */
 template <int parts>
-DEVICE void fetch_behind_v(struct progress &x, const struct scene &scene, descriptor k_rows,
+DEVICE void fetch_behind_v(struct progress &x, const struct setting &scene, descriptor k_rows,
                            descriptor v_rows, int part)
 {
     if (part + 2 < parts)
@@ -264,31 +263,6 @@ DEVICE void fetch_behind_v(struct progress &x, const struct scene &scene, descri
         fetch_k(x, scene, k_rows, part % 2);
     if (parts == 1)
         fetch_k(x, scene, k_rows, 1);
-}
-
-/* Waits for all chunks at once, where that is as fast: the last one arrives last. */
-template <int count> DEVICE void await(u32x4 (&x)[count])
-{
-#pragma unroll
-    for (int i = count - 1; KERNEL_WAVE == 32 && i >= 0; i--)
-        asm volatile("" : "+v"(x[i]));
-}
-
-/* V that is not finite becomes 0. Returns bits of it. (A branch would cost copies.) */
-DEVICE u32 isolate_all(u32x4 (&v)[4])
-{
-    u32 found = 0;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            const u32 bits = select_nonfinite(v[i][j]);
-            found |= bits;
-            v[i][j] &= ~bits;
-            if (KERNEL_WAVE == 32) /* or they wait in registers */
-                asm volatile("" : "+v"(found));
-        }
-    return found;
 }
 
 /* A part of V that has arrived goes to LDS. `full`: all queries see all keys of the tile. */
@@ -310,10 +284,14 @@ DEVICE void rescale_o(struct progress &x, int column, float ratio)
             x.o[part][column][block] *= ratio;
 }
 
-/* S of a tile. */
-DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own)[OWN],
-                  descriptor k_rows, descriptor v_rows)
+/* S of the tile whose first key is `key`. */
+template <bool full>
+DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&own)[OWN],
+                  descriptor k_rows, descriptor v_rows, int key)
 {
+#if KERNEL_SCORE
+    struct own_ahead ahead;
+#endif
 #pragma unroll
     for (int i = 0; i < OWN && !BEGINS; i++)
         own[i] = zero_acc();
@@ -325,27 +303,44 @@ DEVICE void score(struct progress &x, const struct scene &scene, block_acc (&own
         store_k(k_tile, x.cargo[part % 2], scene.courier);
         lds_barrier();
         fetch_behind_k(x, scene, k_rows, v_rows, part);
+#if KERNEL_SCORE
+        if (TERMS_AHEAD && full && part == STAGES - 1)
+            load_own_ahead(ahead, scene.terms, scene.sequence, scene.job, key);
+#endif
         if (part == 0 || part * STAGE_DIM < scene.keys.k.dim)
             multiply_own(own, x.q, scene.at, part);
     }
+#if KERNEL_SCORE
+    add_own_terms<full>(own, ahead, scene.terms, scene.sequence, scene.job, key);
+#endif
+    if (!full)
+        mask_own(own, scene, key);
+}
+
+/* P of own scores to where all of the team see it. */
+DEVICE void show(const u32x4 (&p)[OWN][P_GROUPS], const struct setting &scene, int key)
+{
+    show_weights(p, scene.at.own_p);
+#if KERNEL_SCORE
+    drop_own(scene.at.own_p, scene.terms, scene.sequence, scene.job, key);
+#endif
+    (void)key;
 }
 
 /* One step, with `parts` parts of V, of the tile `tile`; `next` are the rows of K of the next one.
  */
 template <int parts, bool full>
-DEVICE void step(struct progress &x, const struct scene &scene, int tile, descriptor k_rows,
-                 descriptor next)
+DEVICE void step(struct progress &x, const struct setting &scene, int tile, descriptor k_rows,
+                 descriptor v_rows, descriptor next, u32 missing)
 {
-    const descriptor v_rows = describe_tile(scene.keys.v, scene.keys.seq_k, tile);
     block_acc own[OWN];
     u32x4 own_p[OWN][P_GROUPS];
     partial_sum sum[OWN];
-    score(x, scene, own, k_rows, v_rows);
-    if (!full)
-        mask_own(own, scene, tile * KERNEL_TILE_K);
+    score<full>(x, scene, own, k_rows, v_rows, tile * KERNEL_TILE_K);
+    hide_own(own, missing);
     weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
     lds_barrier();
-    show_weights(own_p, scene.at.own_p);
+    show(own_p, scene, tile * KERNEL_TILE_K);
     show_far(own, x.softmax.own_base, scene.factor);
     deliver_v<full>(x, scene.courier, 0);
     lds_barrier();
@@ -353,7 +348,7 @@ DEVICE void step(struct progress &x, const struct scene &scene, int tile, descri
         move_bases(x.softmax, own, scene.factor,
                    [&](int column, float ratio) { rescale_o(x, column, ratio); });
         weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
-        show_weights(own_p, scene.at.own_p);
+        show(own_p, scene, tile * KERNEL_TILE_K);
         lds_barrier();
     }
 #pragma unroll
@@ -375,22 +370,25 @@ DEVICE void step(struct progress &x, const struct scene &scene, int tile, descri
 
 /* The steps from the walk's i-th tile on, below the `end`-th. */
 template <int parts, bool full>
-DEVICE void take_steps(struct progress &x, const struct scene &scene, const struct key_walk &walk,
+DEVICE void take_steps(struct progress &x, struct setting &scene, const struct key_walk &walk,
                        int &tile, int &i, int end)
 {
-    descriptor k_rows = describe_tile(scene.keys.k, scene.keys.seq_k, tile);
+    descriptor k_rows = k_rows_of(scene.keys, scene.sequence, tile);
 #pragma unroll 1
     for (; i < end; i++) {
-        const int next = next_tile(walk, tile);
-        const descriptor next_rows = describe_tile(scene.keys.k, scene.keys.seq_k, next);
-        step<parts, full>(x, scene, tile, k_rows, next_rows);
+        const int next = KERNEL_PAGED && i + 1 == walk.count ? tile : next_tile(walk, tile);
+        const descriptor v_rows = v_rows_of(scene.keys, scene.sequence, tile);
+        const u32 missing = missing_in(scene.keys, scene.sequence, tile);
+        const descriptor next_rows = k_rows_of(scene.keys, scene.sequence, next);
+        step<parts, full>(x, scene, tile, k_rows, v_rows, next_rows, missing);
         tile = next;
         k_rows = next_rows;
     }
 }
 
-template <int parts>
-DEVICE void walk_keys(struct progress &x, const struct scene &scene, const struct key_walk &walk)
+/* Without `isolates` V that is not finite is taken for 0 in tiles only that not all queries see. */
+template <int parts, bool isolates = false>
+DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
     int tile = walk.first, i = 0;
     x.found = 0;
@@ -405,34 +403,81 @@ DEVICE void walk_keys(struct progress &x, const struct scene &scene, const struc
     }
     if (walk.count == 0)
         return;
-    const descriptor k_rows = describe_tile(scene.keys.k, scene.keys.seq_k, tile);
+    const descriptor k_rows = k_rows_of(scene.keys, scene.sequence, tile);
     fetch_k(x, scene, k_rows, 0);
     fetch_k(x, scene, k_rows, 1);
-    take_steps<parts, true>(x, scene, walk, tile, i,
-                            walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count);
+    if (!isolates)
+        take_steps<parts, true>(x, scene, walk, tile, i,
+                                walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count);
     take_steps<parts, false>(x, scene, walk, tile, i, walk.count);
 }
 
+DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
+{
+    /* A branch for each part would cost copies of O. */
+    if (scene.keys.v.dim <= KERNEL_DIM / 2)
+        walk_keys<STAGES / 2>(x, scene, walk);
+    else
+        walk_keys<STAGES>(x, scene, walk);
+    lds_barrier();
+}
+
+/* Bits of what a wave has come across. */
+enum found {
+    FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
+    FOUND_SPOILT = 2,    /* O that is not finite, while terms hide keys: V is to be isolated */
+};
+
+/* `hides`: whether terms do. */
+DEVICE u32 found_by(const struct progress &x, bool hides)
+{
+    float any = 0;
+    if (hides)
+#pragma unroll
+        for (int part = 0; part < STAGES; part++)
+#pragma unroll
+            for (int column = 0; column < Q_BLOCKS; column++)
+#pragma unroll
+                for (int block = 0; block < SHARE; block++)
+#pragma unroll
+                    for (int i = 0; i < ACC; i++)
+                        any = __builtin_fmaf(x.o[part][column][block][i], 0, any);
+    return (in_any_lane(x.found != 0) ? FOUND_NONFINITE : 0) |
+           (in_any_lane(any != 0) ? FOUND_SPOILT : 0);
+}
+
 /* Another walk over the tiles whose V was isolated, for O to tell who sees it. */
-DEVICE void mark_all(struct progress &x, const struct scene &scene, const struct key_walk &walk)
+DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
     struct key_interval visible[Q_BLOCKS];
     int tile = walk.first;
     find_visible(visible, scene.sequence, scene.job);
+#if KERNEL_SCORE
+    const bool hides = scene.terms.isolates;
+#else
+    const bool hides = false;
+#endif
 #pragma unroll 1
     for (int i = 0; i < walk.count; i++, tile = next_tile(walk, tile)) {
-        if (i <= walk.fast_count)
+        if (i <= walk.fast_count && !hides)
             continue; /* full */
 #pragma unroll
         for (int part = 0; part < STAGES; part++) {
             lds_barrier();
-            fetch_v(x, scene, describe_tile(scene.keys.v, scene.keys.seq_k, tile), part);
+            fetch_v(x, scene, v_rows_of(scene.keys, scene.sequence, tile), part);
             store_v(vt_tile, x.cargo[part % 2], scene.courier);
             note_nonfinite(vt_tile, k_tile);
 #pragma unroll
-            for (int column = 0; column < Q_BLOCKS; column++)
+            for (int column = 0; column < Q_BLOCKS; column++) {
+                struct sight sight = sight_of(visible[column], (u32)tile * KERNEL_TILE_K);
+#if KERNEL_SCORE
+                if (scene.terms.which & TERMS_HIDING)
+                    blind_sight(sight, late_problem(), scene.sequence, scene.job, column,
+                                tile * KERNEL_TILE_K);
+#endif
                 mark_o(x.o[part][column], k_tile + share_id() * (SHARE * BLOCK * SIGHT_WORDS * 4),
-                       sight_of(visible[column], (u32)tile * KERNEL_TILE_K));
+                       sight);
+            }
         }
     }
 }
@@ -446,19 +491,24 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
     float sums[Q_BLOCKS];
+#if KERNEL_SCORE
+    const float unit = score_unit(which_terms(a), a);
+    const float keep = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+#else
+    const float unit = __builtin_fabsf(a.scale), keep = 1;
+#endif
     add_up(sums, x.softmax.sum);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         u32 row = TEAM_ID * COLUMNS + column * BLOCK + lane_column();
         const float sum = sums[column] * SOFTMAX_UNBIAS;
         /* Not -infinity times a scale of 0. */
-        float top =
-            sum == 0 ? -__builtin_inff() : x.softmax.base[column] * __builtin_fabsf(a.scale);
+        float top = sum == 0 ? -__builtin_inff() : x.softmax.base[column] * unit;
         struct column_end end = end_column(top, sum, a, job.head);
 #pragma unroll
         for (int part = 0; part < STAGES; part++)
-            store_o(x.o[part][column], end.inverse * SOFTMAX_UNBIAS, end.blind, view, slice, row,
-                    (u32)part * STAGE_DIM + share_id() * SHARE * BLOCK);
+            store_o(x.o[part][column], end.inverse * SOFTMAX_UNBIAS * keep, end.blind, view, slice,
+                    row, (u32)part * STAGE_DIM + share_id() * SHARE * BLOCK);
         if (share_id() == 0)
             store_lse(args, sequence, job, row, end.lse);
     }
@@ -472,26 +522,41 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     struct sequence sequence;
     struct job job;
     struct progress p;
+#if KERNEL_SCORE
+    write_seed_once(a, args);
+#endif
     if (!find_job(a, sequence, job))
         return;
 
     load_q(p.q, job, sequence, a);
     const struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
-    struct scene scene = {keys_of(a, sequence, job), {}, {}, sequence, job,
-                          softmax_factor(a.scale)};
+#if KERNEL_SCORE
+    const struct own_terms terms = own_terms_of(a, sequence, job);
+    struct setting scene = {{},   {}, {}, sequence, job, softmax_factor(score_unit(terms.which, a)),
+                            terms};
+#else
+    struct setting scene = {{}, {}, {}, sequence, job, softmax_factor(a.scale)};
+#endif
+    find_tiles(scene.keys, a, sequence, job);
     find_places(scene.at);
     const struct slice whole_k = {scene.keys.k.base, scene.keys.k.pitch, STAGE_DIM};
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);
     if (KERNEL_WAVE == 32)
         find_parts(p, scene);
-    /* A branch for each part would cost copies of O. */
-    if (scene.keys.v.dim <= KERNEL_DIM / 2)
-        walk_keys<STAGES / 2>(p, scene, walk);
-    else
-        walk_keys<STAGES>(p, scene, walk);
-    lds_barrier();
-    if (RARELY(any_wave(in_any_lane(p.found != 0))))
+    walk_all(p, scene, walk);
+#if KERNEL_SCORE
+    u32 found = any_wave(found_by(p, terms.which & TERMS_HIDING));
+    if (RARELY(found & FOUND_SPOILT)) {
+        scene.terms.isolates = true;
+        walk_keys<STAGES, true>(p, scene, walk);
+        lds_barrier();
+        found = any_wave(found_by(p, false));
+    }
+#else
+    const u32 found = any_wave(found_by(p, false));
+#endif
+    if (RARELY(found))
         mark_all(p, scene, walk);
     lds_barrier();
     finish(p, computed_here(job), computed_here(sequence), late_arguments<struct attn_fwd_args>());

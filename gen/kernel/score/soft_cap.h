@@ -32,6 +32,36 @@ DEVICE cap_run side_by_side(cap_run x)
     return x;
 }
 
+/* What s is multiplied by inside of the exponential function. */
+DEVICE float inside_cap(const struct attn_problem &a)
+{
+    return 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
+}
+
+/* x becomes most - 2 * cap / (exp2(x * inside) + 1): cap * tanh(), where most is cap. */
+DEVICE void cap_block(block_acc &x, float inside, float cap, float most)
+{
+#pragma unroll
+    for (int i = 0; i < ACC; i += CAP_RUN) {
+        cap_run run;
+#pragma unroll
+        for (int j = 0; j < CAP_RUN; j++)
+            run[j] = x[i + j];
+        run = side_by_side(run * inside);
+#pragma unroll
+        for (int j = 0; j < CAP_RUN; j++)
+            run[j] = __builtin_amdgcn_exp2f(run[j]);
+        run = side_by_side(side_by_side(run) + 1);
+#pragma unroll
+        for (int j = 0; j < CAP_RUN; j++)
+            run[j] = __builtin_amdgcn_rcpf(run[j]);
+        run = side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
+#pragma unroll
+        for (int j = 0; j < CAP_RUN; j++)
+            x[i + j] = run[j];
+    }
+}
+
 /*
  * s becomes cap * tanh(s * scale / softcap); where shifts are given, less those and, with a cap in
  * such units, as exponents of 2: tanh(x) = 1 - 2 / (exp(2 x) + 1).
@@ -45,27 +75,7 @@ DEVICE void cap_scores(block_acc (&s)[columns][KEY_BLOCKS], float inside, float 
         const float most = softmax ? fused(-LOG2_E, softmax[column].shift, cap) : cap;
 #pragma unroll
         for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += CAP_RUN) {
-                block_acc &x = s[column][block];
-                cap_run run;
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = x[i + j];
-                run = side_by_side(run * inside);
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = __builtin_amdgcn_exp2f(run[j]);
-                run = side_by_side(side_by_side(run) + 1);
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    run[j] = __builtin_amdgcn_rcpf(run[j]);
-                run =
-                    side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
-#pragma unroll
-                for (int j = 0; j < CAP_RUN; j++)
-                    x[i + j] = run[j];
-            }
+            cap_block(s[column][block], inside, cap, most);
     }
 }
 
