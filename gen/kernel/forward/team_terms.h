@@ -25,10 +25,8 @@ struct own_ahead {
     u32 word[OWN][ACC / 2]; /* 16-bit bias if there is one, else the mask's bytes */
 };
 
-enum {
-    TERMS_OF_SCORES = TERM_CAP | TERM_SLOPE | TERM_BIAS | TERM_KEEP,
-    TERMS_NATURAL = TERM_CAP | TERM_SLOPE | TERM_BIAS, /* leave scores in natural units */
-};
+/* They leave scores in natural units. */
+enum { TERMS_NATURAL = TERM_CAP | TERM_SLOPE | TERM_BIAS };
 
 /* What a unit of the scores that the softmax sees is, in natural units. */
 DEVICE float score_unit(u32 which, const struct attn_problem &a)
