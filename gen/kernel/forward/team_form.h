@@ -386,11 +386,9 @@ DEVICE void take_steps(struct progress &x, struct setting &scene, const struct k
     }
 }
 
-/* Without `isolates` V that is not finite is taken for 0 in tiles only that not all queries see. */
-template <int parts, bool isolates = false>
-DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct key_walk &walk)
+/* What comes before a walk; K's first parts leave memory. Returns whether there are any keys. */
+DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
-    int tile = walk.first, i = 0;
     x.found = 0;
     start_softmax(x.softmax);
 #pragma unroll
@@ -402,23 +400,52 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
                 x.o[part][column][block] = {};
     }
     if (walk.count == 0)
-        return;
-    const descriptor k_rows = k_rows_of(scene.keys, scene.sequence, tile);
+        return false;
+    const descriptor k_rows = k_rows_of(scene.keys, scene.sequence, walk.first);
     fetch_k(x, scene, k_rows, 0);
     fetch_k(x, scene, k_rows, 1);
+    return true;
+}
+
+/* How many of a walk's tiles, its first ones, all queries see. */
+DEVICE int full_tiles(const struct key_walk &walk)
+{
+    return walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count;
+}
+
+/* Without `isolates` V that is not finite is taken for 0 in tiles only that not all queries see. */
+template <int parts, bool isolates = false>
+DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct key_walk &walk)
+{
+    int tile = walk.first, i = 0;
+    if (!begin_walk(x, scene, walk))
+        return;
     if (!isolates)
-        take_steps<parts, true>(x, scene, walk, tile, i,
-                                walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count);
+        take_steps<parts, true>(x, scene, walk, tile, i, full_tiles(walk));
     take_steps<parts, false>(x, scene, walk, tile, i, walk.count);
 }
 
 DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
+    const bool half = scene.keys.v.dim <= KERNEL_DIM / 2;
+#if KERNEL_SCORE && KERNEL_PAGED
+    /* Between steps all is alike, however many parts they have. With another copy of the last ones
+     * the code would be so long that branches do not reach. */
+    int tile = walk.first, i = 0;
+    if (begin_walk(x, scene, walk)) {
+        if (half)
+            take_steps<STAGES / 2, true>(x, scene, walk, tile, i, full_tiles(walk));
+        else
+            take_steps<STAGES, true>(x, scene, walk, tile, i, full_tiles(walk));
+        take_steps<STAGES, false>(x, scene, walk, tile, i, walk.count);
+    }
+#else
     /* A branch for each part would cost copies of O. */
-    if (scene.keys.v.dim <= KERNEL_DIM / 2)
+    if (half)
         walk_keys<STAGES / 2>(x, scene, walk);
     else
         walk_keys<STAGES>(x, scene, walk);
+#endif
     lds_barrier();
 }
 
