@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -312,7 +313,10 @@ static enum aothip_status inflate_dictionary(struct store *store, const char *pa
     store->dictionary_size = ZSTD_decompress(store->dictionary, (size_t)size, frame, bytes);
     if (store->dictionary_size == size)
         return AOTHIP_OK;
+    whole = store->dictionary_size;
     store_release(store);
+    if (ZSTD_getErrorCode(whole) == ZSTD_error_memory_allocation)
+        return status_set(why, AOTHIP_E_MEMORY, "%s: no memory to inflate the dictionary", path);
     return FORMAT_FAIL("%s: the dictionary does not inflate to the %llu bytes that it declares",
                        path, size);
 }

@@ -37,7 +37,7 @@ enum found {
 };
 
 /* Whether what fast steps add their products to is held, lest they copy it. */
-#if FAST_MOVES || (FAST_PACED && !FOLDS_TERMS)
+#if FAST_MOVES || (FAST_PACED && !FOLDS_TERMS && !KERNEL_PADDING)
 #define HOLDS_BEGIN SHIFT_OF_SCORES
 #else
 #define HOLDS_BEGIN 0
