@@ -36,7 +36,8 @@ enum found {
     FOUND_SPOILT = 4,    /* O that is not finite, while terms hide keys: V is to be isolated */
 };
 
-/* Whether what fast steps add their products to is held, lest they copy it. */
+/* Whether what fast steps add their products to is held, lest they copy it: settle_shifts(), which
+ * padded walks do not call. */
 #if FAST_MOVES || (FAST_PACED && !FOLDS_TERMS && !KERNEL_PADDING)
 #define HOLDS_BEGIN SHIFT_OF_SCORES
 #else

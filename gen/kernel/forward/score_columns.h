@@ -1,6 +1,6 @@
 /*
- * What the score terms of columns of S^T have in common, however they are read: score_runs.h and
- * general_form.h.
+ * What the score terms of columns of S^T have in common, however they are read: score_runs.h,
+ * team_terms.h and general_form.h.
  */
 #ifndef AOTHIP_FWD_SCORE_H
 #define AOTHIP_FWD_SCORE_H
