@@ -124,7 +124,7 @@ enum { TEAM_ROWS = 32 };
 
 static int has_teams(const struct matrix_kernel *k)
 {
-    return k->op->tiled && k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO;
+    return k->op->tiled && k->dim > 128 && k->unaligned != MATRIX_UNALIGNED_YES;
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
@@ -186,8 +186,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
-    if (k->unaligned == MATRIX_UNALIGNED_ROWS && (!k->op->tiled || k->dim > 128 || k->paged))
-        fail(&at, "unaligned=rows is of attn_fwd without pages, up to dim=128");
+    if (k->unaligned == MATRIX_UNALIGNED_ROWS && (!k->op->tiled || k->paged))
+        fail(&at, "unaligned=rows is of attn_fwd without pages");
     if (k->score == MATRIX_SCORE_PADDING &&
         (!k->op->tiled || k->dim > 128 || k->paged || k->unaligned == MATRIX_UNALIGNED_YES))
         fail(&at,

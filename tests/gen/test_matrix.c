@@ -247,7 +247,7 @@ static const struct {
      "attn_fwd_f16_d128_t128x64 of line 3 comes first"},
     {"rows with pages",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=rows score=no paged=yes" ROW_END,
-     "m.def:3: unaligned=rows is of attn_fwd without pages, up to dim=128"},
+     "m.def:3: unaligned=rows is of attn_fwd without pages"},
     {"a mask for all queries, of single elements",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=yes score=padding paged=no" ROW_END,
      "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},

@@ -12,8 +12,8 @@
  *     O^T[DIM, COLUMNS]   += V^T P^T           V^T from LDS
  *
  * Three forms of the walk over the keys: fast_form.h, for rows of up to 128 channels that can be
- * loaded in chunks; team_form.h, for aligned ones of more channels; and general_form.h for
- * everything else.
+ * loaded in chunks; team_form.h, for such ones of more channels; and general_form.h for everything
+ * else.
  *
  * Compile-time parameters (images/matrix.def says who sets them):
  *
@@ -35,7 +35,7 @@
 #define KERNEL_SCORE 0
 #define KERNEL_PADDING 1
 #endif
-#if KERNEL_DIM > 128 && !KERNEL_UNALIGNED
+#if KERNEL_DIM > 128 && KERNEL_UNALIGNED != 1
 #include "team_form.h"
 #elif KERNEL_UNALIGNED == 1
 #include "general_form.h"

@@ -479,7 +479,7 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i += O_CHUNK) {
-            u32 channel = first_channel + block * BLOCK + ACC * half + i;
+            u32 channel = first_channel + O_BLOCK(block) * BLOCK + ACC * half + i;
             u32x4 chunk;
 #pragma unroll
             for (int j = 0; j < 4; j++) {

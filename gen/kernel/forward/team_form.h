@@ -1,6 +1,6 @@
 /*
- * The forward kernel's form for aligned rows of more than 128 channels: S is computed once.
- * Kernels with score terms know all of them (team_terms.h).
+ * The forward kernel's form for rows of more than 128 channels that can be loaded in chunks
+ * (team_keys.h): S is computed once. Kernels with score terms know all of them (team_terms.h).
  *
  * The waves of a team have the same queries. Each computes some blocks of S^T and makes P of them;
  * through LDS all of the team come by all of it. K and V come to LDS in parts of 128 channels, and
@@ -23,9 +23,12 @@
 #define TEAMS (KERNEL_WAVES / TEAM)
 #define TEAM_ID (wave_id() / TEAM)
 #define O_BLOCKS (DIM_BLOCKS / TEAM)
+/* Half of them are of a part's first half, which may be all that exists of the last one. */
+#define O_BLOCK(block) (block / (O_BLOCKS / 2) * (DIM_BLOCKS / 2) + block % (O_BLOCKS / 2))
 #include "team_keys.h"
 
 enum {
+    HALVES = 2 * STAGES,                /* of parts of V */
     SHARE = O_BLOCKS,                   /* blocks of a wave of each part of O */
     COLUMN_SHARES = TEAM / KEY_BLOCKS,  /* waves that have the same keys of S */
     OWN = Q_BLOCKS * KEY_BLOCKS / TEAM, /* blocks of a wave of S: of one block of keys */
@@ -34,6 +37,7 @@ enum {
 
 static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHARES == Q_BLOCKS,
               "equal shares");
+static_assert(SHARE % 2 == 0, "equal shares of half a part, too");
 
 #include "team_softmax.h"
 
@@ -41,10 +45,8 @@ static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHAR
 #include "team_terms.h"
 #endif
 
-struct progress {
+struct progress : carried {
     struct queries q;
-    struct cargo cargo[2];              /* by turns */
-    u32 k_from[STAGES], v_from[STAGES]; /* where this lane's chunks of a tile's parts begin */
     struct team_softmax softmax;
     block_acc o[STAGES][Q_BLOCKS][SHARE];
     u32 found; /* bits of V that was not finite where not all see it, as this lane carried it */
@@ -53,10 +55,10 @@ struct progress {
 /* Where in LDS this lane reads and writes. */
 struct places {
 #if KERNEL_WAVE == 32
-    u32 k, q;               /* its rows of K and of Q */
-    u32 vt[VT_SHARE_LINES]; /* where the wave's share of V^T begins, by chunk */
+    u32 k, q; /* its rows of K and of Q */
 #endif
-    u32 own_p, all_p; /* P of the wave's first block, and of the team's */
+    u32 vt[VT_SHARE_LINES]; /* where the wave's share of V^T begins, by chunk */
+    u32 own_p, all_p;       /* P of the wave's first block, and of the team's */
 };
 
 /* What is the same throughout the walk. */
@@ -72,42 +74,10 @@ struct setting {
 #endif
 };
 
-/* Where this lane's chunks of a part begin; if it does not exist, they are nowhere. */
-DEVICE u32 part_of_k(const struct setting &scene, int part)
+/* The first one of this wave's blocks of a part. */
+DEVICE u32 first_block()
 {
-    const int channel = (int)(thread_id() % CHUNKS * CHUNK) + part * STAGE_DIM;
-    return channel < scene.keys.k.dim ? scene.courier.k_from : NOWHERE;
-}
-
-DEVICE u32 part_of_v(const struct setting &scene, int part)
-{
-    const int channel = (int)vt_duty_of(thread_id()).channel + part * STAGE_DIM;
-    return channel < scene.keys.v.dim ? scene.courier.v_from : NOWHERE;
-}
-
-DEVICE void find_parts(struct progress &x, const struct setting &scene)
-{
-#pragma unroll
-    for (int part = 0; part < STAGES; part++)
-        x.k_from[part] = part_of_k(scene, part), x.v_from[part] = part_of_v(scene, part);
-}
-
-DEVICE void fetch_k(struct progress &x, const struct setting &scene, descriptor rows, int part)
-{
-    u32 at = KERNEL_WAVE == 32 ? x.k_from[part] : part_of_k(scene, part);
-    load_part<K_LOADS>(x.cargo[part % 2].k, rows, scene.keys.k, at, part, KEYS_PER_LOAD);
-    if (KERNEL_WAVE == 32) /* or a copy would be made */
-        x.k_from[part] = at;
-    __builtin_amdgcn_sched_barrier(0);
-}
-
-DEVICE void fetch_v(struct progress &x, const struct setting &scene, descriptor rows, int part)
-{
-    u32 at = KERNEL_WAVE == 32 ? x.v_from[part] : part_of_v(scene, part);
-    load_part<4>(x.cargo[part % 2].v, rows, scene.keys.v, at, part, 1);
-    if (KERNEL_WAVE == 32)
-        x.v_from[part] = at;
-    __builtin_amdgcn_sched_barrier(0);
+    return share_id() * (SHARE / 2);
 }
 
 /* Not computed anew, nor several sums of it kept. */
@@ -123,19 +93,19 @@ DEVICE void find_places(struct places &x)
 #if KERNEL_WAVE == 32
     x.k = held((keys * BLOCK + lane_column()) * K_ROW_BYTES);
     x.q = held((own * BLOCK + lane_column()) * K_ROW_BYTES);
-    vt_share_lines(x.vt, share_id() * SHARE);
 #endif
+    vt_share_lines(x.vt, first_block());
     x.own_p = held((own * KEY_BLOCKS + keys) * P_BLOCK_BYTES + lane_id() * 16);
     x.all_p =
         held(team * KEY_BLOCKS * P_BLOCK_BYTES + (MMA_STRAIGHT ? lane_id() : lane_column()) * 16);
 }
 
-/* This wave's blocks of S, over part `part` of the channels. */
+/* This wave's blocks of S, over part `part` of the channels, or the first half of it. */
 #if KERNEL_WAVE == 32
 
 /* Operands of a single block are read one step ahead, of more there are no registers for it. */
 DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const struct places &at,
-                         int part)
+                         int part, bool half)
 {
     block_frag a[QK_STEPS], b[QK_STEPS][OWN];
     auto read = [&](int step) {
@@ -151,6 +121,8 @@ DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const stru
         read(0);
 #pragma unroll
     for (int step = 0; step < QK_STEPS; step++) {
+        if (step == QK_STEPS / 2 && half)
+            break;
         read(OWN == 1 ? step + 1 : step);
         if (OWN == 1)
             __builtin_amdgcn_sched_barrier(0);
@@ -164,10 +136,12 @@ DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const stru
 #else
 
 DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &q, const struct places &,
-                         int part)
+                         int part, bool half)
 {
 #pragma unroll
     for (int step = 0; step < QK_STEPS; step++) {
+        if (step == QK_STEPS / 2 && half)
+            break;
         const block_frag a = k_tile_frag(k_tile, own_keys(), step);
 #pragma unroll
         for (int i = 0; i < OWN; i++)
@@ -209,15 +183,8 @@ DEVICE void hide_own(block_acc (&s)[OWN], u32 missing)
                 s[own][i] = -__builtin_inff();
 }
 
-/* Block `block` of this wave's share of V^T, keys of group `group`. */
-#if KERNEL_WAVE == 32
-#define V_SHARE(scene, block, group) vt_share_frag(vt_tile, scene.at.vt, block, group)
-#else
-#define V_SHARE(scene, block, group)                                                               \
-    ((void)scene, vt_tile_frag(vt_tile, (int)share_id() * SHARE + block, group))
-#endif
-
-/* This wave's share of one part of O^T += V^T P^T */
+/* The first `blocks` of this wave's share of one part of O^T += V^T P^T */
+template <int blocks>
 DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct setting &scene,
                            block_frag (&p)[PV_GROUPS][Q_BLOCKS], bool first)
 {
@@ -228,10 +195,10 @@ DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct setting
         if (first || STAGES == 2)
             see_weights(p[group], scene.at.all_p, group);
 #pragma unroll
-        for (int block = 0; block < SHARE; block++) {
+        for (int block = 0; block < blocks; block++) {
             if (KERNEL_WAVE == 32 && block % OWN == 0)
                 __builtin_amdgcn_sched_barrier(0);
-            block_frag a = V_SHARE(scene, block, group);
+            const block_frag a = vt_share_frag(vt_tile, scene.at.vt, O_BLOCK(block), group);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++)
                 mma(o[column][block], a, p[group][column]);
@@ -243,26 +210,26 @@ DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct setting
  * What leaves memory once part `part` of K is in LDS: what comes two parts later. (Parts that do
  * not exist are fetched, too, without memory being touched: branches would cost copies.)
  */
-DEVICE void fetch_behind_k(struct progress &x, const struct setting &scene, descriptor k_rows,
-                           descriptor v_rows, int part)
+DEVICE void fetch_behind_k(struct progress &x, const struct setting &scene, tile_rows k_rows,
+                           tile_rows v_rows, int part)
 {
     if (part + 2 < STAGES)
-        fetch_k(x, scene, k_rows, part + 2);
+        fetch_k(x, scene.keys, scene.courier, k_rows, part + 2);
     else
-        fetch_v(x, scene, v_rows, part + 2 - STAGES);
+        fetch_v(x, scene.keys, scene.courier, v_rows, part + 2 - STAGES);
 }
 
 /* The same of V; `k_rows` are those of the next tile. */
 template <int parts>
-DEVICE void fetch_behind_v(struct progress &x, const struct setting &scene, descriptor k_rows,
-                           descriptor v_rows, int part)
+DEVICE void fetch_behind_v(struct progress &x, const struct setting &scene, tile_rows k_rows,
+                           tile_rows v_rows, int part)
 {
     if (part + 2 < parts)
-        fetch_v(x, scene, v_rows, part + 2);
+        fetch_v(x, scene.keys, scene.courier, v_rows, part + 2);
     else
-        fetch_k(x, scene, k_rows, part % 2);
+        fetch_k(x, scene.keys, scene.courier, k_rows, part % 2);
     if (parts == 1)
-        fetch_k(x, scene, k_rows, 1);
+        fetch_k(x, scene.keys, scene.courier, k_rows, 1);
 }
 
 /* A part of V that has arrived goes to LDS. `full`: all queries see all keys of the tile. */
@@ -287,7 +254,7 @@ DEVICE void rescale_o(struct progress &x, int column, float ratio)
 /* S of the tile whose first key is `key`. */
 template <bool full>
 DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&own)[OWN],
-                  descriptor k_rows, descriptor v_rows, int key)
+                  tile_rows k_rows, tile_rows v_rows, int key)
 {
 #if KERNEL_SCORE
     struct own_ahead ahead;
@@ -300,15 +267,18 @@ DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&o
         lds_barrier();
         if (OWN == 1)
             await(x.cargo[part % 2].k);
-        store_k(k_tile, x.cargo[part % 2], scene.courier);
+        deliver_k(x, scene.keys, scene.courier, part);
         lds_barrier();
         fetch_behind_k(x, scene, k_rows, v_rows, part);
 #if KERNEL_SCORE
-        if (TERMS_AHEAD && full && part == STAGES - 1)
+        if (full && part == STAGES - 1)
             load_own_ahead(ahead, scene.terms, scene.sequence, scene.job, key);
 #endif
-        if (part == 0 || part * STAGE_DIM < scene.keys.k.dim)
-            multiply_own(own, x.q, scene.at, part);
+        const int left = scene.keys.k.dim - part * STAGE_DIM;
+        if (part == 0)
+            multiply_own(own, x.q, scene.at, part, false);
+        else if (left > 0)
+            multiply_own(own, x.q, scene.at, part, left <= STAGE_DIM / 2);
     }
 #if KERNEL_SCORE
     add_own_terms<full>(own, ahead, scene.terms, scene.sequence, scene.job, key);
@@ -327,12 +297,14 @@ DEVICE void show(const u32x4 (&p)[OWN][P_GROUPS], const struct setting &scene, i
     (void)key;
 }
 
-/* One step, with `parts` parts of V, of the tile `tile`; `next` are the rows of K of the next one.
+/* One step, with `halves` halves of parts of V, of the tile `tile`; `next` are the rows of K of the
+ * next one.
  */
-template <int parts, bool full>
-DEVICE void step(struct progress &x, const struct setting &scene, int tile, descriptor k_rows,
-                 descriptor v_rows, descriptor next, u32 missing)
+template <int halves, bool full>
+DEVICE void step(struct progress &x, const struct setting &scene, int tile, tile_rows k_rows,
+                 tile_rows v_rows, tile_rows next, u32 missing)
 {
+    const int parts = (halves + 1) / 2;
     block_acc own[OWN];
     u32x4 own_p[OWN][P_GROUPS];
     partial_sum sum[OWN];
@@ -364,30 +336,73 @@ DEVICE void step(struct progress &x, const struct setting &scene, int tile, desc
             lds_barrier();
         }
         fetch_behind_v<parts>(x, scene, next, v_rows, part);
-        multiply_share(x.o[part], scene, p, part == 0);
+        if (2 * part + 1 == halves)
+            multiply_share<SHARE / 2>(x.o[part], scene, p, part == 0);
+        else
+            multiply_share<SHARE>(x.o[part], scene, p, part == 0);
     }
 }
 
+/* How many of a walk's tiles, its first ones, all queries see. */
+DEVICE int full_tiles(const struct key_walk &walk)
+{
+    return walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count;
+}
+
+/*
+ * The tile that a walk begins with. With ALiBi scores fall from the diagonal on: then it is that of
+ * the full ones which is nearest to it, lest bases move tile by tile.
+ */
+DEVICE int first_tile(const struct setting &scene, const struct key_walk &walk)
+{
+#if KERNEL_SCORE
+    if (which_now(scene.terms) & TERM_SLOPE) {
+        const int key = scene.job.first_row + scene.sequence.seq_k - scene.sequence.seq_q;
+        const int tile = (key > 0 ? key : 0) / KERNEL_TILE_K, last = walk.first + walk.fast_count;
+        if (tile > walk.first)
+            return tile < last ? tile : last > walk.first ? last : walk.first;
+    }
+#else
+    (void)scene;
+#endif
+    return walk.first;
+}
+
+/* The one behind `tile`, the i-th: that of a turned walk goes through all full ones first. */
+DEVICE int tile_behind(const struct key_walk &walk, int tile, int i)
+{
+#if KERNEL_SCORE
+    const int full = full_tiles(walk), end = walk.first + full;
+    if (i + 1 < full)
+        return tile + 1 < end ? tile + 1 : walk.first;
+    if (i + 1 == full)
+        tile = end - 1;
+#endif
+    return KERNEL_PAGED && i + 1 == walk.count ? tile : next_tile(walk, tile);
+}
+
 /* The steps from the walk's i-th tile on, below the `end`-th. */
-template <int parts, bool full>
+template <int halves, bool full>
 DEVICE void take_steps(struct progress &x, struct setting &scene, const struct key_walk &walk,
                        int &tile, int &i, int end)
 {
-    descriptor k_rows = k_rows_of(scene.keys, scene.sequence, tile);
+    tile_rows k_rows = k_rows_of(scene.keys, scene.sequence, tile);
 #pragma unroll 1
     for (; i < end; i++) {
-        const int next = KERNEL_PAGED && i + 1 == walk.count ? tile : next_tile(walk, tile);
-        const descriptor v_rows = v_rows_of(scene.keys, scene.sequence, tile);
+        const int next = tile_behind(walk, tile, i);
+        const tile_rows v_rows = v_rows_of(scene.keys, scene.sequence, tile);
         const u32 missing = missing_in(scene.keys, scene.sequence, tile);
-        const descriptor next_rows = k_rows_of(scene.keys, scene.sequence, next);
-        step<parts, full>(x, scene, tile, k_rows, v_rows, next_rows, missing);
+        const tile_rows next_rows = k_rows_of(scene.keys, scene.sequence, next);
+        step<halves, full>(x, scene, tile, k_rows, v_rows, next_rows, missing);
         tile = next;
         k_rows = next_rows;
     }
 }
 
-/* What comes before a walk; K's first parts leave memory. Returns whether there are any keys. */
-DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct key_walk &walk)
+/* What comes before a walk, which begins with `tile`: K's first parts leave memory. Returns whether
+ * there are any keys. */
+DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct key_walk &walk,
+                       int tile)
 {
     x.found = 0;
     start_softmax(x.softmax);
@@ -401,50 +416,49 @@ DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct k
     }
     if (walk.count == 0)
         return false;
-    const descriptor k_rows = k_rows_of(scene.keys, scene.sequence, walk.first);
-    fetch_k(x, scene, k_rows, 0);
-    fetch_k(x, scene, k_rows, 1);
+    const tile_rows k_rows = k_rows_of(scene.keys, scene.sequence, tile);
+    fetch_k(x, scene.keys, scene.courier, k_rows, 0);
+    fetch_k(x, scene.keys, scene.courier, k_rows, 1);
     return true;
 }
 
-/* How many of a walk's tiles, its first ones, all queries see. */
-DEVICE int full_tiles(const struct key_walk &walk)
-{
-    return walk.fast_count < walk.count ? walk.fast_count + 1 : walk.count;
-}
-
-/* Without `isolates` V that is not finite is taken for 0 in tiles only that not all queries see. */
-template <int parts, bool isolates = false>
+/*
+ * A walk with `halves` halves of parts of V. Without `isolates` V that is not finite is taken for 0
+ * in tiles only that not all queries see.
+ */
+template <int halves, bool isolates = false>
 DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
-    int tile = walk.first, i = 0;
-    if (!begin_walk(x, scene, walk))
+    int tile = first_tile(scene, walk), i = 0;
+    if (!begin_walk(x, scene, walk, tile))
         return;
     if (!isolates)
-        take_steps<parts, true>(x, scene, walk, tile, i, full_tiles(walk));
-    take_steps<parts, false>(x, scene, walk, tile, i, walk.count);
+        take_steps<halves, true>(x, scene, walk, tile, i, full_tiles(walk));
+    take_steps<halves, false>(x, scene, walk, tile, i, walk.count);
 }
 
+/* As many as there are: a branch for each part would cost copies of O. */
 DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
-    const bool half = scene.keys.v.dim <= KERNEL_DIM / 2;
+    const int dim = scene.keys.v.dim;
 #if KERNEL_SCORE && KERNEL_PAGED
     /* Between steps all is alike, however many parts they have. With another copy of the last ones
      * the code would be so long that branches do not reach. */
-    int tile = walk.first, i = 0;
-    if (begin_walk(x, scene, walk)) {
-        if (half)
-            take_steps<STAGES / 2, true>(x, scene, walk, tile, i, full_tiles(walk));
+    int tile = first_tile(scene, walk), i = 0;
+    if (begin_walk(x, scene, walk, tile)) {
+        if (dim <= KERNEL_DIM / 2)
+            take_steps<HALVES / 2, true>(x, scene, walk, tile, i, full_tiles(walk));
         else
-            take_steps<STAGES, true>(x, scene, walk, tile, i, full_tiles(walk));
-        take_steps<STAGES, false>(x, scene, walk, tile, i, walk.count);
+            take_steps<HALVES, true>(x, scene, walk, tile, i, full_tiles(walk));
+        take_steps<HALVES, false>(x, scene, walk, tile, i, walk.count);
     }
 #else
-    /* A branch for each part would cost copies of O. */
-    if (half)
-        walk_keys<STAGES / 2>(x, scene, walk);
+    if (!KERNEL_UNALIGNED && dim <= KERNEL_DIM / 2) /* seldom anything but v's dim, otherwise */
+        walk_keys<HALVES / 2>(x, scene, walk);
+    else if (!KERNEL_SCORE && STAGES == 2 && dim <= STAGE_DIM + STAGE_DIM / 2)
+        walk_keys<HALVES - 1>(x, scene, walk);
     else
-        walk_keys<STAGES>(x, scene, walk);
+        walk_keys<HALVES>(x, scene, walk);
 #endif
     lds_barrier();
 }
@@ -491,7 +505,8 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
 #pragma unroll
         for (int part = 0; part < STAGES; part++) {
             lds_barrier();
-            fetch_v(x, scene, v_rows_of(scene.keys, scene.sequence, tile), part);
+            fetch_v(x, scene.keys, scene.courier, v_rows_of(scene.keys, scene.sequence, tile),
+                    part);
             store_v(vt_tile, x.cargo[part % 2], scene.courier);
             note_nonfinite(vt_tile, k_tile);
 #pragma unroll
@@ -502,7 +517,7 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
                     blind_sight(sight, late_problem(), scene.sequence, scene.job, column,
                                 tile * KERNEL_TILE_K);
 #endif
-                mark_o(x.o[part][column], k_tile + share_id() * (SHARE * BLOCK * SIGHT_WORDS * 4),
+                mark_o(x.o[part][column], k_tile + first_block() * (BLOCK * SIGHT_WORDS * 4),
                        sight);
             }
         }
@@ -535,7 +550,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
 #pragma unroll
         for (int part = 0; part < STAGES; part++)
             store_o(x.o[part][column], end.inverse * SOFTMAX_UNBIAS * keep, end.blind, view, slice,
-                    row, (u32)part * STAGE_DIM + share_id() * SHARE * BLOCK);
+                    row, (u32)part * STAGE_DIM + first_block() * BLOCK);
         if (share_id() == 0)
             store_lse(args, sequence, job, row, end.lse);
     }
@@ -569,14 +584,13 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     const struct slice whole_k = {scene.keys.k.base, scene.keys.k.pitch, STAGE_DIM};
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);
-    if (KERNEL_WAVE == 32)
-        find_parts(p, scene);
+    begin_parts(p, scene.keys, scene.courier);
     walk_all(p, scene, walk);
 #if KERNEL_SCORE
     u32 found = any_wave(found_by(p, terms.which & TERMS_HIDING));
     if (RARELY(found & FOUND_SPOILT)) {
         scene.terms.isolates = true;
-        walk_keys<STAGES, true>(p, scene, walk);
+        walk_keys<HALVES, true>(p, scene, walk);
         lds_barrier();
         found = any_wave(found_by(p, false));
     }

@@ -1,11 +1,9 @@
 /*
  * K and V of team_form.h, which come to LDS in parts of STAGE_DIM channels: where a tile's rows
- * are, one after the other or in pages, and what happens to chunks on their way.
+ * are, one after the other, aligned or not, or in pages, and what happens to chunks on their way.
  */
 #ifndef AOTHIP_FWD_TEAM_KEYS_H
 #define AOTHIP_FWD_TEAM_KEYS_H
-
-typedef __amdgpu_buffer_rsrc_t descriptor;
 
 #if KERNEL_PAGED
 
@@ -13,22 +11,27 @@ typedef __amdgpu_buffer_rsrc_t descriptor;
 
 static_assert(RUNS == 1, "a single descriptor serves the rows of a tile that a wave brings");
 
+typedef __amdgpu_buffer_rsrc_t tile_rows;
 typedef struct key_tiles team_keys;
 
 /* The rows of K and of V that this wave brings of a tile. */
-DEVICE descriptor k_rows_of(team_keys &x, const struct sequence &sequence, int tile)
+DEVICE tile_rows k_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
     return describe(views_at(x, sequence, tile).k[0], x.k, 0);
 }
 
-DEVICE descriptor v_rows_of(team_keys &x, const struct sequence &sequence, int tile)
+DEVICE tile_rows v_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
     return describe(views_at(x, sequence, tile).v[0], x.v, 0);
 }
 
 #else
 
+#if KERNEL_UNALIGNED
+#include "cargo_unaligned.h"
+#else
 #include "cargo_aligned.h"
+#endif
 #include "query_rows.h"
 
 struct team_keys {
@@ -42,7 +45,29 @@ DEVICE void find_tiles(team_keys &x, const struct attn_problem &a, const struct 
     x.v = slice_of(a.v, a.v_stride, sequence.batch_k, sequence.start_k, job.kv_head, a.dim_v);
 }
 
-DEVICE descriptor rows_of_tile(const struct slice &x, const struct sequence &sequence, int tile)
+#if KERNEL_UNALIGNED
+
+/* Of one tile: the first row, and how far from it the last one is that exists. */
+struct tile_rows {
+    const char *first;
+    u32 last;
+};
+
+/* Behind the last tile, of rows that exist all the same. */
+DEVICE struct tile_rows rows_of_tile(const struct slice &x, const struct sequence &sequence,
+                                     int tile)
+{
+    const int end = sequence.seq_k - 1, wanted = tile * KERNEL_TILE_K;
+    const int row = wanted < end ? wanted : end, left = end - row;
+    const u32 last = (u32)(left < KERNEL_TILE_K - 1 ? left : KERNEL_TILE_K - 1);
+    return {row_at(x, (kernarg_i64)row), last * (u32)x.pitch};
+}
+
+#else
+
+typedef __amdgpu_buffer_rsrc_t tile_rows;
+
+DEVICE tile_rows rows_of_tile(const struct slice &x, const struct sequence &sequence, int tile)
 {
     const int left = sequence.seq_k - tile * KERNEL_TILE_K;
     return describe(
@@ -50,12 +75,14 @@ DEVICE descriptor rows_of_tile(const struct slice &x, const struct sequence &seq
         x, 0);
 }
 
-DEVICE descriptor k_rows_of(team_keys &x, const struct sequence &sequence, int tile)
+#endif
+
+DEVICE tile_rows k_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
     return rows_of_tile(x.k, sequence, tile);
 }
 
-DEVICE descriptor v_rows_of(team_keys &x, const struct sequence &sequence, int tile)
+DEVICE tile_rows v_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
     return rows_of_tile(x.v, sequence, tile);
 }
@@ -68,13 +95,93 @@ DEVICE u32 missing_in(const team_keys &, const struct sequence &, int)
 
 #endif
 
+/* Chunks on their way. */
+struct carried {
+    struct cargo cargo[2];              /* by turns */
+    u32 k_from[STAGES], v_from[STAGES]; /* where this lane's chunks of a tile's parts begin */
+};
+
+#if KERNEL_UNALIGNED
+
+/* The courier comes to know where its rows begin, not its chunks. */
+DEVICE void begin_parts(struct carried &, const team_keys &, struct courier &courier)
+{
+    courier.k_from -= thread_id() % CHUNKS * CHUNK * CHANNEL_BYTES;
+    courier.v_from -= vt_duty_of(thread_id()).channel * CHANNEL_BYTES;
+}
+
+/* Chunks at `channel` of rows `step` apart, the first of which is at `at`. */
+template <int count>
+DEVICE void load_part(u32x4 *to, struct tile_rows rows, const struct slice &x, u32 at, u32 channel,
+                      int step)
+{
+    const u32 inside = taken_channel(x.dim, channel) * CHANNEL_BYTES;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const u32 row = at + (u32)(i * step) * (u32)x.pitch;
+        const u32 there = row < rows.last ? row : rows.last;
+        to[i] = *(const u32x4_anywhere *)((const GLOBAL char *)rows.first + (there + inside));
+    }
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+DEVICE void fetch_k(struct carried &x, const team_keys &keys, const struct courier &courier,
+                    struct tile_rows rows, int part)
+{
+    const u32 channel = thread_here() % CHUNKS * CHUNK + part * STAGE_DIM;
+    load_part<K_LOADS>(x.cargo[part % 2].k, rows, keys.k, courier.k_from, channel, KEYS_PER_LOAD);
+}
+
+DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct courier &courier,
+                    struct tile_rows rows, int part)
+{
+    const u32 channel = vt_duty_of(thread_here()).channel + part * STAGE_DIM;
+    load_part<4>(x.cargo[part % 2].v, rows, keys.v, courier.v_from, channel, 1);
+}
+
+/* Part `part` of K, which has arrived, goes to LDS. */
+DEVICE void deliver_k(struct carried &x, const team_keys &keys, const struct courier &courier,
+                      int part)
+{
+    u32x4(&k)[K_LOADS] = x.cargo[part % 2].k;
+    const u32 channel = thread_here() % CHUNKS * CHUNK + part * STAGE_DIM;
+    const u32x4 own = own_channels(keys.k.dim, channel);
+#pragma unroll
+    for (int i = 0; i < K_LOADS; i++)
+        k[i] &= own;
+    store_k(k_tile, (const struct cargo &)x.cargo[part % 2], courier);
+}
+
+#else
+
+/* Where this lane's chunks of a part begin; if it does not exist, they are nowhere. */
+DEVICE u32 part_of_k(const team_keys &keys, const struct courier &courier, int part)
+{
+    const int channel = (int)(thread_id() % CHUNKS * CHUNK) + part * STAGE_DIM;
+    return channel < keys.k.dim ? courier.k_from : NOWHERE;
+}
+
+DEVICE u32 part_of_v(const team_keys &keys, const struct courier &courier, int part)
+{
+    const int channel = (int)vt_duty_of(thread_id()).channel + part * STAGE_DIM;
+    return channel < keys.v.dim ? courier.v_from : NOWHERE;
+}
+
+DEVICE void begin_parts(struct carried &x, const team_keys &keys, const struct courier &courier)
+{
+#pragma unroll
+    for (int part = 0; part < STAGES && KERNEL_WAVE == 32; part++) {
+        x.k_from[part] = part_of_k(keys, courier, part);
+        x.v_from[part] = part_of_v(keys, courier, part);
+    }
+}
+
 /*
  * Chunks of one part of rows `step` apart. A single descriptor serves all parts of a tile, so the
  * rows and what the part begins with are in the lane's own offset `at`, which is held against it.
  */
 template <int count>
-DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 &at, int part,
-                      int step)
+DEVICE void load_part(u32x4 *to, tile_rows rows, const struct slice &x, u32 &at, int part, int step)
 {
     asm volatile("" : "+v"(at)); /* what follows from it is computed here, and not kept */
 #pragma unroll
@@ -83,6 +190,34 @@ DEVICE void load_part(u32x4 *to, descriptor rows, const struct slice &x, u32 &at
             rows, (int)(at + (u32)(i * step) * (u32)x.pitch + part * STAGE_DIM * CHANNEL_BYTES), 0,
             0);
 }
+
+DEVICE void fetch_k(struct carried &x, const team_keys &keys, const struct courier &courier,
+                    tile_rows rows, int part)
+{
+    u32 at = KERNEL_WAVE == 32 ? x.k_from[part] : part_of_k(keys, courier, part);
+    load_part<K_LOADS>(x.cargo[part % 2].k, rows, keys.k, at, part, KEYS_PER_LOAD);
+    if (KERNEL_WAVE == 32) /* or a copy would be made */
+        x.k_from[part] = at;
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct courier &courier,
+                    tile_rows rows, int part)
+{
+    u32 at = KERNEL_WAVE == 32 ? x.v_from[part] : part_of_v(keys, courier, part);
+    load_part<4>(x.cargo[part % 2].v, rows, keys.v, at, part, 1);
+    if (KERNEL_WAVE == 32)
+        x.v_from[part] = at;
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+/* Part `part` of K, which has arrived, goes to LDS. */
+DEVICE void deliver_k(struct carried &x, const team_keys &, const struct courier &courier, int part)
+{
+    store_k(k_tile, x.cargo[part % 2], courier);
+}
+
+#endif
 
 /* Waits for all chunks at once, where that is as fast: the last one arrives last. */
 template <int count> DEVICE void await(u32x4 (&x)[count])

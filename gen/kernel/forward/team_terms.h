@@ -11,9 +11,10 @@
 
 /* Of the terms of a workgroup. Uniform. */
 struct own_terms {
-    u32 which;     /* enum term */
-    bool isolates; /* whether V that is not finite was taken for 0 in all tiles */
-    float slope;   /* of ALiBi, else 0 */
+    u32 which;          /* enum term */
+    bool isolates;      /* whether V that is not finite was taken for 0 in all tiles */
+    float slope;        /* of ALiBi, else 0 */
+    kernarg_u64 common; /* a mask's row that all queries share; else something that exists */
 };
 
 /* Whether bias or mask of a full tile are read before the last part of K is multiplied. Branches
@@ -23,6 +24,7 @@ struct own_terms {
 /* What is. */
 struct own_ahead {
     u32 word[OWN][ACC / 2]; /* 16-bit bias if there is one, else the mask's bytes */
+    u32 common;             /* a mask's byte of one key, where all queries have the same */
 };
 
 /* They leave scores in natural units. */
@@ -39,7 +41,9 @@ DEVICE struct own_terms own_terms_of(const struct attn_problem &a, const struct 
 {
     const u32 which = which_terms(a);
     const float *const slope = (const float *)a.alibi + sequence.number * a.alibi_stride + job.head;
-    return {which, false, which & TERM_SLOPE ? *(const_float)slope : 0};
+    const kernarg_i64 keep = sequence.number * a.keep.stride[0] + job.head * a.keep.stride[1];
+    return {which, false, which & TERM_SLOPE ? *(const_float)slope : 0,
+            which & TERM_KEEP_COMMON ? a.keep.data + keep : a.q};
 }
 
 /* Tested where it matters: what follows from it is not kept. */
@@ -59,22 +63,29 @@ DEVICE const GLOBAL char *own_row(const struct kernarg_tensor &x, int bytes,
            (head + row_of_column(job, own_column() + own) * x.stride[2]) * bytes;
 }
 
-/* The words of each own block of a bias or a mask: f(own, words). `key` is the tile's first one. */
-template <int bytes, bool full, class F>
-DEVICE void each_own(const struct kernarg_tensor &x, const struct sequence &sequence,
-                     const struct job &job, int key, F f)
+/* The words of one own block of a bias or a mask. `key` is the tile's first one. */
+template <int bytes, bool full>
+DEVICE void load_own(u32 *word, const struct kernarg_tensor &x, const struct sequence &sequence,
+                     const struct job &job, int key, int own)
 {
-#pragma unroll
-    for (int own = 0; own < OWN; own++) {
-        const GLOBAL char *row = own_row(x, bytes, sequence, job, own);
-        const int first = key + own_keys() * BLOCK;
-        u32 word[ACC * bytes / 4];
-        if (full)
-            load_whole_block<bytes>(word, row + (first + (int)first_key()) * bytes, 0);
-        else
-            load_block<bytes>(word, row, 0, {first, sequence.seq_k});
-        f(own, word);
-    }
+    const GLOBAL char *row = own_row(x, bytes, sequence, job, own);
+    const int first = key + own_keys() * BLOCK;
+    if (full)
+        load_whole_block<bytes>(word, row + (first + (int)first_key()) * bytes, 0);
+    else
+        load_block<bytes>(word, row, 0, {first, sequence.seq_k});
+}
+
+/* What all queries share of a mask, of one key a lane: those of all lanes are a tile. Where
+ * branches cost copies, it is something else that exists where there is no such mask. */
+DEVICE void load_own_common(struct own_ahead &x, const struct own_terms &t, u32 which, int key)
+{
+    static_assert(COMMON == 1, "a byte a lane");
+    const bool common = which & TERM_KEEP_COMMON;
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* computed here, and not kept in a register */
+    if (!TERMS_AHEAD || common)
+        x.common = ((const GLOBAL unsigned char *)t.common)[common ? (u32)key + lane : 0];
 }
 
 /* Of a full tile: what arrives while the last part of K is multiplied. */
@@ -82,117 +93,194 @@ DEVICE void load_own_ahead(struct own_ahead &x, const struct own_terms &t,
                            const struct sequence &sequence, const struct job &job, int key)
 {
     const u32 which = which_now(t);
-    auto keep = [&](int own, const u32 *word) {
+    load_own_common(x, t, which, key);
+    if (!TERMS_AHEAD)
+        return;
 #pragma unroll
-        for (int i = 0; i < ACC / 4; i++)
-            x.word[own][i] = word[i];
-    };
-    auto bias = [&](int own, const u32 *word) {
-#pragma unroll
-        for (int i = 0; i < ACC / 2; i++)
-            x.word[own][i] = word[i];
-    };
-    if ((which & (TERM_BIAS | TERM_BIAS_F32)) == TERM_BIAS)
-        each_own<2, true>(late_problem().bias, sequence, job, key, bias);
-    else if ((which & (TERM_BIAS | TERM_KEEP)) == TERM_KEEP)
-        each_own<1, true>(late_problem().keep, sequence, job, key, keep);
+    for (int own = 0; own < OWN; own++)
+        if ((which & (TERM_BIAS | TERM_BIAS_F32)) == TERM_BIAS)
+            load_own<2, true>(x.word[own], late_problem().bias, sequence, job, key, own);
+        else if ((which & (TERM_BIAS | TERM_KEEP | TERM_KEEP_COMMON)) == TERM_KEEP)
+            load_own<1, true>(x.word[own], late_problem().keep, sequence, job, key, own);
 }
 
-/* Changed where it is: what is changed in a branch would otherwise be copied behind it. */
-DEVICE void in_place(block_acc (&s)[OWN])
+/* Own blocks of S^T element by element: where branches meet, a whole block would be copied. */
+#if KERNEL_WAVE == 32
+typedef float own_scores[OWN][ACC];
+#else
+typedef block_acc own_scores[OWN];
+#endif
+
+/* Calls f(score, own, i) for each of them, which becomes what that returns. */
+template <class F> DEVICE void each_score(own_scores &s, F f)
 {
 #pragma unroll
     for (int own = 0; own < OWN; own++)
-        asm("" : "+v"(s[own]));
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[own][i] = f(s[own][i], own, i);
 }
 
-/* s + slope * away, or its magnitude, of keys that `away` is less by key_step() for. */
-template <bool magnitude> DEVICE void add_slope(block_acc &s, float away, float slope)
+/* The same with the words of a bias or a mask: f(score, its own block's words, i). */
+template <int bytes, bool full, class F>
+DEVICE void each_own(own_scores &s, const struct kernarg_tensor &x, const struct sequence &sequence,
+                     const struct job &job, int key, F f)
 {
-    f32x2 pair = {away, away - 1};
 #pragma unroll
-    for (int i = 0; i < ACC; i += 2) {
-        f32x2 far = pair;
-        if (magnitude)
-            far = {__builtin_fabsf(pair.x), __builtin_fabsf(pair.y)};
-        const f32x2 sum = __builtin_elementwise_fma(far, f32x2(slope), f32x2{s[i], s[i + 1]});
-        s[i] = sum.x;
-        s[i + 1] = sum.y;
-        pair -= (float)(i + 2 < ACC ? key_step(i + 2) - key_step(i) : 0);
+    for (int own = 0; own < OWN; own++) {
+        u32 word[ACC * bytes / 4];
+        load_own<bytes, full>(word, x, sequence, job, key, own);
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[own][i] = f(s[own][i], word, i);
     }
 }
 
-/* s - slope * |row + diagonal - key|; most tiles are on one side of the diagonal. */
-DEVICE void add_own_slopes(block_acc (&s)[OWN], float slope, const struct sequence &sequence,
+/* s * unit + slope * away, or its magnitude, of keys that `away` is less by key_step() for. */
+template <bool magnitude>
+DEVICE void add_slopes(own_scores &s, float unit, float slope, const float (&away)[OWN])
+{
+#pragma unroll
+    for (int own = 0; own < OWN; own++) {
+        f32x2 pair = {away[own], away[own] - 1};
+#pragma unroll
+        for (int i = 0; i < ACC; i += 2) {
+            f32x2 far = pair;
+            if (magnitude)
+                far = {__builtin_fabsf(pair.x), __builtin_fabsf(pair.y)};
+            f32x2 sum = {s[own][i], s[own][i + 1]};
+            sum = __builtin_elementwise_fma(far, f32x2(slope), sum * unit);
+            s[own][i] = sum.x;
+            s[own][i + 1] = sum.y;
+            pair -= (float)(i + 2 < ACC ? key_step(i + 2) - key_step(i) : 0);
+        }
+    }
+}
+
+/* s * unit - slope * |row + diagonal - key|; most tiles are on one side of the diagonal. */
+DEVICE void add_own_slopes(own_scores &s, float unit, float slope, const struct sequence &sequence,
                            const struct job &job, int key)
 {
     const int diagonal = sequence.seq_k - sequence.seq_q - key; /* of the tile */
     const int first = job.first_row + (int)TEAM_ID * COLUMNS + diagonal;
+    float away[OWN];
 #pragma unroll
-    for (int own = 0; own < OWN; own++) {
-        const float away = (float)(row_of_column(job, own_column() + own) + diagonal -
-                                   own_keys() * BLOCK - (int)first_key());
-        if (first < KERNEL_TILE_K && first > -COLUMNS)
-            add_slope<true>(s[own], away, -slope);
-        else
-            add_slope<false>(s[own], away, first > 0 ? -slope : slope);
-    }
-    in_place(s);
+    for (int own = 0; own < OWN; own++)
+        away[own] = (float)(row_of_column(job, own_column() + own) + diagonal - own_keys() * BLOCK -
+                            (int)first_key());
+    if (first < KERNEL_TILE_K && first > -COLUMNS)
+        add_slopes<true>(s, unit, -slope, away);
+    else
+        add_slopes<false>(s, unit, first > 0 ? -slope : slope, away);
 }
 
-DEVICE void keep_own(block_acc &s, const u32 *word)
+DEVICE float keep_score(float s, u32 kept)
+{
+    return kept ? s : -__builtin_inff();
+}
+
+/* By a mask that all queries share. Most tiles are kept whole. */
+DEVICE void keep_common(own_scores &s, u32 common)
+{
+    const kernarg_u64 kept = __builtin_amdgcn_ballot_w64((common & 0xff) != 0);
+    if (kept == (KERNEL_WAVE == 64 ? ~0ull : 0xffffffffull))
+        return;
+    const u32 own_kept = (u32)(kept >> own_keys() * BLOCK) >> first_key();
+    each_score(s, [&](float s, int, int i) { return keep_score(s, own_kept & 1u << key_step(i)); });
+}
+
+DEVICE void cap_own(own_scores &s, const struct attn_problem &a)
 {
 #pragma unroll
-    for (int i = 0; i < ACC; i++)
-        if (!(word[i / 4] & 0xffu << 8 * (i % 4)))
-            s[i] = -__builtin_inff();
+    for (int own = 0; own < OWN; own++) {
+        block_acc capped;
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            capped[i] = s[own][i];
+        cap_block(capped, inside_cap(a), a.softcap, a.softcap);
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[own][i] = capped[i];
+    }
 }
 
-/* Products to scores; `key` is the tile's first one. */
+/*
+ * Waits for products of wave64 where all ways still are one: where they have met again, a compiler
+ * that counts wait states back may have seen the longest of them alone.
+ */
+DEVICE void await_products(const block_acc (&products)[OWN])
+{
+#pragma unroll
+    for (int own = 0; KERNEL_WAVE == 64 && own < OWN; own++)
+        asm volatile("" ::"s"(uniform(__builtin_bit_cast(u32, (float)products[own][0]))));
+}
+
+/*
+ * Products to scores; `key` is the tile's first one. A single term of a full tile has a way of its
+ * own: where one branch comes after the other, each costs a copy of the scores.
+ */
 template <bool full>
-DEVICE void add_own_terms(block_acc (&s)[OWN], const struct own_ahead &ahead,
+DEVICE void add_own_terms(block_acc (&products)[OWN], const struct own_ahead &ahead,
                           const struct own_terms &t, const struct sequence &sequence,
                           const struct job &job, int key)
 {
     const struct attn_problem &a = late_problem();
-    if (which_now(t) & TERM_CAP)
-#pragma unroll
-        for (int own = 0; own < OWN; own++)
-            cap_block(s[own], inside_cap(a), a.softcap, a.softcap);
-    else if (which_now(t) & TERMS_NATURAL)
-#pragma unroll
-        for (int own = 0; own < OWN; own++)
-            s[own] *= __builtin_fabsf(a.scale);
-    in_place(s);
-    if (which_now(t) & TERM_SLOPE)
-        add_own_slopes(s, t.slope, sequence, job, key);
-    auto add = [&](int own, const u32 *word) {
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            s[own][i] += bias_element(word, i);
+    const u32 which = which_now(t) & ~TERM_DROPOUT;
+    const float scale = __builtin_fabsf(a.scale);
+    const auto keep = [&](float s, const u32 *word, int i) {
+        return keep_score(s, word[i / 4] & 0xffu << 8 * (i % 4));
     };
-    if (which_now(t) & TERM_BIAS_F32)
-        each_own<4, full>(late_problem().bias, sequence, job, key, [&](int own, const u32 *word) {
-#pragma unroll
-            for (int i = 0; i < ACC; i++)
-                s[own][i] += __builtin_bit_cast(float, word[i]);
-        });
-    else if (which_now(t) & TERM_BIAS && !(full && TERMS_AHEAD))
-        each_own<2, full>(late_problem().bias, sequence, job, key, add);
-    else if (which_now(t) & TERM_BIAS)
-#pragma unroll
-        for (int own = 0; own < OWN; own++)
-            add(own, ahead.word[own]);
-    in_place(s);
-    if (!(which_now(t) & TERM_KEEP))
-        return;
-    if (full && TERMS_AHEAD && !(which_now(t) & TERM_BIAS))
-#pragma unroll
-        for (int own = 0; own < OWN; own++)
-            keep_own(s[own], ahead.word[own]);
-    else
-        each_own<1, full>(late_problem().keep, sequence, job, key,
-                          [&](int own, const u32 *word) { keep_own(s[own], word); });
+    own_scores s;
+    await_products(products);
+    each_score(s, [&](float, int own, int i) { return products[own][i]; });
+
+    if (full && which == 0) {
+        /* dropout alone, which is of P */
+    } else if (full && which == (TERM_KEEP | TERM_KEEP_COMMON)) {
+        keep_common(s, ahead.common);
+    } else if (full && which == TERM_SLOPE) {
+        add_own_slopes(s, scale, t.slope, sequence, job, key);
+    } else if (full && which == TERM_CAP) {
+        cap_own(s, a);
+    } else if (full && which == TERM_BIAS) {
+        if (TERMS_AHEAD)
+            each_score(s, [&](float s, int own, int i) {
+                return fused(s, scale, bias_element(ahead.word[own], i));
+            });
+        else
+            each_own<2, true>(s, a.bias, sequence, job, key, [&](float s, const u32 *word, int i) {
+                return fused(s, scale, bias_element(word, i));
+            });
+    } else if (full && which == TERM_KEEP) {
+        if (TERMS_AHEAD)
+            each_score(s, [&](float s, int own, int i) { return keep(s, ahead.word[own], i); });
+        else
+            each_own<1, true>(s, a.keep, sequence, job, key, keep);
+    } else {
+        if (which & TERM_CAP)
+            cap_own(s, a);
+        else if (which & TERMS_NATURAL)
+            each_score(s, [&](float s, int, int) { return s * scale; });
+        if (which & TERM_SLOPE)
+            add_own_slopes(s, 1, t.slope, sequence, job, key);
+        if (which & TERM_BIAS_F32)
+            each_own<4, full>(s, a.bias, sequence, job, key, [&](float s, const u32 *word, int i) {
+                return s + __builtin_bit_cast(float, word[i]);
+            });
+        else if (which & TERM_BIAS && full && TERMS_AHEAD)
+            each_score(
+                s, [&](float s, int own, int i) { return s + bias_element(ahead.word[own], i); });
+        else if (which & TERM_BIAS)
+            each_own<2, full>(s, a.bias, sequence, job, key, [&](float s, const u32 *word, int i) {
+                return s + bias_element(word, i);
+            });
+        if (which & TERM_KEEP_COMMON && full)
+            keep_common(s, ahead.common);
+        else if (which & TERM_KEEP)
+            each_own<1, full>(s, a.keep, sequence, job, key, keep);
+    }
+
+    each_score(s, [&](float s, int own, int i) { return products[own][i] = s; });
 }
 
 /* Dropped elements of own P, which is in LDS at `place`, become 0: in registers there is no room

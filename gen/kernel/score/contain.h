@@ -47,9 +47,10 @@ DEVICE struct sight sight_of(const struct key_interval &visible, u32 key)
     return x;
 }
 
-/* Blocks of O, one after the other, that a wave has. */
+/* Blocks of O that a wave has, and which they are from its first one on. */
 #ifndef O_BLOCKS
 #define O_BLOCKS DIM_BLOCKS
+#define O_BLOCK(block) (block)
 #endif
 
 /* Of V^T in LDS. `notes` has NOTE_WORDS and is free to be written when all waves have arrived. */
@@ -98,7 +99,8 @@ DEVICE void mark_o(block_acc (&o)[O_BLOCKS], const char *notes, const struct sig
             u32 seen = 0;
 #pragma unroll
             for (int j = 0; j < SIGHT_WORDS; j++)
-                seen |= ((const u32 *)at)[(block * BLOCK + i) * SIGHT_WORDS + j] & sight.word[j];
+                seen |= ((const u32 *)at)[(O_BLOCK(block) * BLOCK + i) * SIGHT_WORDS + j] &
+                        sight.word[j];
             asm volatile("" : "+v"(seen));
             o[block][i] = seen ? __builtin_nanf("") : o[block][i];
         }

@@ -38,28 +38,33 @@ DEVICE float inside_cap(const struct attn_problem &a)
     return 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
 }
 
-/* x becomes most - 2 * cap / (exp2(x * inside) + 1): cap * tanh(), where most is cap. */
+/* The CAP_RUN elements of x from the i-th on become most - 2 * cap / (exp2(x * inside) + 1): cap *
+ * tanh(), where most is cap. */
+DEVICE void cap_elements(block_acc &x, int i, float inside, float cap, float most)
+{
+    cap_run run;
+#pragma unroll
+    for (int j = 0; j < CAP_RUN; j++)
+        run[j] = x[i + j];
+    run = side_by_side(run * inside);
+#pragma unroll
+    for (int j = 0; j < CAP_RUN; j++)
+        run[j] = __builtin_amdgcn_exp2f(run[j]);
+    run = side_by_side(side_by_side(run) + 1);
+#pragma unroll
+    for (int j = 0; j < CAP_RUN; j++)
+        run[j] = __builtin_amdgcn_rcpf(run[j]);
+    run = side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
+#pragma unroll
+    for (int j = 0; j < CAP_RUN; j++)
+        x[i + j] = run[j];
+}
+
 DEVICE void cap_block(block_acc &x, float inside, float cap, float most)
 {
 #pragma unroll
-    for (int i = 0; i < ACC; i += CAP_RUN) {
-        cap_run run;
-#pragma unroll
-        for (int j = 0; j < CAP_RUN; j++)
-            run[j] = x[i + j];
-        run = side_by_side(run * inside);
-#pragma unroll
-        for (int j = 0; j < CAP_RUN; j++)
-            run[j] = __builtin_amdgcn_exp2f(run[j]);
-        run = side_by_side(side_by_side(run) + 1);
-#pragma unroll
-        for (int j = 0; j < CAP_RUN; j++)
-            run[j] = __builtin_amdgcn_rcpf(run[j]);
-        run = side_by_side(__builtin_elementwise_fma(run, cap_run(-2 * cap), cap_run(most)));
-#pragma unroll
-        for (int j = 0; j < CAP_RUN; j++)
-            x[i + j] = run[j];
-    }
+    for (int i = 0; i < ACC; i += CAP_RUN)
+        cap_elements(x, i, inside, cap, most);
 }
 
 /*

@@ -4,8 +4,9 @@
  *
  * Nothing beyond a row's end is touched: in place of a chunk that the row does not have whole, its
  * last eight channels are taken. So they are in V, and therefore in O, which has some channels
- * twice then. In Q and K those that another chunk has are 0. Rows that do not exist are replaced by
- * the last one that does: in K their scores are masked, in V their P is 0.
+ * twice then (in team_form.h in different waves, of which one stores them). In Q and K those that
+ * another chunk has are 0. Rows that do not exist are replaced by the last one that does: in K their
+ * scores are masked, in V their P is 0.
  */
 #ifndef AOTHIP_CARGO_UNALIGNED_H
 #define AOTHIP_CARGO_UNALIGNED_H
@@ -81,8 +82,21 @@ DEVICE void store_chunk(struct tile_view view, const struct slice &x, u32 row, u
                         u32x4 chunk)
 {
     GLOBAL char *at = (GLOBAL char *)view.first + row * x.pitch;
-    if ((int)row < view.rows && (int)channel < x.dim)
-        *(u32x4_anywhere *)(at + taken_channel(x.dim, channel) * 2) = chunk;
+    if ((int)row >= view.rows || (int)channel >= x.dim)
+        return;
+#if KERNEL_DIM > 128 /* the other chunk may be another wave's: none of it is written twice */
+    if ((int)channel > x.dim - CHUNK) {
+#pragma unroll 1
+        for (int i = x.dim - 1; i >= (int)channel; i--) {
+            ((GLOBAL u16 *)at)[i] = (u16)(chunk.w >> 16);
+            chunk = u32x4{chunk.x << 16, __builtin_amdgcn_alignbit(chunk.y, chunk.x, 16),
+                          __builtin_amdgcn_alignbit(chunk.z, chunk.y, 16),
+                          __builtin_amdgcn_alignbit(chunk.w, chunk.z, 16)};
+        }
+        return;
+    }
+#endif
+    *(u32x4_anywhere *)(at + taken_channel(x.dim, channel) * 2) = chunk;
 }
 
 /* Where this thread reads and where it stores. */

@@ -76,7 +76,10 @@ DEVICE block_frag pack_keys(const block_acc &p, int, u32 half)
 
 DEVICE u32 first_key()
 {
-    return KEY_RUN * lane_half();
+    u32 half = lane_half();
+    if (KERNEL_WAVE == 64 && KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED) /* they are short */
+        asm volatile("" : "+v"(half));
+    return KEY_RUN * half;
 }
 
 #endif

@@ -150,9 +150,9 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
     /* chunk = 2 * step + half, split so that only its low three bits meet the lane */
     u32 lane_row = lane_column() * (STAGE_DIM * CHANNEL_BYTES);
     u32 column = (2 * (step % 4) + lane_half()) ^ K_TURN(lane_column());
-    return *(const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
-                            (block * BLOCK * STAGE_DIM * CHANNEL_BYTES +
-                             step / 4 * 8 * CHUNK_BYTES));
+    return *(
+        const u32x4 *)(tile + (lane_row + column * CHUNK_BYTES) +
+                       (block * BLOCK * STAGE_DIM * CHANNEL_BYTES + step / 4 * 8 * CHUNK_BYTES));
 }
 
 #if KERNEL_FP8
@@ -220,6 +220,24 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
     u32 chunk = 2 * ((group % 4) ^ (block % 2)) + lane_half();
     u32 column = chunk ^ vt_column(channel);
     return *(const u32x4 *)(tile + (channel * (KERNEL_TILE_K * 2) + column * CHUNK_BYTES) +
+                            (block * BLOCK * KERNEL_TILE_K * 2 + group / 4 * 8 * CHUNK_BYTES));
+}
+
+/* The same of blocks that are an even number behind `first`: where this lane's rows of it begin. */
+enum { VT_SHARE_LINES = 1 };
+
+DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
+{
+    const u32 channel = row_channel(lane_column()), chunk = 2 * (first % 2) + lane_half();
+    lines[0] = (first * BLOCK + channel) * (KERNEL_TILE_K * 2) +
+               (chunk ^ vt_column(channel)) * CHUNK_BYTES;
+    asm volatile("" : "+v"(lines[0]));
+}
+
+DEVICE block_frag vt_share_frag(const char *tile, const u32 (&lines)[VT_SHARE_LINES], int block,
+                                int group)
+{
+    return *(const u32x4 *)(tile + (lines[0] ^ 2 * (group % 4) * CHUNK_BYTES) +
                             (block * BLOCK * KERNEL_TILE_K * 2 + group / 4 * 8 * CHUNK_BYTES));
 }
 

@@ -113,7 +113,7 @@ read_sequences(const struct attn_problem &a)
 }
 
 /* A side of what rows see; a scalar again, where that is wanted. */
-#if PLANS_LEAN
+#if PLANS_LEAN || (KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED)
 #define KEY_SIDE(x) __builtin_amdgcn_readfirstlane(x)
 #else
 #define KEY_SIDE(x) (x)
