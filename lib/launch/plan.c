@@ -168,7 +168,7 @@ static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_par
     unsigned times;
     if (!row || (row->features & FORMAT_FEATURE_SCORE) != FORMAT_FEATURE_SCORE)
         return 0;
-    times = row->dim_max <= 128 ? 8 : row->features & FORMAT_FEATURE_UNALIGNED ? 3 : 4;
+    times = row->dim_max <= 128 ? 8 : row->features & FORMAT_FEATURE_STRIDED ? 3 : 4;
     return size.heads * args_count_tiles(size.rows, row->tile_q) * times <= size.units;
 }
 

@@ -132,7 +132,8 @@ struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, 
     if (are_aligned(p) && (plain || (has_runs(&p->bias) && has_runs(&p->keep))))
         return need;
     need.features |= FORMAT_FEATURE_UNALIGNED;
-    if (!has_rows(&p->q) || !has_rows(&p->k) || !has_rows(&p->v) || !has_rows(&p->o))
+    if (!has_rows(&p->q) || !has_rows(&p->k) || !has_rows(&p->v) || !has_rows(&p->o) ||
+        (!plain && (!has_runs(&p->bias) || !has_runs(&p->keep))))
         need.features |= FORMAT_FEATURE_STRIDED;
     return need;
 }
