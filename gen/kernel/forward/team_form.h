@@ -278,7 +278,7 @@ DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&o
         if (part == 0)
             multiply_own(own, x.q, scene.at, part, false);
         else if (left > 0)
-            multiply_own(own, x.q, scene.at, part, left <= STAGE_DIM / 2);
+            multiply_own(own, x.q, scene.at, part, STAGES == 2 && left <= STAGE_DIM / 2);
     }
 #if KERNEL_SCORE
     add_own_terms<full>(own, ahead, scene.terms, scene.sequence, scene.job, key);
