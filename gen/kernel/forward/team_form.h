@@ -39,7 +39,7 @@ static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHAR
               "equal shares");
 static_assert(SHARE % 2 == 0, "equal shares of half a part, too");
 
-#include "team_softmax.h"
+#include "team_blocks.h"
 
 #if KERNEL_SCORE
 #include "team_terms.h"
@@ -50,15 +50,6 @@ struct progress : carried {
     struct team_softmax softmax;
     block_acc o[STAGES][Q_BLOCKS][SHARE];
     u32 found; /* bits of V that was not finite where not all see it, as this lane carried it */
-};
-
-/* Where in LDS this lane reads and writes. */
-struct places {
-#if KERNEL_WAVE == 32
-    u32 k, q; /* its rows of K and of Q */
-#endif
-    u32 vt[VT_SHARE_LINES]; /* where the wave's share of V^T begins, by chunk */
-    u32 own_p, all_p;       /* P of the wave's first block, and of the team's */
 };
 
 /* What is the same throughout the walk. */
@@ -74,141 +65,9 @@ struct setting {
 #endif
 };
 
-/* The first one of this wave's blocks of a part. */
-DEVICE u32 first_block()
-{
-    return share_id() * (SHARE / 2);
-}
-
-/* Not computed anew, nor several sums of it kept. */
-DEVICE u32 held(u32 x)
-{
-    asm volatile("" : "+v"(x));
-    return x;
-}
-
-DEVICE void find_places(struct places &x)
-{
-    const u32 team = TEAM_ID * Q_BLOCKS, own = team + (u32)own_column(), keys = (u32)own_keys();
-#if KERNEL_WAVE == 32
-    x.k = held((keys * BLOCK + lane_column()) * K_ROW_BYTES);
-    x.q = held((own * BLOCK + lane_column()) * K_ROW_BYTES);
-#endif
-    vt_share_lines(x.vt, first_block());
-    x.own_p = held((own * KEY_BLOCKS + keys) * P_BLOCK_BYTES + lane_id() * 16);
-    x.all_p =
-        held(team * KEY_BLOCKS * P_BLOCK_BYTES + (MMA_STRAIGHT ? lane_id() : lane_column()) * 16);
-}
-
-/* This wave's blocks of S, over part `part` of the channels, or the first half of it. */
-#if KERNEL_WAVE == 32
-
-/* Operands of a single block are read one step ahead, of more there are no registers for it. */
-DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &, const struct places &at,
-                         int part, bool half)
-{
-    block_frag a[QK_STEPS], b[QK_STEPS][OWN];
-    auto read = [&](int step) {
-        if (step == QK_STEPS)
-            return;
-        a[step] = load_frag(k_tile + at.k, 2 * step, 2 * step + 1);
-#pragma unroll
-        for (int i = 0; i < OWN; i++)
-            b[step][i] = load_frag(q_tile + at.q + part * Q_STAGE_BYTES + i * BLOCK * K_ROW_BYTES,
-                                   2 * step, 2 * step + 1);
-    };
-    if (OWN == 1)
-        read(0);
-#pragma unroll
-    for (int step = 0; step < QK_STEPS; step++) {
-        if (step == QK_STEPS / 2 && half)
-            break;
-        read(OWN == 1 ? step + 1 : step);
-        if (OWN == 1)
-            __builtin_amdgcn_sched_barrier(0);
-#pragma unroll
-        for (int i = 0; i < OWN; i++)
-            mma_begin(BEGINS && part == 0 && step == 0, s[i], a[step], b[step][i]);
-        __builtin_amdgcn_sched_barrier(0);
-    }
-}
-
-#else
-
-DEVICE void multiply_own(block_acc (&s)[OWN], const struct queries &q, const struct places &,
-                         int part, bool half)
-{
-#pragma unroll
-    for (int step = 0; step < QK_STEPS; step++) {
-        if (step == QK_STEPS / 2 && half)
-            break;
-        const block_frag a = k_tile_frag(k_tile, own_keys(), step);
-#pragma unroll
-        for (int i = 0; i < OWN; i++)
-            mma(s[i], a, q_frag(q, part, step, own_column() + i));
-    }
-}
-
-#endif
-
-/* Scores of keys that a query does not see become -infinity; `key` is the tile's first one. */
-DEVICE void mask_own(block_acc (&s)[OWN], const struct setting &scene, int key)
-{
-    const struct job &job = scene.job;
-    const u32 first = (u32)(key + own_keys() * BLOCK) + first_key();
-#pragma unroll
-    for (int own = 0; own < OWN; own++) {
-        const int row = job.first_row + (int)(TEAM_ID * COLUMNS +
-                                              (u32)(own_column() + own) * BLOCK + lane_column());
-        const struct key_interval visible =
-            visible_keys(scene.sequence, row < job.last_row ? row : job.last_row);
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            if (!sees(visible, first + key_step(i)))
-                s[own][i] = -__builtin_inff();
-    }
-}
-
-/* Those of keys in pages that do not exist, too: missing_pages(). */
-DEVICE void hide_own(block_acc (&s)[OWN], u32 missing)
-{
-    missing >>= own_keys() * (BLOCK / 16);
-    if (missing == 0)
-        return;
-#pragma unroll
-    for (int own = 0; own < OWN; own++)
-#pragma unroll
-        for (int i = 0; i < ACC; i++)
-            if (missing >> i * (BLOCK / ACC) / 16 & 1)
-                s[own][i] = -__builtin_inff();
-}
-
-/* The first `blocks` of this wave's share of one part of O^T += V^T P^T */
-template <int blocks>
-DEVICE void multiply_share(block_acc (&o)[Q_BLOCKS][SHARE], const struct setting &scene,
-                           block_frag (&p)[PV_GROUPS][Q_BLOCKS], bool first)
-{
-#pragma unroll
-    for (int group = 0; group < PV_GROUPS; group++) {
-        if (KERNEL_WAVE == 32) /* registers are short */
-            __builtin_amdgcn_sched_barrier(0);
-        if (first || STAGES == 2)
-            see_weights(p[group], scene.at.all_p, group);
-#pragma unroll
-        for (int block = 0; block < blocks; block++) {
-            if (KERNEL_WAVE == 32 && block % OWN == 0)
-                __builtin_amdgcn_sched_barrier(0);
-            const block_frag a = vt_share_frag(vt_tile, scene.at.vt, O_BLOCK(block), group);
-#pragma unroll
-            for (int column = 0; column < Q_BLOCKS; column++)
-                mma(o[column][block], a, p[group][column]);
-        }
-    }
-}
-
 /*
  * What leaves memory once part `part` of K is in LDS: what comes two parts later. (Parts that do
- * not exist are fetched, too, without memory being touched: branches would cost copies.)
+ * not exist are fetched, too, without more memory being touched: branches would cost copies.)
  */
 DEVICE void fetch_behind_k(struct progress &x, const struct setting &scene, tile_rows k_rows,
                            tile_rows v_rows, int part)
@@ -284,7 +143,7 @@ DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&o
     add_own_terms<full>(own, ahead, scene.terms, scene.sequence, scene.job, key);
 #endif
     if (!full)
-        mask_own(own, scene, key);
+        mask_own(own, scene.sequence, scene.job, key);
 }
 
 /* P of own scores to where all of the team see it. */
@@ -337,9 +196,9 @@ DEVICE void step(struct progress &x, const struct setting &scene, int tile, tile
         }
         fetch_behind_v<parts>(x, scene, next, v_rows, part);
         if (2 * part + 1 == halves)
-            multiply_share<SHARE / 2>(x.o[part], scene, p, part == 0);
+            multiply_share<SHARE / 2>(x.o[part], scene.at, p, part == 0);
         else
-            multiply_share<SHARE>(x.o[part], scene, p, part == 0);
+            multiply_share<SHARE>(x.o[part], scene.at, p, part == 0);
     }
 }
 
