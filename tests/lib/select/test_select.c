@@ -234,7 +234,8 @@ static void test_padding_need(struct aothip_attn_fwd_params p)
     p.keep.stride[2] = 0;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING, "by a stride of 0");
     p.keep.stride[3] = 2;
-    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP | UNALIGNED, "keys apart");
+    is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_KEEP | UNALIGNED | STRIDED,
+           "keys apart");
     p.keep.stride[3] = 1;
     p.softcap = 1;
     is_int(select_need_attn_fwd(&p, 0).features, FORMAT_FEATURE_PADDING | FORMAT_FEATURE_SOFTCAP,
