@@ -253,7 +253,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     bool wide = false;
 #if KERNEL_SCORE
     u32 done = 0; /* what the walk before had found */
-#if SLICES_TERMS
+#if SLICES_TERMS && SLICES_FIRST
     walk_keys(p, courier, {e.sequence, e.job, e.factor, e.fast_factor, visible, a}, false, e.walk,
               e.keys);
     bool again = look_again(p, e, done, wide); /* not in the loop alone: registers */

@@ -87,7 +87,7 @@ struct turned_walk : key_walk {
 #endif
 
 /* Whether fast steps go on from the keys' end to their begin: where they can end a walk, too. */
-#define TURNS_FAST (ENDS_FAST && FOLDS_TERMS && KERNEL_SCORE == 3)
+#define TURNS_FAST (ENDS_FAST && FOLDS_TERMS && KERNEL_SCORE == 3 && !KERNEL_PAGED)
 
 /* How many fast tiles come from `tile` on; 0 also if that is the last full one, else -1. */
 DEVICE int fast_from(const struct turned_walk &walk, int tile)

@@ -302,7 +302,7 @@ DEVICE void walk_keys(struct progress &p, const struct courier &courier, const s
         if (MAY_TURN && reach > left - 2)
             reach = left - 2; /* the walk's last tile has no next one */
 #if FAST_SLICED
-        if (reach > 0) {
+        if (reach > 0 && !(SLICES_TERMS && wide)) {
             sliced_steps(p, courier, place.factor, keys, next, tile, reach, [&]() { return next; });
             fast -= reach, left -= reach, tile += reach;
             if (SLICES_LAST && STAGE_DIM > 64 && left == 1)

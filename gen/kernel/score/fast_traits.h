@@ -16,7 +16,7 @@
  * Kernels of one score term whose fast steps have it in slices (half_terms.h). Some have no
  * registers for it: those of bf16 with dropout and 64 channels on gfx942 and, as older compilers
  * make them, those with a mask, those with a bias and 64 channels, and those of bf16 with dropout
- * and 128 channels on gfx90a.
+ * and 128 channels on gfx90a. In pages ALiBi would have to turn, which their walk does not.
  */
 #if defined(__gfx950__) || KERNEL_DTYPE == 2
 #define DROPOUT_FITS 1
@@ -25,7 +25,7 @@
 #else
 #define DROPOUT_FITS (KERNEL_DIM > 64)
 #endif
-#if KERNEL_WAVE == 64 &&                                                                           \
+#if KERNEL_WAVE == 64 && (!KERNEL_PAGED || KERNEL_SCORE == 4) &&                                   \
     (KERNEL_SCORE == 3 || KERNEL_SCORE == 4 || (KERNEL_SCORE == 5 && DROPOUT_FITS) ||              \
      (KERNEL_SCORE == 7 && __clang_major__ >= 22) ||                                               \
      (KERNEL_SCORE == 2 && (KERNEL_DIM > 64 || __clang_major__ >= 22)))

@@ -58,6 +58,7 @@ static const struct launch_problem problems[] = {
     {"d128_pages_bf16", 1, 1, 256, 512, 128, 0, PAGES, AOTHIP_BF16},
     {"d128_pages_causal", 1, 1, 256, 256, 128, 1, PAGES, AOTHIP_F16},
     {"d128_pages_cap", 1, 1, 256, 512, 128, 0, PAGES | CAP, AOTHIP_F16},
+    {"d128_pages_slopes", 1, 1, 256, 512, 128, 0, PAGES | SLOPES, AOTHIP_F16},
     {"d64_pages", 1, 1, 256, 512, 64, 0, PAGES, AOTHIP_F16},
     {"d64_pages_16", 1, 1, 256, 512, 64, 0, SMALL_PAGES, AOTHIP_F16},
     {"d64_pages_bias", 1, 1, 256, 512, 64, 0, PAGES | BIAS, AOTHIP_F16},
