@@ -325,9 +325,9 @@ static void test_tile_edges(const struct device *device, int dtype)
 
 static void test_dims(const struct device *device, int dtype)
 {
-    static const int dims[] = {1,   2,   3,   7,   8,   9,   15,  16,  17,  24,
-                               31,  40,  63,  64,  65,  72,  96,  104, 119, 120,
-                               121, 126, 127, 128, 136, 200, 256, 376, 512};
+    static const int dims[] = {1,   2,   3,   7,   8,   9,   15,  16,  17,  24,  31,
+                               40,  63,  64,  65,  72,  96,  104, 119, 120, 121, 126,
+                               127, 128, 136, 191, 200, 255, 256, 376, 385, 512};
     const int n = sizeof(dims) / sizeof(*dims);
     int bad = 0;
 
@@ -503,7 +503,8 @@ static void test_strict(const struct device *device, int dtype)
     static const struct shape shapes[] = {
         {1, 2, 1, 139, 333, 64, 64},   {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33},
         {1, 1, 1, 70, 525, 32, 24},    {1, 1, 1, 70, 333, 72, 80},    {1, 1, 1, 70, 333, 96, 88},
-        {1, 2, 1, 139, 205, 256, 256}, {1, 2, 1, 139, 205, 320, 136}, {1, 1, 1, 70, 333, 512, 512}};
+        {1, 2, 1, 139, 205, 256, 256}, {1, 2, 1, 139, 205, 320, 136}, {1, 1, 1, 70, 333, 512, 512},
+        {1, 1, 1, 70, 205, 192, 128},  {1, 1, 1, 70, 205, 161, 255},  {1, 1, 1, 70, 133, 385, 257}};
     int bad = 0;
 
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
