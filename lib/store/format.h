@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 6u      /* raised when the layout or the kernarg changes */
+#define FORMAT_VERSION 7u      /* raised when layout, kernarg or a feature changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -57,7 +57,7 @@ _Static_assert(sizeof(struct format_header) == 128, "image header layout");
 enum format_feature {
     FORMAT_FEATURE_UNALIGNED = 1u << 0, /* rows of any alignment, any dims from eight on */
     FORMAT_FEATURE_PAGED = 1u << 1,     /* block tables and batch indices */
-    FORMAT_FEATURE_STRIDED = 1u << 2,   /* any strides and dims */
+    FORMAT_FEATURE_STRIDED = 1u << 2,   /* any strides and dims, of a bias and a mask, too */
     FORMAT_FEATURE_BIAS = 1u << 3,      /* of q's type */
     FORMAT_FEATURE_KEEP = 1u << 4,      /* boolean mask */
     FORMAT_FEATURE_SLOPES = 1u << 5,    /* ALiBi */

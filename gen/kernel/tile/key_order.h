@@ -77,8 +77,8 @@ DEVICE block_frag pack_keys(const block_acc &p, int, u32 half)
 DEVICE u32 first_key()
 {
     u32 half = lane_half();
-    if (KERNEL_WAVE == 64 && KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED) /* they are short */
-        asm volatile("" : "+v"(half));
+    if (KERNEL_WAVE == 64 && KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED)
+        asm volatile("" : "+v"(half)); /* computed here: registers are too short to keep it */
     return KEY_RUN * half;
 }
 
