@@ -13,7 +13,8 @@ enum {
     SPLIT_MAX_ROWS = 16,
     SPLIT_MIN_KEYS = 256,
     SPLIT_MAX = 64,
-    SPLIT_LARGE_TILE = 64,  /* rows: a compute unit has one at a time, of smaller ones two */
+    SPLIT_LARGE_TILE = 64,  /* rows of any alignment: a compute unit has one at a time, else two */
+    SPLIT_FURTHER = 8,      /* so many more parts are looked at, whether the last round is fuller */
     SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
     SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
 };
@@ -172,33 +173,60 @@ static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_par
     return size.heads * args_count_tiles(size.rows, row->tile_q) * times <= size.units;
 }
 
+/*
+ * How many parts, from `least` to `most`, of which `at_once` workgroups are computed together: the
+ * time is that of all rounds, ceil(workgroups * parts / at_once), divided by parts. More parts are
+ * more work, so that they have to take a seventh less time.
+ */
+static int64_t fill_rounds(int64_t workgroups, int64_t at_once, int64_t least, int64_t most)
+{
+    int64_t best = least, rounds = (workgroups * least + at_once - 1) / at_once;
+    if (most > least + SPLIT_FURTHER)
+        most = least + SPLIT_FURTHER;
+    for (int64_t parts = least + 1; parts <= most; parts++) {
+        const int64_t other = (workgroups * parts + at_once - 1) / at_once;
+        if (7 * other * best < 6 * rounds * parts)
+            best = parts, rounds = other;
+    }
+    return best;
+}
+
 /* How many workgroups should share the keys; 1 where it is not worth it. */
 static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
     const int few = rows <= SPLIT_MAX_ROWS;
-    int64_t keys = shape_grid_k(p), tile, workgroups, splits;
+    const struct format_entry *split;
+    int64_t keys = shape_grid_k(p), workgroups, at_once, most, splits;
     int entry[2], idle;
     if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
         return p->splits;
-    tile = entry_of(plan, entry[0])->tile_q;
-    idle = !few && tile <= SPLIT_MAX_ROWS && leaves_idle(plan, p);
-    if (!few && tile <= SPLIT_MAX_ROWS && !idle)
+    split = entry_of(plan, entry[0]);
+    idle = !few && split->tile_q <= SPLIT_MAX_ROWS && leaves_idle(plan, p);
+    if (!few && split->tile_q <= SPLIT_MAX_ROWS && !idle)
         return 1;
     if (keys > args_window(p) + rows) /* what a window leaves of them */
         keys = args_window(p) + rows;
-    workgroups = shape_sequences(p) * heads_k * ((group_rows(p) + tile - 1) / tile);
-    splits = (int64_t)plan->device->compute_units * (tile < SPLIT_LARGE_TILE ? 2 : 1);
-    splits = workgroups ? splits / workgroups : 1;
+    workgroups =
+        shape_sequences(p) * heads_k * ((group_rows(p) + split->tile_q - 1) / split->tile_q);
+    if (!workgroups)
+        return 1;
+    at_once = plan->device->compute_units;
+    if (split->tile_q < SPLIT_LARGE_TILE || !(split->features & FORMAT_FEATURE_UNALIGNED))
+        at_once *= 2;
+    most = keys / SPLIT_MIN_KEYS < SPLIT_MAX ? keys / SPLIT_MIN_KEYS : SPLIT_MAX;
+    splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
     if (splits < 2 && (idle || (few && p->q.size[1] > heads_k)))
         splits = 2;
-    if (splits > keys / SPLIT_MIN_KEYS)
-        splits = keys / SPLIT_MIN_KEYS;
-    if (splits > SPLIT_MAX)
-        splits = SPLIT_MAX;
+    if (splits < 1)
+        splits = 1;
+    if (splits > most)
+        splits = most;
+    else if (few) /* in other launches attn_fwd would fill the GPU, too */
+        splits = fill_rounds(workgroups, at_once, splits, most);
     return splits > 1 && (few || idle || splits_pay(plan, p, splits, keys)) ? (int32_t)splits : 1;
 }
 

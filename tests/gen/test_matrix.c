@@ -248,6 +248,13 @@ static const struct {
     {"rows with pages",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=rows score=no paged=yes" ROW_END,
      "m.def:3: unaligned=rows is of attn_fwd without pages"},
+    {"shared keys as attn_fwd walks, for a GPU that has none",
+     GPUS "attn_split gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=yes" ROW_END,
+     "m.def:3: attn_split with unaligned=no is of wave=32, up to dim=128, without score, and has "
+     "16 rows for each wave: not tile_q=128 of waves=4"},
+    {"shared keys as attn_fwd walks, with too many rows",
+     GPUS "attn_split gpu=gfx1100 dtype=f16 dim=64 unaligned=no score=no paged=yes" ROW_END,
+     "m.def:3: attn_split with unaligned=no is of wave=32"},
     {"a mask for all queries, of single elements",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=yes score=padding paged=no" ROW_END,
      "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},

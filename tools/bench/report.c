@@ -122,6 +122,8 @@ static void print_text(const struct bench_style *style, const struct bench_resul
         printf("  with %s", bench_feature_name(s->feature));
     if (s->atomics && !style->features)
         printf("  atomics");
+    if (s->splits && !style->features)
+        printf("  splits=%d", s->splits);
     if (bench_is_fp8(s) && !style->features)
         printf("  %s", bench_dtypes(s, text));
     printf(r->cut ? "  (cut)\n" : "\n");

@@ -140,7 +140,9 @@ void bench_print_csv(const struct bench_style *style, const struct bench_result 
     print_csv_values(style, r);
     print_csv_error(&r->why);
     printf(",%s%s%s", s->feature ? bench_feature_name(s->feature) : "",
-           s->feature && s->atomics ? "+" : "", s->atomics ? "atomics" : "");
+           s->feature && (s->atomics || s->splits) ? "+" : "", s->atomics ? "atomics" : "");
+    if (s->splits)
+        printf("splits=%d", s->splits);
     if (style->beside) {
         putchar(',');
         print_predicted(r);

@@ -7,7 +7,14 @@
  * so that with grouped heads each byte of K and V is read once for all of them. The teams of a
  * workgroup work on the same rows and take turns on the keys, 16 at a time; at the end they add up
  * what they have, in a fixed order.
+ *
+ * More rows than registers hold O of, if they are aligned, are shared out to the waves, which then
+ * walk over K and V as those of attn_fwd do (fast_form.h, split_job.h).
  */
+#if !KERNEL_UNALIGNED
+#define KERNEL_SPLIT 1
+#include "fast_form.h"
+#else
 #define TEAMS_OF_ROWS 1
 #define ROW_BLOCKS (KERNEL_TILE_Q / 16)
 #if KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1)
@@ -22,6 +29,7 @@
 #define ASKS_ALIKE 1
 #include "quotient.h"
 #define DEAL_QUOTIENT(n, d) quotient_of(n, d)
+#include "split_rows.h"
 #include "team_f32.h"
 
 #if KERNEL_CACHE
@@ -30,25 +38,8 @@ typedef with_fp8<struct attn_split_args> split_args;
 typedef struct attn_split_args split_args;
 #endif
 
-static_assert(KERNEL_TILE_Q <= QUOTIENT_MORE, "rows of a tile");
 static_assert(KERNEL_TILE_Q == ROW_BLOCKS * SIDE && KERNEL_TILE_K == TEAMS * SIDE,
               "blocks of 16 rows, 16 keys a team");
-
-/* Tiles of keys. Uniform. */
-struct key_run {
-    int first, count; /* first key of the first one; how many there are */
-};
-
-/* What split number `split` has of the tiles that rows who see the keys first .. last see. */
-DEVICE struct key_run run_of(int first, int last, int split, int splits)
-{
-    first &= -SIDE;
-    int tiles = first > last ? 0 : (last - first) / KERNEL_TILE_K + 1;
-    int share = (int)quotient_of((u32)(tiles + splits - 1), (u32)splits), begin = split * share;
-    int left = tiles - begin;
-    left = left < share ? left : share;
-    return {first + begin * KERNEL_TILE_K, left > 0 ? left : 0};
-}
 
 /* Which team ends with all of a block of rows. */
 DEVICE int owner_of(int block)
@@ -147,36 +138,6 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
                      factor / x.sum[block]);
 }
 
-/* A lane's row of Q. No head, row or entry is negative, which takes fewer instructions. */
-DEVICE const GLOBAL char *row_of_q(const struct attn_problem &a, const struct sequence &sequence,
-                                   const struct job_row &at)
-{
-    kernarg_u64 first = (u32)sequence.batch_q * (kernarg_u64)a.q_stride.batch;
-    if (sequence.start_q)
-        first += (u32)sequence.start_q * (kernarg_u64)a.q_stride.seq;
-    return (const GLOBAL char *)a.q +
-           (kernarg_i64)(first + (u32)at.head * (kernarg_u64)a.q_stride.head +
-                         (u32)at.row * (kernarg_u64)a.q_stride.seq) *
-               ELEMENT_BYTES;
-}
-
-/* The rows of a job: numbers first .. last of the (m, head in group) that share a key head. */
-struct job_rows {
-    int first, last, group;
-    int first_row, last_row; /* their m */
-};
-
-/* Of one query, as when decoding, each has another head. */
-DEVICE struct job_rows rows_of_job(const struct attn_problem &a, int first, int last)
-{
-    struct job_rows x = {first, last, a.group, 0, 0};
-    if (a.seq_q > 1) {
-        x.first_row = (int)quotient_of((u32)first, (u32)a.group);
-        x.last_row = (int)quotient_of((u32)last, (u32)a.group);
-    }
-    return x;
-}
-
 /* Which part the column of a block writes: none if it has no row of its own. */
 DEVICE int part_of_row(const struct job_rows &rows, int block, int split)
 {
@@ -186,13 +147,10 @@ DEVICE int part_of_row(const struct job_rows &rows, int block, int split)
 /* The row of this lane's column of a block, or else the last one. */
 DEVICE void find_row(struct job_row &at, const struct job_rows &rows, int block, int kv_head)
 {
-    int number = rows.first + block * SIDE + (int)lane_column();
-    number = number < rows.last ? number : rows.last;
-    u32 rest = (u32)(number - rows.first_row * rows.group), more = 0;
-    if (rows.last_row > 0)
-        more = quotient_of_lane(rest, (u32)rows.group);
-    at.row = rows.first_row + (int)more;
-    at.head = kv_head * rows.group + (int)(rest - more * (u32)rows.group);
+    const int number = rows.first + block * SIDE + (int)lane_column();
+    const struct row_place place = place_of_row(rows, number, kv_head);
+    at.row = place.row;
+    at.head = place.head;
 }
 
 /* Keys that some of the rows see. Uniform. */
@@ -232,7 +190,8 @@ DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
         return;
     }
 #endif
-    load_q(q, job, block, row_of_q(a, job.sequence, at));
+    load_q(q, job, block,
+           (const GLOBAL char *)a.q + row_of_q(a, job.sequence, at.row, at.head) * ELEMENT_BYTES);
 }
 
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
@@ -267,7 +226,9 @@ KERNEL_SYMBOL(split_args args)
     for (int block = 0; block < ROW_BLOCKS; block++)
         find_row(at[block], rows, block, kv_head);
     const struct key_reach reach = find_keys(job, at, rows);
-    const struct key_run run = run_of(reach.first, reach.last, split, args.splits);
+    const int first_key = reach.first & -SIDE;
+    const int all = first_key > reach.last ? 0 : (reach.last - first_key) / KERNEL_TILE_K + 1;
+    const struct tile_run run = run_of(all, split, args.splits);
     int part = part_of_row(rows, 0, split); /* of the first block */
     asm("" : "+v"(part));
 
@@ -282,7 +243,8 @@ KERNEL_SYMBOL(split_args args)
     struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */
     asm volatile("" : "+v"(team));
-    attend<split_args>(state, job, q, run.first + job.team * SIDE, KERNEL_TILE_K, run.count);
+    attend<split_args>(state, job, q, first_key + run.first * KERNEL_TILE_K + job.team * SIDE,
+                       KERNEL_TILE_K, run.count);
     job.team = (int)uniform(team);
     join_teams(state, job);
     if (ROW_BLOCKS > 1) /* or registers would hold them in the walk */
@@ -295,3 +257,5 @@ KERNEL_SYMBOL(split_args args)
             finish(state, job, block, part);
     }
 }
+
+#endif

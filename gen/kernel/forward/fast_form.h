@@ -39,6 +39,10 @@ DEVICE bool is_spoilt(const struct progress &x)
     return in_any_lane(any != 0);
 }
 
+#if KERNEL_SPLIT
+#include "split_end.h"
+#else
+
 /* As read_problem(), what comes behind the last step. */
 DEVICE void read_ending(const struct attn_fwd_args &args)
 {
@@ -95,6 +99,8 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
     }
 }
 
+#endif
+
 /* What a workgroup has to do, and where. Uniform. */
 struct errand {
     struct sequence sequence;
@@ -139,7 +145,10 @@ DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 #if FOLDS_TERMS
     x.fast_factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, fast_factor_of(a))));
 #endif
-    const struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
+    struct key_walk walk = plan_walk(sequence, x.job.first_row, x.job.last_row);
+#if KERNEL_SPLIT
+    walk = part_of_walk(walk, x.job);
+#endif
     x.walk = {walk, walk.first};
     find_tiles(x.keys, a, sequence, x.job);
 #if KERNEL_PADDING
@@ -215,7 +224,7 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(WAVES_LEAST, WAVES_MOST))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
-#if KERNEL_SCALES
+#if KERNEL_SCALES || KERNEL_SPLIT
     const struct attn_fwd_args &args = all.fwd;
 #endif
     const struct attn_problem &a = args.problem;

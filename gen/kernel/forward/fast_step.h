@@ -44,6 +44,9 @@ enum found {
 #define HOLDS_BEGIN 0
 #endif
 
+/* Whether what a row sees is found anew for each tile that asks. */
+#define SEES_ANEW ((SLICES_FIRST && PLANS_LEAN) || KERNEL_SPLIT)
+
 /* What a wave carries along the keys. */
 struct progress {
     struct queries q;
@@ -247,8 +250,8 @@ DEVICE void see_keys(struct key_interval (&visible)[Q_BLOCKS], const struct term
     for (int column = 0; column < Q_BLOCKS; column++)
         visible[column] =
             KERNEL_SCORE ? visible_keys(place.sequence, row_of_column(recall(terms).job, column))
-            : SLICES_FIRST && PLANS_LEAN ? visible_of_column(place.sequence, place.job, column)
-                                         : place.visible[column];
+            : SEES_ANEW  ? visible_of_column(place.sequence, place.job, column)
+                         : place.visible[column];
 }
 
 /* Moves the shifts. Whether to go for wide ones, for this lane. */

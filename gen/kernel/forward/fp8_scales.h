@@ -42,7 +42,11 @@ DEVICE float output_scale(int number, int kv_head)
 
 #else
 
+#if KERNEL_SPLIT
+#define KERNEL_ARGUMENTS struct attn_split_args all
+#else
 #define KERNEL_ARGUMENTS struct attn_fwd_args args
+#endif
 #define SIGNED_SCALE(a, sequence, job) a.scale
 #define SCORE_UNIT(a, sequence, job) score_unit(a)
 

@@ -254,13 +254,15 @@ DEVICE void begin_half(half_scores &s, struct half_terms &x, int which)
 #if SLICES_TURN
     return add_slopes(s, x.slopes, which);
 #endif
-    float zero = 0;
-    asm("" : "+s"(zero)); /* one instruction converts and multiplies, if it also adds */
 #pragma unroll
     for (int block = 0; block < HALF_BLOCKS; block++)
 #pragma unroll
-        for (int i = 0; TERMS_CERTAIN & TERM_BIAS && i < ACC; i++)
-            s[block][i] = fused(bias_element(x.word[which] + block * ACC / 2, i), x.inverse, zero);
+        for (int i = 0; TERMS_CERTAIN & TERM_BIAS && i < ACC; i += 2) {
+            const u32 *word = x.word[which] + block * ACC / 2;
+            const f32x2 pair = f32x2{bias_element(word, i), bias_element(word, i + 1)} * x.inverse;
+            s[block][i] = pair.x;
+            s[block][i + 1] = pair.y;
+        }
     if (!(TERMS_CERTAIN & TERM_BIAS))
 #pragma unroll
         for (int block = 0; block < HALF_BLOCKS; block++)

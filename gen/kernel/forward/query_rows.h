@@ -15,6 +15,11 @@
 #include "element.h"
 #include "fp8_scales.h"
 
+/* Whether rows are packed ones of several heads, and the keys a part of all: attn_split.hip. */
+#ifndef KERNEL_SPLIT
+#define KERNEL_SPLIT 0
+#endif
+
 /* Waves that have the same rows are a team (team_form.h); elsewhere each wave has its own. */
 #ifndef TEAMS
 #define TEAMS KERNEL_WAVES
@@ -126,6 +131,10 @@ DEVICE void read_problem(const struct attn_problem &a)
                  "s"(a.k_stride.seq));
 }
 
+#if KERNEL_SPLIT
+#include "split_job.h"
+#else
+
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
     int head, kv_head;
@@ -177,6 +186,8 @@ DEVICE struct key_interval visible_of_column(const struct sequence &sequence, co
     return visible_keys(sequence, row < job.last_row ? row : job.last_row);
 }
 
+#endif
+
 DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct sequence &sequence,
                          const struct job &job)
 {
@@ -189,6 +200,32 @@ DEVICE void find_visible(struct key_interval (&visible)[Q_BLOCKS], const struct 
 struct queries {
     block_frag frag[Q_HELD ? Q_BLOCKS * Q_HELD : Q_IN_LDS ? 1 : STAGES * QK_STEPS];
 };
+
+#if KERNEL_SPLIT
+#define Q_CHUNK(channel) chunk_of_q(row, dim, channel)
+
+/* Q from rows of several heads. */
+DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
+                   const struct attn_problem &a)
+{
+    const int dim = a.dim_qk;
+    const struct row_place at = place_of_row(job.rows, number_of_lane(job), job.kv_head);
+    const GLOBAL char *row =
+        (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
+#pragma unroll
+    for (u32 step = 0; step < QK_STEPS; step++)
+#if MMA_STRAIGHT
+        q.frag[step] = Q_CHUNK(DEPTH * step + CHUNK * lane_half());
+#else
+        q.frag[step] = join_chunks(Q_CHUNK(DEPTH * step), Q_CHUNK(DEPTH * step + CHUNK));
+#endif
+    if (RARELY(a.scale < 0))
+#pragma unroll
+        for (int step = 0; step < QK_STEPS; step++)
+            q.frag[step] = TIMES_SIGN(q.frag[step], SIGN_BITS);
+}
+
+#else
 
 #if Q_HELD
 
@@ -293,6 +330,8 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
             q.frag[step] = TIMES_SIGN(q.frag[step], sign);
 #endif
 }
+
+#endif
 
 DEVICE block_frag q_frag(const struct queries &q, int stage, int step, int block)
 {
@@ -491,6 +530,8 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
         }
 }
 
+#if !KERNEL_SPLIT
+
 /* One lane of each column writes its lse. */
 DEVICE void store_lse(const struct attn_fwd_args &args, const struct sequence &sequence,
                       const struct job &job, u32 row, float lse)
@@ -509,5 +550,7 @@ DEVICE void store_lse(const struct attn_fwd_args &args, const struct sequence &s
     if (at)
         *at = lse;
 }
+
+#endif
 
 #endif

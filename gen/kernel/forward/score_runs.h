@@ -103,9 +103,15 @@ DEVICE void bias_scores(score_blocks &s, float unit, const struct ahead &ahead,
         each_block<4, whole>(
             late_problem().bias, t, tile, [&](int column, int block, const u32 *word) {
 #pragma unroll
-                for (int i = 0; i < ACC; i++)
-                    s[column][block][i] =
-                        fused(s[column][block][i], unit, __builtin_bit_cast(float, word[i]));
+                for (int i = 0; i < ACC; i += 2) {
+                    const f32x2 bias = {__builtin_bit_cast(float, word[i]),
+                                        __builtin_bit_cast(float, word[i + 1])};
+                    block_acc &x = s[column][block];
+                    const f32x2 sum =
+                        __builtin_elementwise_fma(f32x2{x[i], x[i + 1]}, f32x2{unit, unit}, bias);
+                    x[i] = sum.x;
+                    x[i + 1] = sum.y;
+                }
             });
     } else if (!whole) {
         each_block<2, whole>(late_problem().bias, t, tile, add);

@@ -419,6 +419,27 @@ DEVICE float apart_from(float x, float step)
 #endif
 }
 
+/* s becomes cap * tanh(s / cap), two at a time: tanh(x) = 1 - 2 / (exp(2 x) + 1). Multiplies its
+ * slope to dp if that is wanted. */
+template <enum gradient of, class V> DEVICE void cap_elements(V &s, V &dp, float cap, float inside)
+{
+    const f32x2 one = {1, 1};
+#pragma unroll
+    for (int i = 0; i < elements_of<V>(); i += 2) {
+        f32x2 x = f32x2{s[i], s[i + 1]} * inside;
+        x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)} + 1;
+        x = f32x2{__builtin_amdgcn_rcpf(x.x), __builtin_amdgcn_rcpf(x.y)};
+        const f32x2 capped = __builtin_elementwise_fma(x, -2 * one, one);
+        s[i] = cap * capped.x;
+        s[i + 1] = cap * capped.y;
+        if (of == OF_PRODUCT) {
+            const f32x2 slope = __builtin_elementwise_fma(-capped, capped, one);
+            dp[i] *= slope.x;
+            dp[i + 1] *= slope.y;
+        }
+    }
+}
+
 /*
  * s, scale * q . k, becomes the score but for bias and mask, as add_terms() makes it. The lane's
  * elements are those of column `index` from row `row` of the stream on.
@@ -430,13 +451,8 @@ DEVICE void add_curve_and_slope(V &s, V &dp, const struct place &p,
     const int count = elements_of<V>();
     next_term();
     if (has_term(terms, KERNARG_TERM_SOFTCAP)) {
-        const float cap = args_here().problem.softcap, inverse = 1 / cap;
-        each_element<count>([&](int i) {
-            const float capped = tanh_of(s[i] * inverse);
-            s[i] = cap * capped;
-            if (of == OF_PRODUCT)
-                dp[i] *= __builtin_fmaf(-capped, capped, 1);
-        });
+        const float cap = args_here().problem.softcap, inside = 2 * LOG2_E / cap;
+        cap_elements<of>(s, dp, cap, inside);
         next_term();
     }
     if (has_term(terms, KERNARG_TERM_ALIBI)) {

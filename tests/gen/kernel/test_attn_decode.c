@@ -216,7 +216,7 @@ static long last_count(const char *kernel, const char *key)
 
 /*
  * All heads of a group together read each byte of K and V once: beside them there is only q, whose
- * rows that exist each of `q_loads` waves loads.
+ * rows that exist are loaded `q_loads` times.
  */
 static void check_traffic(int heads, int seq_q, int tiles, int q_loads)
 {
@@ -236,10 +236,11 @@ static void check_traffic(int heads, int seq_q, int tiles, int q_loads)
 static void test_traffic(void)
 {
     enum { SPLITS = 2, WAVES = 4 };
-    const bool is_cdna = strncmp(gpu->properties.target, "gfx9", 4) == 0;
-    const int many = type == AOTHIP_F32 ? 16 : is_cdna ? 64 : 32; /* rows of the largest tile */
+    const bool is_rdna3 = strncmp(gpu->properties.target, "gfx11", 5) == 0;
+    const int many = type == AOTHIP_F32 ? 16 : 64; /* rows of the largest tile */
+    const int lanes = is_rdna3 ? 2 : 1;            /* which have the same operand */
     check_traffic(8, 1, 1, SPLITS * WAVES);
-    check_traffic(4, 16, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : 1));
+    check_traffic(4, 16, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : lanes));
 }
 
 static void test(const struct device *device, struct aothip_context *context, int dtype)

@@ -15,8 +15,9 @@ static struct aothip_context *images;
 static int type;
 
 /* Which kernel computes it. */
-enum way { WAY_FAST, WAY_ODD, WAY_SCORE, WAY_SPLIT, WAY_TEAM, WAYS };
-static const char *const way_names[] = {"fast", "odd", "score", "split", "team"};
+enum way { WAY_FAST, WAY_ODD, WAY_SCORE, WAY_SPLIT, WAY_SPLIT_ROWS, WAY_TEAM, WAYS };
+static const char *const way_names[] = {"fast", "odd", "score", "split", "split, many rows",
+                                        "team"};
 
 /* Element s of q is one of -3 .. 3 times 2^exponent; `below`: one of -7 .. -1. */
 static void fill_q(struct maker *m, int exponent, bool below)
@@ -54,7 +55,7 @@ static struct maker make(enum way way, int dim, int queries, int keys, int expon
     m.p.scale = (float)ldexp(1, exponent - of_q - of_k);
     fill_q(&m, of_q, below);
     fill_k(&m, of_k);
-    m.p.splits = way == WAY_SPLIT ? 3 : 1;
+    m.p.splits = way == WAY_SPLIT || way == WAY_SPLIT_ROWS ? 3 : 1;
     if (way == WAY_SCORE) { /* of zeros: the scores stay exact */
         m.p.bias = maker_blank(&m, type, 1, 1, 1, keys);
         memset(m.p.bias.data, 0, (size_t)keys * maker_size(type));
@@ -120,8 +121,9 @@ static void test_forward(void)
             char name[64];
             snprintf(name, sizeof(name), "%s, scores of 2^%d", way_names[way], exponents[i]);
             const int dim = way == WAY_TEAM ? 256 : (i + way) % 2 ? 64 : 128;
+            const int queries = many || way == WAY_SPLIT_ROWS ? 20 : 12;
             struct maker m =
-                make((enum way)way, dim, many ? 20 : 12, many ? 450 : 70, exponents[i], i % 3 == 2);
+                make((enum way)way, dim, queries, many ? 450 : 70, exponents[i], i % 3 == 2);
             m.p.mask = many ? AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT : AOTHIP_MASK_NONE;
             m.p.scale *= i % 2 ? -0.7F : 1.0F;
             m.p.lse_base2 = way == WAY_ODD && i + 1 < EXPONENTS;
@@ -136,9 +138,9 @@ static void test_forward(void)
  * Scores that are small in the first tiles, and about 2^exponent from one key on: for 6 the shift
  * moves there, for 40 all is done anew in the wide form.
  */
-static bool check_rising(int dim, int first_large, int exponent)
+static bool check_rising(enum way way, int dim, int first_large, int exponent)
 {
-    struct maker m = make(WAY_FAST, dim, 150, 450, exponent, false);
+    struct maker m = make(way, dim, 150, 450, exponent, false);
     const struct aothip_tensor *k = &m.p.k;
     for (int64_t i = 0; i < first_large * k->stride[2]; i++)
         ref_store(k->data, i, type, ref_load(k->data, i, type) * 0x1p-14);
@@ -146,7 +148,8 @@ static bool check_rising(int dim, int first_large, int exponent)
     const bool right =
         maker_check(gpu, images, &m, "rising scores") && means_of_largest(&m, "rising scores");
     if (!right)
-        tap_diag("head dim %d, 2^%d from key %d on", dim, exponent, first_large);
+        tap_diag("%s, head dim %d, 2^%d from key %d on", way_names[way], dim, exponent,
+                 first_large);
     maker_free(&m);
     return right;
 }
@@ -158,8 +161,12 @@ static void test_rising(void)
     int bad = 0;
     for (int dim = 64; dim <= 256; dim *= 2)
         for (int i = 0; i < 4; i++)
-            bad += !check_rising(dim, first_large[i], 6);
-    bad += !check_rising(64, 400, 40) + !check_rising(128, 400, 40) + !check_rising(256, 400, 40);
+            bad += !check_rising(WAY_FAST, dim, first_large[i], 6);
+    for (int dim = 64; dim <= 256; dim *= 2)
+        bad += !check_rising(WAY_FAST, dim, 400, 40);
+    for (int dim = 64; dim <= 128; dim *= 2)
+        bad += !check_rising(WAY_SPLIT_ROWS, dim, 168, 6) +
+               !check_rising(WAY_SPLIT_ROWS, dim, 400, 40);
     is_int(bad, 0, "small scores before large ones");
 }
 

@@ -28,7 +28,7 @@ static void test_split(void)
     const size_t rows = 2 * 8;
     params p = decode();
     restart();
-    /* 608 workgroups wanted, 4 without splits; a part has at least 256 keys */
+    /* 304 workgroups wanted, 4 without splits; a part has at least 256 keys */
     is_int((intmax_t)workspace_of(&p), 4 * rows * 32 * 64 + 8 * rows * 32, "for 32 splits");
     is_int(fake_hip.launches, 0, "asking launches nothing");
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "without workspace");
@@ -80,6 +80,14 @@ static void test_split(void)
            "2 splits where enough workgroups would read keys for each head of a group");
     p.k.size[1] = p.v.size[1] = 8;
     is_int((intmax_t)workspace_of(&p), 0, "none where each head has its own keys");
+    p = decode();
+    p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 40;
+    p.k.size[1] = p.v.size[1] = 8;
+    is_int((intmax_t)workspace_of(&p), 40 * 8 * (4 * 4 * 64 + 8 * 4),
+           "4 parts of 320 heads are five rounds of 304 workgroups, where whole ones are two");
+    p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 64;
+    is_int((intmax_t)workspace_of(&p), 0,
+           "none of 512: 7 parts, in 12 rounds, save a seventh, and not more");
     p = decode();
     p.splits = 8;
     p.q.dtype = p.k.dtype = p.v.dtype = p.o.dtype = AOTHIP_BF16;

@@ -28,6 +28,8 @@ wrong 'FP8 backward' 'dtype: there is no such backward pass' pass=bwd,dtype=e4m3
 wrong 'a cache of FP8 backward' 'kv=e5m2: kv: there is no such backward pass' --both kv=e5m2
 wrong 'a cache of FP8 for f32' 'kv: a type of its own goes with dtype=f16 or bf16' dtype=f32,kv=e5m2
 wrong 'atomic sums forward' 'atomics: of the backward pass alone' atomics=1
+wrong 'shared keys backward' 'splits: of the forward pass alone' --backward splits=2
+wrong 'too many parts' 'splits=257: no such value' splits=257
 wrong 'heads that do not divide' 'heads=6 is no multiple of heads_k=4' heads_k=4,heads=6
 printf '# shapes\n\nseq=64\n  seq=64,mask=up # no\n' >shapes
 wrong 'a wrong line of a file' 'shapes, line 4: mask=up: no such value' --file shapes
@@ -78,6 +80,9 @@ ok 'are a head and four rows'
 exits 0 'atomic sums, both passes' "$bench" --counts --emulate $first --csv --both seq=40,dim=64,atomics=1
 grep '^fwd,' out | grep -v atomics >/dev/null && grep -q '^bwd,.*,atomics$' out
 ok 'are those of the backward pass'
+exits 0 'shared keys, both passes' "$bench" --counts --emulate $first --csv --both seq=40,dim=64,splits=2
+[ `grep -c '^fwd,.*,splits=2$' out` -eq 1 ] && [ `grep -c '^bwd,.*,$' out` -eq 1 ]
+ok 'are those of the forward pass'
 
 exits 0 'JSON' "$bench" --counts --emulate $first --json seq=40,dim=64 seq=20,dim=32
 if command -v python3 >/dev/null; then

@@ -36,6 +36,8 @@ void bench_add_shape(struct bench_shapes *s, const char *where, const char *text
     }
     if (s->passes != BENCH_PASS_AS_GIVEN) {
         shape.backward = 1;
+        if (s->passes == BENCH_PASS_BOTH)
+            shape.splits = 0;
         if (bench_refuse(&shape, error))
             cli_usage_error("%s: %s", where, error);
     }

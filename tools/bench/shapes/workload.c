@@ -36,6 +36,7 @@ static const struct number {
     {"seq_k", offsetof(struct bench_shape, seq_k), 0, 1 << 30},
     {"dim", offsetof(struct bench_shape, dim), offsetof(struct bench_shape, dim_v), 512},
     {"dim_v", offsetof(struct bench_shape, dim_v), 0, 512},
+    {"splits", offsetof(struct bench_shape, splits), 0, 256},
 };
 
 /* A word: the value of each of its spellings. */
@@ -154,6 +155,8 @@ int bench_refuse(const struct bench_shape *s, char error[BENCH_ERROR_MAX])
 
     if (s->feature == BENCH_PAGED && s->backward)
         snprintf(error, BENCH_ERROR_MAX, "with=paged: there is no such backward pass");
+    else if (s->splits && s->backward)
+        snprintf(error, BENCH_ERROR_MAX, "splits: of the forward pass alone");
     else if (fp8 && s->backward)
         snprintf(error, BENCH_ERROR_MAX, "%s: there is no such backward pass",
                  s->kv ? "kv" : "dtype");
@@ -243,12 +246,13 @@ const char *bench_text(const struct bench_shape *s, char text[BENCH_TEXT_MAX])
 {
     snprintf(text, BENCH_TEXT_MAX,
              "batch=%d,heads=%d,heads_k=%d,seq_q=%d,seq_k=%d,dim=%d,dim_v=%d,dtype=%s,mask=%s,"
-             "layout=%s,pass=%s%s%s%s%s%s",
+             "layout=%s,pass=%s%s%s%s%s%s%s%.0d",
              s->batch, s->heads, s->heads_k, s->seq_q, s->seq_k, s->dim, s->dim_v,
              spelling("dtype", s->dtype), spelling("mask", s->mask), spelling("layout", s->bshd),
              spelling("pass", s->backward), s->atomics ? ",atomics=1" : "",
              s->feature ? ",with=" : "", s->feature ? bench_feature_name(s->feature) : "",
-             s->kv ? ",kv=" : "", s->kv ? spelling("kv", s->kv) : "");
+             s->kv ? ",kv=" : "", s->kv ? spelling("kv", s->kv) : "", s->splits ? ",splits=" : "",
+             s->splits);
     return text;
 }
 

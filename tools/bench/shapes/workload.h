@@ -34,8 +34,8 @@ enum { BENCH_ERROR_MAX = 256 };
 
 /*
  * Reads "batch=4,heads=32,seq=4096,dim=128": in any order batch, heads, heads_k, seq (both), seq_q,
- * seq_k, dim (both), dim_v, dtype=f16|bf16|f32|e4m3|e5m2|e4m3fnuz|e5m2fnuz, kv=as_q or one of the
- * last four, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd, atomics=0|1,
+ * seq_k, dim (both), dim_v, splits, dtype=f16|bf16|f32|e4m3|e5m2|e4m3fnuz|e5m2fnuz, kv=as_q or one
+ * of the last four, mask=none|tl|br, layout=bhsd|bshd, pass=fwd|bwd, atomics=0|1,
  * with=window|keep|bias|alibi|softcap|sinks|dropout|lengths|paged.
  * What is not named is as in *shape, save that heads_k, seq_k and dim_v follow heads, seq_q and dim
  * where those are named. Returns 0, or -1 with one line in `error`.
