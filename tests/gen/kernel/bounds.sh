@@ -58,8 +58,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         # clang 19 moves more between the two halves of 512 registers than it has room for, forward
         # of 512 channels and backward.
         # Teams on RDNA have half of their registers for O: the matrix gives them scratch memory, as
-        # it does to all that know terms, pages or rows that are not aligned, and
-        # gfx950 for four values of dkdv of 256 channels with score terms.
+        # it does to all that know terms, pages or rows that are not aligned, and gfx90a for one
+        # value of dkdv of 512 channels.
         # What reads FP8 may spill beside its loop, which touches no scratch memory, but on RDNA 4;
         # what multiplies it only by clang 19, with pages; and by clang 19 RDNA 3 reads a register
         # back in the loop.
@@ -67,7 +67,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                  ($2 ~ /_cache_/ && $1 !~ /^gfx12/ || by == "clang-19" && $2 ~ /_fp8_.*_paged$/)
         beside = beside || by == "clang-19" && count[$1 " " $2, "loop_scratch"] == 1 &&
                            $2 ~ /^attn_fwd_cache_b?f16_d128_t128x32$/
-        beside = beside || $1 == "gfx950" && $2 ~ /^attn_bwd_dkdv_b?f16_d256_t32x128_score$/ && $8 <= 4
+        beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
         beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d512_t64x64$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
             $2 !~ /^attn_fwd_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)
