@@ -117,6 +117,15 @@ static void test_many_rows(void)
     m = begin((struct maker_shape){1, 20, 1, 2, 90, 120, 128}, 4);
     m.p.scale = 6;
     end(&m, "40 rows, 120 channels, far scores");
+
+    m = begin((struct maker_shape){1, 20, 1, 2, 200, 128, 104}, 3);
+    end(&m, "40 rows, 104 channels of v");
+
+    /* A split without a key of a row does not weigh, however low the score of its only key is. */
+    m = begin((struct maker_shape){1, 2, 1, 40, 200, 64, 64}, 4);
+    m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    m.p.scale = 60;
+    end(&m, "80 rows, one key each, far scores");
 }
 
 /* What goes into scores, each by itself and all together. */
