@@ -165,8 +165,8 @@ static int list_sources(const char *directory, struct source_tree *tree)
  * no compiler identification (-Qn), no hash of the source's path (-fuse-cuid=none). Of symbols the
  * global ones stay: without the symbol table ROCm finds no kernel (see object.h). What a kernel
  * includes is asked of the compiler proper: the driver of clang 22 ignores -MMD -MF where only
- * device code is made. The pass that looks for vectors in straight code would take a seventh of the
- * time, and find none that are not written out.
+ * device code is made. The pass that looks for vectors in straight code would take an eighth of the
+ * time, and find few that are not written out.
  */
 static void put_rules(FILE *out, const struct options *o, const struct names *rooms)
 {

@@ -183,7 +183,9 @@ static int64_t fill_rounds(int64_t workgroups, int64_t at_once, int64_t least, i
     int64_t best = least, rounds = (workgroups * least + at_once - 1) / at_once;
     if (most > least + SPLIT_FURTHER)
         most = least + SPLIT_FURTHER;
-    for (int64_t parts = least + 1; parts <= most; parts++) {
+    /* Rounds may be so full that nothing could save as much. */
+    for (int64_t parts = least + 1; parts <= most && 7 * workgroups * best < 6 * rounds * at_once;
+         parts++) {
         const int64_t other = (workgroups * parts + at_once - 1) / at_once;
         if (7 * other * best < 6 * rounds * parts)
             best = parts, rounds = other;
