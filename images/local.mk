@@ -26,9 +26,9 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	        END { print of ? of : gpu }' '$(srcdir)/images/matrix.def'`; \
 	    from='$(srcdir)'/images/tune/$$of.txt to=images/$(images_store)/amd-$$gpu/flash/tune.txt; \
 	    if test -e "$$from"; then \
-	        sed "s/^gpu .*/gpu $$gpu/" "$$from" >images/tune.tmp && \
-	        { cmp -s images/tune.tmp $$to || cp images/tune.tmp $$to; } || exit 1; \
-	    else rm -f $$to; fi; done; rm -f images/tune.tmp
+	        sed "s/^gpu .*/gpu $$gpu/" "$$from" | cmp -s - $$to || \
+	        sed "s/^gpu .*/gpu $$gpu/" "$$from" >$$to || exit 1; \
+	    else rm -f $$to; fi; done
 	@$(MKDIR_P) lib/.libs && test -e lib/.libs/$(images_store) || \
 	    $(LN_S) ../../images/$(images_store) lib/.libs/$(images_store)
 
