@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 10
+#define FORMAT_KERNARG_VERSION 11
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -120,14 +120,16 @@ struct kernarg_seqs {
  * Everything below `score features` is read by kernels with FORMAT_FEATURE_SCORE only, except that
  * sinks are for all.
  *
- * Dropout: element (b, h, m, n) is kept iff (i32)word > threshold, where word is number
- * {0, 2, 1, 3}[n % 4] of the four of Philox4x32-10 with key = seed and
+ * Dropout: element (b, h, m, n) is kept iff (i16)number > threshold, where number is number
+ * n % 4 + n / 16 % 2 * 4 of the eight in the words of Philox4x32-10 (lower halves first) with
+ * key = seed and
  *
  *     counter (128 bit, low 64) = offset + (b * heads_q + h) * dropout_head_pitch
- *                                        + m * dropout_row_pitch + n / 4
+ *                                        + m * dropout_row_pitch + n / 32 * 4 + n / 4 % 4
  *
- * and b, m, n count within the batch and the sequences. Kept elements of P are multiplied by
- * dropout_scale = 1 / (1 - p) in the output; lse is that without dropout.
+ * and b, m, n count within the batch and the sequences. Both halves of dropout_thresholds are the
+ * threshold. Kept elements of P are multiplied by dropout_scale = 1 / (1 - p) in the output; lse is
+ * that without dropout.
  * seed = dropout_seed + (seed_pointer ? *seed_pointer : 0) and offset alike (u64). With
  * KERNARG_DROPOUT unset no pointer here is followed.
  */
@@ -160,7 +162,7 @@ struct attn_problem {
     kernarg_i64 alibi_stride;
     float softcap; /* 0: none */
     float dropout_scale;
-    kernarg_i32 dropout_threshold;
+    kernarg_u32 dropout_thresholds;
     kernarg_i32 page_shift; /* log2 of the rows of a page of k and v */
     kernarg_u64 dropout_seed, dropout_offset;
     kernarg_u64 dropout_seed_pointer, dropout_offset_pointer; /* device addresses or 0 */

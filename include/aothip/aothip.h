@@ -75,8 +75,8 @@ enum aothip_dtype {
      * infinity, and NaN is S.1111.111 alone; E5M2 is the upper half of a binary16. FNUZ have an
      * exponent bias greater by one, neither -0 nor infinity, and one NaN, 0x80. q, k, v alone.
      */
-    AOTHIP_FP8_E4M3 = 5, /* bias 7, up to 448 */
-    AOTHIP_FP8_E5M2 = 6, /* bias 15, up to 57344 */
+    AOTHIP_FP8_E4M3 = 5,      /* bias 7, up to 448 */
+    AOTHIP_FP8_E5M2 = 6,      /* bias 15, up to 57344 */
     AOTHIP_FP8_E4M3_FNUZ = 7, /* bias 8, up to 240 */
     AOTHIP_FP8_E5M2_FNUZ = 8  /* bias 16, up to 57344 */
 };
@@ -256,14 +256,15 @@ struct aothip_attn_fwd_params {
 
     /*
      * Dropout: keeps each element of P with probability 1 - dropout_p and multiplies what it keeps
-     * by 1 / (1 - dropout_p). Element (b, h, m, n) of the mask is kept if a word of Philox4x32-10
-     * (Salmon et al. 2011), as a signed number, is greater than (dropout_p - 0.5) 2^32: of the four
-     * with key = seed and counter = offset + ((b * heads_q + h) * M + m) * W + n / 4 (64 bits; the
-     * upper ones are 0) number 0, 2, 1 or 3 for n % 4 = 0, 1, 2 or 3. Here M = max_seq_q and W =
-     * ceil(max_seq_k / 4); where k_seqs is packed and its max 0, W = 2^28, so that forward and
-     * backward agree without knowing max_seq_k.
-     * seed and offset are the sum of the value and what the device pointer, if any, points at.
-     * With dropout_p = 0 nothing of all this is read or written.
+     * by 1 / (1 - dropout_p). The words of Philox4x32-10 (Salmon et al. 2011), lower halves first,
+     * are eight numbers of 16 bits. Element (b, h, m, n) of the mask is dropped if one of them,
+     * as a signed number plus 2^15, is less than 2^16 dropout_p rounded to the nearest integer
+     * (halves down) but to 1 at least: number n % 4 + n / 16 % 2 * 4 of those with key = seed and
+     * counter = offset + ((b * heads_q + h) * M + m) * W + n / 32 * 4 + n / 4 % 4 (64 bits; the
+     * upper ones are 0; quotients rounded down). Here M = max_seq_q and W = 4 ceil(max_seq_k / 32);
+     * where k_seqs is packed and its max 0, W = 2^28, so that forward and backward agree without
+     * knowing max_seq_k. seed and offset are the sum of the value and what the device pointer, if
+     * any, points at. With dropout_p = 0 nothing of all this is read or written.
      */
     float dropout_p;       /* 0 .. 1 */
     int32_t probs_dropped; /* what probs gets, see there */
@@ -349,9 +350,9 @@ struct aothip_attn_fwd_params {
  *   delta      F32, as many elements as lse, in its layout: scratch; NULL: taken from workspace
  *
  * Results do not depend on the order in which workgroups run: no atomic sums. Where the workspace
- * has room for it and a launch would leave units of the GPU idle, several workgroups share the rows,
- * keys or grouped heads that one would walk through, and what they find is added up in a fixed
- * order: the same problem on the same GPU with a workspace as large gives the same bits.
+ * has room for it and a launch would leave units of the GPU idle, several workgroups share the
+ * rows, keys or grouped heads that one would walk through, and what they find is added up in a
+ * fixed order: the same problem on the same GPU with a workspace as large gives the same bits.
  *
  * That is with atomics = 0. With 1 one walk may give all gradients in place of two, dq as sums in
  * F32 that workgroups add to in any order: its last bits, not those of dk and dv, differ from call

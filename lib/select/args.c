@@ -6,7 +6,7 @@
 #include "shape.h"
 
 /* The layout that every code object in the images was compiled with. */
-_Static_assert(FORMAT_KERNARG_VERSION == 10, "args.c fills version 10");
+_Static_assert(FORMAT_KERNARG_VERSION == 11, "args.c fills version 11");
 
 enum {
     UNBOUNDED = 1 << 30,
@@ -180,22 +180,21 @@ static inline uint32_t fill_sequences(const struct aothip_attn_fwd_params *p,
     return flags | (p->lse_layout == AOTHIP_LSE_HEADS_COMPACT ? KERNARG_LSE_PITCH_READ : 0);
 }
 
-/*
- * keep iff word > threshold; p = 1 must keep nothing, so the conversion saturates. In single
- * precision like the kernels whose masks these are: 0xFFFFFFFF is 2^32 there.
- */
-static int32_t dropout_threshold(float p)
+/* kernarg.h: so many of 2^16 numbers are dropped, all with p = 1, one at least. */
+static uint32_t dropout_thresholds(float p)
 {
-    const float scaled = (p - 0.5f) * 4294967296.0f;
-    return scaled >= 2147483648.0f ? INT32_MAX : (int32_t)scaled;
+    const double exact = (double)p * 65536;
+    int64_t dropped = (int64_t)exact;
+    dropped += exact - (double)dropped > 0.5;
+    return (((uint32_t)(dropped > 0 ? dropped : 1) - 0x8001) & 0xffff) * 0x10001;
 }
 
 static inline void fill_dropout(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
     const int unknown = p->k_seqs.packed && !p->k_seqs.max;
-    const int64_t row_pitch = unknown ? 1 << 28 : (int64_t)((uint64_t)(shape_max_k(p) + 3) / 4);
+    const int64_t row_pitch = unknown ? 1 << 28 : ((int64_t)shape_max_k(p) + 31) / 32 * 4;
     a->dropout_scale = p->dropout_p < 1 ? 1 / (1 - p->dropout_p) : 0;
-    a->dropout_threshold = dropout_threshold(p->dropout_p);
+    a->dropout_thresholds = dropout_thresholds(p->dropout_p);
     a->dropout_seed = p->dropout_seed;
     a->dropout_offset = p->dropout_offset;
     a->dropout_seed_pointer = (uintptr_t)p->dropout_seed_pointer;

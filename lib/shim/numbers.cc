@@ -55,7 +55,7 @@ class copier
         return error;
     }
 
-public:
+  public:
     explicit copier(hipStream_t stream)
         : copy_(reinterpret_cast<decltype(copy_)>(hip_function("hipMemcpyAsync"))),
           synchronize_(
@@ -76,21 +76,22 @@ public:
     }
 };
 
-/* The upper 24 bits, in [0, 1). Signed, a kept element's word is above (p - 0.5) * (2^32 - 1). */
-static float uniform(std::uint32_t word)
+/* In the middle of its share of [0, 1), so that it is at least p where the element is kept; 0 where
+ * it is dropped by any p. */
+static float uniform(std::uint32_t number)
 {
-    return static_cast<float>((word ^ 0x80000000u) >> 8) / 16777216.0f;
+    const std::uint32_t part = (number ^ 0x8000u) & 0xffffu;
+    return part ? (static_cast<float>(part) + 0.5f) / 65536.0f : 0;
 }
 
 static void fill(const T4 &r, std::uint64_t seed, std::uint64_t offset, float *numbers)
 {
-    static constexpr int lane[4] = {0, 2, 1, 3};
-    const std::uint64_t quads = (r.size(3) + 3) / 4;
+    const std::uint64_t counters = (r.size(3) + 31) / 32 * 4;
     for (std::uint64_t row = 0; row < r.size(0) * r.size(1) * r.size(2); row++)
         for (std::uint64_t n = 0; n < r.size(3); n++) {
             std::uint32_t word[4];
-            philox(seed, offset + row * quads + n / 4, word);
-            *numbers++ = uniform(word[lane[n % 4]]);
+            philox(seed, offset + row * counters + n / 32 * 4 + n / 4 % 4, word);
+            *numbers++ = uniform(word[n / 16 % 2 * 2 + n / 2 % 2] >> n % 2 * 16);
         }
 }
 

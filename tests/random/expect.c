@@ -401,19 +401,20 @@ static void philox(uint64_t seed, uint64_t counter, uint32_t c[4])
 bool expect_kept(const struct aothip_attn_fwd_params *p, int64_t b, int64_t head, int64_t m,
                  int64_t n)
 {
-    static const int word[4] = {0, 2, 1, 3};
     uint64_t seed = p->dropout_seed, counter = p->dropout_offset, width;
+    double value, bound = (double)p->dropout_p * 0x1p16;
     uint32_t c[4];
 
     if (p->dropout_seed_pointer)
         seed += *p->dropout_seed_pointer;
     if (p->dropout_offset_pointer)
         counter += *p->dropout_offset_pointer;
-    width =
-        p->k_seqs.packed && !p->k_seqs.max ? (uint64_t)1 << 28 : ((uint64_t)place_max_k(p) + 3) / 4;
+    width = p->k_seqs.packed && !p->k_seqs.max ? (uint64_t)1 << 28
+                                               : ((uint64_t)place_max_k(p) + 31) / 32 * 4;
     counter +=
         ((uint64_t)(b * p->q.size[1] + head) * (uint64_t)place_max_q(p) + (uint64_t)m) * width +
-        (uint64_t)n / 4;
+        (uint64_t)(n >> 5 << 2 | (n >> 2 & 3));
     philox(seed, counter, c);
-    return (double)(int32_t)c[word[n % 4]] > ((double)p->dropout_p - 0.5) * 0x1p32;
+    value = (double)((c[(n >> 4 & 1) << 1 | (n >> 1 & 1)] >> ((n & 1) << 4) & 0xffff) ^ 0x8000);
+    return value > 0 && value + 0.5 >= bound;
 }

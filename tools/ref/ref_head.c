@@ -29,19 +29,12 @@ double ref_dropout_scale(const struct ref_problem *p)
     return dropped >= 1 ? 0 : ref_narrow(p, 1 / (1 - dropped));
 }
 
-/* (dropout_p - 1/2) * (2^32 - 1) in float arithmetic, as a 32-bit integer that saturates. */
-static int64_t threshold(float dropout_p)
-{
-    float t = (dropout_p - 0.5F) * 4294967295.0F;
-    return t >= 0x1p31F ? INT32_MAX : (int64_t)t;
-}
-
 void ref_dropout_row(const struct ref_problem *p, int64_t b, int64_t h, int64_t m, int64_t lo,
                      int64_t hi, unsigned char *kept)
 {
-    static const int order[4] = {0, 2, 1, 3};
     uint64_t row = (uint64_t)((b * p->heads_q + h) * p->rows + m) * (uint64_t)p->words + p->offset;
-    int64_t limit = threshold(p->params->dropout_p), n;
+    double dropped = fmax(ceil((double)p->params->dropout_p * 65536 - 0.5), 1);
+    int64_t n;
     uint32_t counter[4] = {0}, words[4];
 
     if (!(p->params->dropout_p > 0)) {
@@ -49,12 +42,14 @@ void ref_dropout_row(const struct ref_problem *p, int64_t b, int64_t h, int64_t 
         return;
     }
     for (n = lo; n < hi; n++) {
+        int64_t number = n / 16 % 2 * 4 + n % 4;
         if (n == lo || n % 4 == 0) {
-            counter[0] = (uint32_t)(row + (uint64_t)n / 4);
-            counter[1] = (uint32_t)((row + (uint64_t)n / 4) >> 32);
+            uint64_t at = row + (uint64_t)(n / 32 * 4 + n / 4 % 4);
+            counter[0] = (uint32_t)at;
+            counter[1] = (uint32_t)(at >> 32);
             ref_philox(p->seed, counter, words);
         }
-        kept[n] = (int32_t)words[order[n % 4]] > limit;
+        kept[n] = (int16_t)(words[number / 2] >> number % 2 * 16) + 32768 >= dropped;
     }
 }
 

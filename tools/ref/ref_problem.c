@@ -102,7 +102,7 @@ int ref_problem_open(const struct aothip_attn_fwd_params *f, enum ref_precision 
     p->group = p->heads_q / p->heads_k;
     p->rows = f->q_seqs.max ? f->q_seqs.max : f->q.size[2];
     keys = f->k_seqs.max ? f->k_seqs.max : f->block_table ? page_rows(f) : f->k.size[2];
-    p->words = f->k_seqs.packed && !f->k_seqs.max ? (int64_t)1 << 28 : (keys + 3) / 4;
+    p->words = f->k_seqs.packed && !f->k_seqs.max ? (int64_t)1 << 28 : (keys + 31) / 32 * 4;
     p->seq_new = has(&f->k_new) ? f->k_new.size[2] : 0;
     if (f->dropout_p > 0) {
         p->seed = f->dropout_seed + (f->dropout_seed_pointer ? *f->dropout_seed_pointer : 0);

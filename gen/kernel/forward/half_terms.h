@@ -16,7 +16,7 @@ enum {
 
 enum {
     DROP_COUNT = 2,              /* counters whose words are made side by side */
-    DROP_PAIRS = 2 * DROP_COUNT, /* pairs of P that they are for */
+    DROP_PAIRS = 4 * DROP_COUNT, /* pairs of P that they are for */
 };
 
 #if SLICES_TURN
@@ -44,7 +44,7 @@ struct half_terms {
 #endif
     /* Dropout: of the next pairs of P all ones for elements that are kept. */
     struct philox_row row;
-    int threshold;
+    u32 thresholds;
     u32 kept[DROP_PAIRS];
     float inverse; /* bias: of the scale */
     float inside;  /* soft-cap: what it multiplies by within the exponential function */
@@ -199,30 +199,27 @@ DEVICE bool begin_drops(struct half_terms &x, const struct terms &t, int key, in
     const struct scene scene = recall(t);
     const struct dropout dropout = dropout_of(late_problem(), scene.number, scene.job.head);
     const kernarg_u64 first =
-        dropout.offset + scene.job.first_row * dropout.row_pitch + (u32)key / 4;
+        dropout.offset + scene.job.first_row * dropout.row_pitch + (u32)key / 8;
     const kernarg_u64 last = dropout.offset + scene.job.last_row * dropout.row_pitch +
-                             (u32)key / 4 + (u32)count * (KERNEL_TILE_K / 4);
+                             (u32)key / 8 + (u32)count * (KERNEL_TILE_K / 8);
     const u32 upper = (u32)(first >> 32);
     x.row = begin_row(dropout.seed, first_counter(dropout, scene.job, 0, (u32)key), upper, 2);
-    x.threshold = dropout.threshold;
+    x.thresholds = dropout.thresholds;
     return (u32)(last >> 32) != upper;
 }
 
 /* Of the next pairs. */
 DEVICE void draw_pairs(struct half_terms &x)
 {
-    static_assert(key_step(4) - key_step(0) == 8 && BLOCK == key_step(ACC / 2) * 2,
-                  "a lane has each second counter");
+    static_assert(counter_step(1) == 2 && counter_step(2) == 4, "a lane has each second counter");
     u32x4 word[DROP_COUNT];
     next_words(word, x.row);
 #pragma unroll
     for (int i = 0; i < DROP_COUNT; i++)
 #pragma unroll
-        for (int j = 0; j < 2; j++) { /* by the signs of what is too little: kernarg.h */
-            const int low = __builtin_elementwise_sub_sat(x.threshold, (int)word[i][j]);
-            const int high = __builtin_elementwise_sub_sat(x.threshold, (int)word[i][2 + j]);
-            x.kept[2 * i + j] = __builtin_amdgcn_perm((u32)high, (u32)low, 0x0b0b0909);
-        }
+        for (int j = 0; j < 4; j++)
+            x.kept[(counter_element(i) + j / 2 * 8 + j % 2 * 2) / 2] =
+                kept_pair(word[i][j], x.thresholds);
 }
 
 /* All ones for elements of P that are not 0: they were kept. Others were not, or are so small that

@@ -71,39 +71,65 @@ DEVICE int row_of_column(const struct job &job, int column)
     return row < job.last_row ? row : job.last_row;
 }
 
-/* That of a lane's first key of the tile that begins with `key`. */
+/*
+ * A lane's counters of the tile that begins with `key`, for one column: the first one, and how much
+ * further the others are. Number i is for four elements from counter_element(i) on and the four
+ * from that + 8 on, as they lie one behind the other in the column's blocks.
+ */
 DEVICE kernarg_u64 first_counter(const struct dropout &dropout, const struct job &job, int column,
                                  u32 key)
 {
     return dropout.offset + row_of_column(job, column) * dropout.row_pitch +
-           (key + first_key()) / 4;
+           counters_to(key + first_key());
 }
 
-/* Dropped ones of the elements i to i + 3 become 0. */
-DEVICE void drop_quad(block_acc &p, int i, int threshold, const u32x4 &word)
+enum { DROP_COUNTERS = KEY_BLOCKS * ACC / 8, DROP_STEP = 8 / KEY_RUN };
+
+DEVICE constexpr int counter_step(int i)
 {
-    const int order[4] = {0, 2, 1, 3}; /* of the words: kernarg.h */
+    return i / 2 * 4 + i % 2 * DROP_STEP;
+}
+
+DEVICE constexpr int counter_element(int i)
+{
+    return i / 2 * 16 + i % 2 * 4;
+}
+
+/* Dropped ones of two elements become 0. By signs: comparisons want more scalar registers. */
+DEVICE void drop_pair(block_acc &p, int i, u32 thresholds, u32 word)
+{
+    const int signs = (int)shortfall(word, thresholds);
+    const u32x2 kept = {(u32)(signs << 16 >> 31), (u32)(signs >> 31)};
+    const f32x2 x = {p[i], p[i + 1]};
+    const f32x2 left = __builtin_bit_cast(f32x2, __builtin_bit_cast(u32x2, x) & kept);
+    p[i] = left.x;
+    p[i + 1] = left.y;
+}
+
+/* Those that a counter is for. */
+DEVICE void drop_eight(block_acc (&p)[KEY_BLOCKS], int counter, u32 thresholds, const u32x4 &word)
+{
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-        if ((int)word[order[j]] <= threshold)
-            p[i + j] = 0;
+    for (int j = 0; j < 4; j++) {
+        const int i = counter_element(counter) + j / 2 * 8 + j % 2 * 2;
+        drop_pair(p[i / ACC], i % ACC, thresholds, word[j]);
+    }
 }
 
 /* Dropped elements of P become 0; `key` is the tile's first one. */
-DEVICE void drop_tile(score_blocks &p, const struct dropout &dropout, const struct job &job,
-                      u32 key)
+DEVICE void drop_tile(score_blocks &p, struct dropout dropout, const struct job &job, u32 key)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const kernarg_u64 counter = first_counter(dropout, job, column, key);
 #pragma unroll
-        for (int block = 0; block < KEY_BLOCKS; block++)
-#pragma unroll
-            for (int i = 0; i < ACC; i += 4) {
-                __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-                drop_quad(p[column][block], i, dropout.threshold,
-                          philox(dropout.seed, counter + (block * BLOCK + key_step(i)) / 4));
-            }
+        for (int i = 0; i < DROP_COUNTERS; i++) {
+            __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
+            if (KERNEL_WAVE == 64 && KERNEL_PAGED)
+                asm volatile("" : "+s"(dropout.seed)); /* or its round keys would all be kept */
+            drop_eight(p[column], i, dropout.thresholds,
+                       philox(dropout.seed, counter + counter_step(i)));
+        }
     }
 }
 

@@ -455,14 +455,11 @@ DEVICE void begin_with_term(score_blocks &s, const struct softmax_state (&softma
 /* What fast steps want of dropout. All but the runs, which are of the next tile, is uniform. */
 struct drops {
     kernarg_u64 seed;
-    int threshold;
+    u32 thresholds;
     struct philox_run run[Q_BLOCKS];
 };
 
-enum {
-    DROP_QUADS = KEY_BLOCKS * ACC / 4,          /* of a column */
-    DROP_RUN = DROP_QUADS < 4 ? DROP_QUADS : 4, /* of them side by side */
-};
+enum { DROP_RUN = DROP_COUNTERS < 4 ? DROP_COUNTERS : 4 }; /* side by side */
 
 /*
  * Before fast steps of so many tiles, the first of which begins with `key`. Returns whether upper
@@ -472,10 +469,10 @@ DEVICE bool begin_drops(struct drops &x, const struct terms &t, int key, int til
 {
     const struct scene scene = recall(t);
     const struct dropout dropout = dropout_of(late_problem(), scene.number, scene.job.head);
-    const u32 most = 0xffffffffu - (u32)tiles * (KERNEL_TILE_K / 4);
+    const u32 most = 0xffffffffu - (u32)tiles * (KERNEL_TILE_K / 8);
     bool differ = false;
     x.seed = dropout.seed;
-    x.threshold = dropout.threshold;
+    x.thresholds = dropout.thresholds;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const kernarg_u64 counter = first_counter(dropout, scene.job, column, (u32)key);
@@ -488,26 +485,22 @@ DEVICE bool begin_drops(struct drops &x, const struct terms &t, int key, int til
 /* As drop_tile(). */
 DEVICE void drop_run(score_blocks &p, struct drops &x)
 {
-    const int per_block = ACC / 4;
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
 #pragma unroll
-        for (int first = 0; first < DROP_QUADS; first += DROP_RUN) {
+        for (int first = 0; first < DROP_COUNTERS; first += DROP_RUN) {
             u32 further[DROP_RUN];
             u32x4 word[DROP_RUN];
 #pragma unroll
-            for (int i = 0; i < DROP_RUN; i++) {
-                const int n = first + i, key = n / per_block * BLOCK + key_step(n % per_block * 4);
-                further[i] = (u32)key / 4;
-            }
+            for (int i = 0; i < DROP_RUN; i++)
+                further[i] = (u32)counter_step(first + i);
             philox_words(word, x.run[column], x.seed, further);
 #pragma unroll
             for (int i = 0; i < DROP_RUN; i++)
-                drop_quad(p[column][(first + i) / per_block], (first + i) % per_block * 4,
-                          x.threshold, word[i]);
+                drop_eight(p[column], first + i, x.thresholds, word[i]);
             __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
         }
-        x.run[column].x += (kernarg_u64)(KERNEL_TILE_K / 4) * PHILOX_X;
+        x.run[column].x += (kernarg_u64)(KERNEL_TILE_K / 8) * PHILOX_X;
     }
 }
 

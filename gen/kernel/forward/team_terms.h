@@ -291,24 +291,24 @@ DEVICE void drop_own(u32 place, const struct own_terms &t, const struct sequence
     if (!(which_now(t) & TERM_DROPOUT))
         return;
     const struct dropout dropout = dropout_of(late_problem(), sequence.number, job.head);
-    const int order[4] = {0, 2, 1, 3}; /* of the words: kernarg.h */
+    const bool upper = own_keys() * BLOCK & 16; /* half of what a counter is for */
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
         const kernarg_u64 counter =
             first_counter(dropout, job, own_column() + own, (u32)(key + own_keys() * BLOCK));
         char *const block = k_tile + place + own * KEY_BLOCKS * P_BLOCK_BYTES;
 #pragma unroll
-        for (int i = 0; i < ACC; i += 4) {
+        for (int n = 0; n < 2; n++) {
             __builtin_amdgcn_sched_barrier(0);
-            const u32x4 word = philox(dropout.seed, counter + key_step(i) / 4);
-            u32x2 kept;
+            const u32x4 word = philox(dropout.seed, counter + counter_step(n));
 #pragma unroll
-            for (int j = 0; j < 2; j++) {
-                kept[j] = (int)word[order[2 * j]] <= dropout.threshold ? 0xffff0000u : 0xffffffffu;
-                kept[j] &= (int)word[order[2 * j + 1]] <= dropout.threshold ? 0xffffu : 0xffffffffu;
+            for (int i = 4 * n; i < ACC; i += 8) {
+                const bool last = BLOCK == 32 ? i >= 8 : upper;
+                const u32x2 kept = {kept_pair(last ? word.z : word.x, dropout.thresholds),
+                                    kept_pair(last ? word.w : word.y, dropout.thresholds)};
+                u32x2 *const quad = (u32x2 *)(block + i / 8 * P_GROUP_BYTES + i % 8 / 4 * 8);
+                *quad &= kept;
             }
-            u32x2 *const quad = (u32x2 *)(block + i / 8 * P_GROUP_BYTES + i % 8 / 4 * 8);
-            *quad &= kept;
         }
     }
 }

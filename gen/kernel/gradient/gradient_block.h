@@ -364,8 +364,8 @@ DEVICE bool sees(const struct column &column, int row, int i)
 
 /*
  * Which of this lane's `count` elements from row `row` + acc_row(0) on dropout keeps. A counter of
- * Philox has four keys. Where rows are queries, the four lanes that have the same four keys each
- * ask for every fourth row.
+ * Philox has four keys and those 16 further on. Where rows are queries, the lanes that have the
+ * same ones share out the rows: eight lanes in a block of 32 keys, else four.
  */
 template <int count = ACC>
 DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
@@ -377,7 +377,23 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
     u32 own = index % 4;
     asm volatile("" : "+s"(d.seed)); /* or its round keys would be kept in a walk */
 #pragma unroll 1
-    for (u32 i = 0; i < count; i += run) {
+    for (u32 i = 0; BLOCK == 32 && count >= 8 && i < count; i += 8) {
+        if (KEYS_ANEW)
+            asm volatile("" : "+s"(d.seed));
+        const u32 second = index / 16 % 2;
+        const int mine = (int)kept_eight(d, row + (int)acc_row(i + 4 * second + own), index - own);
+        const int others = __builtin_amdgcn_ds_swizzle(mine, 0x401f); /* of lane ^ 16 */
+        const int all = second ? others | mine << 8 : mine | others << 8;
+        const u32 x[4] = {(u32)__builtin_amdgcn_mov_dpp(all, 0x00, 0xf, 0xf, true),
+                          (u32)__builtin_amdgcn_mov_dpp(all, 0x55, 0xf, 0xf, true),
+                          (u32)__builtin_amdgcn_mov_dpp(all, 0xaa, 0xf, 0xf, true),
+                          (u32)__builtin_amdgcn_mov_dpp(all, 0xff, 0xf, 0xf, true)};
+#pragma unroll
+        for (u32 j = 0; j < 8; j++)
+            kept |= (x[j % 4] >> (own + 4 * second + j / 4 * 8) & 1) << (i + j);
+    }
+#pragma unroll 1
+    for (u32 i = 0; (BLOCK == 16 || count < 8) && i < count; i += run) {
         if (KEYS_ANEW)
             asm volatile("" : "+s"(d.seed));
         int quad = (int)kept_quad(d, row + (int)acc_row(i + own % run), index / 4);
@@ -393,10 +409,18 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
     /* elements of a quad of keys */
     const u32 most = KERNEL_WAVE == 64 || KERNEL_DTYPE == 1 ? 4 : 2;
     const u32 run = count < most ? count : most;
-    const u32 from = count < ACC ? (u32)row : 0; /* blocks begin with a quad */
-    asm volatile("" : "+s"(d.seed));             /* as above */
+    const u32 from = count < ACC ? (u32)row : 0;    /* blocks begin with a quad */
+    const bool pairs = BLOCK == 32 && count == ACC; /* of quads that a counter is for */
+    asm volatile("" : "+s"(d.seed));                /* as above */
 #pragma unroll 1
-    for (u32 i = 0; i < count; i += run) {
+    for (u32 i = 0; pairs && i < 8; i += 4) {
+        if (KEYS_ANEW)
+            asm volatile("" : "+s"(d.seed));
+        const u32 x = kept_eight(d, (int)index, (u32)row + acc_row(i));
+        kept |= ((x & 15) | x >> 4 << 8) << i;
+    }
+#pragma unroll 1
+    for (u32 i = 0; !pairs && i < count; i += run) {
         if (KEYS_ANEW)
             asm volatile("" : "+s"(d.seed));
         u32 first = (u32)row + acc_row(i), quad = kept_quad(d, (int)index, first / 4);

@@ -1,6 +1,7 @@
 /*
- * Dropout: Philox4x32-10 (Salmon et al. 2011) and which element of P takes which word of it.
- * kernarg.h has the rule.
+ * Dropout: Philox4x32-10 (Salmon et al. 2011) and which element of P takes which half of its words.
+ * kernarg.h has the rule. A counter is for four keys and for those 16 further on, because a lane
+ * has both or neither in every order of S^T, whichever GPU made it.
  */
 #ifndef AOTHIP_PHILOX_H
 #define AOTHIP_PHILOX_H
@@ -148,15 +149,16 @@ template <int count> DEVICE void next_words(u32x4 (&c)[count], struct philox_row
 
 /* What dropout knows of one (sequence, head). Uniform. */
 struct dropout {
-    kernarg_u64 seed, offset; /* offset: counter of row 0, keys 0 .. 3 */
+    kernarg_u64 seed, offset; /* offset: counter of row 0, key 0 */
     kernarg_i64 row_pitch;
-    int threshold;
+    u32 thresholds;
 };
 
 DEVICE struct dropout dropout_of(const struct attn_problem &a, int sequence, int head)
 {
     typedef const __attribute__((address_space(4))) kernarg_u64 *const_u64;
-    struct dropout d = {a.dropout_seed, a.dropout_offset, a.dropout_row_pitch, a.dropout_threshold};
+    struct dropout d = {a.dropout_seed, a.dropout_offset, a.dropout_row_pitch,
+                        a.dropout_thresholds};
     if (!(a.flags & KERNARG_DROPOUT))
         return d;
     if (a.dropout_seed_pointer)
@@ -167,12 +169,51 @@ DEVICE struct dropout dropout_of(const struct attn_problem &a, int sequence, int
     return d;
 }
 
+/* From that of key 0 in a row to that of this key. */
+DEVICE u32 counters_to(u32 key)
+{
+    return key / 32 * 4 + key / 4 % 4;
+}
+
+/* The thresholds less the word's two numbers: negative for each that is kept. */
+DEVICE u32 shortfall(u32 word, u32 thresholds)
+{
+    typedef short pair __attribute__((ext_vector_type(2)));
+    const pair x = __builtin_bit_cast(pair, thresholds), y = __builtin_bit_cast(pair, word);
+    return __builtin_bit_cast(u32, __builtin_elementwise_sub_sat(x, y));
+}
+
+/* All ones for each of the two that is kept. */
+DEVICE u32 kept_pair(u32 word, u32 thresholds)
+{
+    const u32 signs = shortfall(word, thresholds);
+    return __builtin_amdgcn_perm(signs, signs, 0x09090808);
+}
+
+/* A bit for each number of two words that is kept. */
+DEVICE u32 kept_bits(u32 x, u32 y, u32 thresholds)
+{
+    const u32 first = shortfall(x, thresholds), second = shortfall(y, thresholds);
+    return (first >> 15 & 1) | first >> 31 << 1 | (second >> 15 & 1) << 2 | second >> 31 << 3;
+}
+
+DEVICE u32x4 words_of(const struct dropout &d, int row, u32 key)
+{
+    return philox(d.seed, d.offset + row * d.row_pitch + counters_to(key));
+}
+
 /* Bit i: whether key 4 * quad + i of row `row` is kept. */
 DEVICE u32 kept_quad(const struct dropout &d, int row, u32 quad)
 {
-    u32x4 word = philox(d.seed, d.offset + row * d.row_pitch + quad);
-    return (u32)((int)word.x > d.threshold) | (u32)((int)word.z > d.threshold) << 1 |
-           (u32)((int)word.y > d.threshold) << 2 | (u32)((int)word.w > d.threshold) << 3;
+    const u32x4 word = words_of(d, row, 4 * quad);
+    return kept_bits(quad & 4 ? word.z : word.x, quad & 4 ? word.w : word.y, d.thresholds);
+}
+
+/* The same for all that a counter is for: bits 0 to 3 and 4 to 7. */
+DEVICE u32 kept_eight(const struct dropout &d, int row, u32 key)
+{
+    const u32x4 word = words_of(d, row, key);
+    return kept_bits(word.x, word.y, d.thresholds) | kept_bits(word.z, word.w, d.thresholds) << 4;
 }
 
 #endif

@@ -106,7 +106,11 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 /* This value in the lane that holds the other rows of the same column. */
 DEVICE float other_half(float x)
 {
-    int from = (int)(lane_id() ^ BLOCK) * 4;
+    u32 lane = lane_id();
+#if KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED
+    asm volatile("" : "+v"(lane)); /* computed here: registers are too short to keep it */
+#endif
+    const int from = (int)(lane ^ BLOCK) * 4;
     return __builtin_bit_cast(float,
                               __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
 }

@@ -190,14 +190,16 @@ static void test_scores(void)
     is_int(fill(&p).keys_most, INT32_MAX, "a size of 1 has room for all");
 }
 
-/* keep iff word > threshold */
+/* keep iff a signed half of a word is above that of the thresholds */
 static const struct {
     float p;
-    int32_t threshold;
+    uint32_t thresholds;
     float scale;
 } dropouts[] = {
-    {0.5f, 0, 2},      {0.25f, -(1 << 30), 4.0f / 3}, {0.75f, 1 << 30, 4},
-    {1, INT32_MAX, 0}, {1e-30f, INT32_MIN, 1},
+    {0.5f, 0xffffffff, 2},         {0.25f, 0xbfffbfff, 4.0f / 3},
+    {0.75f, 0x3fff3fff, 4},        {1, 0x7fff7fff, 0},
+    {1e-30f, 0x80008000, 1},       {1.5f / 65536, 0x80008000, 1}, /* halves are rounded down */
+    {1.6f / 65536, 0x80018001, 1},
 };
 
 static void test_dropout(void)
@@ -212,21 +214,21 @@ static void test_dropout(void)
     for (size_t i = 0; i < sizeof(dropouts) / sizeof(dropouts[0]); i++) {
         p.dropout_p = dropouts[i].p;
         a = fill(&p);
-        is_int(a.dropout_threshold, dropouts[i].threshold, "threshold");
-        ok(fabsf(a.dropout_scale - dropouts[i].scale) < 1e-6f, "scale of p = %g",
+        is_int(a.dropout_thresholds, dropouts[i].thresholds, "thresholds");
+        ok(fabsf(a.dropout_scale - dropouts[i].scale) < 1e-4f, "scale of p = %g",
            (double)dropouts[i].p);
     }
     ok(a.flags & KERNARG_DROPOUT, "dropout");
     ok(a.dropout_seed == 5 && a.dropout_seed_pointer == 3, "seed");
-    is_int(a.dropout_row_pitch, 75, "300 keys are 75 counters");
-    is_int(a.dropout_head_pitch, 75 * 100, "of 100 rows");
+    is_int(a.dropout_row_pitch, 40, "300 keys are 40 counters");
+    is_int(a.dropout_head_pitch, 40 * 100, "of 100 rows");
     p = packed();
     p.dropout_p = 0.5f;
     a = fill(&p);
     is_int(a.dropout_row_pitch, 1 << 28, "packed keys of unknown length");
     is_int(a.dropout_head_pitch, (int64_t)40 << 28, "of 40 rows");
     p.k_seqs.max = 7;
-    is_int(fill(&p).dropout_row_pitch, 2, "7 keys are 2 counters");
+    is_int(fill(&p).dropout_row_pitch, 4, "7 keys are 4 counters");
 }
 
 static void test_pages(void)

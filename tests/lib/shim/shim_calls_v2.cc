@@ -244,9 +244,9 @@ static void test_fill()
     ok(sum / (ROWS * COLUMNS) > 0.4 && sum / (ROWS * COLUMNS) < 0.6, "with a mean of about 1/2");
     ok(r[ROWS * COLUMNS] == -7, "and not beyond");
     /* the words of Philox4x32-10 for this key and counter: c7f39578 ae44bf6c b9b0a1bb f42d5e4c */
-    ok(r[0] == (0x47f395) / 16777216.0f && r[1] == (0x39b0a1) / 16777216.0f &&
-           r[2] == (0x2e44bf) / 16777216.0f && r[3] == (0x742d5e) / 16777216.0f,
-       "16.4 #27: words 0, 2, 1, 3 of the generator");
+    ok(r[0] == 0x1578.8p-16f && r[1] == 0x47f3.8p-16f && r[2] == 0x3f6c.8p-16f &&
+           r[3] == 0x2e44.8p-16f,
+       "16.4 #27: halves of the generator's words, the lower one first");
     is_int(debug_fill_dropout_rng_tensor(
                view(again), {reinterpret_cast<std::intptr_t>(&seed), ao::kUInt64},
                {reinterpret_cast<std::intptr_t>(&offset), ao::kUInt64}, nullptr),

@@ -120,17 +120,19 @@ static void test_scores(void)
 }
 
 /*
- * With seed 0, offset 0 the words serve keys 0 .. 3 in the order 0, 2, 1, 3; as signed numbers
- * 1713891541, -1135104948, -513161843, -1694442536. With p = 0.3 what exceeds -858993459 stays.
+ * With seed 0, offset 0 the halves of the words, as signed numbers plus 2^15, are 26837, 58919,
+ * 17805, 24937 for keys 0 .. 3 and 11340, 15447, 23512, 6912 for keys 16 .. 19. With p = 0.3 what
+ * is at least 19661 stays. Keys between them have values of 0.
  */
 static void test_dropout(void)
 {
-    static const uint64_t one = 1;
-    float zero[8] = {0}, v[8] = {1, 10, 100, 1000}, probs[4];
+    static const uint64_t one = 1, four = 4;
+    float zero[20] = {0}, v[20] = {1, 10, 100, 1000, [16] = 10000, 100000, 1000000, 10000000},
+          probs[4];
     struct aothip_attn_fwd_params f = {
         .q = view(zero, AOTHIP_F32, 1, 1, 1, 1),
-        .k = view(zero, AOTHIP_F32, 1, 1, 4, 1),
-        .v = view(v, AOTHIP_F32, 1, 1, 4, 1),
+        .k = view(zero, AOTHIP_F32, 1, 1, 20, 1),
+        .v = view(v, AOTHIP_F32, 1, 1, 20, 1),
         .probs = view(probs, AOTHIP_F32, 1, 1, 1, 4),
         .dropout_p = 0.3F,
     };
@@ -139,19 +141,19 @@ static void test_dropout(void)
     double first;
 
     ref_attn_fwd(&f, REF_SUBNORMALS_KEPT, &a);
-    ok(near_to(a.o[0], 101 / 4.0 / 0.7), "dropout keeps what it should");
-    ok(near_to(a.lse[0], log(4)), "and leaves lse alone");
+    ok(near_to(a.o[0], 1001011 / 20.0 / 0.7), "dropout keeps what it should");
+    ok(near_to(a.lse[0], log(20)), "and leaves lse alone");
     ref_free(&a);
 
-    memcpy(probs, (float[]){0.5F, -0.5F, 0.5F, -0.5F}, sizeof(probs));
+    memcpy(probs, (float[]){0.5F, 0.5F, -0.5F, 0.5F}, 4 * sizeof(float));
     verdict = ref_judge_probs(&f);
     is_int(verdict.wrong, 0, "probs: the mask passes");
-    probs[1] = 0.5F;
+    probs[1] = -0.5F;
     verdict = ref_judge_probs(&f);
     ok(verdict.wrong == 1 && verdict.at[3] == 1, "probs: a wrong element is found");
     f.probs_dropped = 1;
-    memcpy(probs, (float[]){0.25F / 0.7F, -0.25F / 0.7F, 0.25F / 0.7F, -0.25F / 0.7F},
-           sizeof(probs));
+    memcpy(probs, (float[]){0.05F / 0.7F, 0.05F / 0.7F, -0.05F / 0.7F, 0.05F / 0.7F},
+           4 * sizeof(float));
     verdict = ref_judge_probs(&f);
     is_int(verdict.wrong, 0, "probs: dropped probabilities pass");
 
@@ -160,14 +162,14 @@ static void test_dropout(void)
     ok(a.o[0] == 0, "p = 1 gives zeros");
     ref_free(&a);
 
-    /* Row 1 of one key a row is at counter 1, and so is row 0 with the offset 1, whence ever. */
+    /* Row 1 of 20 keys is at counter 4, and so is row 0 with the offset 4, whence ever. */
     f.dropout_p = 0.5F;
     f.q = view(zero, AOTHIP_F32, 1, 1, 2, 1);
     ref_attn_fwd(&f, REF_SUBNORMALS_KEPT, &a);
     first = a.o[1];
     ref_free(&a);
     f.q = view(zero, AOTHIP_F32, 1, 1, 1, 1);
-    f.dropout_offset_pointer = &one;
+    f.dropout_offset_pointer = &four;
     f.dropout_seed_pointer = &one;
     f.dropout_seed = UINT64_MAX;
     ref_attn_fwd(&f, REF_SUBNORMALS_KEPT, &a);
