@@ -362,6 +362,25 @@ DEVICE bool sees(const struct column &column, int row, int i)
 /* Whether there are no scalar registers for the twenty round keys of Philox, in a block of rows. */
 #define KEYS_ANEW (KERNEL_WAVE == 32 || KERNEL_UNALIGNED || TERMS_APART)
 
+#if KERNEL_WAVE == 32 && KERNEL_DTYPE != 1
+/*
+ * Which elements of a block of 16 keys dropout keeps, where rows are keys: each half of the wave
+ * asks for eight of them. On RDNA 3 it has every other one of all.
+ */
+DEVICE u32 kept_by_halves(const struct dropout &d, int query, int key)
+{
+    const u32 half = lane_half(), quad = (u32)key / 4 + 2 * half;
+    const u32 own = kept_quad(d, query, quad) | kept_quad(d, query, quad + 1) << 4;
+    if (MMA_STRAIGHT)
+        return own;
+    const u32 other = exchange_halves(own, 0);
+    u32 kept = (half ? other | own << 8 : own | other << 8) >> half & 0x5555;
+    kept = (kept | kept >> 1) & 0x3333;
+    kept = (kept | kept >> 2) & 0x0f0f;
+    return (kept | kept >> 4) & 0xff;
+}
+#endif
+
 /*
  * Which of this lane's `count` elements from row `row` + acc_row(0) on dropout keeps. A counter of
  * Philox has four keys and those 16 further on. Where rows are queries, the lanes that have the
@@ -392,9 +411,9 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
         for (u32 j = 0; j < 8; j++)
             kept |= (x[j % 4] >> (own + 4 * second + j / 4 * 8) & 1) << (i + j);
     }
-#pragma unroll 1
+#pragma unroll KERNEL_WAVE == 32 ? count / run : 1
     for (u32 i = 0; (BLOCK == 16 || count < 8) && i < count; i += run) {
-        if (KEYS_ANEW)
+        if (KEYS_ANEW && KERNEL_WAVE == 64)
             asm volatile("" : "+s"(d.seed));
         int quad = (int)kept_quad(d, row + (int)acc_row(i + own % run), index / 4);
         u32 x[4] = {(u32)__builtin_amdgcn_mov_dpp(quad, 0x00, 0xf, 0xf, true),
@@ -412,6 +431,10 @@ DEVICE u32 kept_elements(struct dropout d, const struct column &column, int row)
     const u32 from = count < ACC ? (u32)row : 0;    /* blocks begin with a quad */
     const bool pairs = BLOCK == 32 && count == ACC; /* of quads that a counter is for */
     asm volatile("" : "+s"(d.seed));                /* as above */
+#if KERNEL_WAVE == 32 && KERNEL_DTYPE != 1
+    if (count == ACC)
+        return kept_by_halves(d, (int)index, row);
+#endif
 #pragma unroll 1
     for (u32 i = 0; pairs && i < 8; i += 4) {
         if (KEYS_ANEW)
