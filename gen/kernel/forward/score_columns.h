@@ -99,11 +99,8 @@ DEVICE constexpr int counter_element(int i)
 DEVICE void drop_pair(block_acc &p, int i, u32 thresholds, u32 word)
 {
     const int signs = (int)shortfall(word, thresholds);
-    const u32x2 kept = {(u32)(signs << 16 >> 31), (u32)(signs >> 31)};
-    const f32x2 x = {p[i], p[i + 1]};
-    const f32x2 left = __builtin_bit_cast(f32x2, __builtin_bit_cast(u32x2, x) & kept);
-    p[i] = left.x;
-    p[i + 1] = left.y;
+    p[i] = __builtin_bit_cast(float, __builtin_bit_cast(int, p[i]) & signs << 16 >> 31);
+    p[i + 1] = __builtin_bit_cast(float, __builtin_bit_cast(int, p[i + 1]) & signs >> 31);
 }
 
 /* Those that a counter is for. */
@@ -125,7 +122,7 @@ DEVICE void drop_tile(score_blocks &p, struct dropout dropout, const struct job 
 #pragma unroll
         for (int i = 0; i < DROP_COUNTERS; i++) {
             __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */
-            if (KERNEL_WAVE == 64 && KERNEL_PAGED)
+            if (KERNEL_WAVE == 64 && (KERNEL_PAGED || KERNEL_DIM > 64))
                 asm volatile("" : "+s"(dropout.seed)); /* or its round keys would all be kept */
             drop_eight(p[column], i, dropout.thresholds,
                        philox(dropout.seed, counter + counter_step(i)));

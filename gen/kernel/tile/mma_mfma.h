@@ -107,7 +107,7 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 DEVICE float other_half(float x)
 {
     u32 lane = lane_id();
-#if KERNEL_PAGED && KERNEL_SCORE && !KERNEL_UNALIGNED
+#if KERNEL_SCORE == 1
     asm volatile("" : "+v"(lane)); /* computed here: registers are too short to keep it */
 #endif
     const int from = (int)(lane ^ BLOCK) * 4;
