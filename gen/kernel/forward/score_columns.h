@@ -99,8 +99,9 @@ DEVICE constexpr int counter_element(int i)
 DEVICE void drop_pair(block_acc &p, int i, u32 thresholds, u32 word)
 {
     const int signs = (int)shortfall(word, thresholds);
-    p[i] = __builtin_bit_cast(float, __builtin_bit_cast(int, p[i]) & signs << 16 >> 31);
-    p[i + 1] = __builtin_bit_cast(float, __builtin_bit_cast(int, p[i + 1]) & signs >> 31);
+    const float x = p[i], y = p[i + 1];
+    p[i] = __builtin_bit_cast(float, __builtin_bit_cast(int, x) & signs << 16 >> 31);
+    p[i + 1] = __builtin_bit_cast(float, __builtin_bit_cast(int, y) & signs >> 31);
 }
 
 /* Those that a counter is for. */
