@@ -257,14 +257,13 @@ struct aothip_attn_fwd_params {
     /*
      * Dropout: keeps each element of P with probability 1 - dropout_p and multiplies what it keeps
      * by 1 / (1 - dropout_p). The words of Philox4x32-10 (Salmon et al. 2011), lower halves first,
-     * are eight numbers of 16 bits. Element (b, h, m, n) of the mask is dropped if one of them,
-     * as a signed number plus 2^15, is less than 2^16 dropout_p rounded to the nearest integer
-     * (halves down) but to 1 at least: number n % 4 + n / 16 % 2 * 4 of those with key = seed and
-     * counter = offset + ((b * heads_q + h) * M + m) * W + n / 32 * 4 + n / 4 % 4 (64 bits; the
-     * upper ones are 0; quotients rounded down). Here M = max_seq_q and W = 4 ceil(max_seq_k / 32);
-     * where k_seqs is packed and its max 0, W = 2^28, so that forward and backward agree without
-     * knowing max_seq_k. seed and offset are the sum of the value and what the device pointer, if
-     * any, points at. With dropout_p = 0 nothing of all this is read or written.
+     * are eight numbers of 16 bits. Element (b, h, m, n) of the mask is dropped if one of them, as
+     * a signed number plus 2^15, is less than 2^16 dropout_p rounded (halves down), but to 1 at
+     * least: number n % 4 + n / 16 % 2 * 4 of those with key = seed and counter = offset +
+     * ((b * heads_q + h) * M + m) * W + n / 32 * 4 + n / 4 % 4 (64 bits, the upper ones 0), with
+     * M = max_seq_q and W = 4 ceil(max_seq_k / 32); where k_seqs is packed and its max 0, W = 2^28.
+     * seed and offset are the sum of the value and what the device pointer, if any, points at.
+     * With dropout_p = 0 nothing of all this is read or written.
      */
     float dropout_p;       /* 0 .. 1 */
     int32_t probs_dropped; /* what probs gets, see there */
