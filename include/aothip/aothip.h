@@ -75,8 +75,8 @@ enum aothip_dtype {
      * infinity, and NaN is S.1111.111 alone; E5M2 is the upper half of a binary16. FNUZ have an
      * exponent bias greater by one, neither -0 nor infinity, and one NaN, 0x80. q, k, v alone.
      */
-    AOTHIP_FP8_E4M3 = 5,      /* bias 7, up to 448 */
-    AOTHIP_FP8_E5M2 = 6,      /* bias 15, up to 57344 */
+    AOTHIP_FP8_E4M3 = 5, /* bias 7, up to 448 */
+    AOTHIP_FP8_E5M2 = 6, /* bias 15, up to 57344 */
     AOTHIP_FP8_E4M3_FNUZ = 7, /* bias 8, up to 240 */
     AOTHIP_FP8_E5M2_FNUZ = 8  /* bias 16, up to 57344 */
 };
@@ -349,9 +349,9 @@ struct aothip_attn_fwd_params {
  *   delta      F32, as many elements as lse, in its layout: scratch; NULL: taken from workspace
  *
  * Results do not depend on the order in which workgroups run: no atomic sums. Where the workspace
- * has room for it and a launch would leave units of the GPU idle, several workgroups share the
- * rows, keys or grouped heads that one would walk through, and what they find is added up in a
- * fixed order: the same problem on the same GPU with a workspace as large gives the same bits.
+ * has room for it and a launch would leave units of the GPU idle, several workgroups share the rows,
+ * keys or grouped heads that one would walk through, and what they find is added up in a fixed
+ * order: the same problem on the same GPU with a workspace as large gives the same bits.
  *
  * That is with atomics = 0. With 1 one walk may give all gradients in place of two, dq as sums in
  * F32 that workgroups add to in any order: its last bits, not those of dk and dv, differ from call

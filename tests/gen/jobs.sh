@@ -1,5 +1,5 @@
 # How many kernels ninja compiles at once: MAX_JOBS where make runs, else make's own -j, else one a
-# processor. And that two makes of the images go beside each other, as those of two tests that install do.
+# processor. And that two makes of the images go beside each other, as those of tests that install.
 : "${MAKE:=make}"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 count=0

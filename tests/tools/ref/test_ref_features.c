@@ -145,7 +145,7 @@ static void test_dropout(void)
     ok(near_to(a.lse[0], log(20)), "and leaves lse alone");
     ref_free(&a);
 
-    memcpy(probs, (float[]){0.5F, 0.5F, -0.5F, 0.5F}, 4 * sizeof(float));
+    memcpy(probs, (float[]){0.5F, 0.5F, -0.5F, 0.5F}, sizeof(probs));
     verdict = ref_judge_probs(&f);
     is_int(verdict.wrong, 0, "probs: the mask passes");
     probs[1] = -0.5F;
@@ -153,7 +153,7 @@ static void test_dropout(void)
     ok(verdict.wrong == 1 && verdict.at[3] == 1, "probs: a wrong element is found");
     f.probs_dropped = 1;
     memcpy(probs, (float[]){0.05F / 0.7F, 0.05F / 0.7F, -0.05F / 0.7F, 0.05F / 0.7F},
-           4 * sizeof(float));
+           sizeof(probs));
     verdict = ref_judge_probs(&f);
     is_int(verdict.wrong, 0, "probs: dropped probabilities pass");
 
