@@ -83,7 +83,7 @@ static const struct damage {
     {"skippable_size", H(skippable_size), 8, HEADER, CODE(FORMAT), "skippable_size is 8"},
     {"skippable_size huge", H(skippable_size), ~0u, HEADER, CODE(FORMAT), "skippable_size is"},
     {"magic", offsetof(struct format_header, magic), 8, 1, HEADER, CODE(FORMAT), "magic is not"},
-    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 7"},
+    {"version", H(version), 1, HEADER, CODE(VERSION), "version is 1, this library reads 8"},
     {"version without its hash", H(version), 1, NONE, CODE(VERSION), "version is 1"},
     {"header_size", H(header_size), 129, HEADER, CODE(FORMAT), "header_size is 129"},
     {"entry_size", H(entry_size), 8, HEADER, CODE(FORMAT), "entry_size is 8"},
