@@ -186,14 +186,15 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
-    if (k->op->format_op == FORMAT_OP_ATTN_SPLIT && k->unaligned == MATRIX_UNALIGNED_NO &&
-        (gpu->wave != 32 || k->score || k->dim > 128 || k->tile_q != 16 * k->waves))
+    const int split = k->op->format_op == FORMAT_OP_ATTN_SPLIT;
+    if (split && k->unaligned != MATRIX_UNALIGNED_YES &&
+        (k->dim > 128 || k->tile_q != 16 * k->waves))
         fail(&at,
-             "attn_split with unaligned=no is of wave=32, up to dim=128, without score, and has 16 "
-             "rows for each wave: not tile_q=%d of waves=%d",
+             "attn_split without unaligned=yes is of up to dim=128, and has 16 rows for each wave: "
+             "not tile_q=%d of waves=%d",
              k->tile_q, k->waves);
-    if (k->unaligned == MATRIX_UNALIGNED_ROWS && (!k->op->tiled || k->paged))
-        fail(&at, "unaligned=rows is of attn_fwd without pages");
+    if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
+        fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");
     if (k->score == MATRIX_SCORE_PADDING &&
         (!k->op->tiled || k->dim > 128 || k->paged || k->unaligned == MATRIX_UNALIGNED_YES))
         fail(&at,

@@ -13,7 +13,7 @@ enum {
     SPLIT_MAX_ROWS = 16,
     SPLIT_MIN_KEYS = 256,
     SPLIT_MAX = 64,
-    SPLIT_LARGE_TILE = 64,  /* rows of any alignment: a compute unit has one at a time, else two */
+    SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit */
     SPLIT_FURTHER = 8,      /* so many more parts are looked at, whether the last round is fuller */
     SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
     SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
@@ -215,9 +215,7 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
         shape_sequences(p) * heads_k * ((group_rows(p) + split->tile_q - 1) / split->tile_q);
     if (!workgroups)
         return 1;
-    at_once = plan->device->compute_units;
-    if (split->tile_q < SPLIT_LARGE_TILE || !(split->features & FORMAT_FEATURE_UNALIGNED))
-        at_once *= 2;
+    at_once = (int64_t)SPLIT_AT_ONCE * plan->device->compute_units;
     most = keys / SPLIT_MIN_KEYS < SPLIT_MAX ? keys / SPLIT_MIN_KEYS : SPLIT_MAX;
     splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */

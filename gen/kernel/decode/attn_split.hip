@@ -3,21 +3,20 @@
  * `splits` workgroups, whose results attn_merge puts together. kernarg.h has the grid and the
  * partial results.
  *
- * A tile is some of the rows (m, head in group) that share a key head, in ROW_BLOCKS blocks of 16,
- * so that with grouped heads each byte of K and V is read once for all of them. The teams of a
- * workgroup work on the same rows and take turns on the keys, 16 at a time; at the end they add up
- * what they have, in a fixed order.
+ * A tile is some of the rows (m, head in group) that share a key head, so that with grouped heads
+ * each byte of K and V is read once for all of them: 16 rows, on which the teams of a workgroup
+ * work, which take turns on the keys, 16 at a time; at the end they add up what they have, in a
+ * fixed order.
  *
- * More rows than registers hold O of, if they are aligned, are shared out to the waves, which then
- * walk over K and V as those of attn_fwd do (fast_form.h, split_job.h).
+ * Or 64, unless their strides are odd ones: these are shared out to the waves, which walk over K
+ * and V as those of attn_fwd do (fast_form.h, split_job.h).
  */
-#if !KERNEL_UNALIGNED
+#if KERNEL_UNALIGNED != 1
 #define KERNEL_SPLIT 1
 #include "fast_form.h"
 #else
 #define TEAMS_OF_ROWS 1
-#define ROW_BLOCKS (KERNEL_TILE_Q / 16)
-#if KERNEL_WAVE == 32 && (KERNEL_DTYPE == 1 || ROW_BLOCKS > 1)
+#if KERNEL_WAVE == 32 && KERNEL_DTYPE == 1
 #define SLICE_MOST 64 /* else it spills */
 #elif KERNEL_CACHE && KERNEL_WAVE == 32 && KERNEL_DIM == 128 && !defined(__GFX12__)
 #define SLICE_MOST 64 /* likewise */
@@ -38,117 +37,94 @@ typedef with_fp8<struct attn_split_args> split_args;
 typedef struct attn_split_args split_args;
 #endif
 
-static_assert(KERNEL_TILE_Q == ROW_BLOCKS * SIDE && KERNEL_TILE_K == TEAMS * SIDE,
-              "blocks of 16 rows, 16 keys a team");
+static_assert(KERNEL_TILE_Q == SIDE && KERNEL_TILE_K == TEAMS * SIDE, "16 rows, 16 keys a team");
 
-/* Which team ends with all of a block of rows. */
-DEVICE int owner_of(int block)
-{
-    return block * TEAMS / ROW_BLOCKS;
-}
+static SHARED float team_shift[TEAMS][SIDE], team_sum[TEAMS][SIDE];
 
-static SHARED float team_shift[TEAMS][ROW_BLOCKS][SIDE], team_sum[TEAMS][ROW_BLOCKS][SIDE];
-
-/* All teams' O and sums of a block get one shift, and the sums are added up. */
-DEVICE void join_sums(struct column_state &x, int block)
+/* All teams' O and sums get one shift, and the sums are added up. */
+DEVICE void join_sums(struct column_state &x)
 {
     const u32 column = lane_column();
-    float shift = team_shift[0][block][column], sum = 0;
+    float shift = team_shift[0][column], sum = 0;
 #pragma unroll
     for (int i = 1; i < TEAMS; i++)
-        shift = __builtin_fmaxf(shift, team_shift[i][block][column]);
+        shift = __builtin_fmaxf(shift, team_shift[i][column]);
 #pragma unroll
     for (int i = 0; i < TEAMS; i++)
-        sum += team_sum[i][block][column] * exponential(team_shift[i][block][column] - shift);
-    const float ratio = exponential(x.shift[block] - shift);
-    x.shift[block] = shift;
-    x.sum[block] = sum;
+        sum += team_sum[i][column] * exponential(team_shift[i][column] - shift);
+    const float ratio = exponential(x.shift - shift);
+    x.shift = shift;
+    x.sum = sum;
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
         for (int i = 0; i < V_CHUNK; i++)
-            x.o[group][block][i] *= ratio;
+            x.o[group][i] *= ratio;
 }
 
-/* Adds the other teams' O and sums to those of each block's owner. */
+/* Adds the other teams' O and sums to those of the first one. */
 DEVICE void join_teams(struct column_state &x, const struct wave_job &job)
 {
     const u32 column = lane_column();
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        x.sum[block] = column_sum(x.sum[block]);
-        if (TEAMS > 1 && job.slice == 0 && lane_group() == 0) {
-            team_shift[job.team][block][column] = x.shift[block];
-            team_sum[job.team][block][column] = x.sum[block];
-        }
+    x.sum = column_sum(x.sum);
+    if (TEAMS > 1 && job.slice == 0 && lane_group() == 0) {
+        team_shift[job.team][column] = x.shift;
+        team_sum[job.team][column] = x.sum;
     }
     if (TEAMS == 1)
         return;
     lds_barrier();
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        join_sums(x, block);
-    }
-
-    /* Each owner in turn gets what the team `turn` behind it has. */
+    join_sums(x);
 #pragma unroll 1
     for (int turn = 1; turn < TEAMS; turn++) {
+        if (job.team == turn)
 #pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++)
-            if (job.team == (owner_of(block) + turn) % TEAMS)
+            for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
-                for (int group = 0; group < V_GROUPS; group++)
+                for (int i = 0; i < ACC; i++)
 #pragma unroll
-                    for (int i = 0; i < ACC; i++)
-#pragma unroll
-                        for (int j = 0; j < V_CHUNK; j++)
-                            team_rows.o[block][column][output_chunk(job, group, i) + j] =
-                                x.o[group][block][j][i];
+                    for (int j = 0; j < V_CHUNK; j++)
+                        team_rows.o[column][output_chunk(job, group, i) + j] = x.o[group][j][i];
         lds_barrier();
+        if (job.team == 0)
 #pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++)
-            if (job.team == owner_of(block))
+            for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
-                for (int group = 0; group < V_GROUPS; group++)
+                for (int i = 0; i < ACC; i++)
 #pragma unroll
-                    for (int i = 0; i < ACC; i++)
-#pragma unroll
-                        for (int j = 0; j < V_CHUNK; j++)
-                            x.o[group][block][j][i] +=
-                                team_rows.o[block][column][output_chunk(job, group, i) + j];
+                    for (int j = 0; j < V_CHUNK; j++)
+                        x.o[group][j][i] += team_rows.o[column][output_chunk(job, group, i) + j];
         lds_barrier();
     }
 }
 
-DEVICE void finish(const struct column_state &x, const struct wave_job &job, int block, int split)
+DEVICE void finish(const struct column_state &x, const struct wave_job &job, int split)
 {
     const split_args &args = late_arguments<split_args>();
     const struct attn_problem &a = args.fwd.problem;
-    const struct job_row &at = row_of(job, block);
+    const struct job_row &at = job.at;
     kernarg_i64 row = ((kernarg_i64)job.sequence.number * a.heads_q + at.head) * a.seq_q + at.row;
     row = row * args.splits + split;
     if (job.slice == 0 && lane_group() == 0)
-        ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift[block], x.sum[block]};
+        ((GLOBAL f32x2 *)args.partial_sums)[row] = f32x2{x.shift, x.sum};
     float factor = KERNEL_SCORE && a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
 #if KERNEL_CACHE
     factor *= fp8_scale(args.fp8.v, job.sequence.number, job.kv_head);
 #endif
-    if (x.sum[block] != 0)
-        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, block, job,
-                     factor / x.sum[block]);
+    if (x.sum != 0)
+        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum);
 }
 
-/* Which part the column of a block writes: none if it has no row of its own. */
-DEVICE int part_of_row(const struct job_rows &rows, int block, int split)
+/* Which part this lane's column writes: none if it has no row of its own. */
+DEVICE int part_of_row(const struct job_rows &rows, int split)
 {
-    return rows.first + block * SIDE + (int)lane_column() <= rows.last ? split : -1;
+    return rows.first + (int)lane_column() <= rows.last ? split : -1;
 }
 
-/* The row of this lane's column of a block, or else the last one. */
-DEVICE void find_row(struct job_row &at, const struct job_rows &rows, int block, int kv_head)
+/* The row of this lane's column, or else the last one. */
+DEVICE void find_row(struct job_row &at, const struct job_rows &rows, int kv_head)
 {
-    const int number = rows.first + block * SIDE + (int)lane_column();
-    const struct row_place place = place_of_row(rows, number, kv_head);
+    const struct row_place place = place_of_row(rows, rows.first + (int)lane_column(), kv_head);
     at.row = place.row;
     at.head = place.head;
 }
@@ -159,38 +135,34 @@ struct key_reach {
 };
 
 /* Finds them, and what each row sees. Where all see all, there is little to find. */
-DEVICE struct key_reach find_keys(struct wave_job &job, struct job_row (&at)[ROW_BLOCKS],
+DEVICE struct key_reach find_keys(struct wave_job &job, struct job_row &at,
                                   const struct job_rows &rows)
 {
     const struct sequence &sequence = job.sequence;
     if (__builtin_expect((u32)sequence.key_last - (u32)sequence.key_first == 2u * SEES_ALL, 1)) {
         job.full_first = 0;
         job.full_end = sequence.seq_k;
-#pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++)
-            at[block].visible = {0, (u32)sequence.seq_k};
+        at.visible = {0, (u32)sequence.seq_k};
         return {0, sequence.seq_k - 1};
     }
     set_full(job, rows.first_row, rows.last_row);
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        at[block].visible = visible_keys(sequence, at[block].row);
+    at.visible = visible_keys(sequence, at.row);
     return {interval_first(sequence, rows.first_row), interval_last(sequence, rows.last_row)};
 }
 
-/* A block of rows of Q, whose elements may be codes where K's are. */
-DEVICE void bring_q(struct q_block &q, const struct wave_job &job, int block,
-                    const struct job_row &at, const split_args &args)
+/* A row of Q, whose elements may be codes where K's are. */
+DEVICE void bring_q(struct q_block &q, const struct wave_job &job, const struct job_row &at,
+                    const split_args &args)
 {
     const struct attn_problem &a = args.fwd.problem;
 #if KERNEL_CACHE
     if (fp8_of_q(args.fp8)) {
         fp8_codes *row = (fp8_codes *)fp8_row_of_q(a, job.sequence, at.head, at.row);
-        load_q_codes(q, job, block, row, fp8_reader_of(args.fp8.q_dtype));
+        load_q_codes(q, job, row, fp8_reader_of(args.fp8.q_dtype));
         return;
     }
 #endif
-    load_q(q, job, block,
+    load_q(q, job,
            (const GLOBAL char *)a.q + row_of_q(a, job.sequence, at.row, at.head) * ELEMENT_BYTES);
 }
 
@@ -221,24 +193,17 @@ KERNEL_SYMBOL(split_args args)
     job.kv_head = kv_head;
 #endif
     struct job_rows rows = rows_of_job(a, first, last);
-    struct job_row at[ROW_BLOCKS];
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        find_row(at[block], rows, block, kv_head);
-    const struct key_reach reach = find_keys(job, at, rows);
+    find_row(job.at, rows, kv_head);
+    const struct key_reach reach = find_keys(job, job.at, rows);
     const int first_key = reach.first & -SIDE;
     const int all = first_key > reach.last ? 0 : (reach.last - first_key) / KERNEL_TILE_K + 1;
     const struct tile_run run = run_of(all, split, args.splits);
-    int part = part_of_row(rows, 0, split); /* of the first block */
+    int part = part_of_row(rows, split);
     asm("" : "+v"(part));
 
-    struct q_block q[ROW_BLOCKS] = {};
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        keep_row(job, block, at[block]);
-        if (Q_IN_LDS || part >= 0)
-            bring_q(q[block], job, block, at[block], args);
-    }
+    struct q_block q = {};
+    if (Q_IN_LDS || part >= 0)
+        bring_q(q, job, job.at, args);
     end_q(q, job);
     struct column_state state = empty_columns();
     u32 team = (u32)job.team; /* as in attend() */
@@ -247,15 +212,8 @@ KERNEL_SYMBOL(split_args args)
                        KERNEL_TILE_K, run.count);
     job.team = (int)uniform(team);
     join_teams(state, job);
-    if (ROW_BLOCKS > 1) /* or registers would hold them in the walk */
-        asm volatile("" : "+s"(rows.first));
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        if (ROW_BLOCKS > 1)
-            part = part_of_row(rows, block, split);
-        if (job.team == owner_of(block) && part >= 0)
-            finish(state, job, block, part);
-    }
+    if (job.team == 0 && part >= 0)
+        finish(state, job, part);
 }
 
 #endif

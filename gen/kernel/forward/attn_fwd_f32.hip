@@ -5,7 +5,6 @@
  */
 #define SLICE_MOST (KERNEL_WAVE == 32 && KERNEL_DIM > 128 ? 64 : 128) /* else it spills */
 #define TEAMS_OF_ROWS TEAMS                                           /* each has its own */
-#define ROW_BLOCKS 1
 #include "team_f32.h"
 
 static_assert(KERNEL_TILE_Q == TEAMS * SIDE && KERNEL_TILE_K == SIDE, "16 rows a team");
@@ -36,12 +35,11 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, str
     const struct attn_problem &a = args.problem;
     const struct sequence sequence = sequence_of(a, job.sequence.number);
     const struct job_row &at = job.at;
-    struct row_end end =
-        end_row(x.shift[0], column_sum(x.sum[0]), sink_of(a, at.head), __builtin_inff());
+    struct row_end end = end_row(x.shift, column_sum(x.sum), sink_of(a, at.head), __builtin_inff());
     float factor = end.factor * (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1);
     if (team.first + (int)lane_column() > team.last)
         return;
-    store_output((GLOBAL float *)query_row(args.o, args.o_stride, sequence, at.head, at.row), x, 0,
+    store_output((GLOBAL float *)query_row(args.o, args.o_stride, sequence, at.head, at.row), x,
                  job, factor);
     GLOBAL float *lse = args.lse ? lse_of(a, args.lse, sequence, at.head, at.row) : nullptr;
     if (lse && job.slice == 0 && lane_group() == 0)
@@ -86,8 +84,8 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     at.visible = visible_keys(sequence, at.row);
     set_full(job, team.first, team.last);
 
-    struct q_block q[1];
-    load_q(q[0], job, 0, query_row(a.q, a.q_stride, sequence, head, at.row));
+    struct q_block q;
+    load_q(q, job, query_row(a.q, a.q_stride, sequence, head, at.row));
     end_q(q, job);
     struct column_state state = empty_columns();
     struct blocks blocks = blocks_of(sequence, SLICES > 1 ? all : team);

@@ -224,16 +224,13 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(WAVES_LEAST, WAVES_MOST))) void
 KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
-#if KERNEL_SCALES || KERNEL_SPLIT
-    const struct attn_fwd_args &args = all.fwd;
-#endif
-    const struct attn_problem &a = args.problem;
+    const struct attn_problem &a = FWD_ARGUMENTS.problem;
     struct errand e;
     struct courier courier;
     struct progress p;
     struct key_interval visible[Q_BLOCKS];
-    if (KERNEL_SCORE)
-        write_seed_once(a, args);
+    if (KERNEL_SCORE && !KERNEL_SPLIT) /* else attn_merge does */
+        write_seed_once(a, FWD_ARGUMENTS);
     if (STARTS_LEAN || READS_TOGETHER)
         read_problem(a);
     if (!find_job(a, e.sequence, e.job))

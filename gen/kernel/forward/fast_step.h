@@ -82,8 +82,8 @@ struct turned_walk : key_walk {
     int full;
 };
 
-/* Those of wave64 that know all terms have no registers for it. */
-#if KERNEL_SCORE == 1 && KERNEL_WAVE == 64
+/* Those of wave64 that know all terms have no registers for it; packed rows have no diagonal. */
+#if (KERNEL_SCORE == 1 && KERNEL_WAVE == 64) || KERNEL_SPLIT
 #define MAY_TURN 0
 #else
 #define MAY_TURN (TERMS_KNOWN & TERM_SLOPE)
@@ -332,7 +332,8 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
                              : place.fast_factor;
     const enum rows_exist exist = kind == STEP_FAST ? ROWS_ALL : ROWS_SOME;
     const bool whole = kind == STEP_FAST;
-    const struct term_tile tile = {(int)key, place.sequence.seq_k};
+    const u32 own_key = key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES);
+    const struct term_tile tile = {(int)own_key, place.sequence.seq_k};
 #if FOLDS_TERMS
     struct ahead &ahead = arrived;
     const int following = ENDS_FAST && next.k[0].rows == 0 ? 0 : KERNEL_TILE_K;
@@ -362,7 +363,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (kind != STEP_FAST && !full) {
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
-        seen = blocks_seen(visible[0], key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
+        seen = blocks_seen(visible[0], own_key);
     }
     if (kind == STEP_FAST)
         multiply_kq_paced<scores == SCORE_PLAIN && !folds>(s, x.q, x.lines);
@@ -386,10 +387,10 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
     if (kind != STEP_FAST && (!SPARES_FULL || !full)) {
         struct key_interval visible[Q_BLOCKS];
         see_keys(visible, x.terms, place);
-        mask_scores(s, visible, key + (u32)key_share() * (KERNEL_TILE_K / KEY_SHARES));
+        mask_scores(s, visible, own_key);
     }
     if (kind != STEP_FAST) {
-        hide_pages(s, missing);
+        hide_pages(s, missing >> (own_key - key) / 16);
 #if KERNEL_PADDING
         hide_keys(s, keys.padding);
 #endif
@@ -444,7 +445,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
         drop_run(s, x.drops);
 #endif
     if (!folds && has(x.terms, TERM_DROPOUT))
-        drop_tile(s, x.terms, (int)key);
+        drop_tile(s, x.terms, (int)own_key);
 
     if (kind != STEP_FAST || TERMS_KNOWN & TERMS_HIDING) {
 #if KERNEL_PADDING

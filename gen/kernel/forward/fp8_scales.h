@@ -10,14 +10,10 @@
 
 #if KERNEL_SCALES
 
-#include "kernarg_fp8.h"
+#include "fp8_arguments.h"
 
-#define KERNEL_ARGUMENTS struct attn_fwd_fp8_args all
-
-DEVICE const struct kernarg_fp8 &late_fp8()
-{
-    return late_arguments<struct attn_fwd_fp8_args>().fp8;
-}
+#define KERNEL_ARGUMENTS fp8_arguments all
+#define FWD_ARGUMENTS all.FWD_OF_FP8
 
 DEVICE float scale_entry(const struct kernarg_scale &scale, int number, int kv_head)
 {
@@ -44,8 +40,10 @@ DEVICE float output_scale(int number, int kv_head)
 
 #if KERNEL_SPLIT
 #define KERNEL_ARGUMENTS struct attn_split_args all
+#define FWD_ARGUMENTS all.fwd
 #else
 #define KERNEL_ARGUMENTS struct attn_fwd_args args
+#define FWD_ARGUMENTS args
 #endif
 #define SIGNED_SCALE(a, sequence, job) a.scale
 #define SCORE_UNIT(a, sequence, job) score_unit(a)

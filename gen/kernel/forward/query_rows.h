@@ -212,17 +212,28 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
     const struct row_place at = place_of_row(job.rows, number_of_lane(job), job.kv_head);
     const GLOBAL char *row =
         (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
+#if Q_IN_LDS
+    const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
+    char *line = q_tile + (thread_id() / KERNEL_WAVE * BLOCK + lane_column()) * K_ROW_BYTES;
+    (void)q;
+#pragma unroll
+    for (u32 i = 0; i < CHUNKS; i += 2) {
+        const u32 chunk = i + lane_half();
+        *(u32x4 *)(line + chunk * CHUNK_BYTES) = TIMES_SIGN(Q_CHUNK(chunk * CHUNK), sign);
+    }
+#else
 #pragma unroll
     for (u32 step = 0; step < QK_STEPS; step++)
-#if MMA_STRAIGHT
+#if MMA_STRAIGHT || KERNEL_WAVE == 64
         q.frag[step] = Q_CHUNK(DEPTH * step + CHUNK * lane_half());
 #else
         q.frag[step] = join_chunks(Q_CHUNK(DEPTH * step), Q_CHUNK(DEPTH * step + CHUNK));
 #endif
-    if (RARELY(a.scale < 0))
+    if (RARELY(SIGNED_SCALE(a, sequence, job) < 0))
 #pragma unroll
         for (int step = 0; step < QK_STEPS; step++)
             q.frag[step] = TIMES_SIGN(q.frag[step], SIGN_BITS);
+#endif
 }
 
 #else

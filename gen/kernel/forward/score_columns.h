@@ -60,6 +60,26 @@ DEVICE void hide_pages(score_blocks &s, u32 missing)
                     s[column][block][i] = -__builtin_inff();
 }
 
+#if KERNEL_SPLIT
+
+/* The row of this lane's column, and its head; the last one where there is none. */
+DEVICE int row_of_column(const struct job &job, int)
+{
+    return place_of_row(job.rows, number_of_lane(job), job.kv_head).row;
+}
+
+DEVICE int head_of_column(const struct job &job)
+{
+    return place_of_row(job.rows, number_of_lane(job), job.kv_head).head;
+}
+
+#else
+
+DEVICE int head_of_column(const struct job &job)
+{
+    return job.head;
+}
+
 /* The row of this lane's column; the last one where there is none. */
 DEVICE int row_of_column(const struct job &job, int column)
 {
@@ -70,6 +90,8 @@ DEVICE int row_of_column(const struct job &job, int column)
                                     column * BLOCK + thread % BLOCK);
     return row < job.last_row ? row : job.last_row;
 }
+
+#endif
 
 /*
  * A lane's counters of the tile that begins with `key`, for one column: the first one, and how much
@@ -135,7 +157,7 @@ DEVICE void drop_tile(score_blocks &p, struct dropout dropout, const struct job 
 DEVICE void blind_sight(struct sight &sight, const struct attn_problem &a,
                         const struct sequence &sequence, const struct job &job, int column, int key)
 {
-    const struct score_terms t = score_terms_of(a, sequence, job.head);
+    const struct score_terms t = score_terms_of(a, sequence, head_of_column(job));
     const int last = sequence.seq_k - 1, row = row_of_column(job, column);
     const u32 missing = missing_pages(a, sequence, key);
 #pragma unroll

@@ -68,6 +68,12 @@ DEVICE u32 remember(const struct scene &x)
     value = lane == 3 ? (u32)x.job.first_row : value;
     value = lane == 4 ? (u32)x.job.last_row : value;
     value = lane == 5 ? (u32)x.diagonal : value;
+#if KERNEL_SPLIT
+    value = lane == 7 ? (u32)x.job.rows.first : value;
+    value = lane == 8 ? (u32)x.job.rows.last : value;
+    value = lane == 9 ? (u32)x.job.rows.group : value;
+    value = lane == 10 ? (u32)x.job.split : value;
+#endif
     return lane == 6 ? __builtin_bit_cast(u32, x.slope) : value;
 }
 
@@ -75,16 +81,22 @@ DEVICE struct scene recall(const struct terms &t)
 {
     u32 lanes = t.scene;
     asm volatile("" : "+v"(lanes));
-    int x[7];
+    int x[KERNEL_SPLIT ? 11 : 7];
 #pragma unroll
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < (KERNEL_SPLIT ? 11 : 7); i++)
         x[i] = (int)__builtin_amdgcn_readlane(lanes, i);
-    return {x[0], {x[1], x[2], x[3], x[4]}, x[5], __builtin_bit_cast(float, x[6])};
+#if KERNEL_SPLIT
+    const struct job_rows rows = {x[7], x[8], x[9], x[3], x[4]};
+    const struct job job = {x[1], x[2], x[3], x[4], rows, x[10]};
+#else
+    const struct job job = {x[1], x[2], x[3], x[4]};
+#endif
+    return {x[0], job, x[5], __builtin_bit_cast(float, x[6])};
 }
 
 DEVICE float slope_of(const struct attn_problem &a, const struct scene &x)
 {
-    return -((const_float)a.alibi)[x.number * a.alibi_stride + x.job.head];
+    return -((const_float)a.alibi)[x.number * a.alibi_stride + head_of_column(x.job)];
 }
 
 DEVICE u32 which_terms(const struct attn_problem &a)
@@ -94,7 +106,7 @@ DEVICE u32 which_terms(const struct attn_problem &a)
     if (a.bias.data)
         which |= TERM_BIAS | (a.flags & KERNARG_BIAS_F32 ? TERM_BIAS_F32 : 0);
     if (a.keep.data)
-        which |= TERM_KEEP | (a.keep.stride[2] == 0 ? TERM_KEEP_COMMON : 0);
+        which |= TERM_KEEP | (!KERNEL_SPLIT && a.keep.stride[2] == 0 ? TERM_KEEP_COMMON : 0);
     return uniform(which);
 }
 
@@ -116,7 +128,7 @@ DEVICE bool has(const struct terms &t, u32 which)
 DEVICE void find_rows(const GLOBAL char *(&rows)[Q_BLOCKS], const struct kernarg_tensor &x,
                       int bytes, const struct scene &scene)
 {
-    const kernarg_i64 head = scene.number * x.stride[0] + scene.job.head * x.stride[1];
+    const kernarg_i64 head = scene.number * x.stride[0] + head_of_column(scene.job) * x.stride[1];
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++)
         rows[column] = (const GLOBAL char *)x.data +

@@ -186,7 +186,8 @@ DEVICE void add_terms(score_blocks &s, const struct ahead &ahead, const struct t
 DEVICE void drop_tile(score_blocks &p, const struct terms &t, int key)
 {
     const struct scene scene = recall(t);
-    drop_tile(p, dropout_of(late_problem(), scene.number, scene.job.head), scene.job, (u32)key);
+    drop_tile(p, dropout_of(late_problem(), scene.number, head_of_column(scene.job)), scene.job,
+              (u32)key);
 }
 
 #if FOLDS_TERMS

@@ -39,8 +39,8 @@
 #define SLICES_TURN (SLICES_TERMS && KERNEL_SCORE == 3)
 
 /* Whether what comes before the first step is in an order of its own. With rows of any alignment
- * launches on gfx90a that do not fill it last longer with it. */
-#if defined(__gfx90a__) && KERNEL_UNALIGNED
+ * launches on gfx90a that do not fill it last longer with it, and rows of many heads spill. */
+#if (defined(__gfx90a__) || KERNEL_SPLIT) && KERNEL_UNALIGNED
 #define STARTS_LEAN 0
 #else
 #define STARTS_LEAN (KERNEL_WAVE == 64 && (!KERNEL_SCORE || SLICES_TERMS) && !KERNEL_FP8)
@@ -95,7 +95,8 @@
 #endif
 
 /* All of Q where a wave of RDNA 4 has one block of queries, and registers; for begun sums, too. */
-#if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q
+#if defined(__GFX12__) && !KERNEL_FP8 && KERNEL_WAVES * 16 == KERNEL_TILE_Q &&                     \
+    !(KERNEL_SPLIT && KERNEL_SCORE)
 #define Q_IN_LDS 0
 #define SHIFT_OF_SCORES (KERNEL_SCORE != 1)
 #endif
@@ -110,7 +111,8 @@
 #endif
 
 /* Whether products are paced ones: RDNA 3, and one score term at most. */
-#if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 && !KERNEL_CACHE
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 &&                \
+    (!KERNEL_CACHE || KERNEL_SPLIT)
 #define FAST_PACED 1
 #else
 #define FAST_PACED 0

@@ -5,6 +5,9 @@
 #ifndef AOTHIP_SPLIT_END_H
 #define AOTHIP_SPLIT_END_H
 
+typedef float f32x4 __attribute__((ext_vector_type(4)));
+typedef GLOBAL f32x4 f32x4_anywhere __attribute__((aligned(4)));
+
 /* Divides by the sum and stores O, in f32; then the shift and the sum. */
 DEVICE void finish(struct progress &x, const struct job &job, const struct sequence &sequence,
                    float factor, bool wide, const struct attn_fwd_args &args)
@@ -27,20 +30,27 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
         ((GLOBAL f32x2 *)split.partial_sums)[row] = f32x2{sum == 0 ? -__FLT_MAX__ : top, sum};
     if (sum == 0) /* attn_merge does not look at O */
         return;
-    const float inverse = SOFTMAX_UNBIAS * __builtin_amdgcn_rcpf(sum);
+    float inverse = SOFTMAX_UNBIAS * __builtin_amdgcn_rcpf(sum);
+#if KERNEL_SCALES
+    inverse *= output_scale(sequence.number, job.kv_head);
+#endif
+    if (has(x.terms, TERM_DROPOUT))
+        inverse *= a.dropout_scale;
     GLOBAL float *o = (GLOBAL float *)split.partial_o + row * a.dim_v;
 #pragma unroll
     for (int block = 0; block < O_BLOCKS; block++)
 #pragma unroll
         for (int i = 0; i < ACC; i += CHUNK) {
-            const u32 channel = O_BLOCK(block) * BLOCK + ACC * half + i;
+            u32 channel = O_BLOCK(block) * BLOCK + ACC * half + i;
             if ((int)channel >= a.dim_v)
                 continue;
+#if KERNEL_UNALIGNED
+            channel = taken_channel(a.dim_v, channel);
+#endif
 #pragma unroll
             for (int j = 0; j < CHUNK; j += 4) {
-                typedef float f32x4 __attribute__((ext_vector_type(4)));
                 const block_acc &from = x.o[0][block];
-                *(GLOBAL f32x4 *)(o + channel + j) =
+                *(f32x4_anywhere *)(o + channel + j) =
                     f32x4{from[i + j], from[i + j + 1], from[i + j + 2], from[i + j + 3]} * inverse;
             }
         }

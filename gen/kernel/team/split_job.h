@@ -7,8 +7,7 @@
 
 #include "split_rows.h"
 
-static_assert(Q_BLOCKS == 1 && !Q_IN_LDS && KEY_SHARES == 1, "a wave has a block of rows");
-static_assert(!KERNEL_SCORE && !KERNEL_FP8 && !KERNEL_UNALIGNED, "a plain kernel");
+static_assert(Q_BLOCKS == 1 && !Q_HELD && !KERNEL_FP8, "a wave has a block of rows");
 
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
@@ -57,7 +56,7 @@ DEVICE int number_of_lane(const struct job &job)
     u32 thread = thread_id();
     asm volatile("" : "+v"(thread));
     return job.rows.first +
-           (int)(uniform(thread / KERNEL_WAVE) * BLOCK + thread % KERNEL_WAVE % BLOCK);
+           (int)(uniform(thread / KERNEL_WAVE) / KEY_SHARES * BLOCK + thread % KERNEL_WAVE % BLOCK);
 }
 
 DEVICE struct key_interval visible_of_column(const struct sequence &sequence, const struct job &job,
@@ -85,8 +84,13 @@ DEVICE struct key_walk part_of_walk(const struct key_walk &all, const struct job
 /* A chunk of a lane's row of Q. */
 DEVICE u32x4 chunk_of_q(const GLOBAL char *row, int dim, u32 channel)
 {
+#if KERNEL_UNALIGNED
+    const u32 at = taken_channel(dim, channel) * CHANNEL_BYTES;
+    return *(const u32x4_anywhere *)(row + at) & own_channels(dim, channel);
+#else
     const u32x4 none = {};
     return (int)channel < dim ? *(const GLOBAL u32x4 *)(row + channel * CHANNEL_BYTES) : none;
+#endif
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Attention of 16 query rows, or ROW_BLOCKS times 16, by one team of waves, with sums in f32, on
+ * Attention of 16 query rows by one team of waves, with sums in f32, on
  * keys and values of any type, alignment and dim that come from memory straight into registers.
  * What attn_split and attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, of
  * 16-bit types, by their matrix instructions (team_products_16.h).
@@ -57,54 +57,47 @@
 
 /* This wave's part of O^T, and the softmax of this lane's columns (the same in all their lanes). */
 struct column_state {
-    block_acc o[V_GROUPS][ROW_BLOCKS][V_CHUNK];
-    float shift[ROW_BLOCKS];
-    float sum[ROW_BLOCKS]; /* of this lane's rows of P^T */
+    block_acc o[V_GROUPS][V_CHUNK];
+    float shift;
+    float sum; /* of this lane's rows of P^T */
 };
 
 DEVICE struct column_state empty_columns()
 {
     struct column_state x = {};
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        x.shift[block] = SHIFT_UNSET;
+    x.shift = SHIFT_UNSET;
     return x;
 }
 
 /* What teams have in LDS, one after the other: in the walk and at its end. */
 static SHARED union {
     /* Parts of S^T for the rest of the team; two of each, so that one barrier a step is enough. */
-    f32x4 part[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ROW_BLOCKS][ACC / 4][KERNEL_WAVE];
+    f32x4 part[SLICES > 1 ? 2 * KERNEL_WAVES : 1][ACC / 4][KERNEL_WAVE];
     /* O of a team for another one, where teams have the same rows. */
-    __attribute__((aligned(16))) float o[ROW_BLOCKS][TEAMS > TEAMS_OF_ROWS ? SIDE : 1][Q_PITCH];
+    __attribute__((aligned(16))) float o[TEAMS > TEAMS_OF_ROWS ? SIDE : 1][Q_PITCH];
 } team_rows;
 
 /* The team's waves add up their parts, in the same order each. `turn` alternates. */
-DEVICE void add_parts(block_acc (&s)[ROW_BLOCKS], const struct wave_job &job, int turn)
+DEVICE void add_parts(block_acc &s, const struct wave_job &job, int turn)
 {
     if (SLICES == 1)
         return;
     const int first = turn % 2 * KERNEL_WAVES + job.team * SLICES;
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-#pragma unroll
-        for (int i = 0; i < ACC; i += 4)
-            team_rows.part[first + job.slice][block][i / 4][lane_id()] =
-                f32x4{s[block][i], s[block][i + 1], s[block][i + 2], s[block][i + 3]};
+    for (int i = 0; i < ACC; i += 4)
+        team_rows.part[first + job.slice][i / 4][lane_id()] =
+            f32x4{s[i], s[i + 1], s[i + 2], s[i + 3]};
     lds_barrier();
+    s = 0;
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-        s[block] = 0;
+    for (int slice = 0; slice < SLICES; slice++)
 #pragma unroll
-        for (int slice = 0; slice < SLICES; slice++)
+        for (int i = 0; i < ACC; i += 4) {
+            const f32x4 part = team_rows.part[first + slice][i / 4][lane_id()];
 #pragma unroll
-            for (int i = 0; i < ACC; i += 4) {
-                const f32x4 part = team_rows.part[first + slice][block][i / 4][lane_id()];
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    s[block][i + j] += part[j];
-            }
-    }
+            for (int j = 0; j < 4; j++)
+                s[i + j] += part[j];
+        }
 }
 
 /* Whether all rows of the team see all keys of the block from `key` on, but for terms. */
@@ -113,14 +106,13 @@ DEVICE bool is_full(const struct wave_job &job, int key)
     return key >= job.full_first && key + SIDE <= job.full_end;
 }
 
-/* Products to scores, in place, of a block of rows; key 0 of that of keys is `key`. */
-template <class args>
-DEVICE void make_scores(block_acc &s, const struct wave_job &job, int block, int key)
+/* Products to scores, in place; key 0 is `key`. */
+template <class args> DEVICE void make_scores(block_acc &s, const struct wave_job &job, int key)
 {
     s *= job.scale;
     if (is_full(job, key) && !needs(job, NEED_TERMS))
         return;
-    const struct job_row &at = row_of(job, block);
+    const struct job_row &at = job.at;
     if (needs(job, NEED_TERMS)) {
         const struct attn_problem &a = late_problem<args>();
         const struct score_terms terms = score_terms_of(a, job.sequence, at.head);
@@ -157,32 +149,32 @@ DEVICE float exponential(float x)
     return __builtin_amdgcn_exp2f(x * LOG2_E);
 }
 
-/* S^T of a block of rows to P^T in place; moves the shift if it has to. */
-DEVICE void make_weights(block_acc &s, struct column_state &x, int block)
+/* S^T to P^T in place; moves the shift if it has to. */
+DEVICE void make_weights(block_acc &s, struct column_state &x)
 {
     float largest = s[0];
 #pragma unroll
     for (int i = 1; i < ACC; i++)
         largest = __builtin_fmaxf(largest, s[i]);
-    if (in_any_lane(largest - x.shift[block] > SHIFT_LIMIT)) {
-        float shift = __builtin_fmaxf(x.shift[block], column_max(largest) - SHIFT_BELOW);
-        float ratio = exponential(x.shift[block] - shift);
-        x.shift[block] = shift;
-        x.sum[block] *= ratio;
+    if (in_any_lane(largest - x.shift > SHIFT_LIMIT)) {
+        float shift = __builtin_fmaxf(x.shift, column_max(largest) - SHIFT_BELOW);
+        float ratio = exponential(x.shift - shift);
+        x.shift = shift;
+        x.sum *= ratio;
 #pragma unroll
         for (int group = 0; group < V_GROUPS; group++)
 #pragma unroll
             for (int i = 0; i < V_CHUNK; i++)
-                x.o[group][block][i] *= ratio;
+                x.o[group][i] *= ratio;
     }
 #pragma unroll
     for (int i = 0; i < ACC; i++) {
-        s[i] = exponential(s[i] - x.shift[block]);
-        x.sum[block] += s[i];
+        s[i] = exponential(s[i] - x.shift);
+        x.sum += s[i];
     }
 }
 
-/* Where x.o[group][block][0][i] is among the KERNEL_DIM channels of its row; the chunk goes on from
+/* Where x.o[group][0][i] is among the KERNEL_DIM channels of its row; the chunk goes on from
  * there.
  */
 DEVICE int output_chunk(const struct wave_job &job, int group, int i)
@@ -190,10 +182,9 @@ DEVICE int output_chunk(const struct wave_job &job, int group, int i)
     return job.slice * SLICE + (group * SIDE + (int)acc_row(i)) * V_CHUNK;
 }
 
-/* This lane's channels of O in a block of rows, times `factor`, to a row of floats; zeros with
- * factor 0. */
-DEVICE void store_output(GLOBAL float *to, const struct column_state &x, int block,
-                         const struct wave_job &job, float factor)
+/* This lane's channels of O, times `factor`, to a row of floats; zeros with factor 0. */
+DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const struct wave_job &job,
+                         float factor)
 {
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
@@ -203,7 +194,7 @@ DEVICE void store_output(GLOBAL float *to, const struct column_state &x, int blo
             float y[V_CHUNK];
 #pragma unroll
             for (int j = 0; j < V_CHUNK; j++)
-                y[j] = factor == 0 ? 0 : x.o[group][block][j][i] * factor;
+                y[j] = factor == 0 ? 0 : x.o[group][j][i] * factor;
             if (chunk + V_CHUNK <= job.v.dim) {
 #pragma unroll
                 for (int j = 0; j < V_CHUNK; j += 4)
@@ -240,30 +231,25 @@ DEVICE struct plain_blocks plain_blocks_of(const struct wave_job &job, int strid
 
 /* The steps from `step` on whose keys, `key` and on, end with `end`; K of the first one is there.
  * Returns the step behind them. */
-DEVICE int walk_plain(struct column_state &x, const struct wave_job &job,
-                      const struct q_block (&q)[ROW_BLOCKS], k_load &k, int step, int key,
-                      int stride, int end, int last_block)
+DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+                      k_load &k, int step, int key, int stride, int end, int last_block)
 {
 #pragma unroll 1
     for (; key <= end; key += stride, step++) {
         const int next = key + stride;
         v_load v_loaded;
         load_plain_v(v_loaded, job, 0, key);
-        block_acc s[ROW_BLOCKS];
-        struct b_column p[ROW_BLOCKS];
+        block_acc s;
         multiply_kq(s, elements_of(job, k), q);
-        asm volatile("" : "+v"(s[0])); /* K loaded before would be copied when it has arrived */
+        asm volatile("" : "+v"(s)); /* K loaded before would be copied when it has arrived */
         load_plain_k(k, job, next < last_block ? next : last_block);
 #pragma unroll
         for (int group = 1; group < V_GROUPS; group++)
             load_plain_v(v_loaded, job, group, key);
         add_parts(s, job, step);
-#pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++) {
-            s[block] *= job.scale;
-            make_weights(s[block], x, block);
-            p[block] = spread(s[block]);
-        }
+        s *= job.scale;
+        make_weights(s, x);
+        const struct b_column p = spread(s);
         v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
 #pragma unroll
         for (int group = 0; group < V_GROUPS; group++)
@@ -280,8 +266,8 @@ DEVICE int walk_plain(struct column_state &x, const struct wave_job &job,
  * not seen. Returns whether the wave came across V that is not finite where not all rows see it.
  */
 template <class args>
-DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job,
-                      const struct q_block (&q)[ROW_BLOCKS], int first, int stride, int steps)
+DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+                      int first, int stride, int steps)
 {
     const int last = job.sequence.seq_k - 1, last_block = last & -SIDE;
     bool isolated = false;
@@ -306,8 +292,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job,
         const int next_block = next < last_block ? next : last_block;
         v_load v_loaded;
         load_v<args>(v_loaded, job, 0, block, last);
-        block_acc s[ROW_BLOCKS];
-        struct b_column p[ROW_BLOCKS];
+        block_acc s;
         multiply_kq(s, elements_of(job, k), q);
         if (LATE_K)
             __builtin_amdgcn_sched_barrier(0);
@@ -319,16 +304,13 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job,
 
         add_parts(s, job, step);
         const bool missing = page_is_missing<args>(job, block);
-#pragma unroll
-        for (int i = 0; i < ROW_BLOCKS; i++) {
-            make_scores<args>(s[i], job, i, key);
-            if (missing)
-                s[i] = -__builtin_inff();
-            make_weights(s[i], x, i);
-            if (needs(job, NEED_DROPOUT))
-                drop_weights<args>(s[i], job, row_of(job, i), key);
-            p[i] = spread(s[i]);
-        }
+        make_scores<args>(s, job, key);
+        if (missing)
+            s = -__builtin_inff();
+        make_weights(s, x);
+        if (needs(job, NEED_DROPOUT))
+            drop_weights<args>(s, job, job.at, key);
+        const struct b_column p = spread(s);
 
         v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
         if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
@@ -368,7 +350,7 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
     const int last = job.sequence.seq_k - 1;
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++) {
-        block_acc marks[ROW_BLOCKS][V_CHUNK] = {};
+        block_acc marks[V_CHUNK] = {};
 #pragma unroll 1
         for (int step = 0; step < steps; step++) {
             const int key = first + step * stride;
@@ -383,27 +365,20 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
 #pragma unroll
                 for (int i = 0; i < V_WORDS; i++)
                     v.chunk[group][t][i] = select_nonfinite(v.chunk[group][t][i]) & WORD_ONES;
-            struct b_column seen[ROW_BLOCKS];
-#pragma unroll
-            for (int block = 0; block < ROW_BLOCKS; block++)
-                seen[block] = spread(sight_of<args>(job, row_of(job, block), key));
-            multiply_vp(marks, v.chunk[group], seen);
+            multiply_vp(marks, v.chunk[group], spread(sight_of<args>(job, job.at, key)));
         }
 #pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++)
+        for (int i = 0; i < V_CHUNK; i++)
 #pragma unroll
-            for (int i = 0; i < V_CHUNK; i++)
-#pragma unroll
-                for (int j = 0; j < ACC; j++)
-                    x.o[group][block][i][j] =
-                        marks[block][i][j] > 0 ? __builtin_nanf("") : x.o[group][block][i][j];
+            for (int j = 0; j < ACC; j++)
+                x.o[group][i][j] = marks[i][j] > 0 ? __builtin_nanf("") : x.o[group][i][j];
     }
 }
 
 /* Both. */
 template <class args>
-DEVICE void attend(struct column_state &x, const struct wave_job &job,
-                   const struct q_block (&q)[ROW_BLOCKS], int first, int stride, int steps)
+DEVICE void attend(struct column_state &x, const struct wave_job &job, const struct q_block &q,
+                   int first, int stride, int steps)
 {
     /* What the walk itself does not need waits in a vector register where scalar ones are short. */
     u32 begin = (u32)first;

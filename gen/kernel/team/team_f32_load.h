@@ -6,7 +6,6 @@
  *
  *     SLICE_MOST       channels of a wave at most
  *     TEAMS_OF_ROWS    how many of the teams have rows of their own: TEAMS or 1
- *     ROW_BLOCKS       how many times 16 rows a team has
  */
 #ifndef AOTHIP_ATTN_F32_LOAD_H
 #define AOTHIP_ATTN_F32_LOAD_H
@@ -126,9 +125,7 @@ struct wave_job {
     struct sequence sequence;
     struct key_rows k, v;
     int team, slice;
-#if ROW_BLOCKS == 1
-    struct job_row at; /* of this lane's column */
-#endif
+    struct job_row at;        /* of this lane's column */
     int full_first, full_end; /* keys that all the team's rows see */
     float scale;
     u32 needs; /* enum job_need */
@@ -140,37 +137,6 @@ struct wave_job {
     int kv_head;
 #endif
 };
-
-/* The row of this lane's column in a block. Where blocks are many, LDS keeps them. */
-#if ROW_BLOCKS == 1
-
-DEVICE void keep_row(struct wave_job &job, int, const struct job_row &at)
-{
-    job.at = at;
-}
-
-DEVICE const struct job_row &row_of(const struct wave_job &job, int)
-{
-    return job.at;
-}
-
-#else
-
-static SHARED struct job_row row_tile[ROW_BLOCKS][SIDE];
-
-/* To be read behind a barrier. */
-DEVICE void keep_row(const struct wave_job &job, int block, const struct job_row &at)
-{
-    if (job.team == 0 && job.slice == 0 && lane_group() == 0)
-        row_tile[block][lane_column()] = at;
-}
-
-DEVICE struct job_row row_of(const struct wave_job &, int block)
-{
-    return row_tile[block][lane_column()];
-}
-
-#endif
 
 enum { NEEDS_OF_SCORES = NEED_TERMS | NEED_DROPOUT | NEED_HIDING };
 

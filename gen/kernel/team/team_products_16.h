@@ -31,26 +31,22 @@ DEVICE u32x4 load_q_chunk(const GLOBAL char *row, int channel, int dim, bool who
     return x;
 }
 
-/*
- * Whether a row comes to LDS first, a part of it by each wave: where each lane needs all of it, or
- * rows are so many that waves which all load them would load as much as keys have.
- */
-#define Q_IN_LDS (KERNEL_WAVE == 32 || ROW_BLOCKS > 1)
+/* Whether a row comes to LDS first, a part of it by each wave: where each lane needs all of it. */
+#define Q_IN_LDS (KERNEL_WAVE == 32)
 
-#if Q_IN_LDS
+#if KERNEL_WAVE == 32
 
 /* A chunk more a row: no two rows share their banks. */
-static SHARED u32x4 q_tile[ROW_BLOCKS * SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
+static SHARED u32x4 q_tile[SIDE][KERNEL_DIM / CHUNK_ELEMENTS + 1];
 
 /*
  * Every lane has its column's row, of which `load` has the chunk that begins with a channel; all
- * waves that work on it bring it together. After the last block: end_q().
+ * waves that work on it bring it together. Then: end_q().
  */
-template <class F>
-DEVICE void load_chunks(struct q_block &, const struct wave_job &job, int block, F load)
+template <class F> DEVICE void load_chunks(struct q_block &, const struct wave_job &job, F load)
 {
     const int first = job.slice * (SLICE / CHUNK_ELEMENTS), count = SLICE / CHUNK_ELEMENTS;
-    u32x4 *at = &q_tile[block * SIDE + (int)lane_column()][first];
+    u32x4 *at = &q_tile[lane_column()][first];
     const int lanes = KERNEL_WAVE / SIDE * TEAMS; /* that share it */
 #pragma unroll
     for (int i = 0; i < count; i += lanes) {
@@ -69,24 +65,7 @@ struct q_block {
     u32x4 chunk[K_STEPS];
 };
 
-#if Q_IN_LDS
-
-DEVICE void end_q(struct q_block (&q)[ROW_BLOCKS], const struct wave_job &job)
-{
-    const int first = job.slice * (SLICE / CHUNK_ELEMENTS) + (int)a_part();
-    lds_barrier();
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-#pragma unroll
-        for (int step = 0; step < K_STEPS; step++)
-            q[block].chunk[step] =
-                q_tile[block * SIDE + (int)lane_column()][first + step * A_PARTS];
-}
-
-#else
-
-template <class F>
-DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int, F load)
+template <class F> DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, F load)
 {
     const int first = job.slice * SLICE + (int)a_part() * CHUNK_ELEMENTS;
 #pragma unroll
@@ -94,26 +73,19 @@ DEVICE void load_chunks(struct q_block &to, const struct wave_job &job, int, F l
         to.chunk[step] = load(first + step * (A_PARTS * CHUNK_ELEMENTS));
 }
 
-DEVICE void end_q(struct q_block (&)[ROW_BLOCKS], const struct wave_job &)
+DEVICE void end_q(struct q_block &, const struct wave_job &)
 {
 }
-
-#endif
 
 /* Of K, both halves of a chunk are operands. */
 DEVICE void share_chunk(u32x4, int)
 {
 }
 
-DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
-                            const struct q_block (&q)[ROW_BLOCKS], int step)
+DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step)
 {
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        mma(s[block], k.lo, q[block].chunk[step].lo);
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        mma(s[block], k.hi, q[block].chunk[step].hi);
+    mma(s, k.lo, q.chunk[step].lo);
+    mma(s, k.hi, q.chunk[step].hi);
 }
 
 #else
@@ -123,12 +95,9 @@ struct q_block {
     const u32x4 *row; /* this lane's, from the wave's first channel on */
 };
 
-DEVICE void end_q(struct q_block (&q)[ROW_BLOCKS], const struct wave_job &job)
+DEVICE void end_q(struct q_block &q, const struct wave_job &job)
 {
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        q[block].row =
-            &q_tile[block * SIDE + (int)lane_column()][job.slice * (SLICE / CHUNK_ELEMENTS)];
+    q.row = &q_tile[lane_column()][job.slice * (SLICE / CHUNK_ELEMENTS)];
     lds_barrier();
 }
 
@@ -141,41 +110,35 @@ DEVICE void share_chunk(u32x4 k, int step)
     share(k, step);
 }
 
-DEVICE void multiply_chunks(block_acc (&s)[ROW_BLOCKS], u32x4 k,
-                            const struct q_block (&q)[ROW_BLOCKS], int step)
+DEVICE void multiply_chunks(block_acc &s, u32x4 k, const struct q_block &q, int step)
 {
     const block_frag a = joined(k, step);
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        mma(s[block], a, join_column(q[block].row[2 * step], q[block].row[2 * step + 1]));
+    mma(s, a, join_column(q.row[2 * step], q.row[2 * step + 1]));
 }
 
 #endif
 
-/* Of the row of this lane's column in block `block`. */
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, int block,
-                   const GLOBAL char *row)
+/* Of the row of this lane's column. */
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
 {
     const int dim = job.k.dim;
     if (__builtin_expect(dim == KERNEL_DIM, 1))
-        load_chunks(to, job, block, [&](int channel) {
+        load_chunks(to, job, [&](int channel) {
             return *(k_chunk_anywhere *)(row + channel * ELEMENT_BYTES);
         });
     else if (dim % CHUNK_ELEMENTS == 0)
-        load_chunks(to, job, block,
-                    [&](int channel) { return load_q_chunk(row, channel, dim, true); });
+        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, true); });
     else
-        load_chunks(to, job, block,
-                    [&](int channel) { return load_q_chunk(row, channel, dim, false); });
+        load_chunks(to, job, [&](int channel) { return load_q_chunk(row, channel, dim, false); });
 }
 
 #if KERNEL_CACHE
 
 /* The same of a row of codes. */
-DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, int block, fp8_codes *row,
+DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, fp8_codes *row,
                          const struct fp8_reader &reader)
 {
-    load_chunks(to, job, block, [&](int channel) {
+    load_chunks(to, job, [&](int channel) {
         u32 x[CHUNK_ELEMENTS];
 #pragma unroll
         for (int i = 0; i < CHUNK_ELEMENTS; i++) {
@@ -190,26 +153,21 @@ DEVICE void load_q_codes(struct q_block &to, const struct wave_job &job, int blo
 #endif
 
 /* This wave's part of S^T. */
-DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
-                        const struct q_block (&q)[ROW_BLOCKS])
+DEVICE void multiply_kq(block_acc &s, const struct k_block &k, const struct q_block &q)
 {
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
         share_chunk(k.chunk[step], step);
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        s[block] = 0;
+    s = 0;
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
         multiply_chunks(s, k.chunk[step], q, step);
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++)
-        asm volatile("" : "+v"(s[block])); /* or Q waits in registers until V has been asked for */
+    asm volatile("" : "+v"(s)); /* or Q waits in registers until V has been asked for */
 }
 
 /* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[B_OF_C],
-                        const struct b_column (&p)[ROW_BLOCKS])
+DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[B_OF_C],
+                        const struct b_column &p)
 {
     own_frag own[V_CHUNK];
 #pragma unroll
@@ -220,9 +178,7 @@ DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[
 #pragma unroll
     for (int i = 0; i < V_CHUNK; i++) {
         const block_frag a = joined(own[i], i);
-#pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++)
-            mma(o[block][i], a, p[block].frag);
+        mma(o[i], a, p.frag);
     }
 }
 

@@ -6,8 +6,6 @@
 
 #include "team_f32_load.h"
 
-static_assert(ROW_BLOCKS == 1, "registers of f32");
-
 #define Q_IN_LDS (KERNEL_WAVE == 32)
 
 /*
@@ -35,12 +33,12 @@ template <class F> DEVICE void load_channels(struct q_block &to, const struct wa
         }
 }
 
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GLOBAL char *row)
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
 {
     load_channels(to, job, [&](int c) { return load_element(row + c * ELEMENT_BYTES); });
 }
 
-DEVICE void end_q(struct q_block (&)[1], const struct wave_job &)
+DEVICE void end_q(struct q_block &, const struct wave_job &)
 {
 }
 
@@ -61,7 +59,7 @@ struct q_block {
 static SHARED __attribute__((aligned(16))) float q_tile[TEAMS_OF_ROWS * SIDE][Q_PITCH];
 
 /* Every lane has its column's row; all waves that work on it bring it together. */
-DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GLOBAL char *row)
+DEVICE void load_q(struct q_block &to, const struct wave_job &job, const GLOBAL char *row)
 {
     const bool own = TEAMS_OF_ROWS > 1;
     const int helpers = KERNEL_WAVE / SIDE * (own ? 1 : TEAMS), first = job.slice * SLICE;
@@ -76,7 +74,7 @@ DEVICE void load_q(struct q_block &to, const struct wave_job &job, int, const GL
     to.row = at;
 }
 
-DEVICE void end_q(struct q_block (&)[1], const struct wave_job &)
+DEVICE void end_q(struct q_block &, const struct wave_job &)
 {
     lds_barrier();
 }
@@ -108,32 +106,31 @@ DEVICE float word_element(u32 word, int i)
 }
 
 /* This wave's part of S^T. */
-DEVICE void multiply_kq(block_acc (&s)[ROW_BLOCKS], const struct k_block &k,
-                        const struct q_block (&q)[ROW_BLOCKS])
+DEVICE void multiply_kq(block_acc &s, const struct k_block &k, const struct q_block &q)
 {
-    s[0] = 0;
+    s = 0;
 #pragma unroll
     for (int step = 0; step < K_STEPS; step++)
 #pragma unroll
         for (int i = 0; i < CHUNK_ELEMENTS; i += 4) {
             struct b_operand b[4];
-            q_operands(b, q[0], step, i);
+            q_operands(b, q, step, i);
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                mma(s[0], word_element(k.chunk[step][(i + j) / PER_WORD], i + j), b[j]);
+                mma(s, word_element(k.chunk[step][(i + j) / PER_WORD], i + j), b[j]);
         }
 }
 
 /* O^T += V^T P^T for one group of channels */
-DEVICE void multiply_vp(block_acc (&o)[ROW_BLOCKS][V_CHUNK], const v_words (&v)[B_OF_C],
-                        const struct b_column (&p)[ROW_BLOCKS])
+DEVICE void multiply_vp(block_acc (&o)[V_CHUNK], const v_words (&v)[B_OF_C],
+                        const struct b_column &p)
 {
 #pragma unroll
     for (int t = 0; t < B_OF_C; t++) {
-        const struct b_operand b = spread_part(p[0], t);
+        const struct b_operand b = spread_part(p, t);
 #pragma unroll
         for (int i = 0; i < V_CHUNK; i++)
-            mma(o[0][i], word_element(v[t][i / PER_WORD], i), b);
+            mma(o[i], word_element(v[t][i / PER_WORD], i), b);
     }
 }
 

@@ -7,6 +7,7 @@
 #define AOTHIP_CARGO_CODES_H
 
 #include "fp8.h"
+#include "fp8_arguments.h"
 
 struct courier {
     u32 k_from, v_from;
@@ -43,7 +44,7 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
-    c.type = late_arguments<with_fp8<struct attn_fwd_args>>().fp8.dtype;
+    c.type = late_fp8().dtype;
 }
 
 /* The descriptor of what exists from row `below` of the view on. */
@@ -96,7 +97,7 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     u32 any = 0;
     if (!wanted)
         return false;
-    with_fp8_type(late_arguments<with_fp8<struct attn_fwd_args>>().fp8.dtype, [&](auto chosen) {
+    with_fp8_type(late_fp8().dtype, [&](auto chosen) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll

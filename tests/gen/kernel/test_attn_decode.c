@@ -114,12 +114,37 @@ static void test_many_rows(void)
     m.p.sinks = maker_floats(&m, 6);
     end(&m, "21 rows, pages of 16 rows");
 
+    for (int dim = 64; dim <= 128; dim += 64) {
+        m = begin((struct maker_shape){1, 8, 1, 5, 1, dim, dim}, 2);
+        maker_page(&m, 1, 15, 16);
+        ((int32_t *)m.p.block_table)[3] = ((int32_t *)m.p.block_table)[13] = -1;
+        end(&m, "40 rows, missing pages");
+    }
+
+    m = begin((struct maker_shape){SEQUENCES, 4, 1, 9, 520, 128, 128}, 2);
+    m.p.keep = maker_tensor(&m, AOTHIP_BOOL, SEQUENCES, 4, 1, 520);
+    for (int i = 0; i < SEQUENCES; i++) /* the first head sees all */
+        memset((char *)m.p.keep.data + i * m.p.keep.stride[0], 1, 520);
+    end(&m, "36 rows, a boolean mask of each head");
+
     m = begin((struct maker_shape){1, 20, 1, 2, 90, 120, 128}, 4);
     m.p.scale = 6;
     end(&m, "40 rows, 120 channels, far scores");
 
     m = begin((struct maker_shape){1, 20, 1, 2, 200, 128, 104}, 3);
     end(&m, "40 rows, 104 channels of v");
+
+    m = (struct maker){.odd = true};
+    maker_begin(&m, type, (struct maker_shape){SEQUENCES, 6, 2, 9, 300, 100, 115});
+    m.p.splits = 3;
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    end(&m, "27 rows at odd addresses, 100 and 115 channels");
+
+    m = (struct maker){.odd = true};
+    maker_begin(&m, type, (struct maker_shape){1, 8, 1, 9, 200, 64, 9});
+    m.p.splits = 2;
+    m.p.scale = -0.5F;
+    end(&m, "72 rows at odd addresses, 64 and 9 channels, scale below 0");
 
     /* A split without a key of a row does not weigh, however low the score of its only key is. */
     m = begin((struct maker_shape){1, 2, 1, 40, 200, 64, 64}, 4);
@@ -128,13 +153,14 @@ static void test_many_rows(void)
     end(&m, "80 rows, one key each, far scores");
 }
 
-/* What goes into scores, each by itself and all together. */
-static void test_scores(void)
+/* What goes into scores of `rows` rows, each by itself and all together. */
+static void test_scores(int rows, int keys, int dim)
 {
-    const struct maker_shape shape = {SEQUENCES, 4, 2, 3, 100, 64, 64};
+    const struct maker_shape shape = {SEQUENCES, 4, 2, rows, keys, dim, dim};
     for (int i = 0; i < 8; i++) {
         static const char *const names[] = {"window",  "bias",  "boolean mask", "ALiBi",
                                             "softcap", "sinks", "dropout",      "all of these"};
+        char name[40];
         struct maker m = begin(shape, 3);
         if (i == 0 || i == 7) {
             m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
@@ -142,9 +168,9 @@ static void test_scores(void)
             m.p.window_right = 0;
         }
         if (i == 1 || i == 7)
-            m.p.bias = maker_tensor(&m, type, SEQUENCES, 4, 3, 100);
+            m.p.bias = maker_tensor(&m, type, SEQUENCES, 4, rows, keys);
         if (i == 2 || i == 7)
-            m.p.keep = maker_tensor(&m, AOTHIP_BOOL, 1, 4, 3, 100);
+            m.p.keep = maker_tensor(&m, AOTHIP_BOOL, 1, 4, rows, keys);
         if (i == 3 || i == 7)
             m.p.alibi_slopes = maker_floats(&m, 4);
         if (i == 4 || i == 7)
@@ -156,7 +182,8 @@ static void test_scores(void)
             m.p.dropout_seed = 5;
             m.p.dropout_offset = UINT64_C(0xfffffffffffffff0);
         }
-        end(&m, names[i]);
+        snprintf(name, sizeof(name), "%s, %d rows", names[i], 2 * rows);
+        end(&m, name);
     }
 }
 
@@ -245,9 +272,9 @@ static void check_traffic(int heads, int seq_q, int tiles, int q_loads)
 static void test_traffic(void)
 {
     enum { SPLITS = 2, WAVES = 4 };
-    const bool is_rdna3 = strncmp(gpu->properties.target, "gfx11", 5) == 0;
+    const bool is_rdna4 = strncmp(gpu->properties.target, "gfx12", 5) == 0;
     const int many = type == AOTHIP_F32 ? 16 : 64; /* rows of the largest tile */
-    const int lanes = is_rdna3 ? 2 : 1;            /* which have the same operand */
+    const int lanes = is_rdna4 ? 1 : 2;            /* or waves, which have the same operand */
     check_traffic(8, 1, 1, SPLITS * WAVES);
     check_traffic(4, 16, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : lanes));
 }
@@ -262,7 +289,9 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_caches();
     test_many_rows();
     test_idle();
-    test_scores();
+    test_scores(3, 100, 64);
+    test_scores(9, 300, 64);
+    test_scores(20, 290, 128);
     test_determinism();
     test_traffic();
 }

@@ -23,7 +23,7 @@ static const struct device *gpu;
 static struct aothip_context *images;
 static int type;
 
-/* Rows that hide `key`: all but the last. */
+/* Rows that hide `key`: all but the last; in head 1 a bias does in all but the first. */
 static void hide(struct maker *m, enum hiding how, int key)
 {
     const int rows = (int)m->p.q.size[2], keys = (int)m->p.k.size[2];
@@ -43,9 +43,9 @@ static void hide(struct maker *m, enum hiding how, int key)
         break;
     case BIAS:
         m->p.bias = maker_tensor(m, type, 1, 2, rows, keys);
-        for (int i = 0; i < 2 * rows - 1; i++)
+        for (int i = 0; i < 2 * rows; i++)
             ref_store(m->p.bias.data, i * m->p.bias.stride[2] + key, type,
-                      i == rows - 1 ? 0 : -INFINITY);
+                      i == rows - 1 || i == rows ? 0 : -INFINITY);
         break;
     default: /* what is read in its place is page 0, which holds the special key */
         maker_page(m, 1, 3, 16);

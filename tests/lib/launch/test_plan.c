@@ -61,8 +61,8 @@ static void test_split(void)
     p = problem_make();
     is_int((intmax_t)workspace_of(&p), 0, "100 queries need none");
     p.k.size[2] = p.v.size[2] = 8192;
-    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 19 * (4 * 64 + 8),
-           "but 8,192 keys would have 16 tiles of 128 rows on 304 units: 19 parts");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 32 * (4 * 64 + 8),
+           "but 8,192 keys would have 16 tiles of 128 rows on 304 units: 32 parts of 256");
     p.k.size[2] = p.v.size[2] = 2047;
     is_int((intmax_t)workspace_of(&p), 0, "2,047 keys are too few to be sure without a table");
     p = decode();
@@ -83,8 +83,8 @@ static void test_split(void)
     p = decode();
     p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 40;
     p.k.size[1] = p.v.size[1] = 8;
-    is_int((intmax_t)workspace_of(&p), 40 * 8 * (4 * 4 * 64 + 8 * 4),
-           "4 parts of 320 heads are five rounds of 304 workgroups, where whole ones are two");
+    is_int((intmax_t)workspace_of(&p), 40 * 8 * (4 * 9 * 64 + 8 * 9),
+           "9 parts of 320 heads are five rounds of 608 workgroups, where whole ones are one");
     p.q.size[0] = p.k.size[0] = p.v.size[0] = p.o.size[0] = 64;
     is_int((intmax_t)workspace_of(&p), 0,
            "none of 512: 7 parts, in 12 rounds, save a seventh, and not more");
