@@ -3,7 +3,6 @@
 #define AOTHIP_FP8_ARGUMENTS_H
 
 #include "kernarg_fp8.h"
-#include "element.h"
 
 #if KERNEL_SPLIT /* attn_split.hip */
 typedef struct attn_split_fp8_args fp8_arguments;
@@ -12,10 +11,5 @@ typedef struct attn_split_fp8_args fp8_arguments;
 typedef struct attn_fwd_fp8_args fp8_arguments;
 #define FWD_OF_FP8 fwd
 #endif
-
-DEVICE const struct kernarg_fp8 &late_fp8()
-{
-    return late_arguments<fp8_arguments>().fp8;
-}
 
 #endif

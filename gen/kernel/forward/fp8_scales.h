@@ -15,6 +15,11 @@
 #define KERNEL_ARGUMENTS fp8_arguments all
 #define FWD_ARGUMENTS all.FWD_OF_FP8
 
+DEVICE const struct kernarg_fp8 &late_fp8()
+{
+    return late_arguments<fp8_arguments>().fp8;
+}
+
 DEVICE float scale_entry(const struct kernarg_scale &scale, int number, int kv_head)
 {
     const kernarg_i64 i = number * scale.batch + kv_head * scale.head;

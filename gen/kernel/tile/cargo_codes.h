@@ -44,7 +44,7 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
-    c.type = late_fp8().dtype;
+    c.type = late_arguments<fp8_arguments>().fp8.dtype;
 }
 
 /* The descriptor of what exists from row `below` of the view on. */
@@ -97,7 +97,7 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     u32 any = 0;
     if (!wanted)
         return false;
-    with_fp8_type(late_fp8().dtype, [&](auto chosen) {
+    with_fp8_type(late_arguments<fp8_arguments>().fp8.dtype, [&](auto chosen) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
