@@ -157,8 +157,8 @@ static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_para
 
 /*
  * Whether attn_fwd would have a general kernel and so few workgroups that parts of the keys take
- * less time, though tiles of attn_split that know all terms have few rows and read K and V again
- * and again. A workgroup of long rows that are not aligned takes so long because it walks over the
+ * less time, though attn_split's tiles for such problems have few rows and read K and V again and
+ * again. A workgroup of long rows that are not aligned takes so long because it walks over the
  * keys more than once.
  */
 static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_params *p)
