@@ -55,7 +55,7 @@ class copier
         return error;
     }
 
-public:
+  public:
     explicit copier(hipStream_t stream)
         : copy_(reinterpret_cast<decltype(copy_)>(hip_function("hipMemcpyAsync"))),
           synchronize_(
