@@ -1,8 +1,8 @@
 /*
- * Attention of 16 query rows by one team of waves, with sums in f32, on keys and values of any type,
- * alignment and dim that come from memory straight into registers. What attn_split's small tiles and
- * attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, of
- * 16-bit types, by their matrix instructions (team_products_16.h).
+ * Attention of 16 query rows by one team of waves, with sums in f32, on keys and values of any
+ * type, alignment and dim that come from memory straight into registers. What attn_split's small
+ * tiles and attn_fwd_f32 are made of. Products are in f32 (team_products_f32.h) or, of 16-bit
+ * types, by their matrix instructions (team_products_16.h).
  *
  * A step takes 16 keys, as in attn_fwd.hip all transposed, a column being a query row:
  *
