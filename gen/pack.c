@@ -22,6 +22,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+enum {
+    MAX_SIBLINGS = sizeof(((struct format_header *)0)->siblings),
+    MAX_FAMILY = sizeof(((struct format_header *)0)->gpu) + MAX_SIBLINGS,
+};
+
 struct options {
     const char *matrix, *gpu, *objects, *output, *sibling;
     bool warn_budgets;
@@ -242,11 +247,12 @@ static const char *copy_sibling(const struct options *o, const struct kernels *l
     return "the image given with --sibling is none, or one of other kernels";
 }
 
-/* The GPU and, behind it, those that run its code; NULL: they are too many. */
-static const char *family(const struct matrix *m, const char *gpu, char *names, size_t size)
+/* The GPU and, behind it, those that run its code; NULL: they are too many for a header. */
+static const char *family(const struct matrix *m, const char *gpu, char *names)
 {
     const int g = matrix_find_gpu(m, gpu);
-    size_t used = (size_t)snprintf(names, size, "%s", gpu);
+    size_t used = (size_t)snprintf(names, MAX_FAMILY, "%s", gpu);
+    const size_t size = used + 1 + MAX_SIBLINGS;
     for (int i = 0; i < m->gpu_count && used < size; i++)
         if (i != g && m->gpus[i].code == g)
             used += (size_t)snprintf(names + used, size - used, " %s", m->gpus[i].name);
@@ -257,9 +263,9 @@ static int write_image(const struct options *o, const struct matrix *m, struct k
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    char names[sizeof(((struct format_header *)0)->siblings) + 16];
-    const char *gpus = family(m, o->gpu, names, sizeof(names));
-    const char *wrong = !gpus ? "too many siblings"
+    char names[MAX_FAMILY];
+    const char *gpus = family(m, o->gpu, names);
+    const char *wrong = !gpus ? "its siblings' names are too long for the header"
                         : o->sibling
                             ? copy_sibling(o, list, &bytes, &size)
                             : image_build_smallest(gpus, list->kernel, list->count, &bytes, &size);

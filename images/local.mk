@@ -24,7 +24,9 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@for gpu in $(GPU_ARCHS); do \
 	    of=`awk -v gpu=$$gpu '$$1 == "sibling" && $$2 == gpu { sub(/^of=/, "", $$3); of = $$3 } \
 	        END { print of ? of : gpu }' '$(srcdir)/images/matrix.def'`; \
-	    from='$(srcdir)'/images/tune/$$of.txt to=images/$(images_store)/amd-$$gpu/flash/tune.txt; \
+	    from='$(srcdir)'/images/tune/$$gpu.txt to=images/$(images_store)/amd-$$gpu/flash/tune.txt; \
+	    case $$gpu in gfx115?) of=gfx1151 ;; esac; \
+	    test -e "$$from" || from='$(srcdir)'/images/tune/$$of.txt; \
 	    if test -e "$$from"; then \
 	        sed "s/^gpu .*/gpu $$gpu/" "$$from" | cmp -s - $$to || \
 	        sed "s/^gpu .*/gpu $$gpu/" "$$from" >$$to || exit 1; \
@@ -103,7 +105,8 @@ update-clock: all tests/tools/emu/time/attn_clock$(EXEEXT)
 	mv images/clock.tmp $(clock_table)
 
 # The tables by which tiles are chosen, under the emulator's clock; tests/tools/programs/tune.sh holds
-# kernels against them. A table goes into the store with the next make.
+# kernels against them. A table goes into the store with the next make. GPUs without one have that of
+# the GPU whose code they run, those of gfx115x (Ryzen AI) gfx1151's.
 TUNE_GPUS = gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 update-tune: all
 	@$(MKDIR_P) '$(srcdir)/images/tune'

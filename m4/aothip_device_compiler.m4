@@ -17,11 +17,11 @@ AS_IF([test -n "$with_clang"],
 DEVICE_CLANG_VERSION=
 aothip_clang_good=no
 AS_IF([test -n "$DEVICE_CLANG"], [
-    AC_MSG_CHECKING([whether $DEVICE_CLANG compiles for gfx942 and gfx1151])
+    AC_MSG_CHECKING([whether $DEVICE_CLANG compiles for gfx942 and gfx1100])
     mkdir -p conftest.d
     echo 'extern "C" __attribute__((global)) void k(int *p) { *p = 1; }' > conftest.d/k.hip
     aothip_clang_good=yes
-    for aothip_gpu in gfx942 gfx1151; do
+    for aothip_gpu in gfx942 gfx1100; do
         rm -f conftest.d/k.s
         AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=$aothip_gpu -nogpuinc \
                -nogpulib -S -o conftest.d/k.s conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1 &&

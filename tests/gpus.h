@@ -1,5 +1,6 @@
 /*
- * The GPUs that tests run kernels on: each that images/matrix.def has code of its own for. Four are
+ * The GPUs that tests run kernels on: each that images/matrix.def has code of its own for, and
+ * gfx1151, the other kind of GPU (with fewer units and shared memory) that runs gfx1100's. Four are
  * the reference and go through all tests. What make check asks of every GPU is: each pair of
  * features, forward and backward, strictly too; what kernels need and how long they take. The rest
  * is gone through on gfx950 or gfx1201, too, by `make check-gpu GPU=gfx950`, which sets

@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 8u      /* raised when layout, kernarg or a feature changes */
+#define FORMAT_VERSION 9u      /* raised when layout, kernarg or a feature changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -41,9 +41,9 @@ struct format_header {
     uint64_t file_size;       /* of the whole file */
     uint64_t index_hash;      /* XXH3-64 over entries and dictionary */
     uint64_t header_hash;     /* XXH3-64 over this header with header_hash = 0 */
-    char siblings[48]; /* ...or one of these, which run it: names, a blank between; or none */
+    char siblings[64]; /* ...or one of these, which run it: names, a blank between; or none */
 };
-_Static_assert(sizeof(struct format_header) == 128, "image header layout");
+_Static_assert(sizeof(struct format_header) == 144, "image header layout");
 
 #define FORMAT_MAX_ENTRIES 4096u
 #define FORMAT_MAX_BUNDLE (16u << 20)    /* bytes a frame may inflate to */

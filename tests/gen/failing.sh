@@ -86,6 +86,22 @@ for image in small.def missing; do
     ok "and leaves none behind"
 done
 
+# gfx1100 and seven siblings fit in a header, as matrix.def has them; nine do not.
+sed '/^sibling /d' small.def >other.def
+for gpu in 1101 1102 1103 1150 1151 1152 1153 1200 1201; do
+    echo "sibling gfx$gpu of=gfx1100 register_pool=1024"
+done >siblings
+sed -i '/^gpu gfx1100/r siblings' other.def
+"$build/gen/aothip-pack" image --matrix=other.def --gpu=gfx1100 --objects=object/gfx1100 \
+    --output=out.zst >log 2>&1
+[ $? -eq 1 ] && [ ! -e out.zst ]
+ok "more siblings than a header has room for"
+contains log "out.zst: its siblings' names are too long for the header" "is said"
+sed -i '/gfx1200\|gfx1201/d' other.def
+"$build/gen/aothip-pack" image --matrix=other.def --gpu=gfx1100 --objects=object/gfx1100 \
+    --output=out.zst >log 2>&1
+ok "seven are not too many"
+
 "$build/gen/aothip-gen" --matrix=small.def >log 2>&1
 [ $? -eq 2 ]
 ok "aothip-gen without its options is a usage error"

@@ -56,7 +56,8 @@ SLOW_TESTS += tests/gen/reproducible.sh tests/gen/incremental.sh tests/gen/faili
 	tests/gen/configure.sh tests/gen/dist.sh tests/gen/test_amd_loader
 # Sanitizers have nothing to see in these.
 gen_plain_scripts = tests/gen/configure.sh tests/gen/dist.sh tests/gen/kernel/counts.sh tests/gen/kernel/bounds.sh \
-	tests/gen/kernel/inflight.sh tests/gen/launches/launches.sh tests/gen/kernel/other_compiler.sh
+	tests/gen/kernel/inflight.sh tests/gen/launches/launches.sh tests/gen/kernel/other_compiler.sh \
+	tests/gen/kernel/family.sh
 dist_check_SCRIPTS += $(gen_plain_scripts)
 SLOW_TESTS += tests/gen/kernel/other_compiler.sh
 if !SANITIZE

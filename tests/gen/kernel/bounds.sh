@@ -104,22 +104,19 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                 at_least("gfx942 attn_bwd_" loops[i], by == "clang-19" ? 12 : 14)
                 none("gfx942 attn_bwd_" loops[i], "acc")
             }
-            for (g = 0; g < 2; g++) {
-                gpu = g ? "gfx1151" : "gfx1100"
-                for (dim = 64; dim <= 128; dim += 64) {
-                    key = fwd(gpu, type, dim)
-                    # Each operand is of one product only, and P goes by way of LDS.
-                    at_least(key, 9)
-                    lds_at_most(key, 3)
-                    none(key, "exchange")
-                    # Of a walk as a whole: what is loaded and stored for a tile is among it.
-                    lds_at_most(gpu " attn_bwd_dkdv_" type "_d" dim "_t32x64", 2.5)
-                    lds_at_most(gpu " attn_bwd_dq_" type "_d" dim "_t64x32", 2.5)
-                }
-                # clang 19 has both ways of partners, and what masks, in the loop
-                if (by != "clang-19")
-                    at_least(gpu " attn_bwd_dq_" type "_d128_t64x32", type == "f16" ? 12 : 11)
+            for (dim = 64; dim <= 128; dim += 64) {
+                key = fwd("gfx1100", type, dim)
+                # Each operand is of one product only, and P goes by way of LDS.
+                at_least(key, 9)
+                lds_at_most(key, 3)
+                none(key, "exchange")
+                # Of a walk as a whole: what is loaded and stored for a tile is among it.
+                lds_at_most("gfx1100 attn_bwd_dkdv_" type "_d" dim "_t32x64", 2.5)
+                lds_at_most("gfx1100 attn_bwd_dq_" type "_d" dim "_t64x32", 2.5)
             }
+            # clang 19 has both ways of partners, and what masks, in the loop
+            if (by != "clang-19")
+                at_least("gfx1100 attn_bwd_dq_" type "_d128_t64x32", type == "f16" ? 12 : 11)
         }
         # gfx950, where the compiler knows it: a product is half as many instructions, all else
         # four hundredths more at most (of which most wait for products; three before all of V lay in
@@ -159,8 +156,8 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                            key ": fewer instructions than on gfx1100")
                     none(key, "exchange")
                 }
-        split("gfx90a gfx942 gfx1100 gfx1151 gfx1201", gpus, " ")
-        for (g = 1; g <= (by == "clang-19" ? 4 : 5); g++)
+        split("gfx90a gfx942 gfx1100 gfx1201", gpus, " ")
+        for (g = 1; g <= (by == "clang-19" ? 3 : 4); g++)
             for (dim = 64; dim <= 128; dim += 64) {
                 key = fwd(gpus[g], "bf16", dim)
                 in_f16 = count[fwd(gpus[g], "f16", dim), "valu"]
