@@ -188,10 +188,10 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
     const int split = k->op->format_op == FORMAT_OP_ATTN_SPLIT;
     if (split && k->unaligned != MATRIX_UNALIGNED_YES &&
-        (k->dim > 128 || k->tile_q != 16 * k->waves))
+        (k->dim > 128 || (k->tile_q != 16 * k->waves && k->tile_q != 8 * k->waves)))
         fail(&at,
-             "attn_split without unaligned=yes is of up to dim=128, and has 16 rows for each wave: "
-             "not tile_q=%d of waves=%d",
+             "attn_split without unaligned=yes is of up to dim=128, and has 16 rows for each wave "
+             "or for two: not tile_q=%d of waves=%d",
              k->tile_q, k->waves);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");

@@ -76,7 +76,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
     for (int column = 0; column < Q_BLOCKS; column++) {
         const struct softmax_state &state = x.softmax[column];
         u32 thread = thread_id();
-        if (KERNEL_SCORE) /* computed here, and not kept in a register */
+        if (KERNEL_SCORE || (KERNEL_FP8 && KERNEL_PAGED)) /* computed here, not kept */
             asm volatile("" : "+v"(thread));
         u32 row =
             uniform(thread / KERNEL_WAVE) / KEY_SHARES * COLUMNS + column * BLOCK + thread % BLOCK;
@@ -212,7 +212,7 @@ DEVICE bool look_again(struct progress &p, struct errand &e, u32 &done, bool &wi
     KERNEL_TILE_Q == 64
 #define WAVES_MOST 7
 #define WAVES_LEAST (TERMS_CERTAIN & ~(TERM_SLOPE | TERM_CAP) ? 7 : KERNEL_WAVES_PER_EU)
-#elif P_IN_LDS /* six of 128 channels */
+#elif P_IN_LDS && (!KERNEL_CACHE || KERNEL_PAGED || __clang_major__ >= 22) /* six of 128 */
 #define WAVES_MOST 6
 #define WAVES_LEAST 6
 #else

@@ -45,7 +45,7 @@ enum found {
 #endif
 
 /* Whether what a row sees is found anew for each tile that asks. */
-#define SEES_ANEW ((SLICES_FIRST && PLANS_LEAN) || KERNEL_SPLIT)
+#define SEES_ANEW ((SLICES_FIRST && PLANS_LEAN) || KERNEL_SPLIT || (KERNEL_FP8 && KERNEL_PAGED))
 
 /* What a wave carries along the keys. */
 struct progress {

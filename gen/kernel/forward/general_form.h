@@ -320,7 +320,7 @@ KERNEL_SYMBOL(fwd_args args)
     find_visible(visible, sequence, job);
 
 #pragma unroll 1
-    for (int part = 0; part * STAGE_DIM < late_problem().dim_v; part++) {
+    for (int part = 0; part < STAGES && part * STAGE_DIM < late_problem().dim_v; part++) {
         const int count = computed_here(walk.count);
         p.isolated = false;
 #pragma unroll

@@ -16,6 +16,7 @@ enum {
 
 static_assert(KEY_SHARES == 1 || Q_BLOCKS == 1, "waves that share keys have one block of queries");
 static_assert(KEY_SHARES == 1 || KERNEL_WAVES * STATE_WORDS * 4 <= K_TILE_BYTES, "states fit");
+static_assert(KEY_SHARES == 1 || !ONE_TILE, "K and V have each a place");
 static_assert(KEY_SHARES == 1 ||
                   (O_LENDERS * O_FIRST * O_BLOCK_BYTES <= K_TILE_BYTES &&
                    O_LENDERS * (DIM_BLOCKS - O_FIRST) * O_BLOCK_BYTES <= VT_TILE_BYTES),

@@ -214,7 +214,8 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
         (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
 #if Q_IN_LDS
     const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
-    char *line = q_tile + (thread_id() / KERNEL_WAVE * BLOCK + lane_column()) * K_ROW_BYTES;
+    const u32 team = thread_id() / KERNEL_WAVE / KEY_SHARES; /* its waves store the same */
+    char *line = q_tile + (team * BLOCK + lane_column()) * K_ROW_BYTES;
     (void)q;
 #pragma unroll
     for (u32 i = 0; i < CHUNKS; i += 2) {

@@ -136,12 +136,30 @@ DEVICE void drop_eight(block_acc (&p)[KEY_BLOCKS], int counter, u32 thresholds, 
     }
 }
 
+/*
+ * Where a lane's keys are sixteen, a counter is for four of them: those of the first sixteen of 32
+ * keys have its first two words.
+ */
+DEVICE void drop_sixteen(block_acc &p, const struct dropout &dropout, kernarg_u64 counter, u32 key)
+{
+#pragma unroll
+    for (int i = 0; i < ACC / 4; i++) {
+        const u32x4 word = philox(dropout.seed, counter + counter_step(i));
+        drop_pair(p, 4 * i, dropout.thresholds, key & 16 ? word.z : word.x);
+        drop_pair(p, 4 * i + 2, dropout.thresholds, key & 16 ? word.w : word.y);
+    }
+}
+
 /* Dropped elements of P become 0; `key` is the tile's first one. */
 DEVICE void drop_tile(score_blocks &p, struct dropout dropout, const struct job &job, u32 key)
 {
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
         const kernarg_u64 counter = first_counter(dropout, job, column, key);
+        if (KEY_BLOCKS * BLOCK == 16) {
+            drop_sixteen(p[column][0], dropout, counter, key);
+            continue;
+        }
 #pragma unroll
         for (int i = 0; i < DROP_COUNTERS; i++) {
             __builtin_amdgcn_sched_barrier(0); /* few at a time, for the registers */

@@ -16,12 +16,12 @@
  * Kernels of one score term whose fast steps have it in slices (half_terms.h). Some have no
  * registers for it: those of bf16 with dropout and 64 channels on gfx942 and, as older compilers
  * make them, those with a mask, those with a bias and 64 channels, and those of bf16 with dropout
- * and 128 channels on gfx90a. In pages ALiBi would have to turn, which their walk does not.
+ * on gfx90a. In pages ALiBi would have to turn, which their walk does not.
  */
 #if defined(__gfx950__) || KERNEL_DTYPE == 2
 #define DROPOUT_FITS 1
 #elif defined(__gfx90a__)
-#define DROPOUT_FITS (KERNEL_DIM <= 64 || __clang_major__ >= 22)
+#define DROPOUT_FITS (__clang_major__ >= 22)
 #else
 #define DROPOUT_FITS (KERNEL_DIM > 64)
 #endif
@@ -66,7 +66,7 @@
 #define READS_TOGETHER (KERNEL_SCORE || KERNEL_PADDING)
 
 /* Whether what is usual has a shorter way: no mask, a pitch of 32 bits; and sequences that the host
- * knows to be alike. */
+ * knows to be alike. Older compilers spill with it where dropout is in slices. */
 #if defined(__GFX12__) && KERNEL_DIM == 128 && KERNEL_DTYPE == 2 &&                                \
     !KERNEL_SCORE /* of which causal launches take longer */
 #define PLANS_LEAN 0
@@ -76,6 +76,9 @@
 #define PLANS_LEAN 1
 #define ASKS_ALIKE 1
 #elif defined(__gfx90a__) && (KERNEL_PAGED || KERNEL_PADDING) /* which take longer with it */
+#define PLANS_LEAN 0
+#define ASKS_ALIKE 0
+#elif defined(__gfx942__) && SLICES_DROPOUT && KERNEL_DIM <= 64 && __clang_major__ < 22
 #define PLANS_LEAN 0
 #define ASKS_ALIKE 0
 #else
@@ -112,7 +115,7 @@
 
 /* Whether products are paced ones: RDNA 3, and one score term at most. */
 #if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_SCORE != 1 && !KERNEL_FP8 &&                \
-    (!KERNEL_CACHE || KERNEL_SPLIT)
+    (!KERNEL_CACHE || KERNEL_WAVES * 16 == KERNEL_TILE_Q)
 #define FAST_PACED 1
 #else
 #define FAST_PACED 0
@@ -135,9 +138,10 @@
 
 /*
  * On RDNA 3 K and V^T take turns in one place in LDS where more workgroups then share it. That is
- * worth the two barriers more.
+ * worth the two barriers more. Waves that share keys need both places in the end.
  */
-#if KERNEL_WAVE == 32 && !defined(__GFX12__) && (KERNEL_SCORE || defined(P_IN_LDS))
+#if KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_WAVES * 16 <= KERNEL_TILE_Q &&              \
+    (KERNEL_SCORE || defined(P_IN_LDS))
 #define ONE_TILE 1
 #endif
 

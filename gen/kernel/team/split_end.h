@@ -15,7 +15,9 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
     const struct attn_problem &a = args.problem;
     const struct attn_split_args &split = late_arguments<struct attn_split_args>();
     const struct softmax_state &state = x.softmax[0];
-    const int number = number_of_lane(job), half = (int)lane_half();
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* computed here, and not kept in registers */
+    const int number = number_of_lane(job), half = (int)lane / BLOCK;
     const struct row_place at = place_of_row(job.rows, number, job.kv_head);
     kernarg_i64 row = ((kernarg_i64)sequence.number * a.heads_q + at.head) * a.seq_q + at.row;
     row = row * split.splits + job.split;

@@ -242,7 +242,11 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
                    const struct tile_views &from)
 {
     static_assert(RUNS == 1 || (RUNS == 2 && KERNEL_WAVE == 64), "a half of the lanes has a run");
-    if (RUNS == 1 || lane_half() == 0)
+    u32 lane = lane_id();
+#if KERNEL_SPLIT && KERNEL_SCORE
+    asm volatile("" : "+v"(lane)); /* asked here, and not kept in scalar registers */
+#endif
+    if (RUNS == 1 || lane / BLOCK == 0)
         load_chunks<exist, 4>(to.v, from.v[0], v, c.v_from, 1);
     else
         load_chunks<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);

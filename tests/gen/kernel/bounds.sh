@@ -55,20 +55,15 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         kernels[$2 ~ /^attn_bwd/]++
         for (i = 3; i <= NF; i++)
             count[$1 " " $2, name[i]] = $i
+        # Beyond 128 channels, for none of up to them spills:
         # clang 19 moves more between the two halves of 512 registers than it has room for, forward
         # of 512 channels and backward.
         # Teams on RDNA have half of their registers for O: the matrix gives them scratch memory, as
         # it does to all that know terms, pages or rows that are not aligned, and gfx90a for one
         # value of dkdv of 512 channels.
-        # What reads FP8 may spill beside its loop, which touches no scratch memory, but on RDNA 4;
-        # what multiplies it only by clang 19, with pages; and by clang 19 RDNA 3 reads a register
-        # back in the loop. Dropout of 64 channels by clang 19, of one type a GPU, spills beside it.
-        beside = count[$1 " " $2, "loop_scratch"] == 0 &&
-                 ($2 ~ /_cache_/ && $1 !~ /^gfx12/ || by == "clang-19" && $2 ~ /_fp8_.*_paged$/)
-        beside = beside || by == "clang-19" && count[$1 " " $2, "loop_scratch"] == 1 &&
-                           $2 ~ /^attn_fwd_cache_b?f16_d128_t128x32$/
-        beside = beside || by == "clang-19" && count[$1 " " $2, "loop_scratch"] == 0 && $8 <= 8 &&
-                           $1 " " $2 ~ /^gfx9(0a attn_fwd_bf16|42 attn_fwd_f16)_d64_t128x128_dropout$/
+        # What reads FP8 may spill beside its loop, which touches no scratch memory, but on RDNA 4.
+        beside = count[$1 " " $2, "loop_scratch"] == 0 && $2 ~ /_cache_.*_d(256|512)_/ &&
+                 $1 !~ /^gfx12/
         beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
         beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d512_t64x64$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&

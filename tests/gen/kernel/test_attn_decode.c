@@ -114,11 +114,12 @@ static void test_many_rows(void)
     m.p.sinks = maker_floats(&m, 6);
     end(&m, "21 rows, pages of 16 rows");
 
-    for (int dim = 64; dim <= 128; dim += 64) {
-        m = begin((struct maker_shape){1, 8, 1, 5, 1, dim, dim}, 2);
+    for (int i = 0; i < 4; i++) {
+        const int dim = i % 2 ? 128 : 64, seq_q = i < 2 ? 5 : 3;
+        m = begin((struct maker_shape){1, 8, 1, seq_q, 1, dim, dim}, 2);
         maker_page(&m, 1, 15, 16);
         ((int32_t *)m.p.block_table)[3] = ((int32_t *)m.p.block_table)[13] = -1;
-        end(&m, "40 rows, missing pages");
+        end(&m, i < 2 ? "40 rows, missing pages" : "24 rows, missing pages");
     }
 
     m = begin((struct maker_shape){SEQUENCES, 4, 1, 9, 520, 128, 128}, 2);
@@ -291,6 +292,8 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_idle();
     test_scores(3, 100, 64);
     test_scores(9, 300, 64);
+    test_scores(9, 200, 128);
+    test_scores(20, 290, 64);
     test_scores(20, 290, 128);
     test_determinism();
     test_traffic();
