@@ -37,6 +37,8 @@ static const struct problem problems[] = {
     {"decode_d64", 16, 32, 32, 1, 512, 64, 0, 0, AOTHIP_F16},
     {"decode_d128", 16, 32, 32, 1, 512, 128, 0, 0, AOTHIP_F16},
     {"decode_d128_gqa", 16, 32, 4, 1, 2048, 128, 0, 0, AOTHIP_F16},
+    {"d64_32_rows_bias", 8, 32, 8, 8, 2048, 64, 0, BIAS, AOTHIP_F16},
+    {"d128_32_rows", 8, 32, 8, 8, 2048, 128, 0, 0, AOTHIP_F16},
     {"d64_64_rows", 8, 32, 4, 8, 2048, 64, 0, 0, AOTHIP_F16},
     {"d128_64_rows", 8, 32, 4, 8, 2048, 128, 0, 0, AOTHIP_F16},
     {"d128_fp8", 8, 16, 16, 1024, 192, 128, 0, FP8 | ALL_FP8, AOTHIP_BF16},
