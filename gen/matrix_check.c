@@ -124,7 +124,8 @@ enum { TEAM_ROWS = 32 };
 
 static int has_teams(const struct matrix_kernel *k)
 {
-    return k->op->tiled && k->dim > 128 && k->unaligned != MATRIX_UNALIGNED_YES;
+    return (k->op->tiled || k->op->format_op == FORMAT_OP_ATTN_SPLIT) && k->dim > 128 &&
+           k->unaligned != MATRIX_UNALIGNED_YES;
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
@@ -187,11 +188,11 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
              k->dim, k->tile_q, part, k->tile_q, k->tile_k, needed, k->registers);
     const int split = k->op->format_op == FORMAT_OP_ATTN_SPLIT;
-    if (split && k->unaligned != MATRIX_UNALIGNED_YES &&
-        (k->dim > 128 || (k->tile_q != 16 * k->waves && k->tile_q != 8 * k->waves)))
+    if (split && !teams && k->unaligned != MATRIX_UNALIGNED_YES && k->tile_q != 16 * k->waves &&
+        k->tile_q != 8 * k->waves)
         fail(&at,
-             "attn_split without unaligned=yes is of up to dim=128, and has 16 rows for each wave "
-             "or for two: not tile_q=%d of waves=%d",
+             "attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for two: "
+             "not tile_q=%d of waves=%d",
              k->tile_q, k->waves);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");

@@ -13,7 +13,8 @@ enum {
     SPLIT_MAX_ROWS = 16,
     SPLIT_MIN_KEYS = 256,
     SPLIT_MAX = 64,
-    SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit */
+    SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit; of those of more than 128 channels */
+    SPLIT_LDS = 128 << 10,  /* on wave32 as many as there is LDS for */
     SPLIT_FURTHER = 8,      /* so many more parts are looked at, whether the last round is fuller */
     SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
     SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
@@ -121,20 +122,6 @@ static int64_t group_rows(const struct aothip_attn_fwd_params *p)
     return p->k.size[1] ? shape_grid_q(p) * (p->q.size[1] / p->k.size[1]) : 0;
 }
 
-/* The entries of attn_split and attn_merge; 0 where one of them is missing. */
-static int find_split(const struct plan *plan, const struct aothip_attn_fwd_params *p, int entry[2])
-{
-    struct select_need need = select_need_attn_fwd(p, 0);
-    const struct aothip_tensor *const o[] = {&p->o};
-    const struct select_row *split;
-    need.op = FORMAT_OP_ATTN_SPLIT;
-    split = find_row(plan, p, &need);
-    entry[0] = split ? select_split(split, (uint64_t)group_rows(p))->entry : -1;
-    need = select_need_other(FORMAT_OP_ATTN_MERGE, p, o, 1);
-    entry[1] = select_entry(plan->device->index, &need);
-    return entry[0] >= 0 && entry[1] >= 0;
-}
-
 /*
  * Whether parts of the keys take much less time than attn_fwd would, by its table: three times the
  * start, and a part of the steps, half as long again. That is what the emulator's clock has at
@@ -174,6 +161,43 @@ static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_par
 }
 
 /*
+ * How many rows tiles of attn_split, `row` and its others, are looked for, of `rows`. Beyond 128
+ * channels those of 64 rows, teams of waves, read K and V once where those of 16 read it again from
+ * L2. That is less work and fewer waves. On wave64 it takes more time where there are channels for
+ * all of the kernel's and nothing else that those of 16 rows take long for: few queries without
+ * pages or with few rows; with score terms, if parts of the keys leave half of the GPU idle.
+ */
+static uint64_t rows_at_once(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                             const struct select_row *row, uint64_t rows)
+{
+    const int64_t dim = row->dim_max, heads = shape_sequences(p) * p->k.size[1];
+    const int64_t parts = shape_grid_k(p) / SPLIT_MIN_KEYS + 1;
+    if (dim <= 128 || p->q.size[3] != dim || p->v.size[3] != dim ||
+        entry_of(plan, row->entry)->wave_size < 64)
+        return rows;
+    if (row->features & FORMAT_FEATURE_SCORE)
+        return heads <= plan->device->compute_units / 2 / parts ? 1 : rows;
+    return shape_grid_q(p) > SPLIT_MAX_ROWS || (rows > 32 && p->block_table) ? rows : 1;
+}
+
+/* The entries of attn_split and attn_merge; 0 where one of them is missing. */
+static int find_split(const struct plan *plan, const struct aothip_attn_fwd_params *p, int entry[2])
+{
+    struct select_need need = select_need_attn_fwd(p, 0);
+    const struct aothip_tensor *const o[] = {&p->o};
+    const struct select_row *split;
+    need.op = FORMAT_OP_ATTN_SPLIT;
+    split = find_row(plan, p, &need);
+    entry[0] = -1;
+    if (split)
+        entry[0] =
+            select_split(split, rows_at_once(plan, p, split, (uint64_t)group_rows(p)))->entry;
+    need = select_need_other(FORMAT_OP_ATTN_MERGE, p, o, 1);
+    entry[1] = select_entry(plan->device->index, &need);
+    return entry[0] >= 0 && entry[1] >= 0;
+}
+
+/*
  * How many parts, from `least` to `most`, of which `at_once` workgroups are computed together: the
  * time is that of all rounds, ceil(workgroups * parts / at_once), divided by parts. More parts are
  * more work, so that they have to take a seventh less time.
@@ -193,6 +217,13 @@ static int64_t fill_rounds(int64_t workgroups, int64_t at_once, int64_t least, i
     return best;
 }
 
+/* Whether it is a kernel of attn_split that gives its waves more than 128 channels on wave32. */
+static int is_team(const struct format_entry *split)
+{
+    return split->dim_max > 128 && split->tile_q > 16 && split->wave_size == 32 &&
+           split->lds_size > 0 && split->lds_size <= SPLIT_LDS;
+}
+
 /* How many workgroups should share the keys; 1 where it is not worth it. */
 static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
@@ -206,7 +237,8 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     if (p->splits > 1)
         return p->splits;
     split = entry_of(plan, entry[0]);
-    idle = !few && split->tile_q <= SPLIT_MAX_ROWS && leaves_idle(plan, p);
+    idle =
+        !few && (split->tile_q <= SPLIT_MAX_ROWS || split->dim_max > 128) && leaves_idle(plan, p);
     if (!few && split->tile_q <= SPLIT_MAX_ROWS && !idle)
         return 1;
     if (keys > args_window(p) + rows) /* what a window leaves of them */
@@ -215,7 +247,8 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
         shape_sequences(p) * heads_k * ((group_rows(p) + split->tile_q - 1) / split->tile_q);
     if (!workgroups)
         return 1;
-    at_once = (int64_t)SPLIT_AT_ONCE * plan->device->compute_units;
+    at_once = (int64_t)plan->device->compute_units *
+              (is_team(split) ? SPLIT_LDS / (int64_t)split->lds_size : SPLIT_AT_ONCE);
     most = keys / SPLIT_MIN_KEYS < SPLIT_MAX ? keys / SPLIT_MIN_KEYS : SPLIT_MAX;
     splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */

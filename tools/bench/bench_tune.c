@@ -26,7 +26,8 @@ enum {
 struct kernel {
     char symbol[SYMBOL_MAX], set[SYMBOL_MAX]; /* set: the symbol without its tile */
     int dtype, dim, tile_q, tile_k;
-    int choice, wanted;          /* one of several of its set; serves a shape */
+    int choice; /* one of several of its set, or one that attn_split's tiles are held against */
+    int wanted; /* serves a shape */
     double start, alone, shared; /* picoseconds */
 };
 
@@ -83,6 +84,7 @@ static void find_choices(struct tuning *t, const struct bench_shapes *shapes)
 {
     for (int i = 0; i < t->count; i++) {
         struct kernel *k = &t->kernels[i];
+        k->choice = k->dim > 128;
         for (int j = 0; j < t->count; j++)
             k->choice |= j != i && !strcmp(t->kernels[j].set, k->set);
         k->wanted = !shapes->count;

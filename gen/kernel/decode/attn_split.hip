@@ -13,7 +13,11 @@
  */
 #if KERNEL_UNALIGNED != 1
 #define KERNEL_SPLIT 1
+#if KERNEL_DIM > 128
+#include "team_form.h"
+#else
 #include "fast_form.h"
+#endif
 #else
 #define TEAMS_OF_ROWS 1
 #if KERNEL_WAVE == 32 && KERNEL_DTYPE == 1

@@ -40,7 +40,41 @@ DEVICE bool is_spoilt(const struct progress &x)
 }
 
 #if KERNEL_SPLIT
+
 #include "split_end.h"
+
+/* Divides by the sum and stores O, in f32; then the shift and the sum. */
+DEVICE void finish(struct progress &x, const struct job &job, const struct sequence &sequence,
+                   float factor, bool wide, const struct attn_fwd_args &args)
+{
+    const struct attn_problem &a = args.problem;
+    const struct attn_split_args &split = late_arguments<struct attn_split_args>();
+    const struct softmax_state &state = x.softmax[0];
+    u32 lane = lane_id();
+    asm volatile("" : "+v"(lane)); /* computed here, and not kept in registers */
+    const int number = number_of_lane(job), half = (int)lane / BLOCK;
+    const struct row_place at = place_of_row(job.rows, number, job.kv_head);
+    const kernarg_i64 row = partial_row(a, sequence, at, split, job);
+    float sum = total(state.sum);
+    sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
+    float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
+    if (wide)
+        top = state.shift * SCORE_UNIT(a, sequence, job);
+    if (number > job.rows.last)
+        return;
+    if (half == 0)
+        store_sum(split, row, top, sum);
+    if (sum == 0) /* attn_merge does not look at O */
+        return;
+    float inverse = SOFTMAX_UNBIAS * __builtin_amdgcn_rcpf(sum);
+#if KERNEL_SCALES
+    inverse *= output_scale(sequence.number, job.kv_head);
+#endif
+    if (has(x.terms, TERM_DROPOUT))
+        inverse *= a.dropout_scale;
+    store_partial(x.o[0], inverse, split, row, a.dim_v, ACC * half);
+}
+
 #else
 
 /* As read_problem(), what comes behind the last step. */

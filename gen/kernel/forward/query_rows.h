@@ -26,6 +26,11 @@
 #define TEAM_ID wave_id()
 #endif
 
+/* Waves that share out bringing their rows of Q. Others that have the same rows all bring them. */
+#ifndef Q_SHARES
+#define Q_SHARES 1
+#endif
+
 /* Whether K and V^T have one place in LDS, in turns. */
 #ifndef ONE_TILE
 #define ONE_TILE 0
@@ -204,27 +209,35 @@ struct queries {
 #if KERNEL_SPLIT
 #define Q_CHUNK(channel) chunk_of_q(row, dim, channel)
 
-/* Q from rows of several heads. */
+/* Q from rows of several heads. To LDS each wave brings its share of its rows' chunks, or all. */
 DEVICE void load_q(struct queries &q, const struct job &job, const struct sequence &sequence,
                    const struct attn_problem &a)
 {
     const int dim = a.dim_qk;
-    const struct row_place at = place_of_row(job.rows, number_of_lane(job), job.kv_head);
-    const GLOBAL char *row =
-        (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
 #if Q_IN_LDS
     const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
-    const u32 team = thread_id() / KERNEL_WAVE / KEY_SHARES; /* its waves store the same */
-    char *line = q_tile + (team * BLOCK + lane_column()) * K_ROW_BYTES;
+    const u32 team = thread_id() / KERNEL_WAVE / (KERNEL_WAVES / TEAMS);
     (void)q;
 #pragma unroll
-    for (u32 i = 0; i < CHUNKS; i += 2) {
-        const u32 chunk = i + lane_half();
-        *(u32x4 *)(line + chunk * CHUNK_BYTES) = TIMES_SIGN(Q_CHUNK(chunk * CHUNK), sign);
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const struct row_place at = place_of_column(job, column);
+        const GLOBAL char *row =
+            (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
+        char *line = q_tile + (team * COLUMNS + column * BLOCK + lane_column()) * K_ROW_BYTES;
+#pragma unroll
+        for (u32 i = 0; i < STAGES * CHUNKS; i += 2 * Q_SHARES) {
+            const u32 chunk =
+                i % CHUNKS + lane_half() + (Q_SHARES > 1 ? wave_id() % Q_SHARES * 2 : 0);
+            *(u32x4 *)(line + i / CHUNKS * Q_STAGE_BYTES + chunk * CHUNK_BYTES) =
+                TIMES_SIGN(Q_CHUNK(i / CHUNKS * STAGE_DIM + chunk * CHUNK), sign);
+        }
     }
 #else
+    const struct row_place at = place_of_column(job);
+    const GLOBAL char *row =
+        (const GLOBAL char *)a.q + row_of_q(a, sequence, at.row, at.head) * CHANNEL_BYTES;
 #pragma unroll
-    for (u32 step = 0; step < QK_STEPS; step++)
+    for (u32 step = 0; step < STAGES * QK_STEPS; step++)
 #if MMA_STRAIGHT || KERNEL_WAVE == 64
         q.frag[step] = Q_CHUNK(DEPTH * step + CHUNK * lane_half());
 #else
@@ -232,7 +245,7 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
 #endif
     if (RARELY(SIGNED_SCALE(a, sequence, job) < 0))
 #pragma unroll
-        for (int step = 0; step < QK_STEPS; step++)
+        for (int step = 0; step < STAGES * QK_STEPS; step++)
             q.frag[step] = TIMES_SIGN(q.frag[step], SIGN_BITS);
 #endif
 }

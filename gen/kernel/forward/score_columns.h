@@ -63,19 +63,19 @@ DEVICE void hide_pages(score_blocks &s, u32 missing)
 #if KERNEL_SPLIT
 
 /* The row of this lane's column, and its head; the last one where there is none. */
-DEVICE int row_of_column(const struct job &job, int)
+DEVICE int row_of_column(const struct job &job, int column)
 {
-    return place_of_row(job.rows, number_of_lane(job), job.kv_head).row;
+    return place_of_column(job, column).row;
 }
 
-DEVICE int head_of_column(const struct job &job)
+DEVICE int head_of_column(const struct job &job, int column = 0)
 {
-    return place_of_row(job.rows, number_of_lane(job), job.kv_head).head;
+    return place_of_column(job, column).head;
 }
 
 #else
 
-DEVICE int head_of_column(const struct job &job)
+DEVICE int head_of_column(const struct job &job, int = 0)
 {
     return job.head;
 }
@@ -175,7 +175,7 @@ DEVICE void drop_tile(score_blocks &p, struct dropout dropout, const struct job 
 DEVICE void blind_sight(struct sight &sight, const struct attn_problem &a,
                         const struct sequence &sequence, const struct job &job, int column, int key)
 {
-    const struct score_terms t = score_terms_of(a, sequence, head_of_column(job));
+    const struct score_terms t = score_terms_of(a, sequence, head_of_column(job, column));
     const int last = sequence.seq_k - 1, row = row_of_column(job, column);
     const u32 missing = missing_pages(a, sequence, key);
 #pragma unroll

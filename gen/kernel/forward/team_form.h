@@ -22,6 +22,7 @@
 #define TEAM (32 * KERNEL_WAVES / KERNEL_TILE_Q)
 #define TEAMS (KERNEL_WAVES / TEAM)
 #define TEAM_ID (wave_id() / TEAM)
+#define Q_SHARES TEAM
 #define O_BLOCKS (DIM_BLOCKS / TEAM)
 /* Half of them are of a part's first half, which may be all that exists of the last one. */
 #define O_BLOCK(block) (block / (O_BLOCKS / 2) * (DIM_BLOCKS / 2) + block % (O_BLOCKS / 2))
@@ -299,19 +300,16 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
 /* As many as there are: a branch for each part would cost copies of O. */
 DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
-    const int dim = scene.keys.v.dim;
 #if KERNEL_SCORE && KERNEL_PAGED
-    /* Between steps all is alike, however many parts they have. With another copy of the last ones
-     * the code would be so long that branches do not reach. */
+    /* With another copy of steps, of fewer parts, registers spill, and the code would be so long
+     * that branches do not reach. */
     int tile = first_tile(scene, walk), i = 0;
     if (begin_walk(x, scene, walk, tile)) {
-        if (dim <= KERNEL_DIM / 2)
-            take_steps<HALVES / 2, true>(x, scene, walk, tile, i, full_tiles(walk));
-        else
-            take_steps<HALVES, true>(x, scene, walk, tile, i, full_tiles(walk));
+        take_steps<HALVES, true>(x, scene, walk, tile, i, full_tiles(walk));
         take_steps<HALVES, false>(x, scene, walk, tile, i, walk.count);
     }
 #else
+    const int dim = scene.keys.v.dim;
     if (!KERNEL_UNALIGNED && dim <= KERNEL_DIM / 2) /* seldom anything but v's dim, otherwise */
         walk_keys<HALVES / 2>(x, scene, walk);
     else if (!KERNEL_SCORE && STAGES == 2 && dim <= STAGE_DIM + STAGE_DIM / 2)
@@ -383,6 +381,45 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
     }
 }
 
+#if KERNEL_SPLIT
+
+#include "split_end.h"
+
+/* Rows of partial_o, divided by their sums, and what the rows are worth (kernarg.h). */
+DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
+                   const struct attn_fwd_args &args)
+{
+    const struct attn_problem &a = args.problem;
+    const struct attn_split_args &split = late_arguments<struct attn_split_args>();
+    float sums[Q_BLOCKS];
+#if KERNEL_SCORE
+    const float unit = score_unit(which_terms(a), a);
+    const float keep = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+#else
+    const float unit = __builtin_fabsf(a.scale), keep = 1;
+#endif
+    add_up(sums, x.softmax.sum);
+#pragma unroll
+    for (int column = 0; column < Q_BLOCKS; column++) {
+        const struct row_place at = place_of_column(job, column);
+        const kernarg_i64 row = partial_row(a, sequence, at, split, job);
+        const float sum = sums[column] * SOFTMAX_UNBIAS;
+        if (number_of_lane(job, column) > job.rows.last)
+            continue;
+        if (share_id() == 0 && lane_half() == 0)
+            store_sum(split, row, x.softmax.base[column] * unit, sum);
+        if (sum == 0) /* attn_merge does not look at O */
+            continue;
+        const float inverse = SOFTMAX_UNBIAS * __builtin_amdgcn_rcpf(sum) * keep;
+#pragma unroll
+        for (int part = 0; part < STAGES; part++)
+            store_partial(x.o[part][column], inverse, split, row, a.dim_v,
+                          (u32)part * STAGE_DIM + first_block() * BLOCK + ACC * lane_half());
+    }
+}
+
+#else
+
 /* Divides O by the sums, rounds and stores it; then lse. */
 DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
                    const struct attn_fwd_args &args)
@@ -415,22 +452,27 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     }
 }
 
+#endif
+
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
                           amdgpu_waves_per_eu(KERNEL_WAVES_PER_EU, KERNEL_WAVES_PER_EU))) void
-KERNEL_SYMBOL(struct attn_fwd_args args)
+KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 {
-    const struct attn_problem &a = args.problem;
+    const struct attn_problem &a = FWD_ARGUMENTS.problem;
     struct sequence sequence;
     struct job job;
     struct progress p;
-#if KERNEL_SCORE
-    write_seed_once(a, args);
+#if KERNEL_SCORE && !KERNEL_SPLIT /* else attn_merge does */
+    write_seed_once(a, FWD_ARGUMENTS);
 #endif
     if (!find_job(a, sequence, job))
         return;
 
     load_q(p.q, job, sequence, a);
-    const struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
+    struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
+#if KERNEL_SPLIT
+    walk = part_of_walk(walk, job);
+#endif
 #if KERNEL_SCORE
     const struct own_terms terms = own_terms_of(a, sequence, job);
     struct setting scene = {{},   {}, {}, sequence, job, softmax_factor(score_unit(terms.which, a)),

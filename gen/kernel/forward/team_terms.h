@@ -13,7 +13,7 @@
 struct own_terms {
     u32 which;          /* enum term */
     bool isolates;      /* whether V that is not finite was taken for 0 in all tiles */
-    float slope;        /* of ALiBi, else 0 */
+    float slope;        /* of ALiBi, else 0; where heads are packed, of the first of them */
     kernarg_u64 common; /* a mask's row that all queries share; else something that exists */
 };
 
@@ -58,9 +58,10 @@ DEVICE u32 which_now(const struct own_terms &t)
 DEVICE const GLOBAL char *own_row(const struct kernarg_tensor &x, int bytes,
                                   const struct sequence &sequence, const struct job &job, int own)
 {
-    const kernarg_i64 head = sequence.number * x.stride[0] + job.head * x.stride[1];
-    return (const GLOBAL char *)x.data +
-           (head + row_of_column(job, own_column() + own) * x.stride[2]) * bytes;
+    const int column = own_column() + own;
+    const kernarg_i64 head =
+        sequence.number * x.stride[0] + head_of_column(job, column) * x.stride[1];
+    return (const GLOBAL char *)x.data + (head + row_of_column(job, column) * x.stride[2]) * bytes;
 }
 
 /* The words of one own block of a bias or a mask. `key` is the tile's first one. */
@@ -157,6 +158,28 @@ DEVICE void add_slopes(own_scores &s, float unit, float slope, const float (&awa
     }
 }
 
+#if KERNEL_SPLIT
+
+/* s * unit - slope * |row + diagonal - key|; each row has the slope of its head. */
+DEVICE void add_own_slopes(own_scores &s, float unit, float, const struct sequence &sequence,
+                           const struct job &job, int key)
+{
+    const struct attn_problem &a = late_problem();
+    const GLOBAL float *const slopes =
+        (const GLOBAL float *)a.alibi + sequence.number * a.alibi_stride;
+    const int diagonal = sequence.seq_k - sequence.seq_q - key - own_keys() * BLOCK;
+#pragma unroll
+    for (int own = 0; own < OWN; own++) {
+        const struct row_place at = place_of_column(job, own_column() + own);
+        const float away = (float)(at.row + diagonal - (int)first_key()), slope = slopes[at.head];
+#pragma unroll
+        for (int i = 0; i < ACC; i++)
+            s[own][i] = fused(-slope, __builtin_fabsf(away - key_step(i)), s[own][i] * unit);
+    }
+}
+
+#else
+
 /* s * unit - slope * |row + diagonal - key|; most tiles are on one side of the diagonal. */
 DEVICE void add_own_slopes(own_scores &s, float unit, float slope, const struct sequence &sequence,
                            const struct job &job, int key)
@@ -173,6 +196,8 @@ DEVICE void add_own_slopes(own_scores &s, float unit, float slope, const struct 
     else
         add_slopes<false>(s, unit, first > 0 ? -slope : slope, away);
 }
+
+#endif
 
 DEVICE float keep_score(float s, u32 kept)
 {
@@ -290,10 +315,11 @@ DEVICE void drop_own(u32 place, const struct own_terms &t, const struct sequence
 {
     if (!(which_now(t) & TERM_DROPOUT))
         return;
-    const struct dropout dropout = dropout_of(late_problem(), sequence.number, job.head);
     const bool upper = own_keys() * BLOCK & 16; /* half of what a counter is for */
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
+        const struct dropout dropout =
+            dropout_of(late_problem(), sequence.number, head_of_column(job, own_column() + own));
         const kernarg_u64 counter =
             first_counter(dropout, job, own_column() + own, (u32)(key + own_keys() * BLOCK));
         char *const block = k_tile + place + own * KEY_BLOCKS * P_BLOCK_BYTES;

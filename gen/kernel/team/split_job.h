@@ -7,7 +7,7 @@
 
 #include "split_rows.h"
 
-static_assert(Q_BLOCKS == 1 && !Q_HELD && !KERNEL_FP8, "a wave has a block of rows");
+static_assert(!Q_HELD && !KERNEL_FP8, "rows of Q lie apart");
 
 /* Which part of the problem this workgroup has. Uniform. */
 struct job {
@@ -49,20 +49,25 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     return true;
 }
 
-/* Number of this lane's row; it may be behind the last one. Computed here, and not kept in a
- * register. */
-DEVICE int number_of_lane(const struct job &job)
+/* Number of this lane's row of a column; it may be behind the last one. Computed here, and not kept
+ * in a register. */
+DEVICE int number_of_lane(const struct job &job, int column = 0)
 {
     u32 thread = thread_id();
     asm volatile("" : "+v"(thread));
-    return job.rows.first +
-           (int)(uniform(thread / KERNEL_WAVE) / KEY_SHARES * BLOCK + thread % KERNEL_WAVE % BLOCK);
+    return job.rows.first + (int)(uniform(thread / KERNEL_WAVE) / (KERNEL_WAVES / TEAMS) * COLUMNS +
+                                  column * BLOCK + thread % KERNEL_WAVE % BLOCK);
+}
+
+DEVICE struct row_place place_of_column(const struct job &job, int column = 0)
+{
+    return place_of_row(job.rows, number_of_lane(job, column), job.kv_head);
 }
 
 DEVICE struct key_interval visible_of_column(const struct sequence &sequence, const struct job &job,
-                                             int)
+                                             int column)
 {
-    return visible_keys(sequence, place_of_row(job.rows, number_of_lane(job), job.kv_head).row);
+    return visible_keys(sequence, place_of_column(job, column).row);
 }
 
 /* The part of a walk that is this split's. */

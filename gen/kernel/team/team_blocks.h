@@ -101,10 +101,7 @@ DEVICE void mask_own(block_acc (&s)[OWN], const struct sequence &sequence, const
     const u32 first = (u32)(key + own_keys() * BLOCK) + first_key();
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
-        const int row = job.first_row + (int)(TEAM_ID * COLUMNS +
-                                              (u32)(own_column() + own) * BLOCK + lane_column());
-        const struct key_interval visible =
-            visible_keys(sequence, row < job.last_row ? row : job.last_row);
+        const struct key_interval visible = visible_of_column(sequence, job, own_column() + own);
 #pragma unroll
         for (int i = 0; i < ACC; i++)
             if (!sees(visible, first + key_step(i)))

@@ -154,6 +154,34 @@ static void test_many_rows(void)
     end(&m, "80 rows, one key each, far scores");
 }
 
+/* The same of more than 128 channels, which teams of waves have. */
+static void test_many_long_rows(void)
+{
+    static const int lengths[SEQUENCES] = {150, 77};
+    struct maker m = begin((struct maker_shape){SEQUENCES, 8, 2, 12, 150, 192, 128}, 2);
+    m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    end(&m, "48 rows of 192 channels, 128 of v, causal");
+
+    for (int i = 0; i < 4; i++) {
+        const int dim = i % 2 ? 512 : 256, seq_q = i < 2 ? 9 : 5;
+        m = begin((struct maker_shape){SEQUENCES, 4, 1, seq_q, 1, dim, dim}, 2);
+        maker_page(&m, SEQUENCES, 10, 16);
+        m.p.k_seqs.lengths = maker_ints(&m, lengths, SEQUENCES);
+        ((int32_t *)m.p.block_table)[3] = -1;
+        m.p.mask = AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+        end(&m, i < 2 ? "36 long rows, a page is missing" : "20 long rows, a page is missing");
+    }
+
+    m = begin((struct maker_shape){1, 20, 1, 2, 90, 136, 256}, 2);
+    m.p.scale = -6;
+    end(&m, "40 rows of 136 channels, 256 of v, far scores, scale below 0");
+
+    m = begin((struct maker_shape){1, 2, 1, 40, 200, 192, 192}, 4);
+    m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
+    m.p.scale = 60;
+    end(&m, "80 rows of 192 channels, one key each, far scores");
+}
+
 /* What goes into scores of `rows` rows, each by itself and all together. */
 static void test_scores(int rows, int keys, int dim)
 {
@@ -161,7 +189,7 @@ static void test_scores(int rows, int keys, int dim)
     for (int i = 0; i < 8; i++) {
         static const char *const names[] = {"window",  "bias",  "boolean mask", "ALiBi",
                                             "softcap", "sinks", "dropout",      "all of these"};
-        char name[40];
+        char name[64];
         struct maker m = begin(shape, 3);
         if (i == 0 || i == 7) {
             m.p.mask = AOTHIP_MASK_WINDOW_BOTTOM_RIGHT;
@@ -183,7 +211,7 @@ static void test_scores(int rows, int keys, int dim)
             m.p.dropout_seed = 5;
             m.p.dropout_offset = UINT64_C(0xfffffffffffffff0);
         }
-        snprintf(name, sizeof(name), "%s, %d rows", names[i], 2 * rows);
+        snprintf(name, sizeof(name), "%s, %d rows of %d channels", names[i], 2 * rows, dim);
         end(&m, name);
     }
 }
@@ -289,12 +317,15 @@ static void test(const struct device *device, struct aothip_context *context, in
     test_dims();
     test_caches();
     test_many_rows();
+    test_many_long_rows();
     test_idle();
     test_scores(3, 100, 64);
     test_scores(9, 300, 64);
     test_scores(9, 200, 128);
     test_scores(20, 290, 64);
     test_scores(20, 290, 128);
+    test_scores(9, 200, 192);
+    test_scores(20, 290, 256);
     test_determinism();
     test_traffic();
 }
@@ -306,6 +337,7 @@ static void test_strict(const struct device *device, struct aothip_context *cont
     type = dtype;
     test_caches();
     test_many_rows();
+    test_many_long_rows();
 }
 
 int main(int argc, char **argv)

@@ -16,9 +16,23 @@ enum hiding { CAUSAL, WINDOW, KEEP, BIAS, PAGE, HIDINGS };
 static const char *const hiding_names[] = {"causal", "window", "keep", "bias", "missing page"};
 
 /* Which kernel computes it. */
-enum way { WAY_PLAIN, WAY_ODD, WAY_SPLIT, WAY_SPLIT_SOME, WAY_SPLIT_MANY, WAY_LONG, WAYS };
-static const char *const way_names[] = {"aligned",          "odd", "split", "split, some rows",
-                                        "split, many rows", "long"};
+enum way {
+    WAY_PLAIN,
+    WAY_ODD,
+    WAY_SPLIT,
+    WAY_SPLIT_SOME,
+    WAY_SPLIT_MANY,
+    WAY_SPLIT_WIDE,
+    WAY_LONG,
+    WAYS
+};
+static const char *const way_names[] = {"aligned",
+                                        "odd",
+                                        "split",
+                                        "split, some rows",
+                                        "split, many rows",
+                                        "split, many rows of 192 channels",
+                                        "long"};
 
 static const struct device *gpu;
 static struct aothip_context *images;
@@ -58,11 +72,11 @@ static void hide(struct maker *m, enum hiding how, int key)
 
 static bool stays_hidden(enum hiding how, enum way way, bool in_k, double special)
 {
-    const int dim = how % 2 == (way != WAY_SPLIT_SOME) ? 64 : 128;
+    const int dim = way == WAY_SPLIT_WIDE ? 192 : how % 2 == (way != WAY_SPLIT_SOME) ? 64 : 128;
     const int key = way == WAY_LONG ? LONG_KEY : KEY;
     const int rows = way == WAY_LONG         ? LONG_QUERIES
                      : way == WAY_SPLIT_SOME ? SOME_QUERIES
-                     : way == WAY_SPLIT_MANY ? MANY_QUERIES
+                     : way >= WAY_SPLIT_MANY ? MANY_QUERIES
                                              : QUERIES;
     struct maker m = {.odd = way == WAY_ODD};
     struct aothip_tensor *t = in_k ? &m.p.k : &m.p.v;
@@ -74,7 +88,7 @@ static bool stays_hidden(enum hiding how, enum way way, bool in_k, double specia
     maker_begin(&m, type,
                 (struct maker_shape){1, 2, 1, rows, way == WAY_LONG ? LONG_KEYS : KEYS, dim, dim});
     hide(&m, how, key);
-    m.p.splits = way >= WAY_SPLIT && way <= WAY_SPLIT_MANY ? 2 : 1;
+    m.p.splits = way >= WAY_SPLIT && way <= WAY_SPLIT_WIDE ? 2 : 1;
     ref_store(t->data, key * t->stride[2] + CHANNEL, type, special);
     good = maker_check(gpu, images, &m, name);
     maker_free(&m);
