@@ -13,8 +13,8 @@ enum {
     SPLIT_MAX_ROWS = 16,
     SPLIT_MIN_KEYS = 256,
     SPLIT_MAX = 64,
-    SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit; of those of more than 128 channels */
-    SPLIT_LDS = 128 << 10,  /* on wave32 as many as there is LDS for */
+    SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit */
+    SPLIT_LDS = 128 << 10,  /* of a compute unit on wave32 */
     SPLIT_FURTHER = 8,      /* so many more parts are looked at, whether the last round is fuller */
     SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
     SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
@@ -124,8 +124,9 @@ static int64_t group_rows(const struct aothip_attn_fwd_params *p)
 
 /*
  * Whether parts of the keys take much less time than attn_fwd would, by its table: three times the
- * start, and a part of the steps, half as long again. That is what the emulator's clock has at
- * most. Much less, since they are more work, for which other launches may leave no room.
+ * start, or twice that of long rows, and a part of the steps, half as long again. That is what the
+ * emulator's clock has at most. Much less, since they are more work, for which other launches may
+ * leave no room.
  */
 static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_params *p,
                       int64_t splits, int64_t keys)
@@ -139,7 +140,9 @@ static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_para
     if (!row || row->cost.start <= 0)
         return splits >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS;
     whole = select_time(row, &size);
-    return 3 * row->cost.start + (whole - row->cost.start) * 1.5 / (double)splits < 0.7 * whole;
+    return (row->dim_max > 128 ? 2 : 3) * row->cost.start +
+               (whole - row->cost.start) * 1.5 / (double)splits <
+           0.7 * whole;
 }
 
 /*
@@ -217,11 +220,15 @@ static int64_t fill_rounds(int64_t workgroups, int64_t at_once, int64_t least, i
     return best;
 }
 
-/* Whether it is a kernel of attn_split that gives its waves more than 128 channels on wave32. */
-static int is_team(const struct format_entry *split)
+/* Workgroups of a kernel of attn_split that a compute unit holds. */
+static int64_t held(const struct format_entry *split)
 {
-    return split->dim_max > 128 && split->tile_q > 16 && split->wave_size == 32 &&
-           split->lds_size > 0 && split->lds_size <= SPLIT_LDS;
+    if (split->dim_max <= 128 || split->tile_q <= 16)
+        return SPLIT_AT_ONCE;
+    if (split->wave_size == 64)
+        return split->vgprs > 256 ? 1 : SPLIT_AT_ONCE;
+    return split->lds_size > 0 && split->lds_size <= SPLIT_LDS ? SPLIT_LDS / split->lds_size
+                                                               : SPLIT_AT_ONCE;
 }
 
 /* How many workgroups should share the keys; 1 where it is not worth it. */
@@ -247,8 +254,7 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
         shape_sequences(p) * heads_k * ((group_rows(p) + split->tile_q - 1) / split->tile_q);
     if (!workgroups)
         return 1;
-    at_once = (int64_t)plan->device->compute_units *
-              (is_team(split) ? SPLIT_LDS / (int64_t)split->lds_size : SPLIT_AT_ONCE);
+    at_once = (int64_t)plan->device->compute_units * held(split);
     most = keys / SPLIT_MIN_KEYS < SPLIT_MAX ? keys / SPLIT_MIN_KEYS : SPLIT_MAX;
     splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
