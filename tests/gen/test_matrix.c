@@ -253,8 +253,8 @@ static const struct {
      "m.def:3: unaligned=rows is of attn_fwd and attn_split, without pages"},
     {"shared keys as attn_fwd walks, with too many rows",
      GPUS "attn_split gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=yes" ROW_END,
-     "m.def:3: attn_split without unaligned=yes is of up to dim=128, and has 16 rows for each "
-     "wave or for two: not tile_q=128 of waves=4"},
+     "m.def:3: attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for two: "
+     "not tile_q=128 of waves=4"},
     {"a mask for all queries, of single elements",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=yes score=padding paged=no" ROW_END,
      "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},

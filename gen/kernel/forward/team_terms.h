@@ -315,11 +315,16 @@ DEVICE void drop_own(u32 place, const struct own_terms &t, const struct sequence
 {
     if (!(which_now(t) & TERM_DROPOUT))
         return;
+#if !KERNEL_SPLIT
+    const struct dropout dropout = dropout_of(late_problem(), sequence.number, job.head);
+#endif
     const bool upper = own_keys() * BLOCK & 16; /* half of what a counter is for */
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
+#if KERNEL_SPLIT
         const struct dropout dropout =
             dropout_of(late_problem(), sequence.number, head_of_column(job, own_column() + own));
+#endif
         const kernarg_u64 counter =
             first_counter(dropout, job, own_column() + own, (u32)(key + own_keys() * BLOCK));
         char *const block = k_tile + place + own * KEY_BLOCKS * P_BLOCK_BYTES;

@@ -67,7 +67,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
         beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d512_t64x64$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
-            $2 !~ /^attn_fwd_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)
+            $2 !~ /^attn_(fwd|split)_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)
             spilling = spilling " " $1 " " $2
     }
     END {

@@ -283,19 +283,19 @@ static long last_count(const char *kernel, const char *key)
  * All heads of a group together read each byte of K and V once: beside them there is only q, whose
  * rows that exist are loaded `q_loads` times.
  */
-static void check_traffic(int heads, int seq_q, int tiles, int q_loads)
+static void check_traffic(int heads, int seq_q, int dim, int tiles, int q_loads)
 {
-    enum { KEYS = 512, DIM = 128 };
-    struct maker m = begin((struct maker_shape){1, heads, 1, seq_q, KEYS, DIM, DIM}, 2);
-    const long least = 2L * KEYS * DIM * (long)maker_size(type) * tiles;
-    const long most = least + (long)q_loads * heads * seq_q * DIM * (long)maker_size(type);
+    enum { KEYS = 512 };
+    struct maker m = begin((struct maker_shape){1, heads, 1, seq_q, KEYS, dim, dim}, 2);
+    const long least = 2L * KEYS * dim * (long)maker_size(type) * tiles;
+    const long most = least + (long)q_loads * heads * seq_q * dim * (long)maker_size(type);
     long loaded;
 
     end(&m, "traffic: right");
     loaded = last_count("attn_split", "\"bytes_loaded\": ");
     ok(loaded >= least && loaded <= most,
-       "traffic of %d rows: %ld bytes, of at least %ld and at most %ld", heads * seq_q, loaded,
-       least, most);
+       "traffic of %d rows of %d channels: %ld bytes, of at least %ld and at most %ld",
+       heads * seq_q, dim, loaded, least, most);
 }
 
 static void test_traffic(void)
@@ -304,8 +304,10 @@ static void test_traffic(void)
     const bool is_rdna4 = strncmp(gpu->properties.target, "gfx12", 5) == 0;
     const int many = type == AOTHIP_F32 ? 16 : 64; /* rows of the largest tile */
     const int lanes = is_rdna4 ? 1 : 2;            /* or waves, which have the same operand */
-    check_traffic(8, 1, 1, SPLITS * WAVES);
-    check_traffic(4, 16, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : lanes));
+    check_traffic(8, 1, 128, 1, SPLITS * WAVES);
+    check_traffic(4, 16, 128, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : lanes));
+    if (type != AOTHIP_F32)
+        check_traffic(4, 16, 192, 1, SPLITS * WAVES);
 }
 
 static void test(const struct device *device, struct aothip_context *context, int dtype)
