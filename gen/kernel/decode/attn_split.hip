@@ -8,8 +8,9 @@
  * work, which take turns on the keys, 16 at a time; at the end they add up what they have, in a
  * fixed order.
  *
- * Or 64, unless their strides are odd ones: these are shared out to the waves, which walk over K
- * and V as those of attn_fwd do (fast_form.h, split_job.h).
+ * Or 64 or 32, unless their strides are odd ones: these are shared out to the waves, which walk over
+ * K and V as those of attn_fwd do (split_job.h; fast_form.h, and team_form.h for more than 128
+ * channels).
  */
 #if KERNEL_UNALIGNED != 1
 #define KERNEL_SPLIT 1
