@@ -301,16 +301,31 @@ static void check_traffic(int heads, int seq_q, int dim, int tiles, int q_loads)
        heads * seq_q, dim, loaded, least, most);
 }
 
+/* Which tile many long rows take: see rows_at_once() in lib/launch/plan.c. */
+static void check_tile(int seq_q, int dim, const char *tile)
+{
+    const int before = launches_of(tile);
+    struct maker m = begin((struct maker_shape){1, 4, 1, seq_q, 70, dim, dim}, 2);
+    end(&m, "tile: right");
+    ok(launches_of(tile) == before + 1, "%d rows of %d channels take %s", 4 * seq_q, dim, tile);
+}
+
 static void test_traffic(void)
 {
     enum { SPLITS = 2, WAVES = 4 };
+    const bool is_rdna = strncmp(gpu->properties.target, "gfx1", 4) == 0;
     const bool is_rdna4 = strncmp(gpu->properties.target, "gfx12", 5) == 0;
     const int many = type == AOTHIP_F32 ? 16 : 64; /* rows of the largest tile */
     const int lanes = is_rdna4 ? 1 : 2;            /* or waves, which have the same operand */
     check_traffic(8, 1, 128, 1, SPLITS * WAVES);
     check_traffic(4, 16, 128, 64 / many, SPLITS * (type == AOTHIP_F32 ? WAVES : lanes));
-    if (type != AOTHIP_F32)
-        check_traffic(4, 16, 192, 1, SPLITS * WAVES);
+    if (type == AOTHIP_F32)
+        return;
+    check_traffic(4, 16, 192, 1, SPLITS * WAVES);
+    check_tile(16, 256, is_rdna ? "_d256_t64x32" : "_d256_t16x32");
+    check_tile(8, 256, is_rdna ? "_d256_t32x32" : "_d256_t16x32");
+    check_tile(17, 256, is_rdna ? "_d256_t64x32" : "_d256_t64x64");
+    check_tile(8, 192, is_rdna ? "_d256_t32x32" : "_d256_t64x64");
 }
 
 static void test(const struct device *device, struct aothip_context *context, int dtype)
