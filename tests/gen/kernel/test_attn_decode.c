@@ -182,10 +182,12 @@ static void test_many_long_rows(void)
     end(&m, "80 rows of 192 channels, one key each, far scores");
 }
 
-/* What goes into scores of `rows` rows, each by itself and all together. */
+/* What goes into scores of `rows` rows, each by itself and all together. With three heads a key
+ * head, blocks of rows begin with any of them. */
 static void test_scores(int rows, int keys, int dim)
 {
-    const struct maker_shape shape = {SEQUENCES, 4, 2, rows, keys, dim, dim};
+    const int heads = dim > 128 ? 6 : 4;
+    const struct maker_shape shape = {SEQUENCES, heads, 2, rows, keys, dim, dim};
     for (int i = 0; i < 8; i++) {
         static const char *const names[] = {"window",  "bias",  "boolean mask", "ALiBi",
                                             "softcap", "sinks", "dropout",      "all of these"};
@@ -197,21 +199,21 @@ static void test_scores(int rows, int keys, int dim)
             m.p.window_right = 0;
         }
         if (i == 1 || i == 7)
-            m.p.bias = maker_tensor(&m, type, SEQUENCES, 4, rows, keys);
+            m.p.bias = maker_tensor(&m, type, SEQUENCES, heads, rows, keys);
         if (i == 2 || i == 7)
-            m.p.keep = maker_tensor(&m, AOTHIP_BOOL, 1, 4, rows, keys);
+            m.p.keep = maker_tensor(&m, AOTHIP_BOOL, 1, heads, rows, keys);
         if (i == 3 || i == 7)
-            m.p.alibi_slopes = maker_floats(&m, 4);
+            m.p.alibi_slopes = maker_floats(&m, heads);
         if (i == 4 || i == 7)
             m.p.softcap = 3;
         if (i == 5 || i == 7)
-            m.p.sinks = maker_floats(&m, 4);
+            m.p.sinks = maker_floats(&m, heads);
         if (i == 6 || i == 7) {
             m.p.dropout_p = 0.3F;
             m.p.dropout_seed = 5;
             m.p.dropout_offset = UINT64_C(0xfffffffffffffff0);
         }
-        snprintf(name, sizeof(name), "%s, %d rows of %d channels", names[i], 2 * rows, dim);
+        snprintf(name, sizeof(name), "%s, %d rows of %d channels", names[i], heads / 2 * rows, dim);
         end(&m, name);
     }
 }
