@@ -194,6 +194,10 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
              "attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for two: "
              "not tile_q=%d of waves=%d",
              k->tile_q, k->waves);
+    if (split && teams &&
+        (k->op->cache || k->dtype == AOTHIP_F32 || k->unaligned != MATRIX_UNALIGNED_NO))
+        fail(&at, "attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 "
+                  "without FP8");
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");
     if (k->score == MATRIX_SCORE_PADDING &&

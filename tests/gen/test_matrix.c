@@ -251,9 +251,18 @@ static const struct {
     {"rows of another kernel",
      GPUS "attn_bwd_dq gpu=gfx942 dtype=f16 dim=64 unaligned=rows score=no paged=no" ROW_END,
      "m.def:3: unaligned=rows is of attn_fwd and attn_split, without pages"},
+    {"shared keys of long rows at any address",
+     GPUS "attn_split gpu=gfx942 dtype=f16 dim=256 unaligned=rows score=no paged=no" ROW_END,
+     "m.def:3: attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 without "
+     "FP8"},
+    {"shared keys of long rows of FP8",
+     GPUS "attn_split_cache gpu=gfx942 dtype=f16 dim=256 unaligned=no score=no paged=yes" ROW_END,
+     "m.def:3: attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 without "
+     "FP8"},
     {"shared keys as attn_fwd walks, with too many rows",
      GPUS "attn_split gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=yes" ROW_END,
-     "m.def:3: attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for two: "
+     "m.def:3: attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for "
+     "two: "
      "not tile_q=128 of waves=4"},
     {"a mask for all queries, of single elements",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=yes score=padding paged=no" ROW_END,
