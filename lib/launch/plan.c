@@ -12,12 +12,14 @@
 enum {
     SPLIT_MAX_ROWS = 16,
     SPLIT_MIN_KEYS = 256,
+    SPLIT_LEAST_KEYS = 128, /* of launches of more rows, where a table says that it pays */
     SPLIT_MAX = 64,
     SPLIT_AT_ONCE = 2,      /* workgroups of a compute unit */
     SPLIT_LDS = 128 << 10,  /* of a compute unit on wave32 */
     SPLIT_FURTHER = 8,      /* so many more parts are looked at, whether the last round is fuller */
     SPLIT_SURE = 4,         /* so many parts of so many keys pay off where no table says what */
     SPLIT_SURE_KEYS = 2048, /* attn_fwd would take */
+    MERGE_COST = 200,       /* picoseconds that attn_merge takes a float, of one compute unit */
 };
 
 static const struct format_entry *entry_of(const struct plan *plan, int entry)
@@ -123,26 +125,71 @@ static int64_t group_rows(const struct aothip_attn_fwd_params *p)
 }
 
 /*
- * Whether parts of the keys take much less time than attn_fwd would, by its table: three times the
- * start, or twice that of long rows, and a part of the steps, half as long again. That is what the
- * emulator's clock has at most. Much less, since they are more work, for which other launches may
- * leave no room.
+ * The row with a cost by which a launch is judged, or NULL: of the kernels for the same types and
+ * channels that know least, since what others add to both ways is much the same.
  */
-static int splits_pay(const struct plan *plan, const struct aothip_attn_fwd_params *p,
-                      int64_t splits, int64_t keys)
+static const struct select_row *judged_by(const struct plan *plan,
+                                          const struct aothip_attn_fwd_params *p, enum format_op op)
 {
-    const struct select_need need = select_need_attn_fwd(p, 0);
-    const struct select_row *row = find_row(plan, p, &need);
+    struct select_need need = select_need_attn_fwd(p, 0);
+    const struct select_row *row;
+    need.op = op;
+    need.features = 0;
+    row = select_row(plan->device->index, &need);
+    while (row && row->cost.start <= 0)
+        row = row->other ? row + row->other : NULL;
+    return row;
+}
+
+/* Picoseconds that `splits` parts of `keys` keys take, by the cost of a row of attn_split. That of
+ * the merge of few rows is in its start. */
+static double time_of_parts(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                            const struct select_row *split, int64_t splits, int64_t keys)
+{
+    const int64_t sequences = shape_sequences(p);
+    struct select_size size = size_of(plan, p);
+    const double floats =
+        (double)sequences * (double)p->q.size[1] * size.rows * (double)(splits * p->v.size[3]);
+    size.heads = (uint64_t)(sequences * p->k.size[1] * splits);
+    size.rows = (uint32_t)group_rows(p);
+    size.keys = (uint32_t)((keys + splits - 1) / splits);
+    size.window = INT32_MAX;
+    return select_time(split, &size) + floats * MERGE_COST / size.units;
+}
+
+/*
+ * How many parts of the keys, `most` or a half of it and so on, take much less time than attn_fwd
+ * would; 1 where none do. Much less, since they are more work, for which other launches may leave
+ * no room. Where the table says nothing of attn_split, parts take at most three times attn_fwd's
+ * start, or twice that of long rows, and half as long again a step.
+ */
+static int64_t choose_parts(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                            int64_t most, int64_t keys)
+{
+    const struct select_row *row = judged_by(plan, p, FORMAT_OP_ATTN_FWD);
+    const struct select_row *split = judged_by(plan, p, FORMAT_OP_ATTN_SPLIT);
     const struct select_size size = size_of(plan, p);
-    double whole;
-    if (row && row->other)
+    int64_t best = 1;
+    double whole, least;
+    if ((!row || !split) && most > keys / SPLIT_MIN_KEYS)
+        most = keys / SPLIT_MIN_KEYS;
+    if (!row)
+        return most >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS ? most : 1;
+    if (row->other)
         row = select_tile(row, &size);
-    if (!row || row->cost.start <= 0)
-        return splits >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS;
     whole = select_time(row, &size);
-    return (row->dim_max > 128 ? 2 : 3) * row->cost.start +
-               (whole - row->cost.start) * 1.5 / (double)splits <
-           0.7 * whole;
+    if (!split) {
+        const double start = (row->dim_max > 128 ? 2 : 3) * row->cost.start;
+        const double steps = (whole - row->cost.start) * 1.5;
+        return start + steps / (double)most < 0.7 * whole ? most : 1;
+    }
+    least = 0.85 * whole;
+    for (int64_t splits = most; splits > 1; splits /= 2) {
+        const double time = time_of_parts(plan, p, split, splits, keys);
+        if (time < least)
+            least = time, best = splits;
+    }
+    return best;
 }
 
 /*
@@ -255,7 +302,8 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     if (!workgroups)
         return 1;
     at_once = (int64_t)plan->device->compute_units * held(split);
-    most = keys / SPLIT_MIN_KEYS < SPLIT_MAX ? keys / SPLIT_MIN_KEYS : SPLIT_MAX;
+    most = keys / (few || idle ? SPLIT_MIN_KEYS : SPLIT_LEAST_KEYS);
+    most = most < SPLIT_MAX ? most : SPLIT_MAX;
     splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
     if (splits < 2 && (idle || (few && p->q.size[1] > heads_k)))
@@ -266,7 +314,9 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
         splits = most;
     else if (few) /* in other launches attn_fwd would fill the GPU, too */
         splits = fill_rounds(workgroups, at_once, splits, most);
-    return splits > 1 && (few || idle || splits_pay(plan, p, splits, keys)) ? (int32_t)splits : 1;
+    if (splits > 1 && !few && !idle)
+        splits = choose_parts(plan, p, splits, keys);
+    return splits > 1 ? (int32_t)splits : 1;
 }
 
 /* Both launches of attention with split keys. */

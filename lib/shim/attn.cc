@@ -16,7 +16,19 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
         params.probs_dropped = AOTRITON_VERSION_MINOR <= 8 && params.lse;
     }
     aothip_context *const images = context(&error);
-    return images ? to_hip(aothip_attn_fwd(images, &params, stream.native())) : error;
+    if (!images)
+        return error;
+    /* for parts of the keys where there are few queries; without it they are not shared out */
+    scratch memory(stream.native());
+    std::size_t bytes = 0;
+    error = to_hip(aothip_attn_fwd_workspace(images, &params, stream.native(), &bytes));
+    if (error != hipSuccess)
+        return error;
+    if (bytes && !in_capture(stream.native()) && memory.allocate_pooled(bytes)) {
+        params.workspace = memory.data();
+        params.workspace_size = bytes;
+    }
+    return to_hip(aothip_attn_fwd(images, &params, stream.native()));
 }
 
 /*

@@ -51,19 +51,26 @@ scratch::scratch(hipStream_t stream) : stream_(stream)
 {
 }
 
+bool scratch::allocate_pooled(std::size_t bytes)
+{
+    const memory_functions &hip = memory();
+    if (!hip.malloc_async || !hip.free_async)
+        return false;
+    pooled_ = hip.malloc_async(&data_, bytes, stream_) == hipSuccess;
+    if (pooled_)
+        return true;
+    /* HIP remembers that failure, and whoever asks it next would take it for its own */
+    if (hip.last_error)
+        (void)hip.last_error();
+    data_ = nullptr;
+    return false;
+}
+
 hipError_t scratch::allocate(std::size_t bytes)
 {
     const memory_functions &hip = memory();
-    if (bytes == 0)
+    if (bytes == 0 || allocate_pooled(bytes))
         return hipSuccess;
-    pooled_ = hip.malloc_async && hip.free_async &&
-              hip.malloc_async(&data_, bytes, stream_) == hipSuccess;
-    if (pooled_)
-        return hipSuccess;
-    /* HIP remembers that failure, and whoever asks it next would take it for its own */
-    if (hip.malloc_async && hip.last_error)
-        (void)hip.last_error();
-    data_ = nullptr;
     if (in_capture(stream_)) {
         aothip_set_error(AOTHIP_E_HIP, "delta: hipMallocAsync() failed, needed in a capture");
         return hipErrorStreamCaptureUnsupported;

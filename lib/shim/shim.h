@@ -129,6 +129,8 @@ class scratch
     scratch &operator=(const scratch &) = delete;
 
     hipError_t allocate(std::size_t bytes);
+    /* From a pool or not at all, which is no failure: no error is left behind. */
+    bool allocate_pooled(std::size_t bytes);
     void *data() const
     {
         return data_;

@@ -1,6 +1,7 @@
 /*
  * Measures each tile alone on a compute unit and with others on all of them, over few keys and over
- * many. Which kernel is taken, a table of the library's own says, that makes it the fastest.
+ * many. Which kernel is taken, a table of the library's own says, that makes it the fastest. Those
+ * of attn_split are measured as two parts of twice the keys, the merge included.
  */
 #include "bench_tune.h"
 
@@ -19,6 +20,7 @@ enum {
     KEYS_FEW = 512,
     KEYS_MANY = 1536,
     WORKGROUPS_A_UNIT = 24,
+    PARTS = 2, /* of the keys, with attn_split */
     KERNELS_MAX = 256,
     SYMBOL_MAX = 64
 };
@@ -26,8 +28,8 @@ enum {
 struct kernel {
     char symbol[SYMBOL_MAX], set[SYMBOL_MAX]; /* set: the symbol without its tile */
     int dtype, dim, tile_q, tile_k;
-    int choice; /* one of several of its set, or one that attn_split's tiles are held against */
-    int wanted; /* serves a shape */
+    int parts;                   /* 1, of attn_split PARTS */
+    int wanted;                  /* serves a shape; of attn_split's only the largest tile does */
     double start, alone, shared; /* picoseconds */
 };
 
@@ -39,16 +41,19 @@ struct tuning {
     char trial[4096]; /* path of the table of one measurement */
 };
 
-/* Notes a kernel for plain aligned rows: its symbol ends with its tile. */
+/* Notes a kernel for plain aligned rows of f16 or bf16: its symbol ends with its tile, that of
+ * attn_split, which knows pages, too, says so behind it. */
 static int note_kernel(const struct aothip_entry *entry, void *user)
 {
     struct tuning *t = user;
     struct kernel *k = &t->kernels[t->count];
+    const int splits = !strcmp(entry->op, "attn_split");
     char tile[32];
     size_t set;
 
-    snprintf(tile, sizeof(tile), "_t%dx%d", entry->tile_q, entry->tile_k);
-    if (strcmp(entry->gpu, t->gpu) || strcmp(entry->op, "attn_fwd") || !entry->aligned ||
+    snprintf(tile, sizeof(tile), "_t%dx%d%s", entry->tile_q, entry->tile_k, splits ? "_paged" : "");
+    if (strcmp(entry->gpu, t->gpu) || (strcmp(entry->op, "attn_fwd") && !splits) ||
+        !entry->aligned || entry->dtype > AOTHIP_BF16 || strstr(entry->symbol, "_cache_") ||
         t->count == KERNELS_MAX || strlen(entry->symbol) >= sizeof(k->symbol) ||
         strlen(entry->symbol) < strlen(tile))
         return 0;
@@ -58,14 +63,15 @@ static int note_kernel(const struct aothip_entry *entry, void *user)
     *k = (struct kernel){.dtype = entry->dtype,
                          .dim = entry->dim_max,
                          .tile_q = entry->tile_q,
-                         .tile_k = entry->tile_k};
+                         .tile_k = entry->tile_k,
+                         .parts = splits ? PARTS : 1};
     strcpy(k->symbol, entry->symbol);
     memcpy(k->set, entry->symbol, set);
     t->count++;
     return 0;
 }
 
-/* Whether a shape takes one of the kernels' set: of those for its head dim the narrowest. */
+/* Whether a shape may take one of the kernels' set: of those for its head dim the narrowest. */
 static int serves(const struct tuning *t, const struct kernel *k, const struct bench_shape *shape)
 {
     const int dim = shape->dim_v > shape->dim ? shape->dim_v : shape->dim;
@@ -74,22 +80,23 @@ static int serves(const struct tuning *t, const struct kernel *k, const struct b
         shape->feature != BENCH_PLAIN)
         return 0;
     for (int i = 0; i < t->count; i++)
-        if (t->kernels[i].dtype == k->dtype && t->kernels[i].dim >= dim &&
-            t->kernels[i].dim < k->dim)
+        if (t->kernels[i].dtype == k->dtype && t->kernels[i].parts == k->parts &&
+            t->kernels[i].dim >= dim && t->kernels[i].dim < k->dim)
             return 0;
     return 1;
 }
 
-static void find_choices(struct tuning *t, const struct bench_shapes *shapes)
+static void find_wanted(struct tuning *t, const struct bench_shapes *shapes)
 {
     for (int i = 0; i < t->count; i++) {
         struct kernel *k = &t->kernels[i];
-        k->choice = k->dim > 128;
-        for (int j = 0; j < t->count; j++)
-            k->choice |= j != i && !strcmp(t->kernels[j].set, k->set);
         k->wanted = !shapes->count;
         for (int j = 0; j < shapes->count && !k->wanted; j++)
             k->wanted = serves(t, k, &shapes->list[j]);
+        for (int j = 0; j < t->count; j++)
+            if (k->parts > 1 && !strcmp(t->kernels[j].set, k->set) &&
+                t->kernels[j].tile_q > k->tile_q)
+                k->wanted = 0;
     }
 }
 
@@ -138,11 +145,11 @@ static double time_of(const struct tuning *t, const struct kernel *k, int workgr
 
     r.shape.dtype = k->dtype;
     r.shape.dim = r.shape.dim_v = k->dim;
-    r.shape.heads = workgroups;
-    r.shape.heads_k = (workgroups + WORKGROUPS_A_UNIT - 1) / WORKGROUPS_A_UNIT;
+    r.shape.heads = (workgroups + k->parts - 1) / k->parts;
+    r.shape.heads_k = (r.shape.heads + WORKGROUPS_A_UNIT - 1) / WORKGROUPS_A_UNIT;
     r.shape.seq_q = k->tile_q;
-    r.shape.seq_k = keys;
-    r.shape.splits = 1; /* it is attn_fwd that is measured */
+    r.shape.seq_k = keys * k->parts;
+    r.shape.splits = k->parts;
     status_clear(&r.why);
     bench_session_run(t->session, &r);
     if (r.why.code)
@@ -193,7 +200,7 @@ static enum aothip_status write_table(const struct tuning *t, const char *file, 
             t->gpu);
     for (int i = 0; i < t->count; i++) {
         const struct kernel *k = &t->kernels[i];
-        if (k->choice && k->wanted)
+        if (k->wanted)
             fprintf(f, "%-32s %10.0f %9.0f %9.0f\n", k->symbol, k->start, k->alone, k->shared);
     }
     return new_file_keep(&new) ? write_failed(file, why) : AOTHIP_OK;
@@ -204,13 +211,13 @@ static enum aothip_status measure_all(struct tuning *t, struct status *why)
     int all = 0, done = 0;
 
     for (int i = 0; i < t->count; i++)
-        all += t->kernels[i].choice && t->kernels[i].wanted;
+        all += t->kernels[i].wanted;
     if (!all)
         return status_set(why, AOTHIP_E_UNSUPPORTED,
                           "--tune: the images of %s have no tiles to choose between%s", t->gpu,
                           t->count ? " for these shapes" : "");
     for (int i = 0; i < t->count && !why->code; i++)
-        if (t->kernels[i].choice && t->kernels[i].wanted) {
+        if (t->kernels[i].wanted) {
             cli_progress("kernel %d of %d", ++done, all);
             measure(t, &t->kernels[i], why);
         }
@@ -239,7 +246,7 @@ int bench_tune(struct bench_session *session, const struct bench_shapes *shapes,
             status_set(&why, AOTHIP_E_ARGUMENT, "--tune: the name is too long");
         else if (aothip_list(session->context, note_kernel, t))
             status_set(&why, AOTHIP_E_NO_IMAGES, "%s", aothip_last_error());
-        find_choices(t, shapes);
+        find_wanted(t, shapes);
         if (!why.code && !measure_all(t, &why))
             write_table(t, file, &why);
     }

@@ -107,26 +107,45 @@ static params cached(void)
     return p;
 }
 
-/* Many queries, where a table says what attn_fwd takes: 8 us and 1 us for each tile of 64 keys. */
+/* Writes a table of what attn_fwd takes, 8 us and 1 us for each tile of 64 keys, and `rows`. */
+static void write_costs(const char *path, const char *rows)
+{
+    FILE *f = fopen(path, "w");
+    if (!f ||
+        fprintf(f, "aothip-tune 1\ngpu gfx942\nattn_fwd_f16_d64_fast 8000000 1000000 1000000\n%s",
+                rows) < 0 ||
+        fclose(f))
+        exit(99);
+    restart();
+}
+
+/* Many queries, where a table says what launches take. */
 static void test_split_by_table(void)
 {
     params p = problem_make();
     char path[512];
-    FILE *f;
     snprintf(path, sizeof(path), "%s/amd-gfx942/flash/tune.txt", directory);
-    f = fopen(path, "w");
-    if (!f ||
-        fputs("aothip-tune 1\ngpu gfx942\nattn_fwd_f16_d64_fast 8000000 1000000 1000000\n", f) <
-            0 ||
-        fclose(f))
-        exit(99);
     unsetenv("AOTHIP_TUNE"); /* all tests are run with "none" */
-    restart();
+    write_costs(path, "");
     p.k.size[2] = p.v.size[2] = 3584;
     is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 14 * (4 * 64 + 8),
            "14 parts of 3,584 keys take 30 us for 64");
     p.k.size[2] = p.v.size[2] = 2048;
     is_int((intmax_t)workspace_of(&p), 0, "8 parts of 2,048 keys would take 30 us for 40");
+    write_costs(path, "attn_split_f16_d128_general 12000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 16 * (4 * 64 + 8),
+           "by its own row 16 parts take 15 us");
+    p.k.size[2] = p.v.size[2] = 1024;
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 8 * (4 * 64 + 8),
+           "8 parts of 1,024 keys 14.5 us for 24");
+    p.k.size[2] = p.v.size[2] = 512;
+    is_int((intmax_t)workspace_of(&p), 0, "4 parts of 512 keys 14 us for 16");
+    p.k.size[2] = p.v.size[2] = 8192;
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 19 * (4 * 64 + 8),
+           "19 parts, a workgroup a unit, take less time than 38");
+    write_costs(path, "attn_split_f16_d128_general 12000000 1000000 9000000\n");
+    p.k.size[2] = p.v.size[2] = 1024;
+    is_int((intmax_t)workspace_of(&p), 0, "where steps take 9 us, 8 parts take 30 us for 24");
     setenv("AOTHIP_TUNE", "none", 1);
     remove(path);
     restart();

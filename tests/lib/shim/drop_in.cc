@@ -141,6 +141,13 @@ void drop_in::place_sequences()
     }
 }
 
+void drop_in::use_few_queries()
+{
+    seq_q = 2;
+    seq_k = 1500;
+    lay_out(want.q.dtype);
+}
+
 void drop_in::use_lengths_of_keys()
 {
     cu_k.set(std::vector<std::int32_t>{20, 9, 31, 0});

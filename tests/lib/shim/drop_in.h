@@ -66,6 +66,7 @@ struct drop_in {
     void add_bias();
     void add_dropout(float p);  /* with seed and offset in device memory, and outputs */
     void add_probs();           /* encoded_softmax */
+    void use_few_queries();     /* for so many keys that these are shared out; before all else */
     void use_lengths_of_keys(); /* lengths of the keys by themselves, not cumulative */
     void use_one_length();      /* of all sequences, whose positions alone differ */
     void store_lse_by_rows();   /* lse as (rows, heads) */

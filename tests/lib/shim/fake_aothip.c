@@ -65,6 +65,15 @@ enum aothip_status aothip_attn_fwd(struct aothip_context *context,
     return fake_aothip.status;
 }
 
+enum aothip_status aothip_attn_fwd_workspace(struct aothip_context *context,
+                                             const struct aothip_attn_fwd_params *params,
+                                             void *stream, size_t *bytes)
+{
+    (void)context, (void)params, (void)stream;
+    *bytes = fake_aothip.fwd_workspace_bytes;
+    return fake_aothip.status;
+}
+
 enum aothip_status aothip_attn_probs(struct aothip_context *context,
                                      const struct aothip_attn_fwd_params *params, void *stream)
 {

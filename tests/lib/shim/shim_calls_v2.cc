@@ -90,6 +90,38 @@ static void test_refused()
     is_int(forward(none, lse, 0, false), hipErrorNotSupported, "16.4 #36: an error comes back");
 }
 
+/* Memory for parts of the keys, where the library says that it is of use. */
+static void test_parts()
+{
+    const aothip_attn_fwd_params &p = fake_aothip.fwd;
+    fake_aothip_reset();
+    called(forward(none, lse, 0, false));
+    ok(!p.workspace && !p.workspace_size && !fake_aothip.pool_allocations, "none where it is not");
+    fake_aothip.fwd_workspace_bytes = 96;
+    called(forward(none, lse, 0, false));
+    ok(p.workspace && p.workspace_size == 96, "of as many bytes");
+    ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1,
+       "from the stream's pool, and given back");
+    fake_aothip_reset();
+    fake_aothip.fwd_workspace_bytes = 96;
+    fake_aothip.no_pools = 1;
+    called(forward(none, lse, 0, false));
+    ok(!p.workspace && !p.workspace_size && !fake_aothip.allocations,
+       "without pools there is none, and nothing waits for hipMalloc()");
+    is_int(fake_aothip.errors_taken, 1, "HIP's last error is not left for others");
+    fake_aothip_reset();
+    fake_aothip.fwd_workspace_bytes = 96;
+    fake_aothip.capturing = 1;
+    called(forward(none, lse, 0, false));
+    ok(!p.workspace && !fake_aothip.pool_allocations && !fake_aothip.spoilt, "nor in a capture");
+    fake_aothip_reset();
+    fake_aothip.fwd_workspace_bytes = 96;
+    fake_aothip.status = AOTHIP_E_IO;
+    is_int(forward(none, lse, 0, false), hipErrorFileNotFound, "a failure");
+    ok(!fake_aothip.fwd_calls && fake_aothip.pool_allocations == fake_aothip.pool_frees,
+       "keeps none");
+}
+
 static void check_packed(const char *what)
 {
     const aothip_attn_fwd_params &p = fake_aothip.fwd;
@@ -282,6 +314,7 @@ void test()
 #if AOTRITON_VERSION_MINOR <= 12
     test_forward();
     test_refused();
+    test_parts();
     test_varlen();
     test_backward();
 #if AOTRITON_VERSION_MINOR >= 9

@@ -156,6 +156,11 @@ static void test_v3()
         v3_both("16.4 #22: v3, all keys, GQA", &p, nullptr);
     }
     {
+        drop_in p(form::dense, AOTHIP_BF16);
+        p.use_few_queries();
+        v3_both("v3, few queries", &p, &bottom_right);
+    }
+    {
         drop_in p(form::dense, AOTHIP_F16);
         v3_both("16.4 #25: v3, bottom-right", &p, &bottom_right);
     }
@@ -254,6 +259,11 @@ static hipError_t v2_backward(drop_in *p, bool causal)
 
 static void test_v2()
 {
+    {
+        drop_in p(form::dense, AOTHIP_F16);
+        p.use_few_queries();
+        p.forward("v2, few queries", [&] { return v2_forward(&p, false); });
+    }
     {
         drop_in p(form::dense, AOTHIP_F16);
         p.add_bias();

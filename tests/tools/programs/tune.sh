@@ -51,7 +51,7 @@ for gpu; do
     [ $gpu = gfx942 ] || causal=
     for shape in heads=8,seq=1024 heads=12,seq=77 $causal; do
         least=
-        for kernel in `awk 'NF == 4 { print $1 }' t`; do
+        for kernel in `awk 'NF == 4 && /^attn_fwd/ { print $1 }' t`; do
             { printf 'aothip-tune 1\ngpu %s\n' $gpu
               awk -v kernel=$kernel 'NF == 4 { print $1, 1, $1 == kernel ? "1 1" : "4000000000 4000000000" }' t
             } >forced
