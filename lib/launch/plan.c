@@ -141,6 +141,16 @@ static const struct select_row *judged_by(const struct plan *plan,
     return row;
 }
 
+/* Picoseconds that attn_fwd takes by a row's cost, or that of another tile, which *row becomes. */
+static double time_of_whole(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                            const struct select_row **row)
+{
+    const struct select_size size = size_of(plan, p);
+    if ((*row)->other)
+        *row = select_tile(*row, &size);
+    return select_time(*row, &size);
+}
+
 /* Picoseconds that `splits` parts of `keys` keys take, by the cost of a row of attn_split. That of
  * the merge of few rows is in its start. */
 static double time_of_parts(const struct plan *plan, const struct aothip_attn_fwd_params *p,
@@ -168,16 +178,13 @@ static int64_t choose_parts(const struct plan *plan, const struct aothip_attn_fw
 {
     const struct select_row *row = judged_by(plan, p, FORMAT_OP_ATTN_FWD);
     const struct select_row *split = judged_by(plan, p, FORMAT_OP_ATTN_SPLIT);
-    const struct select_size size = size_of(plan, p);
     int64_t best = 1;
     double whole, least;
     if ((!row || !split) && most > keys / SPLIT_MIN_KEYS)
         most = keys / SPLIT_MIN_KEYS;
     if (!row)
         return most >= SPLIT_SURE && keys >= SPLIT_SURE_KEYS ? most : 1;
-    if (row->other)
-        row = select_tile(row, &size);
-    whole = select_time(row, &size);
+    whole = time_of_whole(plan, p, &row);
     if (!split) {
         const double start = (row->dim_max > 128 ? 2 : 3) * row->cost.start;
         const double steps = (whole - row->cost.start) * 1.5;
@@ -190,6 +197,20 @@ static int64_t choose_parts(const struct plan *plan, const struct aothip_attn_fw
             least = time, best = splits;
     }
     return best;
+}
+
+/*
+ * Whether parts of the keys of few rows take no more time than attn_fwd would: of few keys they do,
+ * since there is a merge. The table has larger tiles of attn_split only, which take about a third
+ * longer.
+ */
+static int pays_for_few(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                        int64_t splits, int64_t keys)
+{
+    const struct select_row *row = judged_by(plan, p, FORMAT_OP_ATTN_FWD);
+    const struct select_row *split = judged_by(plan, p, FORMAT_OP_ATTN_SPLIT);
+    return !row || !split ||
+           time_of_parts(plan, p, split, splits, keys) < 1.3 * time_of_whole(plan, p, &row);
 }
 
 /*
@@ -314,6 +335,8 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
         splits = most;
     else if (few) /* in other launches attn_fwd would fill the GPU, too */
         splits = fill_rounds(workgroups, at_once, splits, most);
+    if (splits > 1 && few && !pays_for_few(plan, p, splits, keys))
+        splits = 1;
     if (splits > 1 && !few && !idle)
         splits = choose_parts(plan, p, splits, keys);
     return splits > 1 ? (int32_t)splits : 1;

@@ -146,6 +146,15 @@ static void test_split_by_table(void)
     write_costs(path, "attn_split_f16_d128_general 12000000 1000000 9000000\n");
     p.k.size[2] = p.v.size[2] = 1024;
     is_int((intmax_t)workspace_of(&p), 0, "where steps take 9 us, 8 parts take 30 us for 24");
+    p = decode();
+    p.k.size[2] = p.v.size[2] = 2048;
+    write_costs(path, "attn_split_f16_d128_general 30000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 8 * (4 * 64 + 8),
+           "one query: 8 parts of 2,048 keys");
+    p.k.size[2] = p.v.size[2] = 512;
+    is_int((intmax_t)workspace_of(&p), 0, "2 parts of 512 keys would take 34 us for 16");
+    write_costs(path, "attn_split_f16_d128_general 16000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 2 * (4 * 64 + 8), "20 us, by a larger tile, may do");
     setenv("AOTHIP_TUNE", "none", 1);
     remove(path);
     restart();
