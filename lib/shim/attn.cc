@@ -4,6 +4,19 @@
 namespace shim
 {
 
+/*
+ * Whether the library is worth asking whether keys are to be shared out, which costs as much as the
+ * call itself: with few queries, or where no more workgroups than large GPUs hold have 64 of them.
+ */
+static bool may_share_keys(const aothip_attn_fwd_params &p)
+{
+    enum { FEW = 16, TILE = 64, HELD = 1024, LEAST_KEYS = 256 };
+    const std::int64_t rows = p.q_seqs.max ? p.q_seqs.max : p.q.size[2];
+    const std::int64_t sequences = p.sequences ? p.sequences : p.q.size[0];
+    return p.k.size[2] >= LEAST_KEYS &&
+           (rows <= FEW || sequences * p.q.size[1] * ((rows + TILE - 1) / TILE) < HELD);
+}
+
 hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream stream)
 {
     aothip_attn_fwd_params params;
@@ -18,10 +31,10 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
     aothip_context *const images = context(&error);
     if (!images)
         return error;
-    /* for parts of the keys where there are few queries; without it they are not shared out */
     scratch memory(stream.native());
     std::size_t bytes = 0;
-    error = to_hip(aothip_attn_fwd_workspace(images, &params, stream.native(), &bytes));
+    if (may_share_keys(params)) /* which they are not without workspace */
+        error = to_hip(aothip_attn_fwd_workspace(images, &params, stream.native(), &bytes));
     if (error != hipSuccess)
         return error;
     if (bytes && !in_capture(stream.native()) && memory.allocate_pooled(bytes)) {

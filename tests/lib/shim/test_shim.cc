@@ -134,17 +134,29 @@ static void test_launch()
 }
 
 /* What the C library does in a warm call is counted in test_api.c. */
-static void test_warm()
+static void check_warm(const call &once_more, int queries, const char *what)
 {
-    const call once_more;
-    is_int(once_more(4), hipSuccess, "a warm call");
+    is_int(once_more(4), hipSuccess, what);
     world_launches();
     const int before = allocations;
     is_int(once_more(4), hipSuccess, "another one");
     is_int(allocations, before, "allocates nothing");
     const world_launch warm = world_launches();
-    is_int(warm.queries, 1, "asks HIP once");
-    is_int(warm.calls, 2, "and launches");
+    is_int(warm.queries, queries, "asks HIP");
+    is_int(warm.calls, queries + 1, "and launches");
+}
+
+static void test_warm()
+{
+    call large, brief;
+    check_warm(call(), 2, "a warm call whose keys might be shared out");
+    large.q = bshd(0x10000000, 8, 8192);
+    large.out = bshd(0x40000000, 8, 8192);
+    large.lse = T2(0x50000000, {16, 8192}, {8192, 1}, ao::kFloat32);
+    check_warm(large, 1, "a warm call that fills any GPU");
+    brief.k = bshd(0x20000000, 2, 200);
+    brief.v = bshd(0x30000000, 2, 200);
+    check_warm(brief, 1, "a warm call of few keys");
 }
 
 template <typename Spoil>
