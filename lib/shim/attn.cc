@@ -13,8 +13,9 @@ static bool may_share_keys(const aothip_attn_fwd_params &p)
     enum { FEW = 16, TILE = 64, HELD = 1024, LEAST_KEYS = 256 };
     const std::int64_t rows = p.q_seqs.max ? p.q_seqs.max : p.q.size[2];
     const std::int64_t sequences = p.sequences ? p.sequences : p.q.size[0];
-    return p.k.size[2] >= LEAST_KEYS &&
-           (rows <= FEW || sequences * p.q.size[1] * ((rows + TILE - 1) / TILE) < HELD);
+    const double tiles = static_cast<double>(sequences) * static_cast<double>(p.q.size[1]) *
+                         static_cast<double>(rows / TILE + 1); /* sizes are not checked yet */
+    return p.k.size[2] >= LEAST_KEYS && (rows <= FEW || tiles < HELD);
 }
 
 hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream stream)
