@@ -4,9 +4,12 @@
 namespace shim
 {
 
+/* Bytes for parts of the keys that one call takes at most; one that could use more goes without. */
+static constexpr std::size_t most_memory = 64 << 20;
+
 /*
- * Whether the library is worth asking whether keys are to be shared out, which costs as much as the
- * call itself: with few queries, or where no more workgroups than large GPUs hold have 64 of them.
+ * Whether to ask the library whether keys are to be shared out, which costs as much as the call
+ * itself: with few queries, or with fewer tiles of 64 than large GPUs hold workgroups.
  */
 static bool may_share_keys(const aothip_attn_fwd_params &p)
 {
@@ -38,7 +41,8 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
         error = to_hip(aothip_attn_fwd_workspace(images, &params, stream.native(), &bytes));
     if (error != hipSuccess)
         return error;
-    if (bytes && !in_capture(stream.native()) && memory.allocate_pooled(bytes)) {
+    if (bytes && bytes <= most_memory && !in_capture(stream.native()) &&
+        memory.allocate_pooled(bytes)) {
         params.workspace = memory.data();
         params.workspace_size = bytes;
     }

@@ -62,7 +62,7 @@ enum aothip_status aothip_attn_fwd(struct aothip_context *context,
     fake_aothip.fwd_calls++;
     fake_aothip.fwd = *params;
     fake_aothip.stream = stream;
-    return fake_aothip.status;
+    return fake_aothip.no_launches ? AOTHIP_E_IO : fake_aothip.status;
 }
 
 enum aothip_status aothip_attn_fwd_workspace(struct aothip_context *context,

@@ -19,6 +19,7 @@ struct fake_aothip {
     enum aothip_status status; /* what the next calls return */
     size_t workspace_bytes;    /* what aothip_attn_bwd_workspace() says */
     size_t fwd_workspace_bytes;
+    int no_launches; /* aothip_attn_fwd() fails, whatever `status` */
     char error[512];
     int no_pools; /* hipMallocAsync() fails */
     int pool_allocations, pool_frees, allocations, frees;

@@ -118,8 +118,16 @@ static void test_parts()
     fake_aothip.fwd_workspace_bytes = 96;
     fake_aothip.status = AOTHIP_E_IO;
     is_int(forward(none, lse, 0, false), hipErrorFileNotFound, "a failure");
-    ok(!fake_aothip.fwd_calls && fake_aothip.pool_allocations == fake_aothip.pool_frees,
-       "keeps none");
+    ok(!fake_aothip.fwd_calls && !fake_aothip.pool_allocations, "takes none");
+    fake_aothip_reset();
+    fake_aothip.fwd_workspace_bytes = 64 << 20;
+    fake_aothip.no_launches = 1;
+    is_int(forward(none, lse, 0, false), hipErrorFileNotFound, "a failing launch");
+    ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1, "gives 64 MiB back");
+    fake_aothip_reset();
+    fake_aothip.fwd_workspace_bytes = (64 << 20) + 1;
+    called(forward(none, lse, 0, false));
+    ok(!p.workspace && !fake_aothip.pool_allocations, "more is not taken");
 }
 
 static void check_packed(const char *what)
