@@ -115,6 +115,7 @@ aotriton_sources = \
 	lib/shim/device.cc \
 	lib/shim/error.cc \
 	lib/shim/hip.cc \
+	lib/shim/kept.cc \
 	lib/shim/numbers.cc \
 	lib/shim/problem.cc \
 	lib/shim/tensor.cc \

@@ -325,7 +325,7 @@ struct aothip_attn_fwd_params {
 
     /*
      * Few queries for many keys: the keys can be shared out to `splits` workgroups; 0 lets the
-     * library choose, 1 is none. Needs workspace; without enough of it there is one split.
+     * library choose, 1 is none. Needs workspace; with less of it there are as many as fit.
      */
     int32_t splits;
     int32_t reserved;      /* 0 */

@@ -299,8 +299,22 @@ static int64_t held(const struct format_entry *split)
                                                                : SPLIT_AT_ONCE;
 }
 
-/* How many workgroups should share the keys; 1 where it is not worth it. */
-static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p)
+/* The most parts, up to `splits`, whose results fit into a workspace of `room` bytes. */
+static int64_t fit_parts(const struct aothip_attn_fwd_params *p, int64_t splits, size_t room)
+{
+    const uint64_t needed = args_fwd_workspace(p, (int32_t)splits).size;
+    if (needed <= room)
+        return splits;
+    /* one more than that would not fit even if nothing else were there */
+    splits = (int64_t)((unsigned __int128)room * (uint64_t)splits / needed) + 1;
+    while (splits > 1 && args_fwd_workspace(p, (int32_t)splits).size > room)
+        splits--;
+    return splits;
+}
+
+/* How many workgroups should share the keys with so much workspace; 1 where it is not worth it. */
+static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                             size_t room)
 {
     const int64_t rows = shape_grid_q(p), heads_k = p->k.size[1];
     const int few = rows <= SPLIT_MAX_ROWS;
@@ -310,7 +324,7 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     if (p->splits == 1 || !rows || !heads_k || !find_split(plan, p, entry))
         return 1;
     if (p->splits > 1)
-        return p->splits;
+        return (int32_t)fit_parts(p, p->splits, room);
     split = entry_of(plan, entry[0]);
     idle =
         !few && (split->tile_q <= SPLIT_MAX_ROWS || split->dim_max > 128) && leaves_idle(plan, p);
@@ -325,6 +339,7 @@ static int32_t choose_splits(const struct plan *plan, const struct aothip_attn_f
     at_once = (int64_t)plan->device->compute_units * held(split);
     most = keys / (few || idle ? SPLIT_MIN_KEYS : SPLIT_LEAST_KEYS);
     most = most < SPLIT_MAX ? most : SPLIT_MAX;
+    most = most > 1 ? fit_parts(p, most, room) : most;
     splits = at_once / workgroups;
     /* Its tiles hold the queries of a group's heads; attn_fwd reads K and V again for each head. */
     if (splits < 2 && (idle || (few && p->q.size[1] > heads_k)))
@@ -396,7 +411,7 @@ enum aothip_status plan_attn_probs(struct plan *plan, const struct aothip_attn_f
 
 size_t plan_fwd_workspace(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
-    return args_fwd_workspace(p, choose_splits(plan, p)).size;
+    return args_fwd_workspace(p, choose_splits(plan, p, SIZE_MAX)).size;
 }
 
 /* What options add around attention itself: an append before it, split keys, probs behind it. */
@@ -406,9 +421,7 @@ static enum aothip_status plan_options(struct plan *plan, const struct aothip_at
     const size_t room = p->workspace ? p->workspace_size : 0;
     struct aothip_attn_fwd_params rotated;
     struct args_workspace workspace = {0, 0, 0, 0};
-    int32_t splits = room ? choose_splits(plan, p) : 1;
-    if (splits > 1 && args_fwd_workspace(p, splits).size > room)
-        splits = 1;
+    const int32_t splits = room ? choose_splits(plan, p, room) : 1;
     if (splits > 1 || p->rotary_cos)
         workspace = args_fwd_workspace(p, splits);
     if (workspace.size > room)

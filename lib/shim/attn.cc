@@ -4,9 +4,6 @@
 namespace shim
 {
 
-/* Bytes for parts of the keys that one call takes at most; one that could use more goes without. */
-static constexpr std::size_t most_memory = 64 << 20;
-
 /*
  * Whether to ask the library whether keys are to be shared out, which costs as much as the call
  * itself: with few queries, or with fewer tiles of 64 than large GPUs hold workgroups.
@@ -35,17 +32,19 @@ hipError_t attn_fwd(const problem &given, const T4 &encoded_softmax, ao::Stream 
     aothip_context *const images = context(&error);
     if (!images)
         return error;
-    scratch memory(stream.native());
     std::size_t bytes = 0;
     if (may_share_keys(params)) /* which they are not without workspace */
         error = to_hip(aothip_attn_fwd_workspace(images, &params, stream.native(), &bytes));
     if (error != hipSuccess)
         return error;
-    if (bytes && bytes <= most_memory && !in_capture(stream.native()) &&
-        memory.allocate_pooled(bytes)) {
-        params.workspace = memory.data();
-        params.workspace_size = bytes;
-    }
+    if (bytes > most_memory) /* then there are fewer parts */
+        bytes = most_memory;
+    const kept memory(stream.native(), bytes);
+    scratch pooled(stream.native());
+    if (bytes && !memory.data() && !in_capture(stream.native()))
+        pooled.allocate_pooled(bytes);
+    params.workspace = memory.data() ? memory.data() : pooled.data();
+    params.workspace_size = params.workspace ? bytes : 0;
     return to_hip(aothip_attn_fwd(images, &params, stream.native()));
 }
 

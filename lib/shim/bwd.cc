@@ -74,14 +74,18 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
     aothip_context *const images = context(&error);
     if (!images)
         return error;
-    scratch memory(stream.native());
-    error =
-        to_hip(aothip_attn_bwd_workspace(images, &params, stream.native(), &params.workspace_size));
-    if (error == hipSuccess && params.workspace_size)
-        error = memory.allocate(params.workspace_size);
+    std::size_t bytes;
+    error = to_hip(aothip_attn_bwd_workspace(images, &params, stream.native(), &bytes));
     if (error != hipSuccess)
         return error;
-    params.workspace = memory.data();
+    const kept graphs(stream.native(), bytes && in_capture(stream.native()) ? bytes : 0);
+    scratch memory(stream.native());
+    if (!graphs.data() && bytes)
+        error = memory.allocate(bytes);
+    if (error != hipSuccess && !params.delta) /* with it, attention needs no more */
+        return error;
+    params.workspace = graphs.data() ? graphs.data() : memory.data();
+    params.workspace_size = params.workspace ? bytes : 0;
     return to_hip(aothip_attn_bwd(images, &params, stream.native()));
 }
 

@@ -42,28 +42,19 @@ class copier
 {
     hipError_t (*copy_)(void *, const void *, std::size_t, hipMemcpyKind, hipStream_t);
     hipError_t (*synchronize_)(hipStream_t);
-    hipError_t (*exchange_mode_)(hipStreamCaptureMode *);
     hipStream_t stream_;
 
     hipError_t wait() const
     {
-        hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
-        const bool relaxed = exchange_mode_ && exchange_mode_(&mode) == hipSuccess;
-        const hipError_t error = synchronize_(stream_);
-        if (relaxed)
-            (void)exchange_mode_(&mode);
-        return error;
+        const relaxed mode;
+        return synchronize_(stream_);
     }
 
   public:
-    explicit copier(hipStream_t stream)
-        : copy_(reinterpret_cast<decltype(copy_)>(hip_function("hipMemcpyAsync"))),
-          synchronize_(
-              reinterpret_cast<decltype(synchronize_)>(hip_function("hipStreamSynchronize"))),
-          exchange_mode_(reinterpret_cast<decltype(exchange_mode_)>(
-              hip_function("hipThreadExchangeStreamCaptureMode"))),
-          stream_(stream)
+    explicit copier(hipStream_t stream) : stream_(stream)
     {
+        find_hip(&copy_, "hipMemcpyAsync");
+        find_hip(&synchronize_, "hipStreamSynchronize");
     }
     explicit operator bool() const
     {

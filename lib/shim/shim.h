@@ -111,9 +111,66 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
 
 /* Functions of the runtime that the C library calls; null where it has none of that name. */
 void *hip_function(const char *name);
+template <typename Function> void find_hip(Function *function, const char *name)
+{
+    *function = reinterpret_cast<Function>(hip_function(name));
+}
+
+/*
+ * Whether a call was no failure. After one that we live with, HIP's last error is taken, which
+ * whoever asks next would hold for his own.
+ */
+bool succeeds(hipError_t error);
 
 /* Whether launches on `stream` go into a HIP graph; there, calls that wait spoil the graph. */
 bool in_capture(hipStream_t stream);
+
+/* While it lives, what this thread calls does not spoil captures, its own ones or others'. */
+class relaxed
+{
+  public:
+    relaxed();
+    ~relaxed();
+    relaxed(const relaxed &) = delete;
+    relaxed &operator=(const relaxed &) = delete;
+    explicit operator bool() const /* whether HIP can do that */
+    {
+        return exchanged_;
+    }
+
+  private:
+    hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
+    bool exchanged_;
+};
+
+/* By hipMalloc() and hipFree(), spoiling no capture; null where that cannot be, or failed. */
+void *allocate_now(std::size_t bytes);
+void free_now(void *data);
+
+/*
+ * Device memory that is kept for later calls: for those of a stream, one after the other, or in a
+ * capture for those that the graph has from that stream, until graph and executables of it are
+ * destroyed; one at a time of these can run. None where HIP has none to give or cannot tell who
+ * would use it.
+ */
+constexpr std::size_t most_memory = std::size_t{64} << 20; /* bytes of a stream or a graph's */
+constexpr std::size_t most_kept = std::size_t{256} << 20;  /* of the process */
+class kept
+{
+  public:
+    kept(hipStream_t stream, std::size_t bytes);
+    ~kept();
+    kept(const kept &) = delete;
+    kept &operator=(const kept &) = delete;
+    void *data() const
+    {
+        return data_;
+    }
+
+  private:
+    void *data_ = nullptr;
+    void *call_ = nullptr; /* what other calls must not use meanwhile */
+};
 
 /*
  * Device memory for the length of one call: taken from the pool of `stream` and given back behind

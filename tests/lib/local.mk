@@ -161,7 +161,8 @@ CLEANFILES += tests/lib/bench_host$(EXEEXT)
 # What the C++ names of a release hand on: make tests/lib/abi/0.12.1/test_shim_calls. The files of
 # the library are compiled into it, over a C API that only remembers.
 shim_calls_sources = tests/lib/shim/test_shim_calls.cc tests/lib/shim/shim_calls_v2.cc \
-	tests/lib/shim/shim_calls_v3.cc tests/lib/shim/shim_calls_v3_bwd.cc
+	tests/lib/shim/shim_calls_v3.cc tests/lib/shim/shim_calls_v3_bwd.cc \
+	tests/lib/shim/shim_calls_kept.cc
 EXTRA_DIST += $(shim_calls_sources) tests/lib/shim/shim_names.h tests/lib/shim/shim_calls.h tests/lib/shim/shim_calls_v3.h \
 	tests/lib/shim/consumer.cc tests/lib/shim/members.cc tests/lib/shim/two_builds.c
 check_LTLIBRARIES += tests/lib/libfakeaothip.la

@@ -89,7 +89,8 @@ emu_hip = tools/emu/hip/captures.c tools/emu/hip/device_properties.c tools/emu/h
 	tools/emu/hip/graphs.c tools/emu/hip/handles.c tools/emu/hip/handles.h \
 	tools/emu/hip/memory_calls.c tools/emu/hip/modules.c tools/emu/hip/newer_calls.h \
 	tools/emu/hip/operation.h tools/emu/hip/stream_order.c tools/emu/hip/streams.c \
-	tools/emu/hip/submit.c tools/emu/hip/transfers.c
+	tools/emu/hip/submit.c tools/emu/hip/transfers.c tools/emu/hip/user_objects.c \
+	tools/emu/hip/user_objects.h
 tools_emu_libemu_la_SOURCES = $(emu_isa) $(emu_disasm) $(emu_object) $(emu_memory) $(emu_wave) \
 	$(emu_arith) $(emu_exec) $(emu_vector) $(emu_matrix) $(emu_access) \
 	$(emu_prepare) $(emu_strict) $(emu_time) $(emu_chip) $(emu_predict) $(emu_run) $(emu_session) $(emu_hip)

@@ -49,7 +49,16 @@ static void test_split(void)
     p.workspace_size--;
     restart();
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with a byte too little");
+    is_int(fake_hip.log[0].args.split.splits, 31, "one part less");
+    p.workspace_size = 4 * rows * 2 * 64 + 8 * rows * 2;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with room for two");
+    is_int(fake_hip.log[0].args.split.splits, 2, "two");
+    p.workspace_size--;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with room for one");
     LAUNCHED("one launch again", "attn_fwd_f16_d64_fast");
+    p.workspace_size = 4 * rows * 31 * 64 + 8 * rows * 31;
     p.splits = 5;
     is_int((intmax_t)workspace_of(&p), (4 * rows * 5 * 64 + 8 * rows * 5 + 255) / 256 * 256,
            "for 5 splits as told");

@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What HIP's headers before 5.3 do not declare. */
+struct object;
+#pragma GCC visibility push(default)
+hipError_t hipStreamGetDevice(hipStream_t stream, int *device);
+hipError_t hipUserObjectCreate(struct object **object, void *thing, void (*destroy)(void *thing),
+                               unsigned count, unsigned flags);
+hipError_t hipUserObjectRelease(struct object *object, unsigned count);
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, struct object *object, unsigned count,
+                                    unsigned flags);
+#pragma GCC visibility pop
+
 struct fake_aothip fake_aothip;
 
 struct aothip_context {
@@ -58,10 +69,15 @@ void *aothip_hip_function(struct aothip_context *context, const char *name)
 enum aothip_status aothip_attn_fwd(struct aothip_context *context,
                                    const struct aothip_attn_fwd_params *params, void *stream)
 {
+    void (*const within)(void) = fake_aothip.within;
     (void)context;
     fake_aothip.fwd_calls++;
     fake_aothip.fwd = *params;
     fake_aothip.stream = stream;
+    if (within) {
+        fake_aothip.within = NULL;
+        within();
+    }
     return fake_aothip.no_launches ? AOTHIP_E_IO : fake_aothip.status;
 }
 
@@ -134,6 +150,8 @@ hipError_t hipMallocAsync(void **memory, size_t bytes, hipStream_t stream)
 hipError_t hipFreeAsync(void *memory, hipStream_t stream)
 {
     (void)stream;
+    if (fake_aothip.no_returns)
+        return hipErrorStreamCaptureUnsupported;
     fake_aothip.pool_frees++;
     free(memory);
     return hipSuccess;
@@ -146,9 +164,93 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *stat
     return hipSuccess;
 }
 
+static hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
+
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *other)
+{
+    const hipStreamCaptureMode before = mode;
+    mode = *other;
+    *other = before;
+    return hipSuccess;
+}
+
+hipError_t hipGetDevice(int *device)
+{
+    *device = fake_aothip.device;
+    return hipSuccess;
+}
+
+hipError_t hipSetDevice(int device)
+{
+    fake_aothip.device = device;
+    return hipSuccess;
+}
+
+/* Streams 0x700 and above are those of device 1. */
+hipError_t hipStreamGetDevice(hipStream_t stream, int *device)
+{
+    *device = (uintptr_t)stream >= 0x700;
+    return hipSuccess;
+}
+
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus *status,
+                                      unsigned long long *id, hipGraph_t *graph,
+                                      const hipGraphNode_t **nodes, size_t *count)
+{
+    (void)nodes, (void)count;
+    *id = (unsigned long long)fake_aothip.capturing;
+    *graph = (hipGraph_t)&fake_aothip;
+    return hipStreamIsCapturing(stream, status);
+}
+
+static struct object {
+    void *thing;
+    void (*destroy)(void *thing);
+    int held; /* by a graph */
+} objects[16];
+
+hipError_t hipUserObjectCreate(struct object **object, void *thing, void (*destroy)(void *thing),
+                               unsigned count, unsigned flags)
+{
+    struct object *free = objects;
+    if (fake_aothip.no_objects || count != 1 || flags != 1)
+        return hipErrorOutOfMemory;
+    while (free->thing)
+        free++;
+    *free = (struct object){thing, destroy, 0};
+    *object = free;
+    return hipSuccess;
+}
+
+hipError_t hipUserObjectRelease(struct object *object, unsigned count)
+{
+    (void)count;
+    object->destroy(object->thing);
+    object->thing = NULL;
+    return hipSuccess;
+}
+
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, struct object *object, unsigned count,
+                                    unsigned flags)
+{
+    if (fake_aothip.no_graphs || graph != (hipGraph_t)&fake_aothip || count != 1 || flags != 1)
+        return hipErrorOutOfMemory;
+    object->held = 1;
+    return hipSuccess;
+}
+
+void fake_aothip_destroy_graphs(void)
+{
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+        if (objects[i].held && objects[i].thing)
+            hipUserObjectRelease(&objects[i], 1);
+}
+
 hipError_t hipMalloc(void **memory, size_t bytes)
 {
-    fake_aothip.spoilt += fake_aothip.capturing;
+    fake_aothip.spoilt += mode != hipStreamCaptureModeRelaxed;
+    if (fake_aothip.no_memory)
+        return hipErrorOutOfMemory;
     fake_aothip.allocations++;
     *memory = malloc(bytes);
     return *memory ? hipSuccess : hipErrorOutOfMemory;
@@ -156,6 +258,7 @@ hipError_t hipMalloc(void **memory, size_t bytes)
 
 hipError_t hipFree(void *memory)
 {
+    fake_aothip.spoilt += mode != hipStreamCaptureModeRelaxed;
     fake_aothip.frees++;
     free(memory);
     return hipSuccess;

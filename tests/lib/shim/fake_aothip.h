@@ -25,13 +25,21 @@ struct fake_aothip {
     int pool_allocations, pool_frees, allocations, frees;
     int copies, waits;
     uint64_t *late, late_value; /* what work on the stream stores, done once it is waited for */
-    int capturing;              /* a stream that cannot be waited for */
-    int spoilt;                 /* calls that make its capture void */
+    int capturing;              /* number of a stream's capture; it cannot be waited for */
+    int spoilt;                 /* calls that make a capture void, this one or another thread's */
     int errors_taken;           /* by hipGetLastError() */
+    int device;                 /* the current one */
+    int no_memory;              /* hipMalloc() fails */
+    int no_objects, no_graphs;  /* so do hipUserObjectCreate(), hipGraphRetainUserObject() */
+    int no_returns;             /* and hipFreeAsync() */
+    void (*within)(void);       /* called by the next aothip_attn_fwd() */
 };
 extern struct fake_aothip fake_aothip;
 
 void fake_aothip_reset(void);
+
+/* Destroys the graphs of all captures so far: destructors of what they held are called. */
+void fake_aothip_destroy_graphs(void);
 
 #ifdef __cplusplus
 }

@@ -58,5 +58,9 @@ namespace calls_v3_backward
 {
 void test();
 }
+namespace calls_kept
+{
+void test();
+}
 
 #endif

@@ -90,46 +90,6 @@ static void test_refused()
     is_int(forward(none, lse, 0, false), hipErrorNotSupported, "16.4 #36: an error comes back");
 }
 
-/* Memory for parts of the keys, where the library says that it is of use. */
-static void test_parts()
-{
-    const aothip_attn_fwd_params &p = fake_aothip.fwd;
-    fake_aothip_reset();
-    called(forward(none, lse, 0, false));
-    ok(!p.workspace && !p.workspace_size && !fake_aothip.pool_allocations, "none where it is not");
-    fake_aothip.fwd_workspace_bytes = 96;
-    called(forward(none, lse, 0, false));
-    ok(p.workspace && p.workspace_size == 96, "of as many bytes");
-    ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1,
-       "from the stream's pool, and given back");
-    fake_aothip_reset();
-    fake_aothip.fwd_workspace_bytes = 96;
-    fake_aothip.no_pools = 1;
-    called(forward(none, lse, 0, false));
-    ok(!p.workspace && !p.workspace_size && !fake_aothip.allocations,
-       "without pools there is none, and nothing waits for hipMalloc()");
-    is_int(fake_aothip.errors_taken, 1, "HIP's last error is not left for others");
-    fake_aothip_reset();
-    fake_aothip.fwd_workspace_bytes = 96;
-    fake_aothip.capturing = 1;
-    called(forward(none, lse, 0, false));
-    ok(!p.workspace && !fake_aothip.pool_allocations && !fake_aothip.spoilt, "nor in a capture");
-    fake_aothip_reset();
-    fake_aothip.fwd_workspace_bytes = 96;
-    fake_aothip.status = AOTHIP_E_IO;
-    is_int(forward(none, lse, 0, false), hipErrorFileNotFound, "a failure");
-    ok(!fake_aothip.fwd_calls && !fake_aothip.pool_allocations, "takes none");
-    fake_aothip_reset();
-    fake_aothip.fwd_workspace_bytes = 64 << 20;
-    fake_aothip.no_launches = 1;
-    is_int(forward(none, lse, 0, false), hipErrorFileNotFound, "a failing launch");
-    ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1, "gives 64 MiB back");
-    fake_aothip_reset();
-    fake_aothip.fwd_workspace_bytes = (64 << 20) + 1;
-    called(forward(none, lse, 0, false));
-    ok(!p.workspace && !fake_aothip.pool_allocations, "more is not taken");
-}
-
 static void check_packed(const char *what)
 {
     const aothip_attn_fwd_params &p = fake_aothip.fwd;
@@ -212,7 +172,7 @@ static void test_fused()
     const T4 d_o = bshd(0x41000000, 2, 8, 100), dq = bshd(0x11000000, 2, 8, 100);
     const auto fused = [&] {
         return attn_bwd_fused(q, k, v, none, 0.25f, o, d_o, dq, k, v, none, lse, 0, {}, {}, 0, true,
-                              nullptr);
+                              ao::Stream(reinterpret_cast<hipStream_t>(0x77)));
     };
     fake_aothip_reset();
     is_int(fused(), hipSuccess, "16.5 #39: attn_bwd_fused");
@@ -226,7 +186,7 @@ static void test_fused()
     ok(fake_aothip.allocations == 1 && fake_aothip.frees == 1, "serves by hipMalloc()");
     is_int(fake_aothip.errors_taken, 1, "and HIP's last error is not left for others");
     fake_aothip_reset();
-    fake_aothip.no_pools = fake_aothip.capturing = 1;
+    fake_aothip.no_pools = fake_aothip.capturing = fake_aothip.no_objects = 1;
     is_int(fused(), hipErrorStreamCaptureUnsupported, "but not in a capture");
     contains(aothip_last_error(), "capture", "a reason");
     ok(!fake_aothip.spoilt && !fake_aothip.bwd_calls, "which goes on");
@@ -234,6 +194,17 @@ static void test_fused()
     fake_aothip.status = AOTHIP_E_IO;
     is_int(fused(), hipErrorFileNotFound, "a failure");
     ok(fake_aothip.pool_allocations == 1 && fake_aothip.pool_frees == 1, "leaks no scratch");
+    fake_aothip_reset();
+    fake_aothip.no_returns = 1;
+    is_int(fused(), hipSuccess, "a pool that takes nothing back, as beside another capture");
+    ok(fake_aothip.pool_allocations == 1 && fake_aothip.frees == 1 && !fake_aothip.spoilt,
+       "leaks none either");
+    fake_aothip_reset();
+    fake_aothip.capturing = 1;
+    is_int(fused(), hipSuccess, "a capture");
+    ok(fake_aothip.bwd.workspace && !fake_aothip.pool_allocations && !fake_aothip.spoilt,
+       "has memory of the graph's");
+    fake_aothip_destroy_graphs();
 }
 #endif
 
@@ -322,7 +293,6 @@ void test()
 #if AOTRITON_VERSION_MINOR <= 12
     test_forward();
     test_refused();
-    test_parts();
     test_varlen();
     test_backward();
 #if AOTRITON_VERSION_MINOR >= 9

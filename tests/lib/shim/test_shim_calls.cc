@@ -1,7 +1,7 @@
 /*
  * What each entry point of the C++ names hands on to the C API, for the AOTriton release that the
  * headers are configured for: a C API that only remembers stands behind them. Here what all
- * releases have; shim_calls_v2.cc and shim_calls_v3*.cc have the rest. Numbers such as "16.4 #24"
+ * releases have; the other shim_calls_*.cc have the rest. Numbers such as "16.4 #24"
  * are lines of the checklist for drop-in libraries.
  */
 #include "shim_calls.h"
@@ -64,5 +64,6 @@ int main()
     calls_v2::test();
     calls_v3_forward::test();
     calls_v3_backward::test();
+    calls_kept::test();
     return tap_done();
 }

@@ -289,8 +289,7 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
     return e;
 }
 
-/* Asked of the null stream while a blocking stream captures, HIP refuses to answer. */
-static hipError_t blocking_capture(void)
+bool emu_capture_blocking(void)
 {
     bool any = false;
     pthread_mutex_lock(&state.lock);
@@ -298,9 +297,7 @@ static hipError_t blocking_capture(void)
         for (size_t i = 0; i < c->nstreams; i++)
             any |= !(c->streams[i]->flags & hipStreamNonBlocking);
     pthread_mutex_unlock(&state.lock);
-    return any ? emu_hip_fail(hipErrorStreamCaptureImplicit,
-                              "a stream that waits for the null stream is capturing")
-               : hipSuccess;
+    return any;
 }
 
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
@@ -310,8 +307,9 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *stat
     if (!s || !status)
         return emu_hip_fail(s ? hipErrorInvalidValue : hipErrorInvalidHandle,
                             "not a live stream, or result is null");
-    if (s == s->device->null_stream && blocking_capture() != hipSuccess)
-        return hipErrorStreamCaptureImplicit;
+    if (s == s->device->null_stream && emu_capture_blocking()) /* HIP refuses to answer */
+        return emu_hip_fail(hipErrorStreamCaptureImplicit,
+                            "a stream that waits for the null stream is capturing");
     *status = emu_capture_status(s);
     return hipSuccess;
 }

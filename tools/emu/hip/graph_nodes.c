@@ -23,6 +23,7 @@ void emu_graph_free(struct ihipGraph *g)
             emu_operation_drop(&n->op);
         free(n);
     }
+    emu_references_drop(&g->references);
     free(g->nodes);
     free(g);
 }
@@ -55,6 +56,10 @@ struct ihipGraph *emu_graph_copy(const struct ihipGraph *g)
             emu_graph_free(c);
             return NULL;
         }
+    }
+    if (c && !emu_references_copy(&c->references, &g->references)) {
+        emu_graph_free(c);
+        return NULL;
     }
     return c;
 }

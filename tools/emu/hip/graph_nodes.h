@@ -3,6 +3,7 @@
 #define EMU_HIP_GRAPH_NODES_H
 
 #include "operation.h"
+#include "user_objects.h"
 
 struct hipGraphNode {
     struct emu_operation op; /* kind is NULL in an empty node */
@@ -12,6 +13,7 @@ struct hipGraphNode {
 struct ihipGraph {
     struct hipGraphNode **nodes;
     size_t count;
+    struct emu_references references;
 };
 
 /* An empty graph with a live handle; NULL when out of memory. */

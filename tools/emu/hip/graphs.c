@@ -204,6 +204,26 @@ hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
     return e;
 }
 
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count,
+                                    unsigned flags)
+{
+    enum { MOVE = 1 }; /* HIP's only flag */
+    EMU_BEGIN();
+    struct ihipGraph *g = live_graph(graph);
+    if (!g || flags > MOVE)
+        return emu_hip_fail(hipErrorInvalidValue, "not a live graph, or flags %u", flags);
+    return emu_references_add(&g->references, object, count, flags == MOVE);
+}
+
+hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count)
+{
+    EMU_BEGIN();
+    struct ihipGraph *g = live_graph(graph);
+    if (!g)
+        return emu_hip_fail(hipErrorInvalidValue, "not a live graph");
+    return emu_references_remove(&g->references, object, count);
+}
+
 hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream)
 {
     EMU_BEGIN();

@@ -86,7 +86,8 @@ enum emu_handle_kind {
     EMU_HANDLE_FUNCTION,
     EMU_HANDLE_GRAPH,
     EMU_HANDLE_GRAPH_EXEC,
-    EMU_HANDLE_NODE
+    EMU_HANDLE_NODE,
+    EMU_HANDLE_USER_OBJECT
 };
 
 /* List of live handles. False when out of memory. */
@@ -170,6 +171,9 @@ hipError_t emu_packet_run(const struct emu_packet *p);
 hipError_t emu_capture_unsafe(const char *what);
 hipError_t emu_capture_none(hipError_t error, const char *what);
 hipError_t emu_capture_wait(struct ihipStream_t *s, const char *what);
+
+/* Whether a stream captures that the null stream would wait for. */
+bool emu_capture_blocking(void);
 
 /* Captures have numbers, 0 for none; an event may outlive the one it was recorded in. */
 uint64_t emu_capture_id(const struct ihipStream_t *s);

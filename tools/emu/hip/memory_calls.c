@@ -77,24 +77,32 @@ hipError_t hipFree(void *ptr)
     return release_unsafe("hipFree", ptr, KINDS_DEVICE);
 }
 
+/* Allowed while no stream captures that the null stream would wait for, whatever the thread's mode;
+ * refused, they spoil no capture. */
+static hipError_t pool_allowed(const char *what, hipStream_t stream)
+{
+    const struct ihipStream_t *s = emu_stream_get(stream);
+    if (!s || s->capture)
+        return emu_hip_fail(s ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle,
+                            "%s: the stream is not live or is capturing", what);
+    if (emu_capture_blocking())
+        return emu_hip_fail(hipErrorStreamCaptureUnsupported,
+                            "%s: a stream that waits for the null stream is capturing", what);
+    return hipSuccess;
+}
+
 hipError_t hipMallocAsync(void **ptr, size_t size, hipStream_t stream)
 {
     EMU_BEGIN();
-    struct ihipStream_t *s = emu_stream_get(stream);
-    if (!s || s->capture)
-        return emu_hip_fail(s ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle,
-                            "hipMallocAsync: the stream is not live or is capturing");
-    return allocate(ptr, EMU_BLOCK_DEVICE, size, 0);
+    hipError_t e = pool_allowed("hipMallocAsync", stream);
+    return e == hipSuccess ? allocate(ptr, EMU_BLOCK_DEVICE, size, 0) : e;
 }
 
 hipError_t hipFreeAsync(void *ptr, hipStream_t stream)
 {
     EMU_BEGIN();
-    struct ihipStream_t *s = emu_stream_get(stream);
-    if (!s || s->capture)
-        return emu_hip_fail(s ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle,
-                            "hipFreeAsync: the stream is not live or is capturing");
-    return release(ptr, KINDS_DEVICE);
+    hipError_t e = pool_allowed("hipFreeAsync", stream);
+    return e == hipSuccess ? release(ptr, KINDS_DEVICE) : e;
 }
 
 hipError_t hipHostMalloc(void **ptr, size_t size, unsigned flags)

@@ -63,6 +63,16 @@ EMU_EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uin
                                                void **extra, hipEvent_t start, hipEvent_t stop,
                                                uint32_t flags);
 EMU_EXPORT hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);
+typedef struct hipUserObject *hipUserObject_t;
+EMU_EXPORT hipError_t hipUserObjectCreate(hipUserObject_t *object, void *thing,
+                                          void (*destroy)(void *thing), unsigned references,
+                                          unsigned flags);
+EMU_EXPORT hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count);
+EMU_EXPORT hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count);
+EMU_EXPORT hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object,
+                                               unsigned count, unsigned flags);
+EMU_EXPORT hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object,
+                                                unsigned count);
 EMU_EXPORT hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags,
                                         int *status);
 EMU_EXPORT hipError_t hipDrvGetErrorName(hipError_t e, const char **text);

@@ -6,7 +6,15 @@
 
 #include "test_hip_calls.h"
 
+typedef struct hipUserObject *hipUserObject_t;
 hipError_t hipLaunchHostFunc(hipStream_t stream, void (*fn)(void *), void *data);
+hipError_t hipUserObjectCreate(hipUserObject_t *object, void *thing, void (*destroy)(void *thing),
+                               unsigned references, unsigned flags);
+hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count);
+hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count);
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count,
+                                    unsigned flags);
+hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count);
 
 static hipStream_t stream, other;
 static hipModule_t module;
@@ -357,6 +365,68 @@ static void gone(void)
     is_hip(hipModuleUnload(mine), hipSuccess, "unload");
 }
 
+/* User objects live until the last graph, or executable graph, that refers to them is gone. */
+static void held(void)
+{
+    enum { MOVE = 1, ONLY = 1 };
+    int destroyed = 0;
+    hipUserObject_t o, again;
+    hipGraph_t g, captured = NULL;
+    hipGraphExec_t x;
+    hipStreamCaptureStatus status;
+    is_hip(hipUserObjectCreate(&o, &destroyed, count, 2, ONLY), hipSuccess, "a user object");
+    is_hip(hipUserObjectRetain(o, 1), hipSuccess, "has three references");
+    is_hip(hipUserObjectRelease(o, 2), hipSuccess, "of which two are given back");
+    is_hip(hipUserObjectRelease(o, 2), hipErrorInvalidValue, "more than there are");
+    begin(hipStreamCaptureModeGlobal);
+    is_hip(hipStreamGetCaptureInfo_v2(stream, &status, NULL, &captured, NULL, NULL), hipSuccess,
+           "the graph of a capture");
+    is_hip(hipGraphRetainUserObject(captured, o, 1, MOVE), hipSuccess, "takes the third");
+    is_hip(launch_on(stream), hipSuccess, "a launch");
+    is_hip(hipStreamEndCapture(stream, &g), hipSuccess, "the end");
+    is_hip(hipGraphInstantiate(&x, g, NULL, NULL, 0), hipSuccess, "an executable");
+    is_hip(hipGraphRetainUserObject(g, o, 1, 0), hipSuccess, "another reference of the graph's");
+    is_hip(hipGraphReleaseUserObject(g, o, 3), hipErrorInvalidValue, "it has not three");
+    is_hip(hipGraphReleaseUserObject(g, o, 1), hipSuccess, "but one to give back");
+    is_hip(hipGraphDestroy(g), hipSuccess, "without the graph");
+    is_int(destroyed, 0, "the object lives");
+    is_hip(hipGraphExecDestroy(x), hipSuccess, "without the executable");
+    is_int(destroyed, 1, "it is destroyed");
+    is_hip(hipUserObjectRelease(o, 1), hipErrorInvalidValue, "and gone");
+    is_hip(hipUserObjectCreate(&again, &destroyed, count, 1, ONLY), hipSuccess, "a second one");
+    begin(hipStreamCaptureModeGlobal);
+    hipStreamGetCaptureInfo_v2(stream, &status, NULL, &captured, NULL, NULL);
+    is_hip(hipGraphRetainUserObject(captured, again, 1, MOVE), hipSuccess, "is taken");
+    is_hip(hipMalloc(&device, 64), hipErrorStreamCaptureUnsupported, "by a capture that is spoilt");
+    is_hip(hipGraphRetainUserObject(captured, again, 0, MOVE), hipErrorInvalidValue, "none");
+    end(hipErrorStreamCaptureInvalidated, "its end");
+    is_int(destroyed, 2, "destroys what it held");
+    is_hip(hipUserObjectCreate(&o, NULL, NULL, 1, ONLY), hipErrorInvalidValue, "no destructor");
+    is_hip(hipUserObjectCreate(&o, NULL, count, 1, 0), hipErrorInvalidValue, "flags");
+    is_hip(hipUserObjectCreate(&o, NULL, count, 0, ONLY), hipErrorInvalidValue, "no reference");
+}
+
+/* Pools serve no stream while one captures that waits for the null stream; the capture goes on. */
+static void pools(void)
+{
+    hipStream_t blocking;
+    hipGraph_t g;
+    void *before, *p;
+    is_hip(hipStreamCreate(&blocking), hipSuccess, "a stream that waits for the null stream");
+    is_hip(hipMallocAsync(&before, 64, stream), hipSuccess, "memory from the pool");
+    is_hip(hipStreamBeginCapture(blocking, hipStreamCaptureModeRelaxed), hipSuccess, "a capture");
+    is_hip(hipMallocAsync(&p, 64, stream), hipErrorStreamCaptureUnsupported, "no more of it");
+    is_hip(hipFreeAsync(before, stream), hipErrorStreamCaptureUnsupported, "and none taken back");
+    is_hip(hipStreamEndCapture(blocking, &g), hipSuccess, "which does not spoil the capture");
+    is_hip(hipGraphDestroy(g), hipSuccess, "destroy");
+    begin(hipStreamCaptureModeGlobal);
+    is_hip(hipMallocAsync(&p, 64, other), hipSuccess, "beside one that does not");
+    is_hip(hipFreeAsync(p, other), hipSuccess, "they do");
+    end(hipSuccess, "of a non-blocking stream");
+    is_hip(hipFreeAsync(before, stream), hipSuccess, "free");
+    is_hip(hipStreamDestroy(blocking), hipSuccess, "destroy");
+}
+
 static void one_gpu(const char *target)
 {
     module = load(target);
@@ -370,6 +440,8 @@ static void one_gpu(const char *target)
     allowed();
     ends();
     gone();
+    held();
+    pools();
     is_hip(hipDeviceSynchronize(), hipSuccess, "at last all waits succeed");
     is_hip(hipModuleUnload(module), hipSuccess, "unload");
 }
