@@ -183,7 +183,8 @@ static void test_fused()
     fake_aothip_reset();
     fake_aothip.no_pools = 1;
     is_int(fused(), hipSuccess, "a runtime without pools");
-    ok(fake_aothip.allocations == 1 && fake_aothip.frees == 1, "serves by hipMalloc()");
+    ok(fake_aothip.allocations == 1 && fake_aothip.frees == 1 && !fake_aothip.spoilt,
+       "serves by hipMalloc(), which spoils no capture");
     is_int(fake_aothip.errors_taken, 1, "and HIP's last error is not left for others");
     fake_aothip_reset();
     fake_aothip.no_pools = fake_aothip.capturing = fake_aothip.no_objects = 1;
