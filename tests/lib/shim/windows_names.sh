@@ -60,11 +60,24 @@ H
 cat >"$std/atomic" <<'H'
 #pragma once
 namespace std {
-enum memory_order { memory_order_acquire = 2, memory_order_acq_rel = 4 };
+enum memory_order {
+    memory_order_relaxed, memory_order_acquire = 2, memory_order_release, memory_order_acq_rel
+};
 template <class T> struct atomic {
     T value;
     T load(memory_order) const;
+    void store(T, memory_order);
     bool compare_exchange_strong(T &, T, memory_order, memory_order = memory_order_acquire);
+};
+}
+H
+cat >"$std/mutex" <<'H'
+#pragma once
+namespace std {
+struct mutex { void *state; };
+template <class T> struct lock_guard {
+    explicit lock_guard(T &);
+    ~lock_guard();
 };
 }
 H
@@ -77,9 +90,12 @@ enum hipError_t {
     hipErrorNotSupported, hipErrorStreamCaptureUnsupported, hipErrorUnknown
 };
 enum hipMemcpyKind { hipMemcpyHostToDevice, hipMemcpyDeviceToHost };
-enum hipStreamCaptureStatus { hipStreamCaptureStatusNone };
+enum hipStreamCaptureStatus { hipStreamCaptureStatusNone, hipStreamCaptureStatusActive };
 enum hipStreamCaptureMode { hipStreamCaptureModeRelaxed };
 typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipGraph *hipGraph_t;
+typedef struct hipGraphNode *hipGraphNode_t;
+#define hipStreamPerThread ((hipStream_t)2)
 H
 compile() { # OUTPUT FLAG...: what stands on standard input
     output=$1
