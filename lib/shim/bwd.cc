@@ -80,10 +80,12 @@ hipError_t attn_bwd(const problem &given, const gradients &wanted, ao::Stream st
         return error;
     const kept graphs(stream.native(), bytes && in_capture(stream.native()) ? bytes : 0);
     scratch memory(stream.native());
-    if (!graphs.data() && bytes)
+    if (!graphs.data() && bytes) {
         error = memory.allocate(bytes);
-    if (error != hipSuccess && !params.delta) /* with it, attention needs no more */
-        return error;
+        if (error != hipSuccess && !params.delta)
+            return error;
+        (void)succeeds(error); /* with delta, attention needs no more */
+    }
     params.workspace = graphs.data() ? graphs.data() : memory.data();
     params.workspace_size = params.workspace ? bytes : 0;
     return to_hip(aothip_attn_bwd(images, &params, stream.native()));

@@ -164,6 +164,13 @@ static void test_backward()
                     T2(0x50000000, {2, 100}, {100, 1}, ao::kFloat32), delta, 0, {}, {}, 0, true,
                     nullptr),
            hipErrorInvalidValue, "and with too small an L");
+    fake_aothip_reset();
+    fake_aothip.no_pools = fake_aothip.no_memory = 1;
+    is_int(attn_bwd(q, k, v, none, 0.25f, o, d_o, dq, dk, dv, none, lse, delta, 0, {}, {}, 0, true,
+                    nullptr),
+           hipSuccess, "with delta, gradients do without other memory");
+    ok(is_at(p.delta, 0x51000000) && !p.workspace && !p.workspace_size, "that is not to be had");
+    is_int(fake_aothip.errors_taken, 2, "and HIP's last error is not left for others");
 }
 
 #if AOTRITON_VERSION_MINOR >= 9
