@@ -102,33 +102,30 @@ bool bind(block *held, hipGraph_t graph)
     return false;
 }
 
-/* Memory for `bytes` in a block that has none, on its device. */
-bool fill(block *empty, std::size_t bytes)
+/* Memory for `bytes`, in place of what a block has, which stays where there is none to be had. */
+bool fill(block *each, std::size_t bytes)
 {
     const graph_functions &hip = graphs();
+    const std::size_t others = all_bytes - (each->data ? each->size : 0);
     int current;
     std::size_t size = least_memory;
     while (size < bytes)
         size *= 2;
-    if (size > most_kept - all_bytes || !hip.get_device || !succeeds(hip.get_device(&current)))
+    if (size > most_kept - others || !hip.get_device || !succeeds(hip.get_device(&current)))
         return false;
-    if (current != empty->device && !(hip.set_device && succeeds(hip.set_device(empty->device))))
+    if (current != each->device && !(hip.set_device && succeeds(hip.set_device(each->device))))
         return false;
-    empty->data = allocate_now(size);
-    if (current != empty->device)
+    void *const data = allocate_now(size);
+    if (data && each->data)
+        free_now(each->data); /* waits for what uses it */
+    if (current != each->device)
         (void)succeeds(hip.set_device(current));
-    if (!empty->data)
+    if (!data)
         return false;
-    empty->size = size;
-    all_bytes += size;
+    each->data = data;
+    each->size = size;
+    all_bytes = others + size;
     return true;
-}
-
-void empty(block *full)
-{
-    free_now(full->data); /* waits for what uses it */
-    all_bytes -= full->size;
-    full->data = nullptr;
 }
 
 /* A block without memory; null if all have some. */
@@ -153,11 +150,9 @@ block *find_for_stream(hipStream_t stream, int device, std::size_t bytes)
             found = &each;
     if (found && found->taken.load(std::memory_order_acquire))
         return nullptr;
-    if (found && found->size < bytes)
-        empty(found);
-    else if (!found)
+    if (!found)
         found = find_empty(stream, device);
-    if (!found || (!found->data && !fill(found, bytes)))
+    if (!found || ((!found->data || found->size < bytes) && !fill(found, bytes)))
         return nullptr;
     found->taken.store(true, std::memory_order_relaxed);
     return found;

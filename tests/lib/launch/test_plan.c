@@ -65,6 +65,10 @@ static void test_split(void)
     restart();
     is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "five splits");
     is_grid(&fake_hip.log[0], 5 * 2, 2, "split: 5 parts of 2 key heads");
+    p.workspace_size = 4 * rows * 4 * 64 + 8 * rows * 4;
+    restart();
+    is_int(aothip_attn_fwd(context, &p, NULL), AOTHIP_OK, "with room for four");
+    is_int(fake_hip.log[0].args.split.splits, 4, "four, though the sizes are rounded");
     p.splits = 1;
     is_int((intmax_t)workspace_of(&p), 0, "one split needs nothing");
     p = problem_make();

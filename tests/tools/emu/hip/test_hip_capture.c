@@ -1,6 +1,6 @@
 /*
  * What libhipemu.so allows while a stream captures, held against what AMD's runtime does (the rules
- * are told in captures.c), and graphs whose kernels are gone.
+ * are told in captures.c), graphs whose kernels are gone, and user objects.
  */
 #include <pthread.h>
 
