@@ -125,17 +125,21 @@ static int64_t group_rows(const struct aothip_attn_fwd_params *p)
 }
 
 /*
- * The row with a cost by which a launch is judged, or NULL: of the kernels for the same types and
- * channels that know least, since what others add to both ways is much the same.
+ * The first row for the same types and channels as a launch's that knows least, since what others
+ * add to both ways is much the same; or NULL.
  */
-static const struct select_row *judged_by(const struct plan *plan,
+static const struct select_row *least_row(const struct plan *plan,
                                           const struct aothip_attn_fwd_params *p, enum format_op op)
 {
     struct select_need need = select_need_attn_fwd(p, 0);
-    const struct select_row *row;
     need.op = op;
     need.features = 0;
-    row = select_row(plan->device->index, &need);
+    return select_row(plan->device->index, &need);
+}
+
+/* The first with a cost of a row and its others, or NULL. */
+static const struct select_row *with_cost(const struct select_row *row)
+{
     while (row && row->cost.start <= 0)
         row = row->other ? row + row->other : NULL;
     return row;
@@ -168,6 +172,38 @@ static double time_of_parts(const struct plan *plan, const struct aothip_attn_fw
 }
 
 /*
+ * How many rows tiles of attn_split, `row` and its others, are looked for, of `rows`. Beyond 128
+ * channels those of 64 rows, teams of waves, read K and V once where those of 16 read it again from
+ * L2. That is less work and fewer waves. On wave64 it takes more time where there are channels for
+ * all of the kernel's and nothing else that those of 16 rows take long for: few queries without
+ * pages or with few rows; with score terms, if parts of the keys leave half of the GPU idle.
+ */
+static uint64_t rows_at_once(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                             const struct select_row *row, uint64_t rows)
+{
+    const int64_t dim = row->dim_max, heads = shape_sequences(p) * p->k.size[1];
+    const int64_t parts = shape_grid_k(p) / SPLIT_MIN_KEYS + 1;
+    if (dim <= 128 || p->q.size[3] != dim || p->v.size[3] != dim ||
+        entry_of(plan, row->entry)->wave_size < 64)
+        return rows;
+    if (row->features & FORMAT_FEATURE_SCORE)
+        return heads <= plan->device->compute_units / 2 / parts ? 1 : rows;
+    return shape_grid_q(p) > SPLIT_MAX_ROWS || (rows > 32 && p->block_table) ? rows : 1;
+}
+
+/* Of attn_split, the row by whose cost a launch is judged, or NULL. *sure: it is for as many rows
+ * as the launch's own. */
+static const struct select_row *judge_parts(const struct plan *plan,
+                                            const struct aothip_attn_fwd_params *p, int *sure)
+{
+    const struct select_row *first = least_row(plan, p, FORMAT_OP_ATTN_SPLIT), *row = first;
+    if (first)
+        row = select_split(first, rows_at_once(plan, p, first, (uint64_t)group_rows(p)));
+    *sure = row && row->cost.start > 0;
+    return *sure ? row : with_cost(first);
+}
+
+/*
  * How many parts of the keys, `most` or a half of it and so on, take much less time than attn_fwd
  * would; 1 where none do. Much less, since they are more work, for which other launches may leave
  * no room. Where the table says nothing of attn_split, parts take at most three times attn_fwd's
@@ -176,8 +212,9 @@ static double time_of_parts(const struct plan *plan, const struct aothip_attn_fw
 static int64_t choose_parts(const struct plan *plan, const struct aothip_attn_fwd_params *p,
                             int64_t most, int64_t keys)
 {
-    const struct select_row *row = judged_by(plan, p, FORMAT_OP_ATTN_FWD);
-    const struct select_row *split = judged_by(plan, p, FORMAT_OP_ATTN_SPLIT);
+    int sure;
+    const struct select_row *row = with_cost(least_row(plan, p, FORMAT_OP_ATTN_FWD));
+    const struct select_row *split = judge_parts(plan, p, &sure);
     int64_t best = 1;
     double whole, least;
     if ((!row || !split) && most > keys / SPLIT_MIN_KEYS)
@@ -201,16 +238,18 @@ static int64_t choose_parts(const struct plan *plan, const struct aothip_attn_fw
 
 /*
  * Whether parts of the keys of few rows take no more time than attn_fwd would: of few keys they do,
- * since there is a merge. The table has larger tiles of attn_split only, which take about a third
- * longer.
+ * since there is a merge. Where the table has larger tiles of attn_split only, these take about a
+ * third longer.
  */
 static int pays_for_few(const struct plan *plan, const struct aothip_attn_fwd_params *p,
                         int64_t splits, int64_t keys)
 {
-    const struct select_row *row = judged_by(plan, p, FORMAT_OP_ATTN_FWD);
-    const struct select_row *split = judged_by(plan, p, FORMAT_OP_ATTN_SPLIT);
+    int sure;
+    const struct select_row *row = with_cost(least_row(plan, p, FORMAT_OP_ATTN_FWD));
+    const struct select_row *split = judge_parts(plan, p, &sure);
     return !row || !split ||
-           time_of_parts(plan, p, split, splits, keys) < 1.3 * time_of_whole(plan, p, &row);
+           time_of_parts(plan, p, split, splits, keys) <
+               (sure ? 1 : 1.3) * time_of_whole(plan, p, &row);
 }
 
 /*
@@ -229,26 +268,6 @@ static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_par
         return 0;
     times = row->dim_max <= 128 ? 8 : row->features & FORMAT_FEATURE_STRIDED ? 3 : 4;
     return size.heads * args_count_tiles(size.rows, row->tile_q) * times <= size.units;
-}
-
-/*
- * How many rows tiles of attn_split, `row` and its others, are looked for, of `rows`. Beyond 128
- * channels those of 64 rows, teams of waves, read K and V once where those of 16 read it again from
- * L2. That is less work and fewer waves. On wave64 it takes more time where there are channels for
- * all of the kernel's and nothing else that those of 16 rows take long for: few queries without
- * pages or with few rows; with score terms, if parts of the keys leave half of the GPU idle.
- */
-static uint64_t rows_at_once(const struct plan *plan, const struct aothip_attn_fwd_params *p,
-                             const struct select_row *row, uint64_t rows)
-{
-    const int64_t dim = row->dim_max, heads = shape_sequences(p) * p->k.size[1];
-    const int64_t parts = shape_grid_k(p) / SPLIT_MIN_KEYS + 1;
-    if (dim <= 128 || p->q.size[3] != dim || p->v.size[3] != dim ||
-        entry_of(plan, row->entry)->wave_size < 64)
-        return rows;
-    if (row->features & FORMAT_FEATURE_SCORE)
-        return heads <= plan->device->compute_units / 2 / parts ? 1 : rows;
-    return shape_grid_q(p) > SPLIT_MAX_ROWS || (rows > 32 && p->block_table) ? rows : 1;
 }
 
 /* The entries of attn_split and attn_merge; 0 where one of them is missing. */

@@ -294,16 +294,24 @@ const struct select_row *select_split(const struct select_row *first, uint64_t r
     return best;
 }
 
+/* By how much more a step's share of a unit takes than a step alone where memory bounds both. */
+#define SHARED_MEMORY 1.25
+
 double select_time(const struct select_row *row, const struct select_size *size)
 {
-    const uint32_t tiles = args_count_tiles(size->rows, row->tile_q);
-    const uint64_t filled = size->heads * tiles + size->units - 1;
+    const uint64_t all = size->heads * args_count_tiles(size->rows, row->tile_q);
+    const uint64_t filled = all + size->units - 1;
     /* Dividing 32 bits takes a fraction of the time. */
     const uint64_t rounds = filled >> 32 ? filled / size->units : (uint32_t)filled / size->units;
     const int64_t seen = size->window + row->tile_q;
     const uint32_t keys = seen < size->keys ? (uint32_t)(seen > 0 ? seen : 0) : size->keys;
     const uint32_t steps = args_count_tiles(keys, row->tile_k);
-    const double shared = (double)rounds * row->cost.shared, alone = row->cost.alone;
+    const double alone = row->cost.alone;
+    double shared = (double)rounds * row->cost.shared;
+    /* What is shared is the GPU's memory then, not a unit: those that idle leave it to the others.
+     */
+    if (row->cost.shared > SHARED_MEMORY * alone)
+        shared = (double)row->cost.shared * (double)all / size->units;
     return row->cost.start + steps * (shared > alone ? shared : alone);
 }
 

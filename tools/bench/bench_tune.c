@@ -29,7 +29,7 @@ struct kernel {
     char symbol[SYMBOL_MAX], set[SYMBOL_MAX]; /* set: the symbol without its tile */
     int dtype, dim, tile_q, tile_k;
     int parts;                   /* 1, of attn_split PARTS */
-    int wanted;                  /* serves a shape; of attn_split's only the largest tile does */
+    int wanted;                  /* serves a shape */
     double start, alone, shared; /* picoseconds */
 };
 
@@ -42,20 +42,21 @@ struct tuning {
 };
 
 /* Notes a kernel for plain aligned rows of f16 or bf16: its symbol ends with its tile, that of
- * attn_split, which knows pages, too, says so behind it. */
+ * attn_split, which knows pages, and with the smallest tiles other rows, too, says so behind it. */
 static int note_kernel(const struct aothip_entry *entry, void *user)
 {
     struct tuning *t = user;
     struct kernel *k = &t->kernels[t->count];
     const int splits = !strcmp(entry->op, "attn_split");
-    char tile[32];
+    char tile[48];
     size_t set;
 
-    snprintf(tile, sizeof(tile), "_t%dx%d%s", entry->tile_q, entry->tile_k, splits ? "_paged" : "");
+    snprintf(tile, sizeof(tile), "_t%dx%d%s%s", entry->tile_q, entry->tile_k,
+             entry->aligned ? "" : "_unaligned", splits ? "_paged" : "");
     if (strcmp(entry->gpu, t->gpu) || (strcmp(entry->op, "attn_fwd") && !splits) ||
-        !entry->aligned || entry->dtype > AOTHIP_BF16 || strstr(entry->symbol, "_cache_") ||
-        t->count == KERNELS_MAX || strlen(entry->symbol) >= sizeof(k->symbol) ||
-        strlen(entry->symbol) < strlen(tile))
+        (!entry->aligned && !splits) || entry->dtype > AOTHIP_BF16 ||
+        strstr(entry->symbol, "_cache_") || t->count == KERNELS_MAX ||
+        strlen(entry->symbol) >= sizeof(k->symbol) || strlen(entry->symbol) < strlen(tile))
         return 0;
     set = strlen(entry->symbol) - strlen(tile);
     if (strcmp(entry->symbol + set, tile))
@@ -93,10 +94,6 @@ static void find_wanted(struct tuning *t, const struct bench_shapes *shapes)
         k->wanted = !shapes->count;
         for (int j = 0; j < shapes->count && !k->wanted; j++)
             k->wanted = serves(t, k, &shapes->list[j]);
-        for (int j = 0; j < t->count; j++)
-            if (k->parts > 1 && !strcmp(t->kernels[j].set, k->set) &&
-                t->kernels[j].tile_q > k->tile_q)
-                k->wanted = 0;
     }
 }
 
@@ -137,6 +134,19 @@ static enum aothip_status choose(const struct tuning *t, const struct kernel *k,
     return AOTHIP_OK;
 }
 
+/* Whether heads may share K and V without their rows becoming those of a larger tile: which of
+ * attn_split is taken follows from how many rows that do so. */
+static int may_group(const struct tuning *t, const struct kernel *k)
+{
+    for (int i = 0; i < t->count; i++) {
+        const struct kernel *other = &t->kernels[i];
+        if (k->parts > 1 && other->parts > 1 && other->dtype == k->dtype && other->dim == k->dim &&
+            other->tile_q > k->tile_q)
+            return 0;
+    }
+    return 1;
+}
+
 /* Picoseconds of a launch of so many workgroups of the chosen kernel; 0 after a failure. */
 static double time_of(const struct tuning *t, const struct kernel *k, int workgroups, int keys,
                       struct status *why)
@@ -146,7 +156,9 @@ static double time_of(const struct tuning *t, const struct kernel *k, int workgr
     r.shape.dtype = k->dtype;
     r.shape.dim = r.shape.dim_v = k->dim;
     r.shape.heads = (workgroups + k->parts - 1) / k->parts;
-    r.shape.heads_k = (r.shape.heads + WORKGROUPS_A_UNIT - 1) / WORKGROUPS_A_UNIT;
+    r.shape.heads_k = r.shape.heads;
+    if (may_group(t, k))
+        r.shape.heads_k = (r.shape.heads + WORKGROUPS_A_UNIT - 1) / WORKGROUPS_A_UNIT;
     r.shape.seq_q = k->tile_q;
     r.shape.seq_k = keys * k->parts;
     r.shape.splits = k->parts;

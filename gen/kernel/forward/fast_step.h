@@ -29,6 +29,16 @@ enum { BARRIER_OF_STORES = 0x2 | 0x4 | 0x10 | 0x100 | 0x400 };
  */
 enum step_kind { STEP_GENERAL, STEP_FAST, STEP_WIDE };
 
+/* What a step's stores are worth, where codes become elements in them. Of 64 channels without
+ * pages, RDNA 3 has no scalar register left for more. */
+#if KERNEL_CACHE && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_PAGED
+#define WORTH(kind)
+#elif KERNEL_CACHE
+#define WORTH(kind) <kind == STEP_FAST ? FP8_OFTEN : FP8_USUAL>
+#else
+#define WORTH(kind)
+#endif
+
 /* Bits of what a wave has come across. */
 enum found {
     FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
@@ -463,7 +473,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #endif
     tile_barrier();
     if (!early)
-        store_v(vt_tile, x.cargo, courier);
+        store_v WORTH(kind)(vt_tile, x.cargo, courier);
     if (kind != STEP_FAST && comes_whole(next))
         load_k<ROWS_ALL>(x.cargo, courier, keys.k, next);
     else
@@ -498,7 +508,7 @@ DEVICE bool step(struct progress &x, const struct courier &courier, const struct
 #pragma unroll
     for (int i = K_LOADS - 1; P_IN_LDS && kind == STEP_FAST && i >= 0; i--)
         asm volatile("" : "+v"(x.cargo.k[i])); /* waited for once, with the last one */
-    store_k(k_tile, x.cargo, courier);
+    store_k WORTH(kind)(k_tile, x.cargo, courier);
     if (LATE_V) {
         if (kind != STEP_FAST && comes_whole(next))
             load_v<ROWS_ALL>(x.cargo, courier, keys.v, next);

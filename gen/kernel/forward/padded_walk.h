@@ -14,8 +14,12 @@
 DEVICE int next_kept(struct padding &x, const struct terms &t, const struct turned_walk &walk,
                      int tile, bool turned)
 {
-    int found = turned ? -1 : first_kept(x, t, tile, walk.end);
-    return found < 0 ? first_kept(x, t, turned ? tile : walk.begin, walk.first) : found;
+#pragma unroll 1
+    for (;; tile = walk.begin, turned = true) {
+        const int found = first_kept(x, t, tile, turned ? walk.first : walk.end);
+        if (found >= 0 || turned)
+            return found;
+    }
 }
 
 /* A step in its general form, or the wide one: the tile in LDS is `tile`. Returns the next one. */

@@ -282,41 +282,49 @@ DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct k
     return true;
 }
 
-/*
- * A walk with `halves` halves of parts of V. Without `isolates` V that is not finite is taken for 0
- * in tiles only that not all queries see.
- */
-template <int halves, bool isolates = false>
+/* Whether V that is not finite is taken for 0 in all tiles, not only in those that not all queries
+ * see. */
+DEVICE bool isolates(const struct setting &scene)
+{
+#if KERNEL_SCORE
+    return scene.terms.isolates;
+#else
+    (void)scene;
+    return false;
+#endif
+}
+
+/* A walk with `halves` halves of parts of V; `full`: which may have steps for tiles that all
+ * queries see. */
+template <int halves, bool full = true>
 DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
     int tile = first_tile(scene, walk), i = 0;
     if (!begin_walk(x, scene, walk, tile))
         return;
-    if (!isolates)
+    if (full && !isolates(scene))
         take_steps<halves, true>(x, scene, walk, tile, i, full_tiles(walk));
     take_steps<halves, false>(x, scene, walk, tile, i, walk.count);
 }
 
+/* Whether terms leave steps of one number of halves only: of more, registers spill where there are
+ * pages. */
+#define ONE_WIDTH (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED))
+
+/* Whether a walk that is done once more is the same code, a quarter less: of several widths it
+ * spills, and pages on wave64 take 3 % longer. */
+#define LOOKS_IN_LOOP (ONE_WIDTH && !(KERNEL_WAVE == 64 && KERNEL_PAGED && !KERNEL_SPLIT))
+
 /* As many as there are: a branch for each part would cost copies of O. */
 DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
 {
-#if KERNEL_SCORE && KERNEL_PAGED
-    /* With another copy of steps, of fewer parts, registers spill, and the code would be so long
-     * that branches do not reach. */
-    int tile = first_tile(scene, walk), i = 0;
-    if (begin_walk(x, scene, walk, tile)) {
-        take_steps<HALVES, true>(x, scene, walk, tile, i, full_tiles(walk));
-        take_steps<HALVES, false>(x, scene, walk, tile, i, walk.count);
-    }
-#else
     const int dim = scene.keys.v.dim;
-    if (!KERNEL_UNALIGNED && dim <= KERNEL_DIM / 2) /* seldom anything but v's dim, otherwise */
+    if (!ONE_WIDTH && !KERNEL_UNALIGNED && dim <= KERNEL_DIM / 2) /* seldom but v's, otherwise */
         walk_keys<HALVES / 2>(x, scene, walk);
     else if (!KERNEL_SCORE && STAGES == 2 && dim <= STAGE_DIM + STAGE_DIM / 2)
         walk_keys<HALVES - 1>(x, scene, walk);
     else
         walk_keys<HALVES>(x, scene, walk);
-#endif
     lds_barrier();
 }
 
@@ -486,16 +494,27 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);
     begin_parts(p, scene.keys, scene.courier);
+#if LOOKS_IN_LOOP
+    u32 found;
+#pragma unroll 1
+    for (;;) {
+        walk_all(p, scene, walk);
+        found = any_wave(found_by(p, terms.which & TERMS_HIDING && !isolates(scene)));
+        if (__builtin_expect(!(found & FOUND_SPOILT), 1))
+            break;
+        scene.terms.isolates = true;
+    }
+#elif KERNEL_SCORE
     walk_all(p, scene, walk);
-#if KERNEL_SCORE
     u32 found = any_wave(found_by(p, terms.which & TERMS_HIDING));
     if (RARELY(found & FOUND_SPOILT)) {
         scene.terms.isolates = true;
-        walk_keys<HALVES, true>(p, scene, walk);
+        walk_keys<HALVES, false>(p, scene, walk);
         lds_barrier();
         found = any_wave(found_by(p, false));
     }
 #else
+    walk_all(p, scene, walk);
     const u32 found = any_wave(found_by(p, false));
 #endif
     if (RARELY(found))

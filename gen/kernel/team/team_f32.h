@@ -240,7 +240,7 @@ DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const 
         v_load v_loaded;
         load_plain_v(v_loaded, job, 0, key);
         block_acc s;
-        multiply_kq(s, elements_of(job, k), q);
+        multiply_kq(s, elements_of<FOR_PLAIN>(job, k), q);
         asm volatile("" : "+v"(s)); /* K loaded before would be copied when it has arrived */
         load_plain_k(k, job, next < last_block ? next : last_block);
 #pragma unroll
@@ -250,7 +250,7 @@ DEVICE int walk_plain(struct column_state &x, const struct wave_job &job, const 
         s *= job.scale;
         make_weights(s, x);
         const struct b_column p = spread(s);
-        v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
+        v_elements v = elements_of<FOR_PLAIN>(job, v_loaded, 0, V_GROUPS);
 #pragma unroll
         for (int group = 0; group < V_GROUPS; group++)
             multiply_vp(x.o[group], v.chunk[group], p);
@@ -293,7 +293,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
         v_load v_loaded;
         load_v<args>(v_loaded, job, 0, block, last);
         block_acc s;
-        multiply_kq(s, elements_of(job, k), q);
+        multiply_kq(s, elements_of<FOR_ANY>(job, k), q);
         if (LATE_K)
             __builtin_amdgcn_sched_barrier(0);
         if (!LATE_K && step + 1 < steps)
@@ -312,7 +312,7 @@ DEVICE bool walk_keys(struct column_state &x, const struct wave_job &job, const 
             drop_weights<args>(s, job, job.at, key);
         const struct b_column p = spread(s);
 
-        v_elements v = elements_of(job, v_loaded, 0, V_GROUPS);
+        v_elements v = elements_of<FOR_ANY>(job, v_loaded, 0, V_GROUPS);
         if (missing || !is_full(job, key) || needs(job, NEED_HIDING))
             isolated |= isolate_v(v, missing);
 #pragma unroll
@@ -359,7 +359,7 @@ DEVICE void mark_all(struct column_state &x, const struct wave_job &job, int fir
                 continue;
             v_load v_loaded;
             load_v<args>(v_loaded, job, group, key, last);
-            v_elements v = elements_of(job, v_loaded, group, group + 1);
+            v_elements v = elements_of<FOR_MARKS>(job, v_loaded, group, group + 1);
 #pragma unroll
             for (int t = 0; t < B_OF_C; t++)
 #pragma unroll

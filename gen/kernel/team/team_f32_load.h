@@ -364,34 +364,46 @@ DEVICE void load_plain_v(v_load &to, const struct wave_job &job, int group, int 
 
 #endif
 
+/* What walks elements are for. */
+enum elements_use { FOR_PLAIN, FOR_ANY, FOR_MARKS };
+
 /* What was loaded, as elements. */
 #if KERNEL_CACHE
 
+/* What code is worth that makes K's: with the same as V's, RDNA 4's registers would spill. */
+#if defined(__GFX12__)
+#define K_WORTH(use) (use == FOR_ANY ? FP8_OFTEN : FP8_USUAL)
+#else
+#define K_WORTH(use) FP8_USUAL
+#endif
+
+template <enum elements_use use>
 DEVICE struct k_block elements_of(const struct wave_job &job, const k_load &x)
 {
     struct k_block k;
-    with_fp8_type(job.type, [&](auto chosen) {
+    with_fp8_type<K_WORTH(use)>(job.type, [&](const auto &codes) {
 #pragma unroll
         for (int step = 0; step < K_STEPS; step++) {
-            const u32x2 low = fp8_elements<chosen.type>(x.chunk[step].x);
-            const u32x2 high = fp8_elements<chosen.type>(x.chunk[step].y);
+            const u32x2 low = fp8_elements(codes, x.chunk[step].x);
+            const u32x2 high = fp8_elements(codes, x.chunk[step].y);
             k.chunk[step] = u32x4{low.x, low.y, high.x, high.y};
         }
     });
     return k;
 }
 
+template <enum elements_use use>
 DEVICE v_elements elements_of(const struct wave_job &job, const v_load &x, int first, int end)
 {
     struct v_block v;
-    with_fp8_type(job.type, [&](auto chosen) {
+    with_fp8_type<use == FOR_MARKS ? FP8_SELDOM : FP8_USUAL>(job.type, [&](const auto &codes) {
 #pragma unroll
         for (int group = first; group < end; group++)
 #pragma unroll
             for (int t = 0; t < B_OF_C; t++)
 #pragma unroll
                 for (int i = 0; i < V_CODE_WORDS; i++) {
-                    const u32x2 pairs = fp8_elements<chosen.type>(x.chunk[group][t][i]);
+                    const u32x2 pairs = fp8_elements(codes, x.chunk[group][t][i]);
                     v.chunk[group][t][2 * i] = pairs.x;
                     v.chunk[group][t][2 * i + 1] = pairs.y;
                 }
@@ -401,11 +413,13 @@ DEVICE v_elements elements_of(const struct wave_job &job, const v_load &x, int f
 
 #else
 
+template <enum elements_use use>
 DEVICE const struct k_block &elements_of(const struct wave_job &, const k_load &x)
 {
     return x;
 }
 
+template <enum elements_use use>
 DEVICE v_elements elements_of(const struct wave_job &, v_load &x, int, int)
 {
     return x;

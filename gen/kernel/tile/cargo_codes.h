@@ -40,7 +40,8 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
     struct vt_duty duty = vt_duty_of(thread);
     c.k_from = code_offset(k, number / CHUNKS, thread % CHUNKS * CHUNK);
     c.k_at = k_tile_at(key_line(first_own_key() + number / CHUNKS), thread % CHUNKS);
-    c.v_from = code_offset(v, KERNEL_PAGED ? duty.quad * 4 % RUN_KEYS : duty.quad * 4, duty.channel);
+    c.v_from =
+        code_offset(v, KERNEL_PAGED ? duty.quad * 4 % RUN_KEYS : duty.quad * 4, duty.channel);
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
@@ -48,7 +49,8 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
 }
 
 /* The descriptor of what exists from row `below` of the view on. */
-DEVICE __amdgpu_buffer_rsrc_t describe_codes(struct tile_view view, const struct slice &x, int below)
+DEVICE __amdgpu_buffer_rsrc_t describe_codes(struct tile_view view, const struct slice &x,
+                                             int below)
 {
     int rows = view.rows - below;
     u32 bytes = (u32)(rows - 1) * (u32)x.pitch + (u32)x.dim;
@@ -58,7 +60,8 @@ DEVICE __amdgpu_buffer_rsrc_t describe_codes(struct tile_view view, const struct
 
 /* As load_chunks(). */
 template <enum rows_exist exist, int count>
-DEVICE void load_codes(u32x2 *to, struct tile_view view, const struct slice &x, u32 offset, int step)
+DEVICE void load_codes(u32x2 *to, struct tile_view view, const struct slice &x, u32 offset,
+                       int step)
 {
     const int pitch = (int)x.pitch;
 #pragma unroll
@@ -97,12 +100,12 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     u32 any = 0;
     if (!wanted)
         return false;
-    with_fp8_type(late_arguments<fp8_arguments>().fp8.dtype, [&](auto chosen) {
+    with_fp8_type<FP8_SELDOM>(late_arguments<fp8_arguments>().fp8.dtype, [&](const auto &codes) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
             for (int j = 0; j < 2; j++) {
-                const u32 bad = fp8_special<chosen.type>(x.v[i][j]);
+                const u32 bad = fp8_special(codes, x.v[i][j]);
                 x.v[i][j] &= ~((bad >> 7) * 0xffu);
                 any |= bad;
             }
@@ -110,15 +113,16 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     return in_any_lane(any != 0);
 }
 
+template <enum fp8_worth worth = FP8_USUAL>
 DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
 {
-    with_fp8_type(c.type, [&](auto chosen) {
+    with_fp8_type<worth>(c.type, [&](const auto &codes) {
 #pragma unroll
         for (int i = 0; i < K_LOADS; i++) {
             if (KERNEL_WAVE == 32)
                 __builtin_amdgcn_sched_barrier(0);
-            const u32x2 low = fp8_elements<chosen.type>(from.k[i].x);
-            const u32x2 high = fp8_elements<chosen.type>(from.k[i].y);
+            const u32x2 low = fp8_elements(codes, from.k[i].x);
+            const u32x2 high = fp8_elements(codes, from.k[i].y);
             *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) =
                 u32x4{low.x, low.y, high.x, high.y};
         }
@@ -126,10 +130,11 @@ DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &
 }
 
 /* Four rows of eight channels become eight rows of a quad of keys. */
+template <enum fp8_worth worth = FP8_USUAL>
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
 {
     const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
-    with_fp8_type(c.type, [&](auto chosen) {
+    with_fp8_type<worth>(c.type, [&](const auto &codes) {
 #pragma unroll
         for (int word = 0; word < 2; word++) {
             float x[4][4];
@@ -137,7 +142,7 @@ DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &
                 __builtin_amdgcn_sched_barrier(0);
 #pragma unroll
             for (int row = 0; row < 4; row++)
-                fp8_floats<chosen.type>(x[row], from.v[row][word]);
+                fp8_floats(x[row], codes, from.v[row][word]);
 #pragma unroll
             for (int j = 0; j < 4; j++) {
                 const int i = 4 * word + j;

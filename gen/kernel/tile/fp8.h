@@ -25,43 +25,22 @@ typedef const GLOBAL unsigned char fp8_codes;
 #define FP8_OF_Q 0
 #endif
 
+/* Those that such a GPU has instructions for. */
+#if defined(__gfx942__)
+enum { FP8_NATIVE_E4M3 = FP8_E4M3_FNUZ, FP8_NATIVE_E5M2 = FP8_E5M2_FNUZ };
+#else
+enum { FP8_NATIVE_E4M3 = FP8_E4M3, FP8_NATIVE_E5M2 = FP8_E5M2 };
+#endif
+
 /* Whether it has. */
 DEVICE bool fp8_of_q(const struct kernarg_fp8 &x)
 {
     return FP8_OF_Q && x.q_dtype >= FP8_E4M3;
 }
 
-template <int type> struct fp8 {
-    enum {
-        FNUZ = type >= FP8_E4M3_FNUZ,
-        FRACTION = type == FP8_E4M3 || type == FP8_E4M3_FNUZ ? 3 : 2,
-        BIAS = (1 << (6 - FRACTION)) - 1 + FNUZ,
-    };
-};
-
-/* The highest bit of each byte of a word: whether its code is NaN or infinity. */
-template <int type> DEVICE u32 fp8_special(u32 word)
-{
-    const u32 magnitudes = word & 0x7f7f7f7fu;
-    if (fp8<type>::FNUZ) /* -0 */
-        return word & ~(magnitudes + 0x7f7f7f7fu) & 0x80808080u;
-    return (magnitudes + (type == FP8_E4M3 ? 0x01010101u : 0x04040404u)) & 0x80808080u;
-}
-
-/* Code i of a word, in f32. */
-template <int type> DEVICE float fp8_value(u32 word, u32 special, int i)
-{
-    const int down = 1 + fp8<type>::FRACTION, up = 24 - 8 * i;
-    const u32 bits = (u32)((int)(word << up) >> down) & (0x80000000u | 0x7fu << (24 - down));
-    const u32 factor = (u32)(127 + 127 - fp8<type>::BIAS) << 23;
-    const float number = __builtin_bit_cast(float, bits) * __builtin_bit_cast(float, factor);
-    return __builtin_bit_cast(float, __builtin_bit_cast(u32, number) |
-                                         ((u32)((int)(special << up) >> 31) & FP8_NAN));
-}
-
 /*
- * The same of single codes, whatever their type: what distinguishes them, the same in all lanes.
- * In vector registers, for kernels whose scalar ones are all taken.
+ * Single codes: what distinguishes their types, the same in all lanes. In vector registers, for
+ * kernels whose scalar ones are all taken.
  */
 struct fp8_reader {
     u32 down, mask, addend, magnitudes, special;
@@ -87,8 +66,8 @@ DEVICE struct fp8_reader fp8_reader_of(int type)
 DEVICE struct slice fp8_slice_of(kernarg_u64 data, const struct kernarg_strides &stride,
                                  const struct sequence &sequence, int head, int dim)
 {
-    const kernarg_i64 first = sequence.batch_k * stride.batch + head * stride.head +
-                              sequence.start_k * stride.seq;
+    const kernarg_i64 first =
+        sequence.batch_k * stride.batch + head * stride.head + sequence.start_k * stride.seq;
     return {(char *)data + first, stride.seq, dim};
 }
 
@@ -126,26 +105,67 @@ DEVICE u32 fp8_pair(float low, float high)
 #endif
 }
 
-/*
- * Whether the GPU has instructions for a type, which CDNA 3 and 4 and RDNA 4 have for those of
- * their matrix instructions: two codes each, NaN included; what is infinite stays so.
- */
-template <int type> DEVICE constexpr bool fp8_is_native()
+#define FP8_SIGNS 0x80808080u /* of a word's four codes */
+
+/* The codes of a word, whatever their type. Uniform. */
+struct fp8_words {
+    u32 down, mask; /* from a code's place at the top to f32's exponent and fraction */
+    u32 addend;     /* a magnitude plus this has its highest bit where the code is not a number, */
+    u32 flip;       /* or with that has it not, where it is not */
+    u32 any_sign;   /* and where that is so with any sign, or with a negative one alone */
+    float factor;
+};
+
+DEVICE struct fp8_words fp8_words_of(int type)
 {
-#if defined(__gfx942__)
-    return type >= FP8_E4M3_FNUZ;
-#elif defined(__gfx950__) || defined(__GFX12__)
-    return type < FP8_E4M3_FNUZ;
-#else
-    return false;
-#endif
+    const bool fnuz = type >= FP8_E4M3_FNUZ, e4m3 = type == FP8_E4M3 || type == FP8_E4M3_FNUZ;
+    const u32 bias = (e4m3 ? 7 : 15) + fnuz;
+    const u32 below = e4m3 ? 0x01010101u : 0x04040404u; /* what is beyond the largest number */
+    return {e4m3 ? 4u : 3u,
+            e4m3 ? 0x87f00000u : 0x8fe00000u,
+            fnuz ? ~FP8_SIGNS : below,
+            fnuz ? FP8_SIGNS : 0,
+            fnuz ? 0 : FP8_SIGNS,
+            __builtin_bit_cast(float, (127 + 127 - bias) << 23)};
 }
 
-/* Four codes in f32, by them. */
-template <int type> DEVICE void fp8_native(float (&to)[4], u32 word)
+/* The highest bit of each byte of a word: whether its code is NaN or infinity. */
+DEVICE u32 fp8_special(const struct fp8_words &x, u32 word)
 {
+    return (((word & ~FP8_SIGNS) + x.addend) ^ x.flip) & ((word & FP8_SIGNS) | x.any_sign);
+}
+
+/* In f32. */
+DEVICE void fp8_floats(float (&to)[4], const struct fp8_words &x, u32 word)
+{
+    const u32 special = fp8_special(x, word);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int up = 24 - 8 * i;
+        const u32 bits = (u32)((int)(word << up) >> x.down) & x.mask;
+        const float number = __builtin_bit_cast(float, bits) * x.factor;
+        to[i] = __builtin_bit_cast(float, __builtin_bit_cast(u32, number) |
+                                              ((u32)((int)(special << up) >> 31) & FP8_NAN));
+    }
+}
+
 #if FP8_OF_Q
-    const bool e4m3 = fp8<type>::FRACTION == 3;
+
+/*
+ * Those of a type that the GPU has instructions for, which CDNA 3 and 4 and RDNA 4 have for those
+ * of their matrix instructions: two codes each, NaN included; what is infinite stays so.
+ */
+template <int type> struct fp8_native {
+};
+
+template <int type> DEVICE u32 fp8_special(const fp8_native<type> &, u32 word)
+{
+    return fp8_special(fp8_words_of(type), word);
+}
+
+template <int type> DEVICE void fp8_floats(float (&to)[4], const fp8_native<type> &, u32 word)
+{
+    const bool e4m3 = type == FP8_NATIVE_E4M3;
     const f32x2 low = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, false)
                            : __builtin_amdgcn_cvt_pk_f32_bf8((int)word, false);
     const f32x2 high = e4m3 ? __builtin_amdgcn_cvt_pk_f32_fp8((int)word, true)
@@ -154,46 +174,50 @@ template <int type> DEVICE void fp8_native(float (&to)[4], u32 word)
     to[1] = low.y;
     to[2] = high.x;
     to[3] = high.y;
-#else
-    (void)to;
-    (void)word;
-#endif
 }
 
-/* The same by whatever the GPU has. */
-template <int type> DEVICE void fp8_floats(float (&to)[4], u32 word)
-{
-    if (fp8_is_native<type>())
-        return fp8_native<type>(to, word);
-    const u32 special = fp8_special<type>(word);
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        to[i] = fp8_value<type>(word, special, i);
-}
+#endif
 
 /* Four codes as two pairs of elements. */
-template <int type> DEVICE u32x2 fp8_elements(u32 word)
+template <class codes> DEVICE u32x2 fp8_elements(const codes &of, u32 word)
 {
     float x[4];
-    fp8_floats<type>(x, word);
+    fp8_floats(x, of, word);
     return {fp8_pair(x[0], x[1]), fp8_pair(x[2], x[3])};
 }
 
-template <int number> struct fp8_type_of {
-    static constexpr int type = number;
-};
+/* What code is worth: one for all types; others for those that the GPU has instructions for; one
+ * for each. */
+enum fp8_worth { FP8_SELDOM, FP8_USUAL, FP8_OFTEN };
 
-/* Calls `f` with the type that a uniform number stands for. */
-template <class F> DEVICE void with_fp8_type(int type, F f)
+/* Calls `f` with what makes numbers of codes of a type, which is uniform. */
+template <enum fp8_worth worth, class F> DEVICE void with_fp8_type(int type, F f)
 {
-    if (type == FP8_E4M3)
-        f(fp8_type_of<FP8_E4M3>());
-    else if (type == FP8_E5M2)
-        f(fp8_type_of<FP8_E5M2>());
-    else if (type == FP8_E4M3_FNUZ)
-        f(fp8_type_of<FP8_E4M3_FNUZ>());
-    else
-        f(fp8_type_of<FP8_E5M2_FNUZ>());
+#if FP8_OF_Q
+    enum { E4M3 = FP8_E4M3 + FP8_E4M3_FNUZ - FP8_NATIVE_E4M3, E5M2 = E4M3 + 1 }; /* foreign ones */
+    if (worth != FP8_SELDOM && type == FP8_NATIVE_E4M3)
+        return f(fp8_native<FP8_NATIVE_E4M3>());
+    if (worth != FP8_SELDOM && type == FP8_NATIVE_E5M2)
+        return f(fp8_native<FP8_NATIVE_E5M2>());
+    if (worth == FP8_OFTEN)
+        return type == E4M3 ? f(fp8_words_of(E4M3)) : f(fp8_words_of(E5M2));
+#else
+    if (worth == FP8_OFTEN) {
+        if (type == FP8_E4M3)
+            f(fp8_words_of(FP8_E4M3));
+        else if (type == FP8_E5M2)
+            f(fp8_words_of(FP8_E5M2));
+        else if (type == FP8_E4M3_FNUZ)
+            f(fp8_words_of(FP8_E4M3_FNUZ));
+        else
+            f(fp8_words_of(FP8_E5M2_FNUZ));
+        return;
+    }
+#endif
+#if KERNEL_WAVE == 64 || defined(__GFX12__) /* what follows from it is computed here, not kept */
+    asm volatile("" : "+s"(type));
+#endif
+    f(fp8_words_of(type));
 }
 
 /* The arguments of such kernels: those of others, and what kernarg_fp8.h puts behind them. */

@@ -132,6 +132,26 @@ static void write_costs(const char *path, const char *rows)
     restart();
 }
 
+static void write_image(void)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+}
+
+/* The image with another kernel of attn_split, with tiles of 16 rows. */
+static void write_small_split(void)
+{
+    struct make_image image = make_image("gfx942", NULL);
+    struct format_entry *entry = make_image_entry(&image, MAKE_IMAGE_ENTRIES - 1);
+    entry->op = FORMAT_OP_ATTN_SPLIT;
+    entry->tile_q = 16;
+    make_image_rehash_index(&image);
+    make_image_rehash_header(&image);
+    make_image_write(&image, directory, "gfx942");
+    free(image.bytes);
+}
+
 /* Many queries, where a table says what launches take. */
 static void test_split_by_table(void)
 {
@@ -156,7 +176,7 @@ static void test_split_by_table(void)
     p.k.size[2] = p.v.size[2] = 8192;
     is_int((intmax_t)workspace_of(&p), 2 * 8 * 100 * 19 * (4 * 64 + 8),
            "19 parts, a workgroup a unit, take less time than 38");
-    write_costs(path, "attn_split_f16_d128_general 12000000 1000000 9000000\n");
+    write_costs(path, "attn_split_f16_d128_general 12000000 9000000 1000000\n");
     p.k.size[2] = p.v.size[2] = 1024;
     is_int((intmax_t)workspace_of(&p), 0, "where steps take 9 us, 8 parts take 30 us for 24");
     p = decode();
@@ -167,7 +187,20 @@ static void test_split_by_table(void)
     p.k.size[2] = p.v.size[2] = 512;
     is_int((intmax_t)workspace_of(&p), 0, "2 parts of 512 keys would take 34 us for 16");
     write_costs(path, "attn_split_f16_d128_general 16000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 0, "nor would they for 20 us");
+    write_costs(path, "attn_split_f16_d128_general 11000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 2 * (4 * 64 + 8), "but for 15");
+    write_small_split();
+    write_costs(path, "attn_split_f16_d128_general 16000000 1000000 1000000\n");
     is_int((intmax_t)workspace_of(&p), 2 * 8 * 2 * (4 * 64 + 8), "20 us, by a larger tile, may do");
+    write_costs(path, "attn_split_f16_d128_general 16000000 1000000 1000000\n"
+                      "attn_bwd_begin_f16_d128_general 16000000 1000000 1000000\n");
+    is_int((intmax_t)workspace_of(&p), 0, "by its own they do not");
+    write_costs(path, "attn_split_f16_d128_general 16000000 1000000 1000000\n"
+                      "attn_bwd_begin_f16_d128_general 9000000 1000000 9000000\n");
+    is_int((intmax_t)workspace_of(&p), 2 * 8 * 2 * (4 * 64 + 8),
+           "8 of 304 units leave the others' memory to them");
+    write_image();
     setenv("AOTHIP_TUNE", "none", 1);
     remove(path);
     restart();

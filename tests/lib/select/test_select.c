@@ -109,6 +109,8 @@ static double time_of(const struct format_entry *entry, const struct format_cost
     for (int64_t key = 0; key < size->keys && key < seen; key += entry->tile_k)
         steps++;
     step = (double)busiest * cost->shared;
+    if (cost->shared > 1.25 * cost->alone)
+        step = (double)cost->shared * (double)workgroups / size->units;
     return cost->start + steps * (step > cost->alone ? step : cost->alone);
 }
 
