@@ -308,10 +308,9 @@ double select_time(const struct select_row *row, const struct select_size *size)
     const uint32_t steps = args_count_tiles(keys, row->tile_k);
     const double alone = row->cost.alone;
     double shared = (double)rounds * row->cost.shared;
-    /* What is shared is the GPU's memory then, not a unit: those that idle leave it to the others.
-     */
+    /* The GPU's memory is shared then, which other tiles need as much of: two at a time. */
     if (row->cost.shared > SHARED_MEMORY * alone)
-        shared = (double)row->cost.shared * (double)all / size->units;
+        shared = (double)rounds * alone / 2;
     return row->cost.start + steps * (shared > alone ? shared : alone);
 }
 

@@ -110,7 +110,7 @@ static double time_of(const struct format_entry *entry, const struct format_cost
         steps++;
     step = (double)busiest * cost->shared;
     if (cost->shared > 1.25 * cost->alone)
-        step = (double)cost->shared * (double)workgroups / size->units;
+        step = (double)busiest * cost->alone / 2;
     return cost->start + steps * (step > cost->alone ? step : cost->alone);
 }
 
