@@ -24,7 +24,7 @@ quotient_of(kernarg_u32 n, kernarg_u32 d)
 }
 
 /* n / d of lanes that have an n each, less than d and QUOTIENT_MORE; d is uniform. */
-enum { QUOTIENT_MORE = 1 << 16 };
+constexpr int QUOTIENT_MORE = 1 << 16;
 
 static __attribute__((device)) inline __attribute__((always_inline)) kernarg_u32
 quotient_of_lane(kernarg_u32 n, kernarg_u32 d)

@@ -57,7 +57,7 @@ DEVICE void store_dbias(const struct part &part, int row, int key, float value)
  * over rows or keys is shared out to the threads that would have them, LINES or TILE_K apart, and
  * added up at the end.
  */
-enum { LINES = THREADS / KERNEL_TILE_K, ROUNDS = KERNEL_TILE_Q / LINES };
+constexpr int LINES = THREADS / KERNEL_TILE_K, ROUNDS = KERNEL_TILE_Q / LINES;
 
 static_assert(KERNEL_TILE_K % KERNEL_WAVE == 0 && ROUNDS * LINES == KERNEL_TILE_Q,
               "a wave has one row, a thread one key");
@@ -114,7 +114,8 @@ DEVICE float sum_up(float x)
 #else
 
 /* The sums in LDS lie where rows were, if they fit there. */
-enum { SUMS = KERNEL_TILE_Q * KERNEL_TILE_K, SUMS_APART = sizeof(row_tile) < SUMS * sizeof(float) };
+constexpr int SUMS = KERNEL_TILE_Q * KERNEL_TILE_K,
+              SUMS_APART = sizeof(row_tile) < SUMS * sizeof(float);
 static SHARED float sum_tile[SUMS_APART ? SUMS : 1];
 
 static_assert(KERNEL_TILE_K == 32, "sums of a row have a bank each");

@@ -10,12 +10,10 @@
 #define CLEARS_DQ 0
 #endif
 
-enum {
-    LANES = THREADS / KERNEL_TILE_Q,
-    STEP = KERNEL_DTYPE == 1 ? 1 : CHUNK, /* channels of a lane at a time */
-    TILES = CLEARS_DQ ? BEGIN_TILES : 1,  /* of TILE_Q rows, one after the other */
-    ALL_ROWS = TILES * KERNEL_TILE_Q,
-};
+constexpr int LANES = THREADS / KERNEL_TILE_Q;
+constexpr int STEP = KERNEL_DTYPE == 1 ? 1 : CHUNK; /* channels of a lane at a time */
+constexpr int TILES = CLEARS_DQ ? BEGIN_TILES : 1;  /* of TILE_Q rows, one after the other */
+constexpr int ALL_ROWS = TILES * KERNEL_TILE_Q;
 
 static_assert(LANES * KERNEL_TILE_Q == THREADS && KERNEL_WAVE % LANES == 0,
               "a wave has whole rows");
@@ -45,7 +43,7 @@ DEVICE void add_products(f32x2 &sum, u32x4 x, u32x4 y)
 /* The lane's part of a row's sum. Where chunks exist whole, some of them are loaded at a time. */
 DEVICE float part_of(const struct rows &o, const struct rows &d_o, int row)
 {
-    enum { AT_ONCE = KERNEL_WAVE == 32 ? 4 : 2 }; /* by their registers */
+    constexpr int AT_ONCE = KERNEL_WAVE == 32 ? 4 : 2; /* by their registers */
     int channel = (int)(thread_id() % LANES) * STEP;
     f32x2 sum = 0;
     if (o.channel == ELEMENT_BYTES && d_o.channel == ELEMENT_BYTES && o.dim % CHUNK == 0) {
@@ -91,7 +89,7 @@ static_assert(ALL_ROWS % SUMS_SIDE == 0, "whole bands");
 DEVICE void clear_dq(const struct attn_bwd_share_args &args, const struct place &p, int first)
 {
     const struct dq_blocks dq = blocks_of(args, p);
-    enum { AT_ONCE = 4 }; /* of a band of 128 channels */
+    constexpr int AT_ONCE = 4; /* of a band of 128 channels */
     const int left = p.sequence.seq_q - first;
     const u32 rows = (u32)(left < ALL_ROWS ? left : ALL_ROWS);
     GLOBAL char *const to = dq.first + (kernarg_i64)(first / SUMS_SIDE) * dq.band_bytes;

@@ -86,7 +86,7 @@ DEVICE void find_largest(const struct job &job, struct walk walk)
     const struct attn_bwd_share_args &args = share_here();
 #endif
     const int end = walk.end * STREAM_ROWS;
-    enum { AT_ONCE = IN_PAIRS ? 8 : 4 }; /* rows that a thread loads; registers are free yet */
+    constexpr int AT_ONCE = IN_PAIRS ? 8 : 4; /* rows that a thread loads; registers are free yet */
     const u32 chunks = KERNEL_DIM / CHUNK, rows = THREADS / chunks * AT_ONCE;
     u32 largest = 0;
     if (thread_id() == 0)
@@ -253,7 +253,7 @@ DEVICE bool in_any_wave(bool x)
  */
 DEVICE bool asks_for_wide(const struct job &job, struct walk walk)
 {
-    enum { LOADS = 4 };
+    constexpr int LOADS = 4;
     const int end = walk.end * STREAM_ROWS;
     struct place p = {job.sequence, 0, parked_at(PARKED_HEAD, job.kv_head)};
     bool any = false;

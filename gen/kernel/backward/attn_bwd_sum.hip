@@ -11,9 +11,9 @@
 #include "round.h"
 #endif
 
-enum { LANES = 16, ROWS = THREADS / LANES, STEPS = KERNEL_TILE_Q / ROWS };
-enum { QUAD = 4, SLICE = LANES * QUAD, AT_ONCE = KERNEL_WAVE == 64 ? 4 : 1 };
-enum { FIRST_MOST = KERNEL_WAVE == 64 ? 4 : 1 }; /* of the first parts */
+constexpr int LANES = 16, ROWS = THREADS / LANES, STEPS = KERNEL_TILE_Q / ROWS;
+constexpr int QUAD = 4, SLICE = LANES * QUAD, AT_ONCE = KERNEL_WAVE == 64 ? 4 : 1;
+constexpr int FIRST_MOST = KERNEL_WAVE == 64 ? 4 : 1; /* of the first parts */
 
 static_assert(KERNEL_TILE_Q % ROWS == 0, "whole steps");
 
@@ -188,7 +188,7 @@ DEVICE constexpr u32 line_of(u32 row)
 DEVICE void round_blocks(const struct rows &to, const struct dq_blocks &from, float factor,
                          int first, int behind, int channel)
 {
-    enum { ALL_STEPS = DQ_BLOCK_TILES * STEPS };
+    constexpr int ALL_STEPS = DQ_BLOCK_TILES * STEPS;
     static_assert(DQ_BLOCK_TILES * KERNEL_TILE_Q % SUMS_SIDE == 0, "a workgroup has whole bands");
     const int row = (int)(thread_id() / LANES);
     const u32 own = (u32)channel / SUMS_SIDE * SUMS_BYTES + (u32)channel % SUMS_SIDE * 4 +

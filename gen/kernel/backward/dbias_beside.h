@@ -12,11 +12,10 @@
 #include "gradient_block.h"
 #include "packed_block.h"
 
-enum {
-    LANE_QUADS = ACC / 4,                          /* quads of keys that a lane has of a block */
-    QUAD_APART = KERNEL_WAVE == 64 ? 8 : 4,        /* keys from one to the next */
-    HALF_APART = KERNEL_WAVE == 64 ? 4 : BLOCK / 2 /* keys from one lane half's to the other's */
-};
+constexpr int LANE_QUADS = ACC / 4;                   /* quads of keys that a lane has of a block */
+constexpr int QUAD_APART = KERNEL_WAVE == 64 ? 8 : 4; /* keys from one to the next */
+/* Keys from one lane half's to the other's. */
+constexpr int HALF_APART = KERNEL_WAVE == 64 ? 4 : BLOCK / 2;
 
 /* Four keys of the lane's column. */
 DEVICE u32x2 packed_quad(const struct packed_block &x, int quad, u32 half)

@@ -20,12 +20,10 @@
 #include "gradient_parts.h"
 #include "packed_block.h"
 
-enum {
-    RUN_WAVES = WALK_BLOCKS, /* waves that share a run of keys, a block each */
-    RUN_KEYS = OWNED_ROWS * RUN_WAVES / KERNEL_WAVES,
-    RUN_GROUPS = RUN_KEYS / 16,
-    DS_ROW_BYTES = OWNED_ROWS * 2,
-};
+constexpr int RUN_WAVES = WALK_BLOCKS; /* waves that share a run of keys, a block each */
+constexpr int RUN_KEYS = OWNED_ROWS * RUN_WAVES / KERNEL_WAVES;
+constexpr int RUN_GROUPS = RUN_KEYS / 16;
+constexpr int DS_ROW_BYTES = OWNED_ROWS * 2;
 
 static_assert(KERNEL_WAVES % RUN_WAVES == 0 && STREAM_BLOCKS == 1 && WALK_SLABS == 1,
               "what add_dq() knows");
@@ -50,7 +48,7 @@ DEVICE int run_channel()
  * place, two of STREAM_ROWS keys at a time. */
 DEVICE void hold_turned(struct owned &y, const struct place &p, int first_key)
 {
-    enum { PASS_KEYS = 2 * STREAM_ROWS, TILE_GROUPS = STREAM_ROWS / 16 };
+    constexpr int PASS_KEYS = 2 * STREAM_ROWS, TILE_GROUPS = STREAM_ROWS / 16;
     static_assert(RUN_KEYS == PASS_KEYS || RUN_KEYS == OWNED_ROWS, "a pass is of one run");
     const struct rows k = k_rows(args_here(), p);
     const struct duty duty = duty_of(thread_id() % CARRIERS);

@@ -41,30 +41,28 @@
  */
 #define CARRIES_BOTH (SHARES_CHANNELS && !OWNS_KEYS && KERNEL_DIM == 128 && !MMA_STRAIGHT)
 
-enum {
-    /*
-     * Channels in LDS and registers at a time. With rows of any alignment, wave32 has no room for
-     * 128; sums over elements, by one kernel for all head dims, have no use for them. Of waves that
-     * share channels each has a part of those in LDS.
-     */
-    SLAB = SHARES_CHANNELS ? KERNEL_DIM
-           : KERNEL_DIM <= 64 ||
-                   (KERNEL_DIM > 128 && KERNEL_WAVE == 32 && (KERNEL_UNALIGNED || SUMS_ELEMENTS))
-               ? 64
-               : 128,
-    SLAB_CHUNKS = SLAB / CHUNK,
-    SLAB_STEPS = SLAB / 16,
-    WALK_DIM = WALK_SLABS * SLAB,
-    WALK_BLOCKS = (KERNEL_DIM < WALK_DIM ? KERNEL_DIM : WALK_DIM) / BLOCK,
-    /* Operands of a row that a walk has, of all slabs and of the last one: it may be half empty. */
-    WALK_STEPS = WALK_BLOCKS * BLOCK / 16,
-    LAST_STEPS = WALK_STEPS - (WALK_SLABS - 1) * SLAB_STEPS,
-    ROW_BYTES = SLAB * 2 + (KERNEL_WAVE == 32 ? CHUNK_BYTES : 0),
-    LINE_CHUNKS = STREAM_ROWS / CHUNK,
-    LINE_BYTES = STREAM_ROWS * 2 + CHUNK_BYTES,
-    LINE_BLOCK_BYTES =
-        BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? CHUNK_BYTES : 0),
-};
+/*
+ * Channels in LDS and registers at a time. With rows of any alignment, wave32 has no room for
+ * 128; sums over elements, by one kernel for all head dims, have no use for them. Of waves that
+ * share channels each has a part of those in LDS.
+ */
+constexpr int SLAB = SHARES_CHANNELS ? KERNEL_DIM
+                     : KERNEL_DIM <= 64 || (KERNEL_DIM > 128 && KERNEL_WAVE == 32 &&
+                                            (KERNEL_UNALIGNED || SUMS_ELEMENTS))
+                         ? 64
+                         : 128;
+constexpr int SLAB_CHUNKS = SLAB / CHUNK;
+constexpr int SLAB_STEPS = SLAB / 16;
+constexpr int WALK_DIM = WALK_SLABS * SLAB;
+constexpr int WALK_BLOCKS = (KERNEL_DIM < WALK_DIM ? KERNEL_DIM : WALK_DIM) / BLOCK;
+/* Operands of a row that a walk has, of all slabs and of the last one: it may be half empty. */
+constexpr int WALK_STEPS = WALK_BLOCKS * BLOCK / 16;
+constexpr int LAST_STEPS = WALK_STEPS - (WALK_SLABS - 1) * SLAB_STEPS;
+constexpr int ROW_BYTES = SLAB * 2 + (KERNEL_WAVE == 32 ? CHUNK_BYTES : 0);
+constexpr int LINE_CHUNKS = STREAM_ROWS / CHUNK;
+constexpr int LINE_BYTES = STREAM_ROWS * 2 + CHUNK_BYTES;
+constexpr int LINE_BLOCK_BYTES =
+    BLOCK * LINE_BYTES + (KERNEL_WAVE == 32 && LINE_CHUNKS < 4 ? CHUNK_BYTES : 0);
 
 /*
  * A place in LDS that is computed once and held throughout the walk: the empty statement keeps the
@@ -222,7 +220,7 @@ DEVICE void multiply_pairs(Load load, Multiply multiply)
 #endif
 
 /* A lane has ACC / RESULT_RUN runs of consecutive channels of a block of a result. */
-enum { RESULT_RUN = ACC / 2 };
+constexpr int RESULT_RUN = ACC / 2;
 
 typedef u32 result_pairs __attribute__((ext_vector_type(RESULT_RUN / 2)));
 

@@ -7,27 +7,27 @@
 
 #include "packed_block.h"
 
-enum {
-    PAIRS = ACC / 2, /* of elements that a lane has of a block */
-    GROUP_PAIRS = PAIRS / BLOCK_GROUPS,
-    ROW_SLICES = MMA_PARTS * SLAB_STEPS,
-    ROW_PRODUCTS = STREAM_BLOCKS * 2 * SLAB_STEPS,
-    RESULT_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS, /* of a block of rows */
-    RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS,
-    TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS,
-    MEETS_ON_SIMD = KERNEL_WAVES > 4,
-    AWAITS_PAIRS = HOLDS_PLACES,        /* operands, with one wait */
-    FRAGS_AHEAD = AWAITS_PAIRS ? 3 : 2, /* operands read from LDS before they are needed */
-    KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2,       /* V from LDS */
-    AGAIN_AHEAD = 4,                                     /* V from memory */
-    BEHIND = 2,                                          /* products behind a barrier */
-    LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS, /* once V takes no registers any more */
-    CARGO_ROWS = RUNS * RUN_ROWS,
-    CARGO_CHANNELS = RUNS * CHUNK,
-    /* Slices beside which the cargo is loaded, the first that loads some. */
-    CARGO_SLICES = LATE_FETCH ? RESULT_SLICES : ROW_SLICES,
-    FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + MEETS_ON_SIMD ? 1 : 0,
-};
+constexpr int PAIRS = ACC / 2; /* of elements that a lane has of a block */
+constexpr int GROUP_PAIRS = PAIRS / BLOCK_GROUPS;
+constexpr int ROW_SLICES = MMA_PARTS * SLAB_STEPS;
+constexpr int ROW_PRODUCTS = STREAM_BLOCKS * 2 * SLAB_STEPS;
+constexpr int RESULT_PRODUCTS = BLOCK_GROUPS * WALK_BLOCKS; /* of a block of rows */
+constexpr int RESULT_SLICES = MMA_PARTS * RESULT_PRODUCTS;
+constexpr int TURNED_PRODUCTS = STREAM_BLOCKS * TURNED * RESULT_PRODUCTS;
+constexpr int MEETS_ON_SIMD = KERNEL_WAVES > 4;
+constexpr int AWAITS_PAIRS = HOLDS_PLACES; /* operands, with one wait */
+/* Operands read from LDS before they are needed. */
+constexpr int FRAGS_AHEAD = AWAITS_PAIRS ? 3 : 2;
+constexpr int KEPT_AHEAD = KEPT_STEPS == SLAB_STEPS ? 1 : 2; /* V from LDS */
+constexpr int AGAIN_AHEAD = 4;                               /* V from memory */
+constexpr int BEHIND = 2;                                    /* products behind a barrier */
+/* Once V takes no registers any more. */
+constexpr int LATE_FETCH = OWNED_AGAIN && KEPT_STEPS < SLAB_STEPS;
+constexpr int CARGO_ROWS = RUNS * RUN_ROWS;
+constexpr int CARGO_CHANNELS = RUNS * CHUNK;
+/* Slices beside which the cargo is loaded, the first that loads some. */
+constexpr int CARGO_SLICES = LATE_FETCH ? RESULT_SLICES : ROW_SLICES;
+constexpr int FIRST_LOAD = CARGO_SLICES > CARGO_ROWS + MEETS_ON_SIMD ? 1 : 0;
 
 static_assert(RUNS == 1, "one place of columns");
 static_assert(FRAGS_AHEAD >= BEHIND, "what a barrier waits for has been read");
@@ -196,7 +196,7 @@ DEVICE void multiply_turned_beside(block_acc (&r)[WALK_BLOCKS], struct operands_
 
 #if SUMS_DQ
 /* What the wave has of the dQ of the step before, with beside(n), n < DQ_SLICES. */
-enum { DQ_SLICES = MMA_PARTS * RUN_GROUPS };
+constexpr int DQ_SLICES = MMA_PARTS * RUN_GROUPS;
 
 template <class Beside>
 DEVICE block_acc multiply_ds(struct operands_ahead &a, const struct owned &y, Beside beside)

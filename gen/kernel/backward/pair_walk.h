@@ -21,20 +21,21 @@
 
 static_assert(STREAM_BLOCKS == 1, "S and dP of a tile are one block each");
 
-enum { SLAB_BLOCKS = SLAB / BLOCK };
+constexpr int SLAB_BLOCKS = SLAB / BLOCK;
 
-enum {
-    STAGES = 2 * WALK_SLABS,
-    STAGE_PRODUCTS = SLAB_STEPS,
-    BEHIND = 2,      /* products behind a barrier, and operands read from LDS ahead */
-    STORE_FIRST = 1, /* product beside which the next stage begins to be stored, and it ends */
-    STORE_END = 4,
-    EXCHANGE_FIRST = 1, /* product beside which S and dP begin to be stored, and are there */
-    STORE_SLICES = MMA_PARTS * (STORE_END - STORE_FIRST),
-    QUADS = ACC / 4, /* of S or dP that a lane has */
-    QUAD_BYTES = KERNEL_WAVE * 16,
-    ROW_TURNS = 4, /* places of a row that differ by more than a constant: row_frag_turn() */
-};
+constexpr int STAGES = 2 * WALK_SLABS;
+constexpr int STAGE_PRODUCTS = SLAB_STEPS;
+constexpr int BEHIND = 2; /* products behind a barrier, and operands read from LDS ahead */
+/* Product beside which the next stage begins to be stored, and it ends. */
+constexpr int STORE_FIRST = 1;
+constexpr int STORE_END = 4;
+/* Product beside which S and dP begin to be stored, and are there. */
+constexpr int EXCHANGE_FIRST = 1;
+constexpr int STORE_SLICES = MMA_PARTS * (STORE_END - STORE_FIRST);
+constexpr int QUADS = ACC / 4; /* of S or dP that a lane has */
+constexpr int QUAD_BYTES = KERNEL_WAVE * 16;
+/* Places of a row that differ by more than a constant: row_frag_turn(). */
+constexpr int ROW_TURNS = 4;
 
 static_assert(STAGE_PRODUCTS == BLOCK_GROUPS * SLAB_BLOCKS && BLOCK_GROUPS == 2 && RUNS == 1,
               "a stage of columns has as many products as one of rows");
@@ -197,7 +198,7 @@ struct weighing {
     f32x4 s, lse, dp, delta;
 };
 
-enum { WEIGH_PARTS = 6 };
+constexpr int WEIGH_PARTS = 6;
 
 /* Part `part` of it for quad `at` of QUADS / 2. */
 template <enum lse_form form>

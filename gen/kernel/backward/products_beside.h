@@ -160,7 +160,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
                  struct owned &y, const struct context &context, const struct column &column,
                  const struct start &start, int row, int block, Beside beside, Fetch fetch)
 {
-    enum { LATER = ROW_SLICES / 2 };
+    constexpr int LATER = ROW_SLICES / 2;
 #if HOLDS_PLACES
     f32x4 lse[ACC / 4];
     dp = zero_acc();
@@ -236,7 +236,7 @@ multiply_streams(block_acc &s, block_acc &dp, struct packed_block &p, struct ope
 }
 
 #if OWNS_KEYS
-enum { FIRST_DS = 2 }; /* slice of R1, before which dP is not there */
+constexpr int FIRST_DS = 2; /* slice of R1, before which dP is not there */
 
 /* R1 += X1^T P of a block, the rest of P as operands, and dS. */
 template <class Fetch>
@@ -257,39 +257,34 @@ DEVICE void multiply_weights(struct results &to, struct packed_block &ds, struct
 }
 #endif
 
+/* Slices of R0 beside which rows of the next tile are stored. */
+constexpr int LAST_SLICES = RESULT_SLICES - MMA_PARTS * BEHIND;
+constexpr int FIRST_STORE = (LAST_SLICES + 2) / 3;
+constexpr int STORE_SLICES = LAST_SLICES / 2;
+/* dq: pairs of dS of the last block that R0 wants first; slices beside which the rest is made. */
+constexpr int SOON_PAIRS = STREAM_BLOCKS > 1 ? 0 : GROUP_PAIRS;
+constexpr int LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS;
+/* Slices of S beside which dQ is added. */
+constexpr int DQ_SHARES = HOLDS_PLACES ? ROW_SLICES / 2 : ROW_SLICES;
+#if SUMS_DQ
+/* Slices of R1 from which on rows are stored, where places are held, and dS; those of R1 and R0
+ * beside which dS is. */
+constexpr int ROWS_SOON = RESULT_SLICES / 2;
+constexpr int DS_SOON = RESULT_SLICES > 8 ? 3 * RESULT_SLICES / 8 : FIRST_DS + 1;
+constexpr int DS_SLICES = RESULT_SLICES - DS_SOON + LAST_SLICES;
+static_assert(2 * share_begin(PAIRS, DS_SOON - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
+                      share_begin(ACC, 1, DS_SLICES) &&
+                  2 * share_begin(PAIRS, RESULT_SLICES - 1 - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
+                      share_begin(ACC, RESULT_SLICES - DS_SOON, DS_SLICES),
+              "dS is there when it is stored");
+#endif
+
 /* One step; the tile's first row is row `row`. */
 template <enum lse_form form>
 DEVICE void mixed_step(struct results &to, struct stream_progress &x, struct stream &stream,
                        struct owned &y, const struct context &context, const struct column &column,
                        const struct start &start, u32 packed_duty, u32 columns, int row)
 {
-    /* Slices of R0 beside which rows of the next tile are stored. */
-    enum {
-        LAST_SLICES = RESULT_SLICES - MMA_PARTS * BEHIND,
-        FIRST_STORE = (LAST_SLICES + 2) / 3,
-        STORE_SLICES = LAST_SLICES / 2,
-        /* dq: pairs of dS of the last block that R0 wants first; slices beside which the rest is
-         * made. */
-        SOON_PAIRS = STREAM_BLOCKS > 1 ? 0 : GROUP_PAIRS,
-        LATER_SLICES = STREAM_BLOCKS > 1 ? RESULT_SLICES : RESULT_SLICES / BLOCK_GROUPS,
-        /* Slices of S beside which dQ is added. */
-        DQ_SHARES = HOLDS_PLACES ? ROW_SLICES / 2 : ROW_SLICES,
-    };
-#if SUMS_DQ
-    enum {
-        /* Slices of R1 from which on rows are stored, where places are held, and dS; those of R1
-         * and R0 beside which dS is. */
-        ROWS_SOON = RESULT_SLICES / 2,
-        DS_SOON = RESULT_SLICES > 8 ? 3 * RESULT_SLICES / 8 : FIRST_DS + 1,
-        DS_SLICES = RESULT_SLICES - DS_SOON + LAST_SLICES,
-    };
-    static_assert(
-        2 * share_begin(PAIRS, DS_SOON - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
-                share_begin(ACC, 1, DS_SLICES) &&
-            2 * share_begin(PAIRS, RESULT_SLICES - 1 - FIRST_DS, RESULT_SLICES - FIRST_DS) >=
-                share_begin(ACC, RESULT_SLICES - DS_SOON, DS_SLICES),
-        "dS is there when it is stored");
-#endif
     block_acc s, dp;
 #if HOLDS_PLACES
 #pragma unroll

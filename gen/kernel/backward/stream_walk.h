@@ -38,18 +38,14 @@
  * one waits for the next. */
 #define UNROLLS_TILE (KERNEL_WAVE == 32 && !KERNEL_SCORE && KERNEL_DIM == 64)
 
-enum {
-    STREAM_BLOCKS = STREAM_ROWS / BLOCK,
-    BLOCKS_AT_ONCE =
-        SUMS_ELEMENTS || UNROLLS_TILE ? STREAM_BLOCKS : 1, /* sums have registers of their own */
-    /* streamed tensors wanted in both orders */
-    TURNED = SUMS_ELEMENTS     ? 0
-             : GRADIENTS_APART ? 1
-                               : 1 + OWNS_KEYS,
-    CARRIERS = CARRIES_BOTH ? THREADS : THREADS / 2, /* threads that carry one tensor */
-    /* rows whose chunk, or quad, a thread carries */
-    UNIT_ROWS = STREAM_ROWS * (CARRIES_BOTH ? SLAB / 4 : SLAB_CHUNKS) / CARRIERS,
-};
+constexpr int STREAM_BLOCKS = STREAM_ROWS / BLOCK;
+/* Sums have registers of their own. */
+constexpr int BLOCKS_AT_ONCE = SUMS_ELEMENTS || UNROLLS_TILE ? STREAM_BLOCKS : 1;
+/* streamed tensors wanted in both orders */
+constexpr int TURNED = SUMS_ELEMENTS ? 0 : GRADIENTS_APART ? 1 : 1 + OWNS_KEYS;
+constexpr int CARRIERS = CARRIES_BOTH ? THREADS : THREADS / 2; /* threads that carry one tensor */
+/* rows whose chunk, or quad, a thread carries */
+constexpr int UNIT_ROWS = STREAM_ROWS * (CARRIES_BOTH ? SLAB / 4 : SLAB_CHUNKS) / CARRIERS;
 
 /*
  * On wave32 hardware the owned operands of more than 64 channels do not fit into registers beside
@@ -59,12 +55,10 @@ enum {
 #define OWNED_IN_LDS (KERNEL_WAVE == 32 && KERNEL_DIM > (FITS_128 ? 128 : 64) && !SHARES_CHANNELS)
 
 /* Waves that own the same columns, where each has SLICE channels of one tensor: team_walk.h. */
-enum {
-    SLICE = SHARES_CHANNELS && SLAB > 128 ? 128 : SLAB,
-    SLICES = SHARES_CHANNELS ? SLAB / SLICE : 1,
-    SLICE_STEPS = SLICE / 16,
-    TEAM = SHARES_CHANNELS || IN_PAIRS ? 2 * SLICES : 1,
-};
+constexpr int SLICE = SHARES_CHANNELS && SLAB > 128 ? 128 : SLAB;
+constexpr int SLICES = SHARES_CHANNELS ? SLAB / SLICE : 1;
+constexpr int SLICE_STEPS = SLICE / 16;
+constexpr int TEAM = SHARES_CHANNELS || IN_PAIRS ? 2 * SLICES : 1;
 
 /* Whether LDS has room for the tile in one order at a time only. */
 #define TILES_IN_TURN (SHARES_CHANNELS && KERNEL_DIM > 256)

@@ -19,34 +19,30 @@
 
 #include "gradient_block.h"
 
-enum {
-    SLAB = KERNEL_DIM, /* all channels are computed at once */
-    WALK_DIM = SLAB,
-    SLICE_MOST = KERNEL_WAVE == 64   ? 128
-                 : KERNEL_DIM <= 128 ? 64
-                                     : 32,
-    SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST,
-    SLICES = KERNEL_DIM / SLICE,
-    TEAMS = KERNEL_WAVES / SLICES,
+constexpr int SLAB = KERNEL_DIM; /* all channels are computed at once */
+constexpr int WALK_DIM = SLAB;
+constexpr int SLICE_MOST = KERNEL_WAVE == 64 ? 128 : KERNEL_DIM <= 128 ? 64 : 32;
+constexpr int SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST;
+constexpr int SLICES = KERNEL_DIM / SLICE;
+constexpr int TEAMS = KERNEL_WAVES / SLICES;
 
-    QUAD = 4, /* channels of a load */
-    QUADS = KERNEL_DIM / QUAD,
-    STEP = A_PARTS * QUAD, /* channels that the loads of a wave have of a row */
-    STEPS = SLICE / STEP,
-    RUN = SLICE / SIDE < QUAD ? SLICE / SIDE : QUAD, /* channels of a lane in a result */
-    GROUPS = SLICE / (SIDE * RUN),
-    ROW_STEP = A_PARTS == 2 ? 2 : 1, /* rows from c_row() of a part to the next */
-    PITCH = KERNEL_DIM + QUAD,       /* floats from row to row in LDS */
+constexpr int QUAD = 4; /* channels of a load */
+constexpr int QUADS = KERNEL_DIM / QUAD;
+constexpr int STEP = A_PARTS * QUAD; /* channels that the loads of a wave have of a row */
+constexpr int STEPS = SLICE / STEP;
+constexpr int RUN = SLICE / SIDE < QUAD ? SLICE / SIDE : QUAD; /* channels of a lane in a result */
+constexpr int GROUPS = SLICE / (SIDE * RUN);
+constexpr int ROW_STEP = A_PARTS == 2 ? 2 : 1; /* rows from c_row() of a part to the next */
+constexpr int PITCH = KERNEL_DIM + QUAD;       /* floats from row to row in LDS */
 
-    /* Whether LDS has room for both tensors; else they take turns, and nothing is loaded ahead. */
-    TOGETHER = KERNEL_DIM <= 256,
-    TILES = TOGETHER ? 2 : 1,
-    CARRIERS = THREADS / TILES,                 /* threads that carry one tensor */
-    CARRIED_APART = CARRIERS / QUADS,           /* rows from one of a thread's loads to the next */
-    CARRIED = STREAM_ROWS * QUADS / CARRIERS,   /* loads of a thread */
-    TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS, /* results */
-    OWNED_IN_LDS = KERNEL_WAVE == 32 && SLICE > 32, /* else in registers */
-};
+/* Whether LDS has room for both tensors; else they take turns, and nothing is loaded ahead. */
+constexpr int TOGETHER = KERNEL_DIM <= 256;
+constexpr int TILES = TOGETHER ? 2 : 1;
+constexpr int CARRIERS = THREADS / TILES;       /* threads that carry one tensor */
+constexpr int CARRIED_APART = CARRIERS / QUADS; /* rows from one of a thread's loads to the next */
+constexpr int CARRIED = STREAM_ROWS * QUADS / CARRIERS;       /* loads of a thread */
+constexpr int TURNED = SUMS_ELEMENTS ? 0 : 1 + OWNS_KEYS;     /* results */
+constexpr int OWNED_IN_LDS = KERNEL_WAVE == 32 && SLICE > 32; /* else in registers */
 
 static_assert(STREAM_ROWS == SIDE && OWNED_ROWS == TEAMS * SIDE, "16 rows a team");
 static_assert(TEAMS * SLICES == KERNEL_WAVES && CARRIERS % QUADS == 0, "whole teams and rows");

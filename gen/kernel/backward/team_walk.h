@@ -15,13 +15,13 @@
 #ifndef AOTHIP_ATTN_BWD_TEAM_H
 #define AOTHIP_ATTN_BWD_TEAM_H
 
-enum {
-    JOINED = 2,
-    OWN = ACC / TEAM,
-    RESULT_BLOCKS = TURNED * WALK_BLOCKS / (JOINED * TEAM), /* of each column, in a wave */
-    WEIGHT_BYTES = 40, /* of a column of P~ or dS, with room that keeps columns apart in banks */
-    TURNED_PLACES = LINE_CHUNKS >= 4 && RESULT_BLOCKS % 4 ? STREAM_BLOCKS : 1,
-};
+constexpr int JOINED = 2;
+constexpr int OWN = ACC / TEAM;
+/* Of each column, in a wave. */
+constexpr int RESULT_BLOCKS = TURNED * WALK_BLOCKS / (JOINED * TEAM);
+/* Of a column of P~ or dS, with room that keeps columns apart in banks. */
+constexpr int WEIGHT_BYTES = 40;
+constexpr int TURNED_PLACES = LINE_CHUNKS >= 4 && RESULT_BLOCKS % 4 ? STREAM_BLOCKS : 1;
 
 #define PARTNERS (KERNEL_DIM == 128)
 #define OWNS_QUADS (PARTNERS && !MMA_STRAIGHT)
@@ -41,7 +41,7 @@ static SHARED own_elements part_tile[STREAM_BLOCKS][KERNEL_WAVES][TEAM - PARTNER
 static SHARED __attribute__((
     aligned(8))) char weight_tile[TURNED][KERNEL_WAVES / TEAM][STREAM_BLOCKS][BLOCK * WEIGHT_BYTES];
 
-enum { WEIGHT_TEAM_BYTES = STREAM_BLOCKS * BLOCK * WEIGHT_BYTES };
+constexpr int WEIGHT_TEAM_BYTES = STREAM_BLOCKS * BLOCK * WEIGHT_BYTES;
 
 /* The wave's number in its team, and in those that are joined. Uniform. */
 DEVICE u32 member()
@@ -79,9 +79,9 @@ DEVICE int result_column(int first, int joined)
 #if TILES_IN_TURN
 #define part_tile tiles.part
 static_assert(STREAM_BLOCKS == 1, "room for a block");
-enum { PART_BYTES = sizeof(tiles.part) };
+constexpr int PART_BYTES = sizeof(tiles.part);
 #else
-enum { PART_BYTES = sizeof(part_tile[0]) }; /* of a block */
+constexpr int PART_BYTES = sizeof(part_tile[0]); /* of a block */
 #endif
 
 /* What the wave's part of S or dP starts from. */
@@ -107,7 +107,7 @@ struct places {
 };
 
 /* From the elements of a lane that a member of the team has to those of the next one. */
-enum { PART_STEP = KERNEL_WAVE * OWN * 4, PART_WAVE_BYTES = (TEAM - PARTNERS) * PART_STEP };
+constexpr int PART_STEP = KERNEL_WAVE * OWN * 4, PART_WAVE_BYTES = (TEAM - PARTNERS) * PART_STEP;
 
 DEVICE own_elements &part_at(char *place, int block, int wave, int member)
 {
@@ -173,7 +173,7 @@ DEVICE own_elements sum_of_parts(int block, int t, const struct places &places)
  * line, as a lane loads it, in the order in which pack_p() leaves pairs; but where both halves of
  * the lanes would then store to the same banks, the lanes' pairs in a line each.
  */
-enum { PAIR_LINES = MMA_STRAIGHT && OWN < 4 };
+constexpr int PAIR_LINES = MMA_STRAIGHT && OWN < 4;
 
 DEVICE u32 weight_at(u32 pair)
 {
@@ -194,7 +194,7 @@ DEVICE u32 weight_line()
 }
 
 /* From one pair of a lane to the next one. */
-enum { WEIGHT_STEP = PAIR_LINES ? KERNEL_WAVE * 4 : MMA_STRAIGHT || OWNS_QUADS ? 4 : 8 };
+constexpr int WEIGHT_STEP = PAIR_LINES ? KERNEL_WAVE * 4 : MMA_STRAIGHT || OWNS_QUADS ? 4 : 8;
 
 /* The wave's elements of P~ or dS as parts of the operand of that column; pair(i, j) has two. */
 template <class Pair>
@@ -376,7 +376,7 @@ DEVICE void take_parts(const own_elements (&s)[STREAM_BLOCKS],
                        const struct context &context, const struct column &column, int row,
                        const struct seen_rows &seen, const struct places &places)
 {
-    enum { ALL = STREAM_BLOCKS * OWN };
+    constexpr int ALL = STREAM_BLOCKS * OWN;
     float x[ALL]; /* by themselves: a vector would have to stay together behind a branch */
     own_elements p[STREAM_BLOCKS], ds[STREAM_BLOCKS];
 #pragma unroll

@@ -105,7 +105,7 @@ struct duty {
     u32 row, chunk, unit;
 };
 
-enum { RUN_ROWS = UNIT_ROWS < 4 ? UNIT_ROWS : 4, RUNS = UNIT_ROWS / RUN_ROWS, RUN_APART = 8 };
+constexpr int RUN_ROWS = UNIT_ROWS < 4 ? UNIT_ROWS : 4, RUNS = UNIT_ROWS / RUN_ROWS, RUN_APART = 8;
 
 /*
  * The next bits of the unit make the next eight threads store to what is left of the columns: to
@@ -366,9 +366,9 @@ DEVICE void store_cargo(struct cargo &from, const struct duty &duty, const struc
  * gfx950 there is room for all.
  */
 #if defined(__gfx950__) && KERNEL_DIM == 128
-enum { KEPT_STEPS = OWNED_AGAIN ? SLAB_STEPS : 0, KEPT_APART = 1 };
+constexpr int KEPT_STEPS = OWNED_AGAIN ? SLAB_STEPS : 0, KEPT_APART = 1;
 #else
-enum { KEPT_STEPS = OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0, KEPT_APART = 2 };
+constexpr int KEPT_STEPS = OWNED_AGAIN && KERNEL_DIM == 128 ? 3 : 0, KEPT_APART = 2;
 #endif
 
 DEVICE constexpr bool is_kept(int step)
@@ -378,8 +378,8 @@ DEVICE constexpr bool is_kept(int step)
 
 static SHARED u32x4 kept_chunk[KEPT_STEPS ? KEPT_STEPS : 1][KEPT_STEPS ? THREADS : 1];
 
-enum { OWNED_SLABS = OWNED_PER_TILE ? 1 : WALK_SLABS }; /* in registers */
-enum { OWNED_STEPS = OWNED_PER_TILE || TEAM != 1 ? OWNED_SLABS * SLICE_STEPS : WALK_STEPS };
+constexpr int OWNED_SLABS = OWNED_PER_TILE ? 1 : WALK_SLABS; /* in registers */
+constexpr int OWNED_STEPS = OWNED_PER_TILE || TEAM != 1 ? OWNED_SLABS * SLICE_STEPS : WALK_STEPS;
 
 #if WALKS_WHOLE
 /* Where the wave's columns of an owned tensor lie: what is uniform is in vector registers. */

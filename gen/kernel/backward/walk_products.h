@@ -64,7 +64,7 @@ DEVICE void multiply_rows(block_acc &s, const struct owned &y, int t, int slab, 
  * Operands that are waited for at once, behind which as many more are asked for: the compiler would
  * wait for each of them. Four take too many registers.
  */
-enum { AT_A_TIME = 2 };
+constexpr int AT_A_TIME = 2;
 
 DEVICE void wait_for_some(int i, int all)
 {
@@ -82,7 +82,7 @@ DEVICE void wait_for_some(int i, int all)
 template <int steps>
 DEVICE void multiply_slab(block_acc &s, block_acc &dp, struct owned &y, int slab)
 {
-    enum { ALL = 2 * steps, AHEAD = AT_A_TIME };
+    constexpr int ALL = 2 * steps, AHEAD = AT_A_TIME;
     block_frag a[ALL], again[steps];
     find_again(y);
 #pragma unroll
@@ -127,7 +127,7 @@ DEVICE void multiply_turned(block_acc (&r)[WALK_BLOCKS], int t, int block, Pack 
 {
     const int groups = BLOCK / 16;
 #if READS_AHEAD
-    enum { ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = AT_A_TIME };
+    constexpr int ALL = BLOCK / 16 * WALK_BLOCKS, AHEAD = AT_A_TIME;
     block_frag ahead[ALL], b;
 #pragma unroll
     for (int i = -AHEAD; i < ALL; i += AT_A_TIME) {

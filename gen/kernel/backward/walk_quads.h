@@ -61,7 +61,7 @@ struct duty {
     u32 row, quad;
 };
 
-enum { QUAD_BYTES = 8 };
+constexpr int QUAD_BYTES = 8;
 
 DEVICE struct duty duty_of(u32 unit)
 {

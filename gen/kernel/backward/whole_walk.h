@@ -9,10 +9,9 @@
 
 #include "packed_block.h"
 
-enum {
-    SLAB_BLOCKS = SLAB / BLOCK,
-    FRAGS_AHEAD = LIFTS && KERNEL_SCORE ? 1 : 2, /* operands read from LDS before they are needed */
-};
+constexpr int SLAB_BLOCKS = SLAB / BLOCK;
+/* Operands read from LDS before they are needed. */
+constexpr int FRAGS_AHEAD = LIFTS && KERNEL_SCORE ? 1 : 2;
 
 static_assert(STREAM_BLOCKS == 1, "S and dP of a tile are one block each");
 
@@ -150,7 +149,7 @@ DEVICE void add_rows(block_acc &s, struct owned &y, int t, int next)
 /* R^T += X^T W of the `slabs` first slabs of X. */
 DEVICE void add_products(struct results &to, const struct packed_block &w, int slabs)
 {
-    enum { ALL = BLOCK_GROUPS * SLAB_BLOCKS };
+    constexpr int ALL = BLOCK_GROUPS * SLAB_BLOCKS;
     const auto column = [&](int slab, int n) {
         return turned_frag(turned_tile[0], slab * SLAB_BLOCKS + n % SLAB_BLOCKS, n / SLAB_BLOCKS);
     };

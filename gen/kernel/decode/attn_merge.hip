@@ -20,12 +20,10 @@
 /* As RARELY(), which is for kernels that have less room. */
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-enum {
-    LANES = KERNARG_MERGE_LANES,
-    PARTS = THREADS / LANES, /* of a workgroup */
-    EACH = 8,                /* channels of a lane */
-    TOGETHER = 4,            /* splits whose o is loaded together */
-};
+constexpr int LANES = KERNARG_MERGE_LANES;
+constexpr int PARTS = THREADS / LANES; /* of a workgroup */
+constexpr int EACH = 8;                /* channels of a lane */
+constexpr int TOGETHER = 4;            /* splits whose o is loaded together */
 
 static_assert(LANES * EACH == KERNARG_MERGE_PART && LANES == 16, "a part of a row, a DPP row");
 static_assert(KERNEL_DIM <= 4 * KERNARG_MERGE_PART, "parts of a row");

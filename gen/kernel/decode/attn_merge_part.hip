@@ -9,11 +9,9 @@
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum {
-    LANES = 16,
-    ROWS = THREADS / LANES,
-    STEP = KERNEL_UNALIGNED ? 1 : 8, /* channels of a lane at a time */
-};
+constexpr int LANES = 16;
+constexpr int ROWS = THREADS / LANES;
+constexpr int STEP = KERNEL_UNALIGNED ? 1 : 8; /* channels of a lane at a time */
 
 static_assert(KERNEL_TILE_Q % ROWS == 0, "a tile has whole steps");
 

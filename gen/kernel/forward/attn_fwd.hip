@@ -23,9 +23,9 @@
  *                                      dim_v from 1 to this
  *     KERNEL_UNALIGNED                 0: 16-byte-aligned rows and dims; 1: anything; 2: rows of
  *                                      eight or more channels, one after the other
- *     KERNEL_SCORE                     enum score_kernel: the score terms and dropout that it knows;
- *                                      6: a boolean mask that is the same for all queries, and no
- *                                      terms (key_padding.h)
+ *     KERNEL_SCORE                     SCORE_NONE and so on: the score terms and dropout that it
+ *                                      knows; 6: a boolean mask that is the same for all queries,
+ *                                      and no terms (key_padding.h)
  *     KERNEL_PAGED                     1: knows block tables
  *     KERNEL_TILE_Q, KERNEL_TILE_K, KERNEL_WAVES, KERNEL_WAVES_PER_EU
  *     KERNEL_WAVE                      64 (MFMA) or 32 (WMMA)

@@ -21,7 +21,7 @@
 
 /* For sched_barrier: VALU, SALU, VMEM and reads of LDS may pass, products and stores to LDS may
  * not. */
-enum { BARRIER_OF_STORES = 0x2 | 0x4 | 0x10 | 0x100 | 0x400 };
+constexpr int BARRIER_OF_STORES = 0x2 | 0x4 | 0x10 | 0x100 | 0x400;
 
 /*
  * FAST: every key of the tile is visible, the next tile exists whole, the shifts are to stay.
@@ -40,11 +40,10 @@ enum step_kind { STEP_GENERAL, STEP_FAST, STEP_WIDE };
 #endif
 
 /* Bits of what a wave has come across. */
-enum found {
-    FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
-    FOUND_WIDE = 2,      /* scores for the wide form */
-    FOUND_SPOILT = 4,    /* O that is not finite, while terms hide keys: V is to be isolated */
-};
+constexpr int FOUND_NONFINITE = 1; /* V that is not finite and that not all queries see */
+constexpr int FOUND_WIDE = 2;      /* scores for the wide form */
+/* O that is not finite, while terms hide keys: V is to be isolated. */
+constexpr int FOUND_SPOILT = 4;
 
 /* Whether what fast steps add their products to is held, lest they copy it: settle_shifts(), which
  * padded walks do not call. */
@@ -63,7 +62,7 @@ struct progress {
     struct cargo cargo;
     struct softmax_state softmax[Q_BLOCKS];
     output_blocks o;
-    u32 found; /* enum found. Uniform */
+    u32 found; /* FOUND_NONFINITE and so on. Uniform */
     struct terms terms;
 #if FOLDS_TERMS
     struct folded folded;

@@ -9,15 +9,11 @@
 #include "key_tiles.h"
 #include "score_runs.h"
 
-enum {
-    TERM_BYTES = TERMS_CERTAIN & TERM_BIAS ? 2 : 1,
-    HALF_WORDS = HALF_BLOCKS * ACC * TERM_BYTES / 4
-};
+constexpr int TERM_BYTES = TERMS_CERTAIN & TERM_BIAS ? 2 : 1;
+constexpr int HALF_WORDS = HALF_BLOCKS * ACC * TERM_BYTES / 4;
 
-enum {
-    DROP_COUNT = 2,              /* counters whose words are made side by side */
-    DROP_PAIRS = 4 * DROP_COUNT, /* pairs of P that they are for */
-};
+constexpr int DROP_COUNT = 2;              /* counters whose words are made side by side */
+constexpr int DROP_PAIRS = 4 * DROP_COUNT; /* pairs of P that they are for */
 
 #if SLICES_TURN
 

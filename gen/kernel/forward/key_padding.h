@@ -15,10 +15,8 @@
 static_assert(!KERNEL_PAGED && !KERNEL_SCORE && KEY_SHARES == 1, "a plain kernel beside the mask");
 static_assert(KERNEL_TILE_K % 32 == 0, "whole words");
 
-enum {
-    TILE_WORDS = KERNEL_TILE_K / 32,
-    WINDOW = KERNEL_WAVE / TILE_WORDS, /* tiles */
-};
+constexpr int TILE_WORDS = KERNEL_TILE_K / 32;
+constexpr int WINDOW = KERNEL_WAVE / TILE_WORDS; /* tiles */
 
 /* Bits of the first words of tiles. */
 static const kernarg_u64 first_words = TILE_WORDS == 1   ? ~0ul

@@ -7,12 +7,11 @@
 
 #include "query_rows.h"
 
-enum {
-    STATE_WORDS = 2 * KERNEL_WAVE,                        /* of a wave: shift and sum of a column */
-    O_BLOCK_BYTES = ACC * KERNEL_WAVE * 4,                /* in LDS */
-    O_FIRST = (DIM_BLOCKS + 1) / 2,                       /* blocks that go where K was */
-    O_LENDERS = KERNEL_WAVES - KERNEL_WAVES / KEY_SHARES, /* waves whose O is added to another's */
-};
+constexpr int STATE_WORDS = 2 * KERNEL_WAVE;         /* of a wave: shift and sum of a column */
+constexpr int O_BLOCK_BYTES = ACC * KERNEL_WAVE * 4; /* in LDS */
+constexpr int O_FIRST = (DIM_BLOCKS + 1) / 2;        /* blocks that go where K was */
+/* Waves whose O is added to another's. */
+constexpr int O_LENDERS = KERNEL_WAVES - KERNEL_WAVES / KEY_SHARES;
 
 static_assert(KEY_SHARES == 1 || Q_BLOCKS == 1, "waves that share keys have one block of queries");
 static_assert(KEY_SHARES == 1 || KERNEL_WAVES * STATE_WORDS * 4 <= K_TILE_BYTES, "states fit");

@@ -13,21 +13,19 @@
 
 static_assert(Q_BLOCKS == 1, "each product has an operand of its own");
 
-enum {
-    KQ_PRODUCTS = QK_STEPS * KEY_BLOCKS,
-    ALL_SEEN = (1 << KEY_BLOCKS) - 1, /* blocks of keys, a bit each */
-    VP_PRODUCTS = PV_GROUPS * DIM_BLOCKS,
-    /* Products, or pairs of them, before the one that an operand is for. */
-    K_AHEAD = P_IN_LDS ? 1 : 2,
-    V_AHEAD = 1,
-    /* Products that are waited for together; not where registers are short. */
-    PRODUCTS_AT_ONCE =
-        P_IN_LDS && !((KERNEL_SCORE == 2 || KERNEL_SCORE == 5) && STAGE_DIM > 64) ? 2 : 1,
-    VT_LINES = KERNEL_TILE_K / CHUNK,
-    P_BLOCK_BYTES = BLOCK * DEPTH * 2, /* of P^T, one operand; those of a wave: */
-    P_WAVE_BYTES = PV_GROUPS * P_BLOCK_BYTES,
-    P_CHUNK_STEP = BLOCK * CHUNK_BYTES,
-};
+constexpr int KQ_PRODUCTS = QK_STEPS * KEY_BLOCKS;
+constexpr int ALL_SEEN = (1 << KEY_BLOCKS) - 1; /* blocks of keys, a bit each */
+constexpr int VP_PRODUCTS = PV_GROUPS * DIM_BLOCKS;
+/* Products, or pairs of them, before the one that an operand is for. */
+constexpr int K_AHEAD = P_IN_LDS ? 1 : 2;
+constexpr int V_AHEAD = 1;
+/* Products that are waited for together; not where registers are short. */
+constexpr int PRODUCTS_AT_ONCE =
+    P_IN_LDS && !((KERNEL_SCORE == 2 || KERNEL_SCORE == 5) && STAGE_DIM > 64) ? 2 : 1;
+constexpr int VT_LINES = KERNEL_TILE_K / CHUNK;
+constexpr int P_BLOCK_BYTES = BLOCK * DEPTH * 2; /* of P^T, one operand; those of a wave: */
+constexpr int P_WAVE_BYTES = PV_GROUPS * P_BLOCK_BYTES;
+constexpr int P_CHUNK_STEP = BLOCK * CHUNK_BYTES;
 
 /*
  * Where in LDS the lane's rows of Q, K and V^T are; V^T's by chunk, for the block of channels 0. Of

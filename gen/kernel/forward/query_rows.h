@@ -36,12 +36,10 @@
 #define ONE_TILE 0
 #endif
 
-enum {
-    COLUMNS = KERNEL_TILE_Q / TEAMS, /* queries of a wave */
-    Q_BLOCKS = COLUMNS / BLOCK,
-    QK_STEPS = USED_DIM / DEPTH,                    /* of DEPTH channels */
-    PV_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES, /* of as many keys */
-};
+constexpr int COLUMNS = KERNEL_TILE_Q / TEAMS; /* queries of a wave */
+constexpr int Q_BLOCKS = COLUMNS / BLOCK;
+constexpr int QK_STEPS = USED_DIM / DEPTH;                    /* of DEPTH channels */
+constexpr int PV_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES; /* of as many keys */
 
 /* Which of the keys of a tile a wave has. */
 DEVICE int key_share()
@@ -69,12 +67,10 @@ static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole b
 typedef block_acc score_blocks[Q_BLOCKS][KEY_BLOCKS];
 typedef block_acc output_blocks[Q_BLOCKS][DIM_BLOCKS];
 
-enum {
-    STAGES = KERNEL_DIM / USED_DIM, /* parts of the channels of Q and K */
-    Q_HELD_CHUNKS = 2 * Q_HELD,     /* of a row of Q, which are not in LDS */
-    Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES,
-    Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES, /* in LDS */
-};
+constexpr int STAGES = KERNEL_DIM / USED_DIM; /* parts of the channels of Q and K */
+constexpr int Q_HELD_CHUNKS = 2 * Q_HELD;     /* of a row of Q, which are not in LDS */
+constexpr int Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES;
+constexpr int Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES; /* in LDS */
 
 static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
 #if ONE_TILE

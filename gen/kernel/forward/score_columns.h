@@ -105,7 +105,7 @@ DEVICE kernarg_u64 first_counter(const struct dropout &dropout, const struct job
            counters_to(key + first_key());
 }
 
-enum { DROP_COUNTERS = KEY_BLOCKS * ACC / 8, DROP_STEP = 8 / KEY_RUN };
+constexpr int DROP_COUNTERS = KEY_BLOCKS * ACC / 8, DROP_STEP = 8 / KEY_RUN;
 
 DEVICE constexpr int counter_step(int i)
 {

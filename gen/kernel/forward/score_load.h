@@ -11,37 +11,32 @@
 
 #include "score_columns.h"
 
-enum term {
-    TERM_CAP = 1,
-    TERM_SLOPE = 2,
-    TERM_BIAS = 4,
-    TERM_BIAS_F32 = 8,
-    TERM_KEEP = 16,
-    TERM_KEEP_COMMON = 32, /* the same for all queries */
-    TERM_DROPOUT = 64,
-};
+/* Terms, as bits. */
+constexpr int TERM_CAP = 1;
+constexpr int TERM_SLOPE = 2;
+constexpr int TERM_BIAS = 4;
+constexpr int TERM_BIAS_F32 = 8;
+constexpr int TERM_KEEP = 16;
+constexpr int TERM_KEEP_COMMON = 32; /* the same for all queries */
+constexpr int TERM_DROPOUT = 64;
 
 /* KERNEL_SCORE: no terms, any that there are, or one which there is. */
-enum score_kernel {
-    SCORE_NONE,
-    SCORE_ANY,
-    SCORE_BIAS,
-    SCORE_SLOPES,
-    SCORE_SOFTCAP,
-    SCORE_DROPOUT,
-    SCORE_KEEP = 7,
-};
+constexpr int SCORE_NONE = 0;
+constexpr int SCORE_ANY = 1;
+constexpr int SCORE_BIAS = 2;
+constexpr int SCORE_SLOPES = 3;
+constexpr int SCORE_SOFTCAP = 4;
+constexpr int SCORE_DROPOUT = 5;
+constexpr int SCORE_KEEP = 7;
 
-enum {
-    TERMS_CERTAIN = KERNEL_SCORE == SCORE_BIAS      ? TERM_BIAS
-                    : KERNEL_SCORE == SCORE_SLOPES  ? TERM_SLOPE
-                    : KERNEL_SCORE == SCORE_SOFTCAP ? TERM_CAP
-                    : KERNEL_SCORE == SCORE_DROPOUT ? TERM_DROPOUT
-                    : KERNEL_SCORE == SCORE_KEEP    ? TERM_KEEP
-                                                    : 0,
-    TERMS_KNOWN = KERNEL_SCORE == SCORE_ANY ? 127 : TERMS_CERTAIN, /* may be there */
-    TERMS_HIDING = TERM_BIAS | TERM_KEEP,
-};
+constexpr int TERMS_CERTAIN = KERNEL_SCORE == SCORE_BIAS      ? TERM_BIAS
+                              : KERNEL_SCORE == SCORE_SLOPES  ? TERM_SLOPE
+                              : KERNEL_SCORE == SCORE_SOFTCAP ? TERM_CAP
+                              : KERNEL_SCORE == SCORE_DROPOUT ? TERM_DROPOUT
+                              : KERNEL_SCORE == SCORE_KEEP    ? TERM_KEEP
+                                                              : 0;
+constexpr int TERMS_KNOWN = KERNEL_SCORE == SCORE_ANY ? 127 : TERMS_CERTAIN; /* may be there */
+constexpr int TERMS_HIDING = TERM_BIAS | TERM_KEEP;
 
 /* Of which (sequence, head) and rows. Uniform. */
 struct scene {
@@ -53,7 +48,7 @@ struct scene {
 
 /* The terms of a workgroup. */
 struct terms {
-    u32 which;                         /* enum term. Uniform */
+    u32 which;                         /* TERM_CAP and so on. Uniform */
     const GLOBAL char *rows[Q_BLOCKS]; /* of bias, or else mask: this lane's, at its first key */
     u32 scene;                         /* a struct scene, an element a lane: see recall() */
 };
@@ -159,10 +154,9 @@ DEVICE struct terms terms_of(const struct attn_problem &a, const struct sequence
     return t;
 }
 
-enum {
-    AHEAD_WORDS = KEY_BLOCKS * ACC / 2,   /* of a column of 16-bit bias */
-    COMMON = KERNEL_TILE_K / KERNEL_WAVE, /* keys of a tile of which a lane asks what all share */
-};
+constexpr int AHEAD_WORDS = KEY_BLOCKS * ACC / 2; /* of a column of 16-bit bias */
+/* Keys of a tile of which a lane asks what all share. */
+constexpr int COMMON = KERNEL_TILE_K / KERNEL_WAVE;
 
 /* What is read of a tile at once, before the product with K, in whose time it arrives. */
 struct ahead {
@@ -227,7 +221,7 @@ DEVICE void load_block(u32 *to, const GLOBAL char *row, int block, const struct 
 /* Of a tile that does; `at` is where this lane's first key of the tile is. From element i on. */
 template <int bytes> DEVICE void load_whole_run(u32 *to, const GLOBAL char *at, int block, int i)
 {
-    enum { WORDS = KEY_RUN * bytes / 4 };
+    constexpr int WORDS = KEY_RUN * bytes / 4;
     auto x =
         *(typename run_of_keys<bytes, KEY_RUN>::anywhere *)(at +
                                                             (block * BLOCK + key_step(i)) * bytes);

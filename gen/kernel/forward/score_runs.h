@@ -460,7 +460,7 @@ struct drops {
     struct philox_run run[Q_BLOCKS];
 };
 
-enum { DROP_RUN = DROP_COUNTERS < 4 ? DROP_COUNTERS : 4 }; /* side by side */
+constexpr int DROP_RUN = DROP_COUNTERS < 4 ? DROP_COUNTERS : 4; /* side by side */
 
 /*
  * Before fast steps of so many tiles, the first of which begins with `key`. Returns whether upper

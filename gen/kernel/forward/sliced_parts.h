@@ -23,13 +23,13 @@
 #include "half_terms.h"
 #endif
 
-enum {
-    FRAGS_AHEAD = 3, /* operands read from LDS before they are needed */
-    /* Beside which K is stored. */
-    MIDDLE_K_SLICE = (VP_SLICES - K_LOADS) / 2,
-    LAST_K_SLICE = VP_SLICES - MMA_PARTS * (FRAGS_AHEAD - 1) - K_LOADS, /* before a barrier there */
-    FIRST_K_SLICE = STAGE_DIM > 64 && LAST_K_SLICE < MIDDLE_K_SLICE ? LAST_K_SLICE : MIDDLE_K_SLICE,
-};
+constexpr int FRAGS_AHEAD = 3; /* operands read from LDS before they are needed */
+/* Beside which K is stored. */
+constexpr int MIDDLE_K_SLICE = (VP_SLICES - K_LOADS) / 2;
+/* Before a barrier there. */
+constexpr int LAST_K_SLICE = VP_SLICES - MMA_PARTS * (FRAGS_AHEAD - 1) - K_LOADS;
+constexpr int FIRST_K_SLICE =
+    STAGE_DIM > 64 && LAST_K_SLICE < MIDDLE_K_SLICE ? LAST_K_SLICE : MIDDLE_K_SLICE;
 
 static_assert(VP_SLICES >= K_LOADS && FIRST_K_SLICE >= 0, "each chunk of K has a slice");
 static_assert(HALF_GROUPS == PV_GROUPS / 2, "the softmax has halves of the same groups");
@@ -154,7 +154,8 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
         s[i] = zero_acc();
 #endif
 #if NUMBERS_SLICES
-    for_each<0, KQ_PRODUCTS>(BESIDE(i) {
+    for_each<0, KQ_PRODUCTS>(BESIDE(product) {
+        constexpr int i = product;
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < KQ_PRODUCTS)
             read_k(r.a, which, ahead);
@@ -162,7 +163,7 @@ DEVICE void multiply_kq_half(struct sliced_run &r, int which, R read_on, F slice
             read_on(ahead - KQ_PRODUCTS);
         mma_beside(
             s[i % HALF_BLOCKS], r.a.k[which][i], r.x.q.frag[i / HALF_BLOCKS], BESIDE(part) {
-                slice(slice_of(i, part));
+                slice(slice_of(product, part));
                 __builtin_amdgcn_sched_barrier(0);
             });
     });
@@ -187,7 +188,8 @@ template <class R, class F>
 DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice)
 {
 #if NUMBERS_SLICES
-    for_each<0, VP_PRODUCTS>(BESIDE(i) {
+    for_each<0, VP_PRODUCTS>(BESIDE(product) {
+        constexpr int i = product;
         const int ahead = i + FRAGS_AHEAD;
         if (ahead < VP_PRODUCTS)
             read_v(r.a, which, ahead);
@@ -196,7 +198,7 @@ DEVICE void multiply_vp_half(struct sliced_run &r, int which, R read_on, F slice
         mma_beside(
             r.x.o[0][i % DIM_BLOCKS], r.a.v[which][i], r.half[which].p.frag[i / DIM_BLOCKS],
             BESIDE(part) {
-                slice(slice_of(i, part));
+                slice(slice_of(product, part));
                 __builtin_amdgcn_sched_barrier(0);
             });
     });

@@ -117,14 +117,16 @@ template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int 
     __builtin_amdgcn_s_setprio(3);
     multiply_vp_half(
         r, 0, [&](int i) { read_v(r.a, 1, i); },
-        BESIDE(i) {
+        BESIDE(slice) {
+            constexpr int i = slice;
             if (i == (SPREADS ? GROUP_SLICES / 2 : KERNEL_UNALIGNED ? 1 : 0)) /* S(a) is over */
                 load_next_v(r, last);
             soften<KQ_SLICES + i>(r);
         });
     end_softmax<VP_SLICES>(r, 1);
     multiply_vp_half(
-        r, 1, meet_k, BESIDE(i) {
+        r, 1, meet_k, BESIDE(slice) {
+            constexpr int i = slice;
             if constexpr (SPREADS)
                 soften<KQ_SLICES + VP_SLICES + i>(r);
             store_k_slice(r, i - FIRST_K_SLICE);
@@ -144,10 +146,8 @@ template <class B> DEVICE void sliced_walk(struct sliced_run &r, int tile, int c
 
 #else
 
-enum {
-    SOFT_SLICES = VP_SLICES + KQ_SLICES,
-    MOST_PARTS = (2 * PAIRS + SOFT_SLICES - 1) / SOFT_SLICES + 1, /* in a slice */
-};
+constexpr int SOFT_SLICES = VP_SLICES + KQ_SLICES;
+constexpr int MOST_PARTS = (2 * PAIRS + SOFT_SLICES - 1) / SOFT_SLICES + 1; /* in a slice */
 
 /* The part that a slice begins with. */
 DEVICE constexpr int first_part(int slice)
@@ -168,7 +168,8 @@ DEVICE void soften(struct sliced_run &r, int which, int slice)
 DEVICE void soften_on(struct sliced_run &r, int which, int slice)
 {
 #if NUMBERS_SLICES
-    for_each<0, SOFT_SLICES>(BESIDE(i) {
+    for_each<0, SOFT_SLICES>(BESIDE(number) {
+        constexpr int i = number;
         if (i >= slice)
             soften(r, which, i);
     });
@@ -186,7 +187,7 @@ DEVICE void soften_on(struct sliced_run &r, int which, int slice)
 #define K_HALVES (KEY_SHARES == 1 && !KERNEL_PAGED)
 static_assert(!K_HALVES || K_LOADS % 2 == 0, "a half of the chunks");
 
-enum { A_LOADS = K_HALVES ? K_LOADS / 2 : 0 };
+constexpr int A_LOADS = K_HALVES ? K_LOADS / 2 : 0;
 
 /* S(a) of a tile; the next one is `next`; `first`: there is none before it. */
 template <bool first> DEVICE void begin_tile(struct sliced_run &r, int next)

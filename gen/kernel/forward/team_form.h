@@ -28,13 +28,12 @@
 #define O_BLOCK(block) (block / (O_BLOCKS / 2) * (DIM_BLOCKS / 2) + block % (O_BLOCKS / 2))
 #include "team_keys.h"
 
-enum {
-    HALVES = 2 * STAGES,                /* of parts of V */
-    SHARE = O_BLOCKS,                   /* blocks of a wave of each part of O */
-    COLUMN_SHARES = TEAM / KEY_BLOCKS,  /* waves that have the same keys of S */
-    OWN = Q_BLOCKS * KEY_BLOCKS / TEAM, /* blocks of a wave of S: of one block of keys */
-    BEGINS = MMA_BEGINS && OWN == 1,    /* a single one is not cleared before it is summed up */
-};
+constexpr int HALVES = 2 * STAGES;                /* of parts of V */
+constexpr int SHARE = O_BLOCKS;                   /* blocks of a wave of each part of O */
+constexpr int COLUMN_SHARES = TEAM / KEY_BLOCKS;  /* waves that have the same keys of S */
+constexpr int OWN = Q_BLOCKS * KEY_BLOCKS / TEAM; /* blocks of a wave of S: of one block of keys */
+/* A single one is not cleared before it is summed up. */
+constexpr int BEGINS = MMA_BEGINS && OWN == 1;
 
 static_assert(STAGES % 2 == 0 && SHARE * TEAM == DIM_BLOCKS && OWN * COLUMN_SHARES == Q_BLOCKS,
               "equal shares");
@@ -329,10 +328,9 @@ DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key
 }
 
 /* Bits of what a wave has come across. */
-enum found {
-    FOUND_NONFINITE = 1, /* V that is not finite and that not all queries see */
-    FOUND_SPOILT = 2,    /* O that is not finite, while terms hide keys: V is to be isolated */
-};
+constexpr int FOUND_NONFINITE = 1; /* V that is not finite and that not all queries see */
+/* O that is not finite, while terms hide keys: V is to be isolated. */
+constexpr int FOUND_SPOILT = 2;
 
 /* `hides`: whether terms do. */
 DEVICE u32 found_by(const struct progress &x, bool hides)

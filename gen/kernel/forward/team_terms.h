@@ -11,7 +11,7 @@
 
 /* Of the terms of a workgroup. Uniform. */
 struct own_terms {
-    u32 which;          /* enum term */
+    u32 which;          /* TERM_CAP and so on */
     bool isolates;      /* whether V that is not finite was taken for 0 in all tiles */
     float slope;        /* of ALiBi, else 0; where heads are packed, of the first of them */
     kernarg_u64 common; /* a mask's row that all queries share; else something that exists */
@@ -28,7 +28,7 @@ struct own_ahead {
 };
 
 /* They leave scores in natural units. */
-enum { TERMS_NATURAL = TERM_CAP | TERM_SLOPE | TERM_BIAS };
+constexpr int TERMS_NATURAL = TERM_CAP | TERM_SLOPE | TERM_BIAS;
 
 /* What a unit of the scores that the softmax sees is, in natural units. */
 DEVICE float score_unit(u32 which, const struct attn_problem &a)

@@ -28,7 +28,7 @@
 
 #if defined(__gfx950__)
 
-enum { FRAGS = 2 };
+constexpr int FRAGS = 2;
 typedef u32 operand __attribute__((ext_vector_type(8)));
 typedef int fp8_operand __attribute__((ext_vector_type(8)));
 
@@ -39,7 +39,7 @@ DEVICE operand join_frags(block_frag low, block_frag high)
     return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-enum { OF_FP8, OF_BF8 };
+constexpr int OF_FP8 = 0, OF_BF8 = 1;
 
 /* Without scales: of 0 the compiler makes the instruction that takes none. */
 template <int a_type, int b_type> DEVICE void mma_of(block_acc &c, operand a, operand b)

@@ -14,10 +14,10 @@
 
 static_assert(KERNEL_TILE_K == 128, "a row is a line of LDS");
 
-enum { VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K };
+constexpr int VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K;
 
 /* Channels of four rows of V that a thread carries. */
-enum { V_GROUP = STAGE_DIM * (KERNEL_TILE_K / 4) / THREADS };
+constexpr int V_GROUP = STAGE_DIM * (KERNEL_TILE_K / 4) / THREADS;
 
 DEVICE u32 vt_column(u32 channel)
 {
@@ -51,7 +51,7 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 }
 
 /* Channels 4 apart, of one group, lie in the same column, this many bytes apart. */
-enum { VT_COLUMNS = 4 };
+constexpr int VT_COLUMNS = 4;
 
 DEVICE constexpr int vt_channel_step(int i)
 {

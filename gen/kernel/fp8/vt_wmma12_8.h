@@ -13,14 +13,12 @@
 #define AOTHIP_VT_WMMA12_8_H
 
 /* Channels of four rows of V that a thread carries. */
-enum { V_GROUP = STAGE_DIM * (KERNEL_TILE_K / 4) / THREADS };
+constexpr int V_GROUP = STAGE_DIM * (KERNEL_TILE_K / 4) / THREADS;
 
-enum {
-    VT_ROW_BYTES = KERNEL_TILE_K + CHUNK_BYTES,
-    VT_GROUP_BYTES = V_GROUP * VT_ROW_BYTES + CHUNK_BYTES,
-    VT_GROUPS = STAGE_DIM / V_GROUP, /* eight, or sixteen of a tile of 32 keys */
-    VT_TILE_BYTES = VT_GROUPS * VT_GROUP_BYTES
-};
+constexpr int VT_ROW_BYTES = KERNEL_TILE_K + CHUNK_BYTES;
+constexpr int VT_GROUP_BYTES = V_GROUP * VT_ROW_BYTES + CHUNK_BYTES;
+constexpr int VT_GROUPS = STAGE_DIM / V_GROUP; /* eight, or sixteen of a tile of 32 keys */
+constexpr int VT_TILE_BYTES = VT_GROUPS * VT_GROUP_BYTES;
 
 /* Which quad and group of channels a thread carries from memory to LDS. */
 struct vt_duty {
@@ -55,7 +53,7 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 }
 
 /* Channels of one group are this many bytes apart. */
-enum { VT_COLUMNS = 1 };
+constexpr int VT_COLUMNS = 1;
 
 DEVICE constexpr int vt_channel_step(int i)
 {

@@ -24,7 +24,7 @@
 
 #if KERNEL_DTYPE == 1
 /* The names that mma.h has for what mma_f32.h calls otherwise; nothing is rounded. */
-enum { BLOCK = SIDE };
+constexpr int BLOCK = SIDE;
 
 DEVICE block_acc zero_acc()
 {
@@ -253,7 +253,7 @@ struct context {
 #if KERNEL_SCORE
     struct place place;
 #if TERMS_NEAR
-    u32 terms;               /* enum term */
+    u32 terms;               /* KERNARG_TERM_BIAS and so on */
     struct bias_ahead ahead; /* of the block that is next */
 #if KEEP_AHEAD
     struct near_rows keep; /* see fetch_keep() */

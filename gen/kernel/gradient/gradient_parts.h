@@ -23,7 +23,8 @@ DEVICE struct rows part_rows(kernarg_u64 data, u32 row, int dim)
     return {(char *)data + (kernarg_u64)row * pitch, (kernarg_i64)pitch, 4, dim};
 }
 
-enum { SUMS_SIDE = 32, SUMS_BYTES = SUMS_SIDE * SUMS_SIDE * 4 }; /* of a block of dq_in_blocks */
+constexpr int SUMS_SIDE = 32,
+              SUMS_BYTES = SUMS_SIDE * SUMS_SIDE * 4; /* of a block of dq_in_blocks */
 
 /* The blocks of dq of one head; those of the same rows are band_bytes. */
 struct dq_blocks {

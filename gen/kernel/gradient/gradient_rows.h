@@ -22,7 +22,7 @@
 #define LOG2_E 1.44269504088896340736f
 #define LN_2 0.69314718055994530942f
 
-enum { ELEMENT_BYTES = KERNEL_DTYPE == 1 ? 4 : 2 };
+constexpr int ELEMENT_BYTES = KERNEL_DTYPE == 1 ? 4 : 2;
 
 /* Whether the kernel is for problems with a boolean mask and nothing else in the scores. */
 #define ONLY_KEEP (KERNEL_SCORE == 7)

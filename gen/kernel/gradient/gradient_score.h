@@ -40,12 +40,11 @@
 
 #if LIFTS
 
-enum {
-    LIFT_TO = -2,      /* exponent of the largest dO, at least */
-    LIFTED = 6,        /* exponent of dO that leaves dS alone */
-    LIFT_DO_MOST = 15, /* the largest power of two in f16; it lifts the smallest f16 to 2^-9 */
-    LIFT_P_MOST = 8,   /* P and its factor for dropout are below 2^8 each */
-};
+constexpr int LIFT_TO = -2; /* exponent of the largest dO, at least */
+constexpr int LIFTED = 6;   /* exponent of dO that leaves dS alone */
+/* The largest power of two in f16; it lifts the smallest f16 to 2^-9. */
+constexpr int LIFT_DO_MOST = 15;
+constexpr int LIFT_P_MOST = 8; /* P and its factor for dropout are below 2^8 each */
 
 typedef _Float16 lift_pair __attribute__((ext_vector_type(2)));
 

@@ -67,7 +67,7 @@ DEVICE bool has_term(u32 terms, u32 which)
 #define KNOWS_TERMS (!SUMS_ELEMENTS && KERNEL_WAVE == 32)
 
 /* The terms of code that knows which of TERMS_OF_SCORE there are, but for TERMS_ASKED. */
-enum { TERMS_ASKED = 0 };
+constexpr int TERMS_ASKED = 0;
 
 template <u32 known> struct terms_known {
     u32 terms;

@@ -17,21 +17,17 @@ template <int first, int end, class F> DEVICE void for_each(F f)
     }
 }
 
-enum {
-    HALF_BLOCKS = KEY_BLOCKS / 2, /* of keys */
-    HALF_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES / 2,
-    PAIRS = HALF_BLOCKS * ACC / 2, /* of scores that a lane has of a half */
-    GROUP_PAIRS = PAIRS / HALF_GROUPS,
-    SOFT_PARTS = 2 * PAIRS + 2, /* of their softmax */
-};
+constexpr int HALF_BLOCKS = KEY_BLOCKS / 2; /* of keys */
+constexpr int HALF_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES / 2;
+constexpr int PAIRS = HALF_BLOCKS * ACC / 2; /* of scores that a lane has of a half */
+constexpr int GROUP_PAIRS = PAIRS / HALF_GROUPS;
+constexpr int SOFT_PARTS = 2 * PAIRS + 2; /* of their softmax */
 
 /* Its products, and their instructions: each has a slice of the softmax beside it. */
-enum {
-    KQ_PRODUCTS = USED_DIM / DEPTH * HALF_BLOCKS,
-    KQ_SLICES = MMA_PARTS * KQ_PRODUCTS,
-    VP_PRODUCTS = HALF_GROUPS * DIM_BLOCKS,
-    VP_SLICES = MMA_PARTS * VP_PRODUCTS,
-};
+constexpr int KQ_PRODUCTS = USED_DIM / DEPTH * HALF_BLOCKS;
+constexpr int KQ_SLICES = MMA_PARTS * KQ_PRODUCTS;
+constexpr int VP_PRODUCTS = HALF_GROUPS * DIM_BLOCKS;
+constexpr int VP_SLICES = MMA_PARTS * VP_PRODUCTS;
 
 typedef block_acc half_scores[HALF_BLOCKS];
 
@@ -139,16 +135,14 @@ DEVICE void count_p(struct half_tile &h, struct softmax_state &state, block_acc 
  * counted before its products begin; that of b's first group beside the last product with P(a), for
  * that is not made again.
  */
-enum {
-    GROUP_UNITS = 2 * GROUP_PAIRS + 3, /* to the first count, and with it */
-    HALF_UNITS = 2 * PAIRS + 3,
-    GROUP_SLICES = VP_SLICES / HALF_GROUPS,
-    UNITS_OF_KQ = KQ_SLICES < GROUP_UNITS ? GROUP_UNITS
-                  : KQ_SLICES > 2 * PAIRS ? 2 * PAIRS
-                                          : KQ_SLICES,
-    UNITS_OF_VP = HALF_UNITS + GROUP_UNITS - UNITS_OF_KQ,
-    UNITS_LEFT = HALF_UNITS - GROUP_UNITS,
-};
+constexpr int GROUP_UNITS = 2 * GROUP_PAIRS + 3; /* to the first count, and with it */
+constexpr int HALF_UNITS = 2 * PAIRS + 3;
+constexpr int GROUP_SLICES = VP_SLICES / HALF_GROUPS;
+constexpr int UNITS_OF_KQ = KQ_SLICES < GROUP_UNITS ? GROUP_UNITS
+                            : KQ_SLICES > 2 * PAIRS ? 2 * PAIRS
+                                                    : KQ_SLICES;
+constexpr int UNITS_OF_VP = HALF_UNITS + GROUP_UNITS - UNITS_OF_KQ;
+constexpr int UNITS_LEFT = HALF_UNITS - GROUP_UNITS;
 
 /* How many units are done before a slice, of which S(b) has the first ones. */
 DEVICE constexpr int units_before(int slice)
@@ -172,10 +166,8 @@ static_assert(!SPREADS || units_before(KQ_SLICES + VP_SLICES - 1) < HALF_UNITS +
 
 /* Or each half's has one stage, with so many parts beside an instruction, and what is left behind
  * it. */
-enum {
-    STAGE_SLICES = KQ_SLICES < VP_SLICES ? KQ_SLICES : VP_SLICES,
-    SLICE_PARTS = (2 * PAIRS + STAGE_SLICES - 1) / STAGE_SLICES,
-};
+constexpr int STAGE_SLICES = KQ_SLICES < VP_SLICES ? KQ_SLICES : VP_SLICES;
+constexpr int SLICE_PARTS = (2 * PAIRS + STAGE_SLICES - 1) / STAGE_SLICES;
 
 #endif
 

@@ -31,7 +31,7 @@
 #include "tile.h"
 
 /* Of kernarg.h, where a side is unbounded. */
-enum { SEES_ALL = 1 << 30 };
+constexpr int SEES_ALL = 1 << 30;
 
 /* Keys first .. first + count - 1. */
 struct key_interval {

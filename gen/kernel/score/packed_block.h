@@ -4,7 +4,7 @@
 
 #include "mma.h"
 
-enum { BLOCK_GROUPS = BLOCK / 16 };
+constexpr int BLOCK_GROUPS = BLOCK / 16;
 
 /* A block of dS as the operands of multiply_turned(). */
 struct packed_block {

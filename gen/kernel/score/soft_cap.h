@@ -22,7 +22,7 @@ typedef block_acc cap_run;
 #define CAP_BLOCKS 0
 typedef f32x2 cap_run;
 #endif
-enum { CAP_RUN = sizeof(cap_run) / sizeof(float) };
+constexpr int CAP_RUN = sizeof(cap_run) / sizeof(float);
 
 DEVICE cap_run side_by_side(cap_run x)
 {

@@ -102,7 +102,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define KEY_SHARES 1
 #endif
 
-enum { KEY_BLOCKS = KERNEL_TILE_K / BLOCK / KEY_SHARES, DIM_BLOCKS = USED_DIM / BLOCK };
+constexpr int KEY_BLOCKS = KERNEL_TILE_K / BLOCK / KEY_SHARES, DIM_BLOCKS = USED_DIM / BLOCK;
 
 /* |scale| * log2(e) */
 DEVICE float softmax_factor(float scale)
@@ -129,7 +129,7 @@ DEVICE float total(partial_sum sum)
  * if their operands are in different banks of registers. Elements of one vector are, so P is held
  * together by whole vectors there.
  */
-enum { HELD = KERNEL_WAVE == 64 ? 2 : ACC };
+constexpr int HELD = KERNEL_WAVE == 64 ? 2 : ACC;
 
 /* On RDNA 3 exponents are held together, too: more of them are then made by two as one. */
 #define HOLDS_EXPONENTS (HELD == ACC && !MMA_STRAIGHT)

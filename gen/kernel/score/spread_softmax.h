@@ -16,7 +16,7 @@
  * Pairs of scores from one's exponents to its powers, and from there to its sum and to P. One pair
  * is the least that powers take; with a score term, a longer way is the faster one.
  */
-enum { SPREAD_AHEAD = 2, SUM_LAG = FAST_MOVES ? 1 : 2, PACK_LAG = FAST_MOVES ? 1 : 3 };
+constexpr int SPREAD_AHEAD = 2, SUM_LAG = FAST_MOVES ? 1 : 2, PACK_LAG = FAST_MOVES ? 1 : 3;
 
 /* Slices of the softmax of `columns` columns. */
 DEVICE constexpr int spread_slices(int columns)

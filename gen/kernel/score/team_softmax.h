@@ -14,14 +14,12 @@
 #include "key_order.h"
 #include "softmax.h"
 
-enum {
-    P_GROUPS = BLOCK / 16,            /* of sixteen keys, of a block */
-    P_GROUP_BYTES = KERNEL_WAVE * 16, /* in LDS */
-    P_BLOCK_BYTES = P_GROUPS * P_GROUP_BYTES,
-    P_BYTES = TEAMS * Q_BLOCKS * KEY_BLOCKS * P_BLOCK_BYTES,
-    FAR_BYTES = KERNEL_WAVES * 4, /* a word a wave */
-    LARGEST_BYTES = TEAMS * COLUMNS * KEY_BLOCKS * 4,
-};
+constexpr int P_GROUPS = BLOCK / 16;            /* of sixteen keys, of a block */
+constexpr int P_GROUP_BYTES = KERNEL_WAVE * 16; /* in LDS */
+constexpr int P_BLOCK_BYTES = P_GROUPS * P_GROUP_BYTES;
+constexpr int P_BYTES = TEAMS * Q_BLOCKS * KEY_BLOCKS * P_BLOCK_BYTES;
+constexpr int FAR_BYTES = KERNEL_WAVES * 4; /* a word a wave */
+constexpr int LARGEST_BYTES = TEAMS * COLUMNS * KEY_BLOCKS * 4;
 
 static_assert(P_BYTES + FAR_BYTES + LARGEST_BYTES <= K_TILE_BYTES, "all of it fits where K was");
 

@@ -31,25 +31,24 @@
  */
 #define PLAIN_STEPS (KERNEL_WAVE == 64 || (PRODUCTS_OF_PAIRS && !KERNEL_SCORE))
 
-enum {
-    SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST, /* channels of a wave */
-    SLICES = KERNEL_DIM / SLICE,
-    TEAMS = KERNEL_WAVES / SLICES,
+constexpr int SLICE = KERNEL_DIM < SLICE_MOST ? KERNEL_DIM : SLICE_MOST; /* channels of a wave */
+constexpr int SLICES = KERNEL_DIM / SLICE;
+constexpr int TEAMS = KERNEL_WAVES / SLICES;
 
 #if KERNEL_CACHE
-    KEY_BYTES = 1, /* of an element of K and V */
+constexpr int KEY_BYTES = 1; /* of an element of K and V */
 #else
-    KEY_BYTES = ELEMENT_BYTES,
+constexpr int KEY_BYTES = ELEMENT_BYTES;
 #endif
-    CHUNK_ELEMENTS = 16 / ELEMENT_BYTES, /* of K: a load of 16 bytes; of FP8, 8 */
-    K_STEPS = SLICE / (A_PARTS * CHUNK_ELEMENTS),
+constexpr int CHUNK_ELEMENTS = 16 / ELEMENT_BYTES; /* of K: a load of 16 bytes; of FP8, 8 */
+constexpr int K_STEPS = SLICE / (A_PARTS * CHUNK_ELEMENTS);
 
-    V_CHUNK = SLICE / SIDE < CHUNK_ELEMENTS ? SLICE / SIDE : CHUNK_ELEMENTS,
-    V_WORDS = V_CHUNK * ELEMENT_BYTES / 4,
-    V_GROUPS = SLICE / (SIDE * V_CHUNK),
+constexpr int V_CHUNK = SLICE / SIDE < CHUNK_ELEMENTS ? SLICE / SIDE : CHUNK_ELEMENTS;
+constexpr int V_WORDS = V_CHUNK * ELEMENT_BYTES / 4;
+constexpr int V_GROUPS = SLICE / (SIDE * V_CHUNK);
 
-    Q_PITCH = KERNEL_DIM + 4, /* floats from row to row in LDS: no two rows share their banks */
-};
+/* Floats from row to row in LDS: no two rows share their banks. */
+constexpr int Q_PITCH = KERNEL_DIM + 4;
 
 static_assert(SLICE % 64 == 0 && KERNEL_DIM % SLICE == 0, "whole chunks in every lane");
 static_assert(TEAMS * SLICES == KERNEL_WAVES, "whole teams");
@@ -70,7 +69,7 @@ struct v_block {
 /* The same as they are loaded. */
 #if KERNEL_CACHE
 
-enum { V_CODE_WORDS = V_CHUNK / 4 };
+constexpr int V_CODE_WORDS = V_CHUNK / 4;
 typedef u32x2 k_codes;
 typedef u32 v_codes __attribute__((ext_vector_type(V_CODE_WORDS)));
 
@@ -103,16 +102,14 @@ struct key_rows {
 };
 
 /* What few problems need. In one register: as bools they would take two each. */
-enum job_need {
-    NEED_PAGES = 1,
-    NEED_TERMS = 2,
-    NEED_DROPOUT = 4,
-    NEED_SHORT_K = 8, /* rows shorter than a chunk */
-    NEED_SHORT_V = 16,
-    NEED_HIDING = 32,  /* terms that make scores -infinity */
-    NEED_PART_K = 64,  /* fewer channels than KERNEL_DIM, or rows that are far apart */
-    NEED_PART_V = 128, /* fewer than a chunk, or such rows */
-};
+constexpr int NEED_PAGES = 1;
+constexpr int NEED_TERMS = 2;
+constexpr int NEED_DROPOUT = 4;
+constexpr int NEED_SHORT_K = 8; /* rows shorter than a chunk */
+constexpr int NEED_SHORT_V = 16;
+constexpr int NEED_HIDING = 32;  /* terms that make scores -infinity */
+constexpr int NEED_PART_K = 64;  /* fewer channels than KERNEL_DIM, or rows that are far apart */
+constexpr int NEED_PART_V = 128; /* fewer than a chunk, or such rows */
 
 /* The query row of a column; if there is none, one that exists. */
 struct job_row {
@@ -128,7 +125,7 @@ struct wave_job {
     struct job_row at;        /* of this lane's column */
     int full_first, full_end; /* keys that all the team's rows see */
     float scale;
-    u32 needs; /* enum job_need */
+    u32 needs; /* NEED_PAGES and so on */
 #if PLAIN_STEPS
     u32 k_from, v_from[V_GROUPS]; /* of this lane's chunks of a block, from its first row on */
 #endif
@@ -138,10 +135,10 @@ struct wave_job {
 #endif
 };
 
-enum { NEEDS_OF_SCORES = NEED_TERMS | NEED_DROPOUT | NEED_HIDING };
+constexpr int NEEDS_OF_SCORES = NEED_TERMS | NEED_DROPOUT | NEED_HIDING;
 
 /* Tested where it matters, for the result kept in the meantime would take two registers. */
-DEVICE bool needs(const struct wave_job &job, enum job_need need)
+DEVICE bool needs(const struct wave_job &job, int need)
 {
     if (!KERNEL_SCORE && need & NEEDS_OF_SCORES)
         return false;
@@ -150,7 +147,7 @@ DEVICE bool needs(const struct wave_job &job, enum job_need need)
     return x & need;
 }
 
-enum { PER_WORD = 4 / ELEMENT_BYTES };
+constexpr int PER_WORD = 4 / ELEMENT_BYTES;
 
 DEVICE struct key_rows key_rows_of(const struct attn_problem &a, kernarg_u64 data,
                                    const struct kernarg_strides &stride,

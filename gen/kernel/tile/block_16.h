@@ -10,7 +10,7 @@
 
 #include "tile.h"
 
-enum { SIDE = 16, ACC = SIDE * SIDE / KERNEL_WAVE };
+constexpr int SIDE = 16, ACC = SIDE * SIDE / KERNEL_WAVE;
 
 typedef float block_acc __attribute__((ext_vector_type(ACC)));
 

@@ -27,17 +27,13 @@
  * Rows in pages: a wave carries OWN_KEYS consecutive ones of K, the same as of V, in RUNS runs of
  * up to 16. A run never leaves its page.
  */
-enum {
-    OWN_KEYS = KERNEL_TILE_K / KERNEL_WAVES,
-    RUN_KEYS = OWN_KEYS < 16 ? OWN_KEYS : 16,
-    RUNS = KERNEL_PAGED ? OWN_KEYS / RUN_KEYS : 1,
-};
+constexpr int OWN_KEYS = KERNEL_TILE_K / KERNEL_WAVES;
+constexpr int RUN_KEYS = OWN_KEYS < 16 ? OWN_KEYS : 16;
+constexpr int RUNS = KERNEL_PAGED ? OWN_KEYS / RUN_KEYS : 1;
 
-enum {
-    K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS,
-    KEYS_PER_LOAD = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / CHUNKS,
-    RUN_LOADS = K_LOADS / RUNS,
-};
+constexpr int K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS;
+constexpr int KEYS_PER_LOAD = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / CHUNKS;
+constexpr int RUN_LOADS = K_LOADS / RUNS;
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
 #if !KERNEL_FP8
@@ -184,7 +180,7 @@ struct courier {
 #if KERNEL_FP8
 
 /* Channels of four rows of V that a thread carries: what there are for each. */
-enum { V_WORDS = V_GROUP / 4 };
+constexpr int V_WORDS = V_GROUP / 4;
 
 typedef u32 v_words __attribute__((ext_vector_type(V_WORDS)));
 

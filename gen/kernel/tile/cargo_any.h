@@ -18,16 +18,14 @@
 #include "fp8.h"
 #endif
 
-enum {
-    CHANNELS = STAGE_DIM / KERNEL_WAVE,               /* of one row per lane */
-    ROWS = 8,                                         /* at a time: two quads of four */
-    ROW_GROUPS = KERNEL_TILE_K / ROWS / KERNEL_WAVES, /* of a wave */
+constexpr int CHANNELS = STAGE_DIM / KERNEL_WAVE;               /* of one row per lane */
+constexpr int ROWS = 8;                                         /* at a time: two quads of four */
+constexpr int ROW_GROUPS = KERNEL_TILE_K / ROWS / KERNEL_WAVES; /* of a wave */
 #if KERNEL_CACHE
-    KEY_BYTES = 1, /* of an element of K and V */
+constexpr int KEY_BYTES = 1; /* of an element of K and V */
 #else
-    KEY_BYTES = 2,
+constexpr int KEY_BYTES = 2;
 #endif
-};
 
 static_assert(ROW_GROUPS * KERNEL_WAVES * ROWS == KERNEL_TILE_K, "the waves have as many rows");
 static_assert(CHANNELS % 2 == 0, "pairs of channels");
@@ -200,8 +198,8 @@ DEVICE void stage_k(char *tile, const struct key_rows &k, int key, int first_cha
             for (int c = 0; c < CHANNELS; c += 2) {
                 const u32(&x)[CHANNELS] = quad[i / 4].x[i % 4];
                 u32 channel = 2 * lane + c * KERNEL_WAVE;
-                *(u32 *)(tile + k_tile_at(key_line(row + i), channel / CHUNK) + channel % CHUNK * 2) =
-                    (x[c] | x[c + 1] << 16) & keep[c / 2];
+                *(u32 *)(tile + k_tile_at(key_line(row + i), channel / CHUNK) +
+                         channel % CHUNK * 2) = (x[c] | x[c + 1] << 16) & keep[c / 2];
             }
     }
 }

@@ -5,19 +5,17 @@
  * Nothing beyond a row's end is touched: in place of a chunk that the row does not have whole, its
  * last eight channels are taken. So they are in V, and therefore in O, which has some channels
  * twice then (in team_form.h in different waves, of which one stores them). In Q and K those that
- * another chunk has are 0. Rows that do not exist are replaced by the last one that does: in K their
- * scores are masked, in V their P is 0.
+ * another chunk has are 0. Rows that do not exist are replaced by the last one that does: in K
+ * their scores are masked, in V their P is 0.
  */
 #ifndef AOTHIP_CARGO_UNALIGNED_H
 #define AOTHIP_CARGO_UNALIGNED_H
 
 #include "key_order.h"
 
-enum {
-    RUNS = 1, /* as in cargo_aligned.h: there are no pages here */
-    K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS,
-    KEYS_PER_LOAD = THREADS / CHUNKS,
-};
+constexpr int RUNS = 1; /* as in cargo_aligned.h: there are no pages here */
+constexpr int K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS;
+constexpr int KEYS_PER_LOAD = THREADS / CHUNKS;
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
 static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad of V chunks");

@@ -13,7 +13,7 @@
 #define ELEMENT_F16 2
 #define ELEMENT_BF16 3
 
-enum { ELEMENT_BYTES = KERNEL_DTYPE == ELEMENT_F32 ? 4 : CHANNEL_BYTES };
+constexpr int ELEMENT_BYTES = KERNEL_DTYPE == ELEMENT_F32 ? 4 : CHANNEL_BYTES;
 
 DEVICE float element_from_f16(u32 bits)
 {

@@ -12,12 +12,12 @@
 
 #include "mma.h"
 
-enum { KEY_PAIR_STEP = 1 }; /* as VT_PAIR_STEP: pairs (0, 1), (2, 3) */
+constexpr int KEY_PAIR_STEP = 1; /* as VT_PAIR_STEP: pairs (0, 1), (2, 3) */
 
 #if MMA_STRAIGHT
 
 /* The order in which the rows of C lie in the lanes. */
-enum { KEY_RUN = KERNEL_WAVE == 64 ? 4 : 8 };
+constexpr int KEY_RUN = KERNEL_WAVE == 64 ? 4 : 8;
 
 DEVICE constexpr int key_step(int i)
 {
@@ -40,7 +40,7 @@ DEVICE block_frag pack_keys(const block_acc &p, int group, u32 half)
 
 /* Row 2r + h of a block, h = lane_half(), is key 8h + r, so that the halves have 0 .. 7, 8 .. 15.
  */
-enum { KEY_RUN = 8 };
+constexpr int KEY_RUN = 8;
 
 DEVICE constexpr int key_step(int i)
 {

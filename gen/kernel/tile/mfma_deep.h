@@ -18,7 +18,7 @@ DEVICE void mma(block_acc &c, block_frag a, block_frag b)
 #endif
 }
 
-enum { MMA_PARTS = 1 };
+constexpr int MMA_PARTS = 1;
 
 /* With a call beside it. */
 template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag b, F beside)

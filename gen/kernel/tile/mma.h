@@ -46,7 +46,7 @@
 
 /* What one product takes of A and of B: the fragments of FRAGS * DEPTH k. */
 #if !KERNEL_FP8 || !defined(__gfx950__)
-enum { FRAGS = 1 };
+constexpr int FRAGS = 1;
 typedef block_frag operand;
 #define OPERAND_OF(frag, i) frag(i)
 #endif

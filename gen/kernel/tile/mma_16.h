@@ -28,7 +28,7 @@
 #include "wmma.h"
 #endif
 
-enum { A_PARTS = KERNEL_WAVE / SIDE, B_OF_C = ACC };
+constexpr int A_PARTS = KERNEL_WAVE / SIDE, B_OF_C = ACC;
 
 DEVICE u32 a_part()
 {
@@ -106,7 +106,7 @@ DEVICE u32 a_row()
 }
 
 /* What the lanes of a wave exchange: SHARES things at once. */
-enum { SHARES = 8 };
+constexpr int SHARES = 8;
 
 static SHARED u32x4 shares[KERNEL_WAVES][SHARES][KERNEL_WAVE];
 

@@ -24,11 +24,11 @@
 
 #include "block_16.h"
 
-enum { B_OF_C = ACC };
+constexpr int B_OF_C = ACC;
 
 #if KERNEL_WAVE == 64
 
-enum { A_PARTS = 4, B_PARTS = 1 };
+constexpr int A_PARTS = 4, B_PARTS = 1;
 
 struct b_operand {
     float part[B_PARTS];
@@ -76,7 +76,7 @@ DEVICE u32 c_row(int t)
 
 #else
 
-enum { A_PARTS = 2, B_PARTS = 2 };
+constexpr int A_PARTS = 2, B_PARTS = 2;
 
 struct b_operand {
     float part[B_PARTS];

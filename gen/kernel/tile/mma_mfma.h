@@ -31,7 +31,7 @@
 #ifndef AOTHIP_MMA_MFMA_H
 #define AOTHIP_MMA_MFMA_H
 
-enum { BLOCK = 32, ACC = 16 };
+constexpr int BLOCK = 32, ACC = 16;
 
 typedef float block_acc __attribute__((ext_vector_type(16)));
 typedef u32x4 block_frag;
@@ -72,7 +72,7 @@ template <int n> struct constant {
 #if defined(__gfx950__)
 #include "mfma_deep.h"
 #elif !KERNEL_FP8
-enum { MMA_PARTS = 2 }; /* instructions */
+constexpr int MMA_PARTS = 2; /* instructions */
 
 /* With a call beside each part. */
 template <class F> DEVICE void mma_beside(block_acc &c, block_frag a, block_frag b, F beside)
@@ -128,7 +128,7 @@ DEVICE block_acc zero_product(u32x2 &none)
 
 /* K in LDS. */
 
-enum { K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES };
+constexpr int K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES;
 
 /* How chunks of a row change places: the eight of a line, or the four of half a line. */
 #if KERNEL_FP8 && KERNEL_DIM <= 64
@@ -165,7 +165,7 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 
 /* V^T in LDS. */
 
-enum { VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2 };
+constexpr int VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2;
 
 DEVICE u32 vt_column(u32 channel)
 {
@@ -189,7 +189,7 @@ DEVICE struct vt_duty vt_duty_of(u32 thread)
  * For lanes that carry single channels: which one, so that with quad vt_pair_quad(p) in half of the
  * lanes and the quad VT_QUAD_STEP further in the other half, sixteen lanes hit all of a line.
  */
-enum { VT_QUAD_STEP = 2 };
+constexpr int VT_QUAD_STEP = 2;
 
 DEVICE u32 vt_lane_channel(u32 lane)
 {
@@ -210,7 +210,7 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 }
 
 /* Channels 4 apart, and less than 8, lie in the same column, this many bytes apart. */
-enum { VT_COLUMNS = 4 };
+constexpr int VT_COLUMNS = 4;
 
 DEVICE constexpr int vt_channel_step(int i)
 {
@@ -228,7 +228,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
 }
 
 /* The same of blocks that are an even number behind `first`: where this lane's rows of it begin. */
-enum { VT_SHARE_LINES = 1 };
+constexpr int VT_SHARE_LINES = 1;
 
 DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
 {

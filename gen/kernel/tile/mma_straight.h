@@ -37,6 +37,6 @@ DEVICE block_frag pack_p(const block_acc &p, int group, u32)
 #endif
 
 /* Pairs of keys within a quad, in the order in which pack_p() leaves them. */
-enum { VT_PAIR_STEP = 1 }; /* (0, 1), (2, 3) */
+constexpr int VT_PAIR_STEP = 1; /* (0, 1), (2, 3) */
 
 #endif

@@ -13,7 +13,7 @@
 #ifndef AOTHIP_MMA_WMMA_H
 #define AOTHIP_MMA_WMMA_H
 
-enum { BLOCK = 16, ACC = 8 };
+constexpr int BLOCK = 16, ACC = 8;
 
 typedef float block_acc __attribute__((ext_vector_type(8)));
 
@@ -40,9 +40,8 @@ DEVICE block_frag load_frag(const char *line, int first, int second);
 
 /* K in LDS, and Q in the same layout. */
 
-enum {
-    K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES + CHUNK_BYTES, K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES
-};
+constexpr int K_ROW_BYTES = STAGE_DIM * CHANNEL_BYTES + CHUNK_BYTES;
+constexpr int K_TILE_BYTES = KERNEL_TILE_K * K_ROW_BYTES;
 
 DEVICE u32 k_tile_at(u32 key, u32 chunk)
 {
@@ -84,7 +83,7 @@ DEVICE struct vt_duty vt_duty_of(u32 thread)
  * Lanes that carry single channels have quad vt_pair_quad(p) in half of the lanes and the quad
  * VT_QUAD_STEP further in the other half.
  */
-enum { VT_QUAD_STEP = 1 };
+constexpr int VT_QUAD_STEP = 1;
 
 DEVICE u32 vt_pair_quad(u32 pair)
 {

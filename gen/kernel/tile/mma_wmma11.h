@@ -117,7 +117,7 @@ DEVICE block_frag load_frag(const char *line, int first, int second)
 
 /* V^T in LDS. */
 
-enum { VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2 };
+constexpr int VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2;
 
 /* First byte of the line that holds channel 16 * block + 8 * d3 + j. */
 DEVICE u32 vt_line(u32 block, u32 d3, u32 j)
@@ -135,7 +135,7 @@ DEVICE u32 vt_lane_channel(u32 lane)
 }
 
 /* Pairs of keys within a quad, in the order in which pack_p() leaves them. */
-enum { VT_PAIR_STEP = 2 }; /* (0, 2), (1, 3) */
+constexpr int VT_PAIR_STEP = 2; /* (0, 2), (1, 3) */
 
 DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 {
@@ -145,7 +145,7 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 }
 
 /* Channels 4 apart, and less than 8, lie in the same column, this many bytes apart. */
-enum { VT_COLUMNS = 4 };
+constexpr int VT_COLUMNS = 4;
 
 DEVICE constexpr int vt_channel_step(int i)
 {
@@ -174,7 +174,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
  * The same of a wave that has the blocks from `first` on, as many as divide it: where they begin is
  * computed once.
  */
-enum { VT_SHARE_LINES = KERNEL_TILE_K / CHUNK };
+constexpr int VT_SHARE_LINES = KERNEL_TILE_K / CHUNK;
 
 DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
 {

@@ -43,11 +43,9 @@ DEVICE block_frag load_frag(const char *line, int first, int second)
 
 /* V^T in LDS. */
 
-enum {
-    VT_ROW_BYTES = KERNEL_TILE_K * 2 + CHUNK_BYTES,
-    VT_GROUP_BYTES = CHUNK * VT_ROW_BYTES + 4 * CHUNK_BYTES, /* of eight channels */
-    VT_TILE_BYTES = STAGE_DIM / CHUNK * VT_GROUP_BYTES
-};
+constexpr int VT_ROW_BYTES = KERNEL_TILE_K * 2 + CHUNK_BYTES;
+constexpr int VT_GROUP_BYTES = CHUNK * VT_ROW_BYTES + 4 * CHUNK_BYTES; /* of eight channels */
+constexpr int VT_TILE_BYTES = STAGE_DIM / CHUNK * VT_GROUP_BYTES;
 
 DEVICE u32 vt_row_at(u32 channel)
 {
@@ -66,7 +64,7 @@ DEVICE u32 vt_tile_at(u32 channel, u32 quad)
 }
 
 /* Channels of one group are this many bytes apart. */
-enum { VT_COLUMNS = 1 };
+constexpr int VT_COLUMNS = 1;
 
 DEVICE constexpr int vt_channel_step(int i)
 {
@@ -84,7 +82,7 @@ DEVICE block_frag vt_tile_frag(const char *tile, int block, int group)
  * The same of a wave that has the blocks from `first` on, as many as divide it: where they begin is
  * computed once.
  */
-enum { VT_SHARE_LINES = KERNEL_TILE_K / CHUNK };
+constexpr int VT_SHARE_LINES = KERNEL_TILE_K / CHUNK;
 
 DEVICE void vt_share_lines(u32 (&lines)[VT_SHARE_LINES], u32 first)
 {

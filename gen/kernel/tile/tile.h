@@ -40,7 +40,7 @@ typedef const __attribute__((address_space(4))) float *const_float;
 #endif
 
 /* The unit of loads from memory and of swizzling in LDS. */
-enum { CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16 };
+constexpr int CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16;
 
 /*
  * Channels of K and V that are in LDS at once: all, or parts of 128. LDS has room for 64 or 128; of
@@ -54,9 +54,9 @@ enum { CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16 };
 #define USED_DIM STAGE_DIM
 #endif
 
-enum { CHUNKS = STAGE_DIM / CHUNK }; /* of a row */
+constexpr int CHUNKS = STAGE_DIM / CHUNK; /* of a row */
 
-enum { THREADS = KERNEL_WAVES * KERNEL_WAVE };
+constexpr int THREADS = KERNEL_WAVES * KERNEL_WAVE;
 
 DEVICE u32 thread_id()
 {

@@ -10,10 +10,10 @@
  * of the lanes, RDNA 4 eight, k = 8h .. 8h + 7 in half h.
  */
 #if defined(__GFX12__)
-enum { FRAG_K = 8 };
+constexpr int FRAG_K = 8;
 #define WMMA(type) __builtin_amdgcn_wmma_f32_16x16x16_##type##_w32_gfx12
 #else
-enum { FRAG_K = 16 };
+constexpr int FRAG_K = 16;
 #define WMMA(type) __builtin_amdgcn_wmma_f32_16x16x16_##type##_w32
 #endif
 
