@@ -55,9 +55,7 @@ DEVICE struct fp8_reader fp8_reader_of(int type)
                            e4m3 ? 0x87f00000u : 0x8fe00000u,
                            fnuz ? 0x7fu : 0,
                            fnuz ? 0xffu : 0x7fu,
-                           fnuz   ? 0xffu
-                           : e4m3 ? 0x7fu
-                                  : 0x7cu,
+                           fnuz ? 0xffu : e4m3 ? 0x7fu : 0x7cu,
                            __builtin_bit_cast(float, (127 + 127 - bias) << 23)};
     asm volatile("" : "+v"(x.down), "+v"(x.mask), "+v"(x.addend));
     asm volatile("" : "+v"(x.magnitudes), "+v"(x.special), "+v"(x.factor));
@@ -196,8 +194,8 @@ enum fp8_worth { FP8_SELDOM, FP8_USUAL, FP8_OFTEN };
 template <enum fp8_worth worth, class F> DEVICE void with_fp8_type(int type, F f)
 {
 #if FP8_OF_Q
-    constexpr int E4M3 = FP8_E4M3 + FP8_E4M3_FNUZ - FP8_NATIVE_E4M3,
-                  E5M2 = E4M3 + 1; /* foreign ones */
+    /* Foreign ones. */
+    constexpr int E4M3 = FP8_E4M3 + FP8_E4M3_FNUZ - FP8_NATIVE_E4M3, E5M2 = E4M3 + 1;
     if (worth != FP8_SELDOM && type == FP8_NATIVE_E4M3)
         return f(fp8_native<FP8_NATIVE_E4M3>());
     if (worth != FP8_SELDOM && type == FP8_NATIVE_E5M2)
