@@ -84,6 +84,17 @@ case " "`echo $gpus`" " in *" gfx942 "*)
     ok 'are faster here'
     ;;
 esac
+# Of a large launch samples run: what others would have written must not send float16 the long way.
+case " "`echo $gpus`" " in *" gfx1100 "*)
+    sanitized || {
+        exits 0 'large backward passes' "$bench" --emulate gfx1100 --csv \
+            pass=bwd,batch=2,heads=16,seq=1024,dim=128 \
+            pass=bwd,batch=2,heads=16,seq=1024,dim=128,dtype=bf16
+        awk -F , 'NR > 1 { t[NR] = $12 } END { exit !(NR == 3 && t[2] < 1.1 * t[3]) }' out
+        ok 'take as long in float16 as in bfloat16'
+    }
+    ;;
+esac
 exits 0 'the features' "$bench" --emulate $first --features --json $few
 if command -v python3 >/dev/null; then
     python3 - <<'END'
