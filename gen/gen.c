@@ -166,8 +166,7 @@ static int list_sources(const char *directory, struct source_tree *tree)
  * global ones stay: without the symbol table ROCm finds no kernel (see object.h). What a kernel
  * includes is asked of the compiler proper: the driver of clang 22 ignores -MMD -MF where only
  * device code is made. The pass that looks for vectors in straight code would take an eighth of the
- * time, and find few that are not written out. The one that makes a wide vector of an array, before
- * the array is taken apart anyway, would take up to a fifth, and leave the code as it is.
+ * time, and find few that are not written out.
  */
 static void put_rules(FILE *out, const struct options *o, const struct names *rooms)
 {
@@ -183,9 +182,7 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
         fputs(" -I", out);
         put_word(out, rooms->name[i]);
     }
-    fprintf(out,
-            "\nflags = -std=c++17 -O3 -fno-slp-vectorize -mllvm -disable-promote-alloca-to-vector "
-            "-Wall -Wextra%s%s\n",
+    fprintf(out, "\nflags = -std=c++17 -O3 -fno-slp-vectorize -Wall -Wextra%s%s\n",
             o->flags[0] ? " " : "", o->flags);
     fprintf(out, "budgets =%s\n", o->warn_budgets ? " --warn-budgets" : "");
     fputs("rule object\n"

@@ -10,8 +10,8 @@ listing() { # TARGET SOURCE OUTPUT FLAGS...: its instructions
     target=$1 source=$2 output=$3
     shift 3
     "$DEVICE_CLANG" -x hip --offload-device-only -nogpuinc -nogpulib -std=c++17 -O3 \
-        -fno-slp-vectorize -mllvm -disable-promote-alloca-to-vector -I"$kernels" $rooms \
-        --offload-arch="$target" "$@" -S -o "$output.s" "$kernels/$source" 2>"$output.log" || return
+        -fno-slp-vectorize -I"$kernels" $rooms --offload-arch="$target" "$@" -S -o "$output.s" \
+        "$kernels/$source" 2>"$output.log" || return
     grep -E '^[[:blank:]]+(s|v|ds|global|flat|scratch|buffer)_' "$output.s" >"$output"
 }
 
