@@ -146,8 +146,8 @@ static void add_feature(struct bench_tensors *t, const struct bench_shape *s)
 }
 
 /*
- * Stands for what a forward pass would make: with values about normal a row's score with itself is about
- * sqrt(dim), and no other is more, so that no probability exceeds one. Much more than one would
+ * Stands for what a forward pass would make. With values about normal a row's score with itself is
+ * about sqrt(dim), and hardly another is more, so that no probability exceeds one. Large ones would
  * overflow in float16, and send the backward pass the long way.
  */
 static float *make_lse(struct bench_tensors *t, const struct bench_shape *s, size_t rows)
