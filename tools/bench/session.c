@@ -149,9 +149,9 @@ static void measure(struct bench_session *s, const struct attn_call *call, struc
     free(times);
 }
 
-/* Lets the forward pass make what the backward pass reads: o and lse. Not where times are predicted:
- * only samples of it would run there, and leave the other rows of lse out of step with q and k. What
- * the tensors were made with does. */
+/* Lets the forward pass make what the backward pass reads: o and lse. Not where times are
+ * predicted: only samples of it would run there, and leave the other rows of lse out of step with q
+ * and k. What the tensors were made with does. */
 static enum aothip_status make_outputs(struct bench_session *s, const struct attn_call *call,
                                        struct bench_result *r)
 {
