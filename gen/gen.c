@@ -19,12 +19,12 @@
 #include <sys/stat.h>
 
 struct options {
-    const char *matrix, *gpus, *kernels, *clang, *pack, *images, *output, *flags;
+    const char *matrix, *gpus, *kernels, *clang, *lld, *pack, *images, *output, *flags;
     bool debug, list, warn_budgets;
 };
 
 static const char usage[] =
-    "usage: aothip-gen --matrix=FILE --kernels=DIR --clang=FILE --pack=FILE\n"
+    "usage: aothip-gen --matrix=FILE --kernels=DIR --clang=FILE --lld=FILE --pack=FILE\n"
     "                  --output=FILE [options]\n"
     "       aothip-gen --matrix=FILE --list\n"
     "\n"
@@ -34,6 +34,7 @@ static const char usage[] =
     "  --matrix=FILE    the kernels that exist: images/matrix.def\n"
     "  --kernels=DIR    where the sources named by the matrix lie: gen/kernel\n"
     "  --clang=FILE     clang with the amdgcn target\n"
+    "  --lld=FILE       the linker of that clang\n"
     "  --pack=FILE      aothip-pack\n"
     "  --output=FILE    the ninja file to write\n"
     "  --gpus=LIST      only these GPUs, separated by blanks, commas or semicolons [all]\n"
@@ -166,7 +167,14 @@ static int list_sources(const char *directory, struct source_tree *tree)
  * global ones stay: without the symbol table ROCm finds no kernel (see object.h). What a kernel
  * includes is asked of the compiler proper: the driver of clang 22 ignores -MMD -MF where only
  * device code is made. The pass that looks for vectors in straight code would take an eighth of the
- * time, and find few that are not written out.
+ * time, and find few that are not written out. The one that makes a wide vector of an array, before
+ * the array is taken apart anyway, takes up to a fifth for waves of 64 lanes; for those of 32
+ * nearly nothing, and without it clang 19 has too few registers for a kernel.
+ * -O comes first: after -fno-slp-vectorize it would call that pass again.
+ *
+ * The compiler stops at the object, where the driver would have asked for assembly, and lld is
+ * called here: with one thing to do the driver compiles in its own process, and two processes start
+ * where it would start a second compiler. The code object is the same.
  */
 static void put_rules(FILE *out, const struct options *o, const struct names *rooms)
 {
@@ -174,6 +182,7 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
           "ninja_required_version = 1.5\n\n",
           out);
     put_variable(out, "clang", o->clang);
+    put_variable(out, "lld", o->lld);
     put_variable(out, "pack", o->pack);
     put_variable(out, "matrix", o->matrix);
     put_variable(out, "kernels", o->kernels);
@@ -182,19 +191,24 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
         fputs(" -I", out);
         put_word(out, rooms->name[i]);
     }
-    fprintf(out, "\nflags = -std=c++17 -O3 -fno-slp-vectorize -Wall -Wextra%s%s\n",
+    fputs("\nwave32_flags = -O3\n"
+          "wave64_flags = -O3 -mllvm -disable-promote-alloca-to-vector\n",
+          out);
+    fprintf(out, "flags = -std=c++17 -fno-slp-vectorize -Wall -Wextra%s%s\n",
             o->flags[0] ? " " : "", o->flags);
     fprintf(out, "budgets =%s\n", o->warn_budgets ? " --warn-budgets" : "");
     fputs("rule object\n"
           "  command = $clang -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc "
           "-nogpulib -mcode-object-version=5 -Qn -fuse-cuid=none -ffile-prefix-map=$kernels=. "
-          "$flags ",
+          "$wave_flags $flags ",
           out);
-    fputs(o->debug ? "-gline-tables-only -fdebug-compilation-dir=. "
-                   : "-Xoffload-linker --strip-debug -Xoffload-linker --discard-all ",
-          out);
+    fputs(o->debug ? "-gline-tables-only -fdebug-compilation-dir=. " : "", out);
     fputs("-I$kernels $rooms --offload-arch=$target $macros -Xclang -dependency-file "
-          "-Xclang $out.d -Xclang -MT -Xclang $out -o $out $source\n"
+          "-Xclang $out.d -Xclang -MT -Xclang $out -S -Xclang -emit-obj -o $out.o $source && "
+          "$lld -flavor gnu -m elf64_amdgpu -shared --no-undefined ",
+          out);
+    fputs(o->debug ? "" : "--strip-debug --discard-all ", out);
+    fputs("-o $out $out.o && rm -f $out.o\n"
           "  depfile = $out.d\n"
           "  deps = gcc\n"
           "  description = clang $target $symbol\n"
@@ -225,7 +239,7 @@ static void put_kernel(FILE *out, const struct options *o, const struct matrix *
                 "\n  source = $kernels/%s\n  target = %s\n  symbol = %s\n  macros =", k->op->source,
                 gpu->targets[t], k->symbol);
         matrix_print_macros(m, k, out);
-        fputc('\n', out);
+        fprintf(out, "\n  wave_flags = $wave%d_flags\n", gpu->wave);
     }
     fprintf(out, "build object/%s/%s.bundle: bundle", gpu->name, k->symbol);
     for (int t = 0; t < gpu->target_count; t++)
@@ -387,13 +401,28 @@ static int list_kernels(const struct matrix *m, const bool *chosen)
     return -1;
 }
 
-enum { MATRIX = 1, GPUS, KERNELS, CLANG, PACK, IMAGES, OUTPUT, FLAGS, DEBUG, WARN, LIST, HELP };
+enum {
+    MATRIX = 1,
+    GPUS,
+    KERNELS,
+    CLANG,
+    LLD,
+    PACK,
+    IMAGES,
+    OUTPUT,
+    FLAGS,
+    DEBUG,
+    WARN,
+    LIST,
+    HELP
+};
 
 static const struct option long_options[] = {
     {"matrix", required_argument, NULL, MATRIX},
     {"gpus", required_argument, NULL, GPUS},
     {"kernels", required_argument, NULL, KERNELS},
     {"clang", required_argument, NULL, CLANG},
+    {"lld", required_argument, NULL, LLD},
     {"pack", required_argument, NULL, PACK},
     {"images", required_argument, NULL, IMAGES},
     {"output", required_argument, NULL, OUTPUT},
@@ -408,8 +437,8 @@ static const struct option long_options[] = {
 /* 0: go on; else the exit status plus one. */
 static int parse_options(struct options *o, int argc, char **argv)
 {
-    const char **const slots[] = {NULL,     &o->matrix, &o->gpus,   &o->kernels, &o->clang,
-                                  &o->pack, &o->images, &o->output, &o->flags};
+    const char **const slots[] = {NULL,    &o->matrix, &o->gpus,   &o->kernels, &o->clang,
+                                  &o->lld, &o->pack,   &o->images, &o->output,  &o->flags};
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (c >= MATRIX && c <= FLAGS)
@@ -425,7 +454,8 @@ static int parse_options(struct options *o, int argc, char **argv)
         else
             return 3;
     }
-    bool complete = o->matrix && (o->list || (o->kernels && o->clang && o->pack && o->output));
+    bool complete =
+        o->matrix && (o->list || (o->kernels && o->clang && o->lld && o->pack && o->output));
     if (optind < argc)
         fprintf(stderr, "aothip-gen: %s is no option\n", argv[optind]);
     if (optind < argc || !complete) {

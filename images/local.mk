@@ -12,7 +12,7 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	    echo "GPU_ARCHS='$(GPU_ARCHS)': GPUs are separated by spaces here" >&2; exit 1 ;; esac
 	@$(MKDIR_P) images
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
-	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' \
+	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' --lld='$(DEVICE_LLD)' \
 	    --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
 	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) $(WARN_BUDGETS) \
 	    --output=images/build.ninja

@@ -127,7 +127,7 @@ generate --gpus=gfx1100
 mkfifo pipe
 cat pipe >received &
 timeout 20 "$build/gen/aothip-gen" --matrix=small.def --kernels=src --clang="$DEVICE_CLANG" \
-    --pack="$build/gen/aothip-pack" --gpus=gfx1100 --output=pipe
+    --lld="$DEVICE_LLD" --pack="$build/gen/aothip-pack" --gpus=gfx1100 --output=pipe
 [ $? -eq 0 ] || kill $!
 wait $!
 [ -p pipe ] && cmp -s received build.ninja

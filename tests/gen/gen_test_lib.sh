@@ -20,7 +20,7 @@ new_tree() {
 # [OPTION...]: writes build.ninja for small.def.
 generate() {
     "$build/gen/aothip-gen" --matrix=small.def --kernels=src --clang="$DEVICE_CLANG" \
-        --pack="$build/gen/aothip-pack" --output=build.ninja "$@"
+        --lld="$DEVICE_LLD" --pack="$build/gen/aothip-pack" --output=build.ninja "$@"
 }
 
 # [OPTION...]: generates and builds; all output goes to log.
@@ -29,4 +29,5 @@ make_images() {
 }
 
 DEVICE_CLANG=`command -v "$DEVICE_CLANG"`
+DEVICE_LLD=`"$DEVICE_CLANG" -print-prog-name=ld.lld`
 new_tree "$work/tree"

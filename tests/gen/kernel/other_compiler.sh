@@ -49,7 +49,8 @@ kernels='attn_fwd_f16_d128_t128x64 attn_fwd_f16_d128_t64x32 attn_fwd_f16_d128_t1
 ok "there are such kernels: ten"
 
 "$build/gen/aothip-gen" --matrix=subset.def --kernels="$srcdir/gen/kernel" --clang="$clang" \
-    --pack="$build/gen/aothip-pack" --flags=-Werror --output=build.ninja &&
+    --lld="`"$clang" -print-prog-name=ld.lld`" --pack="$build/gen/aothip-pack" --flags=-Werror \
+    --output=build.ninja &&
     "$NINJA" >log 2>&1
 ok "clang-$other builds them without a warning, and none is beyond its budget"
 [ "$good" = ok ] || sed 's/^/#   /' log
