@@ -20,6 +20,7 @@
 
 struct options {
     const char *matrix, *gpus, *kernels, *clang, *lld, *pack, *images, *output, *flags;
+    const char *wave64_flags;
     bool debug, list, warn_budgets;
 };
 
@@ -40,6 +41,8 @@ static const char usage[] =
     "  --gpus=LIST      only these GPUs, separated by blanks, commas or semicolons [all]\n"
     "  --images=DIR     where the images go [" FORMAT_DIRECTORY "]\n"
     "  --flags=FLAGS    further flags for clang\n"
+    "  --wave64-flags=FLAGS\n"
+    "                   further ones for GPUs with waves of 64 lanes\n"
     "  --debug          keep local symbols and line tables in the code objects\n"
     "  --warn-budgets   a kernel beyond its budgets is a warning, as for aothip-pack\n"
     "  --list           only print one line a kernel: GPU, symbol, macros\n"
@@ -167,14 +170,12 @@ static int list_sources(const char *directory, struct source_tree *tree)
  * global ones stay: without the symbol table ROCm finds no kernel (see object.h). What a kernel
  * includes is asked of the compiler proper: the driver of clang 22 ignores -MMD -MF where only
  * device code is made. The pass that looks for vectors in straight code would take an eighth of the
- * time, and find few that are not written out. The one that makes a wide vector of an array, before
- * the array is taken apart anyway, takes up to a fifth for waves of 64 lanes; for those of 32
- * nearly nothing, and without it clang 19 has too few registers for a kernel.
- * -O comes first: after -fno-slp-vectorize it would call that pass again.
+ * time, and find few that are not written out. -O comes before: an -O after it would call that pass
+ * again.
  *
  * The compiler stops at the object, where the driver would have asked for assembly, and lld is
- * called here: with one thing to do the driver compiles in its own process, and two processes start
- * where it would start a second compiler. The code object is the same.
+ * called here: with one thing to do the driver compiles in its own process, so that two processes
+ * start and not three. The code object is the same.
  */
 static void put_rules(FILE *out, const struct options *o, const struct names *rooms)
 {
@@ -191,9 +192,8 @@ static void put_rules(FILE *out, const struct options *o, const struct names *ro
         fputs(" -I", out);
         put_word(out, rooms->name[i]);
     }
-    fputs("\nwave32_flags = -O3\n"
-          "wave64_flags = -O3 -mllvm -disable-promote-alloca-to-vector\n",
-          out);
+    fprintf(out, "\nwave32_flags = -O3\nwave64_flags = -O3%s%s\n", o->wave64_flags[0] ? " " : "",
+            o->wave64_flags);
     fprintf(out, "flags = -std=c++17 -fno-slp-vectorize -Wall -Wextra%s%s\n",
             o->flags[0] ? " " : "", o->flags);
     fprintf(out, "budgets =%s\n", o->warn_budgets ? " --warn-budgets" : "");
@@ -411,6 +411,7 @@ enum {
     IMAGES,
     OUTPUT,
     FLAGS,
+    WAVE64_FLAGS,
     DEBUG,
     WARN,
     LIST,
@@ -427,6 +428,7 @@ static const struct option long_options[] = {
     {"images", required_argument, NULL, IMAGES},
     {"output", required_argument, NULL, OUTPUT},
     {"flags", required_argument, NULL, FLAGS},
+    {"wave64-flags", required_argument, NULL, WAVE64_FLAGS},
     {"debug", no_argument, NULL, DEBUG},
     {"warn-budgets", no_argument, NULL, WARN},
     {"list", no_argument, NULL, LIST},
@@ -437,11 +439,12 @@ static const struct option long_options[] = {
 /* 0: go on; else the exit status plus one. */
 static int parse_options(struct options *o, int argc, char **argv)
 {
-    const char **const slots[] = {NULL,    &o->matrix, &o->gpus,   &o->kernels, &o->clang,
-                                  &o->lld, &o->pack,   &o->images, &o->output,  &o->flags};
+    const char **const slots[] = {NULL,       &o->matrix, &o->gpus,        &o->kernels,
+                                  &o->clang,  &o->lld,    &o->pack,        &o->images,
+                                  &o->output, &o->flags,  &o->wave64_flags};
     int c;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (c >= MATRIX && c <= FLAGS)
+        if (c >= MATRIX && c <= WAVE64_FLAGS)
             *slots[c] = optarg;
         else if (c == DEBUG)
             o->debug = true;
@@ -467,7 +470,7 @@ static int parse_options(struct options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.images = FORMAT_DIRECTORY, .flags = ""};
+    struct options o = {.images = FORMAT_DIRECTORY, .flags = "", .wave64_flags = ""};
     struct matrix m;
     int stop = parse_options(&o, argc, argv);
     if (stop)

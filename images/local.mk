@@ -14,7 +14,8 @@ images-all: gen/aothip-gen$(EXEEXT) gen/aothip-pack$(EXEEXT)
 	@gen/aothip-gen$(EXEEXT) --matrix='$(abs_srcdir)/images/matrix.def' \
 	    --kernels='$(abs_srcdir)/gen/kernel' --clang='$(DEVICE_CLANG)' --lld='$(DEVICE_LLD)' \
 	    --pack='$(abs_builddir)/gen/aothip-pack$(EXEEXT)' \
-	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' $(KERNEL_DEBUG) $(WARN_BUDGETS) \
+	    --gpus='$(GPU_ARCHS)' --flags='$(WERROR_FLAGS) $(DEVICE_FLAGS)' \
+	    --wave64-flags='$(DEVICE_WAVE64_FLAGS)' $(KERNEL_DEBUG) $(WARN_BUDGETS) \
 	    --output=images/build.ninja
 	@asked=`printf '%s\n' "$$MAKEFLAGS" | sed -n 's/.*-j *\([0-9][0-9]*\).*/\1/p'`; \
 	jobs=$${MAX_JOBS:-$(CONFIGURED_JOBS)}; jobs=$${jobs:-$$asked}; \

@@ -15,6 +15,7 @@ AS_IF([test -n "$with_clang"],
         [AC_PATH_PROG([DEVICE_CLANG], [$with_clang], [])])],
     [AC_PATH_PROGS([DEVICE_CLANG], [clang-22 clang-19 amdclang clang-21 clang-20 clang], [], [$aothip_path])])
 DEVICE_CLANG_VERSION=
+DEVICE_WAVE64_FLAGS=
 aothip_clang_good=no
 AS_IF([test -n "$DEVICE_CLANG"], [
     AC_MSG_CHECKING([whether $DEVICE_CLANG compiles for gfx942 and gfx1100])
@@ -27,8 +28,16 @@ AS_IF([test -n "$DEVICE_CLANG"], [
                -nogpulib -S -o conftest.d/k.s conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1 &&
                grep -q "amdgcn.*$aothip_gpu" conftest.d/k.s 2>/dev/null], [], [aothip_clang_good=no])
     done
-    rm -rf conftest.d
     AC_MSG_RESULT([$aothip_clang_good])
+    dnl For CDNA: LLVM makes a wide vector of each array, and then takes the array apart anyway, for up
+    dnl to a fifth of the time. On RDNA that costs nearly nothing, and clang 19 has too few registers
+    dnl for a kernel without. LLVM may rename the flag, which is its own; it is not needed.
+    AC_MSG_CHECKING([whether $DEVICE_CLANG can leave arrays as they are])
+    aothip_try='-mllvm -disable-promote-alloca-to-vector'
+    AS_IF(["$DEVICE_CLANG" -x hip --offload-device-only --offload-arch=gfx942 -nogpuinc -nogpulib \
+           $aothip_try -S -o conftest.d/k.s conftest.d/k.hip >&AS_MESSAGE_LOG_FD 2>&1],
+        [DEVICE_WAVE64_FLAGS=$aothip_try; AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+    rm -rf conftest.d
     DEVICE_CLANG_VERSION=`"$DEVICE_CLANG" --version 2>/dev/null | sed -n '1s/.*version \(@<:@^ @:>@*\).*/\1/p'`])
 dnl A release, unlike AMD's 22.0.0git, which is made from another state of LLVM.
 AS_CASE([$DEVICE_CLANG_VERSION],
@@ -37,6 +46,7 @@ AS_CASE([$DEVICE_CLANG_VERSION],
     [WARN_BUDGETS=--warn-budgets; aothip_budgets='warnings, since this is not clang 22'])
 AC_SUBST([WARN_BUDGETS])
 AC_SUBST([DEVICE_CLANG_VERSION])
+AC_SUBST([DEVICE_WAVE64_FLAGS])
 AS_IF([test "$aothip_clang_good" = no],
     [aothip_missing="$aothip_missing    clang >= 19 with the amdgcn target${DEVICE_CLANG:+ ($DEVICE_CLANG is not one)}
         Debian: apt-get install clang-22 or clang-19; ROCm: --with-clang=/opt/rocm/llvm/bin/amdclang

@@ -145,6 +145,22 @@ chmod +x amdclang
 cp clean.cache config.cache
 says "AMD's clang 22 is not the reference" "kernel budgets    warnings, since this is not clang 22" \
     --with-clang="$work/amdclang"
+# What only saves time is left out where LLVM does not know it.
+cat >newclang <<END
+#!/bin/sh
+case " \$* " in
+*promote-alloca*) exit 1 ;;
+esac
+exec "$found" "\$@"
+END
+chmod +x newclang
+grep -qxF 'DEVICE_WAVE64_FLAGS = -mllvm -disable-promote-alloca-to-vector' Makefile
+ok "CDNA's arrays are left as they are"
+cp clean.cache config.cache
+says "a clang that cannot do so is taken, too" "device compiler   $work/newclang" \
+    --with-clang="$work/newclang"
+grep -qx 'DEVICE_WAVE64_FLAGS = *' Makefile
+ok "and is not asked to"
 # A compiler older than two GPUs: one it does not know, for the other it places not all waits.
 cat >oldclang <<END
 #!/bin/sh

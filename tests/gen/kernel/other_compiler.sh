@@ -50,7 +50,7 @@ ok "there are such kernels: ten"
 
 "$build/gen/aothip-gen" --matrix=subset.def --kernels="$srcdir/gen/kernel" --clang="$clang" \
     --lld="`"$clang" -print-prog-name=ld.lld`" --pack="$build/gen/aothip-pack" --flags=-Werror \
-    --output=build.ninja &&
+    --wave64-flags='-mllvm -disable-promote-alloca-to-vector' --output=build.ninja &&
     "$NINJA" >log 2>&1
 ok "clang-$other builds them without a warning, and none is beyond its budget"
 [ "$good" = ok ] || sed 's/^/#   /' log
