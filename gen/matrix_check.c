@@ -153,8 +153,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     int threads = matrix_threads(m, k);
     /* The side of the tile that the waves share out. */
-    const int keys = k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV ||
-                     k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
+    const int keys =
+        k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV || k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */
@@ -194,10 +194,10 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
              "attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for two: "
              "not tile_q=%d of waves=%d",
              k->tile_q, k->waves);
-    if (split && teams &&
-        (k->op->cache || k->dtype == AOTHIP_F32 || k->unaligned != MATRIX_UNALIGNED_NO))
-        fail(&at, "attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 "
-                  "without FP8");
+    if (split && teams && (k->dtype == AOTHIP_F32 || k->unaligned != MATRIX_UNALIGNED_NO))
+        fail(&at, "attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16");
+    if (k->op->cache && teams && !k->paged)
+        fail(&at, "%s beyond dim=128 is unaligned=yes, or paged=yes", k->op->name);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");
     if (k->score == MATRIX_SCORE_PADDING &&

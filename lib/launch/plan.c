@@ -171,6 +171,19 @@ static double time_of_parts(const struct plan *plan, const struct aothip_attn_fw
     return select_time(split, &size) + floats * MERGE_COST / size.units;
 }
 
+/* rows_at_once() where K and V are FP8: what elements cost is what tiles of more rows save. */
+static uint64_t rows_of_fp8(const struct plan *plan, const struct aothip_attn_fwd_params *p,
+                            const struct select_row *row, uint64_t rows, int64_t wanted)
+{
+    const int64_t units = plan->device->compute_units;
+    const int few = shape_grid_q(p) <= SPLIT_MAX_ROWS;
+    if (!select_foreign_fp8(plan->device->target.gpu, p->k.dtype)) /* instructions make them */
+        return few && (rows <= 32 || wanted <= units) ? 1 : rows;
+    if (entry_of(plan, row->entry)->wave_size < 64)
+        return rows;
+    return few && wanted <= (rows <= 32 ? units : units / 2) ? 1 : rows;
+}
+
 /*
  * How many rows tiles of attn_split, `row` and its others, are looked for, of `rows`. Beyond 128
  * channels those of 64 rows, teams of waves, read K and V once where those of 16 read it again from
@@ -183,8 +196,11 @@ static uint64_t rows_at_once(const struct plan *plan, const struct aothip_attn_f
 {
     const int64_t dim = row->dim_max, heads = shape_sequences(p) * p->k.size[1];
     const int64_t parts = shape_grid_k(p) / SPLIT_MIN_KEYS + 1;
-    if (dim <= 128 || p->q.size[3] != dim || p->v.size[3] != dim ||
-        entry_of(plan, row->entry)->wave_size < 64)
+    if (dim <= 128)
+        return rows;
+    if (row->features & FORMAT_FEATURE_FP8_CACHE)
+        return rows_of_fp8(plan, p, row, rows, heads * parts);
+    if (p->q.size[3] != dim || p->v.size[3] != dim || entry_of(plan, row->entry)->wave_size < 64)
         return rows;
     if (row->features & FORMAT_FEATURE_SCORE)
         return heads <= plan->device->compute_units / 2 / parts ? 1 : rows;

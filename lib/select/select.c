@@ -200,7 +200,9 @@ struct select_need select_need_converted(const struct select_need *need,
 {
     struct select_need converted = *need;
     converted.dtype = p->o.dtype;
-    converted.features |= FORMAT_FEATURE_FP8_CACHE | FORMAT_FEATURE_UNALIGNED;
+    converted.features |= FORMAT_FEATURE_FP8_CACHE;
+    if (need->op != FORMAT_OP_ATTN_FWD)
+        converted.features |= FORMAT_FEATURE_UNALIGNED;
     return converted;
 }
 

@@ -253,12 +253,10 @@ static const struct {
      "m.def:3: unaligned=rows is of attn_fwd and attn_split, without pages"},
     {"shared keys of long rows at any address",
      GPUS "attn_split gpu=gfx942 dtype=f16 dim=256 unaligned=rows score=no paged=no" ROW_END,
-     "m.def:3: attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 without "
-     "FP8"},
-    {"shared keys of long rows of FP8",
-     GPUS "attn_split_cache gpu=gfx942 dtype=f16 dim=256 unaligned=no score=no paged=yes" ROW_END,
-     "m.def:3: attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16 without "
-     "FP8"},
+     "m.def:3: attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16"},
+    {"long rows of FP8 that are not in pages",
+     GPUS "attn_fwd_cache gpu=gfx942 dtype=f16 dim=256 unaligned=no score=no paged=no" ROW_END,
+     "m.def:3: attn_fwd_cache beyond dim=128 is unaligned=yes, or paged=yes"},
     {"shared keys as attn_fwd walks, with too many rows",
      GPUS "attn_split gpu=gfx942 dtype=f16 dim=64 unaligned=no score=no paged=yes" ROW_END,
      "m.def:3: attn_split up to dim=128 without unaligned=yes has 16 rows for each wave or for "

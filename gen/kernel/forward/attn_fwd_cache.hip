@@ -8,6 +8,8 @@
 #define KERNEL_CACHE 1
 #if KERNEL_UNALIGNED
 #include "general_form.h"
+#elif KERNEL_DIM > 128
+#include "team_form.h"
 #else
 #include "fast_form.h"
 #endif

@@ -59,7 +59,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
     sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
     float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
     if (wide)
-        top = state.shift * SCORE_UNIT(a, sequence, job);
+        top = state.shift * score_unit(a, sequence, job);
     if (number > job.rows.last)
         return;
     if (half == 0)
@@ -101,10 +101,9 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
 #endif
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
+    float kept = has(x.terms, TERM_DROPOUT) ? a.dropout_scale : 1;
 #if KERNEL_SCALES
-    const float kept = output_scale(sequence.number, job.kv_head);
-#else
-    const float kept = has(x.terms, TERM_DROPOUT) ? a.dropout_scale : 1;
+    kept *= output_scale(sequence.number, job.kv_head);
 #endif
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -118,7 +117,7 @@ DEVICE void finish(struct progress &x, const struct job &job, const struct seque
         sum = (sum + other_half(sum)) * SOFTMAX_UNBIAS;
         float top = (scaled_shift(state.shift, factor) + SOFTMAX_BIAS) * LN_2;
         if (wide)
-            top = sum == 0 ? -__builtin_inff() : state.shift * SCORE_UNIT(a, sequence, job);
+            top = sum == 0 ? -__builtin_inff() : state.shift * score_unit(a, sequence, job);
         struct column_end end = end_column(top, sum, a, job.head);
         float to_o = end.inverse * SOFTMAX_UNBIAS * kept;
 #if ENDS_LEAN
@@ -173,7 +172,7 @@ DEVICE bool is_steep(const struct attn_problem &a, const struct errand &x)
 DEVICE void plan_errand(struct errand &x, const struct attn_problem &a)
 {
     const struct sequence &sequence = x.sequence;
-    x.factor = softmax_factor(SCORE_UNIT(a, sequence, x.job));
+    x.factor = softmax_factor(score_unit(a, sequence, x.job));
     if (KERNEL_WAVE == 32) /* operations issued two as one can share a scalar register only */
         x.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, x.factor)));
 #if FOLDS_TERMS
@@ -212,7 +211,7 @@ DEVICE void recall_rows(struct errand &x, const struct terms &t)
     const struct scene scene = recall(t);
     x.sequence = sequence_of(late_problem(), scene.number);
     x.job = scene.job;
-    x.factor = softmax_factor(SCORE_UNIT(late_problem(), x.sequence, x.job));
+    x.factor = softmax_factor(score_unit(late_problem(), x.sequence, x.job));
 }
 
 #endif

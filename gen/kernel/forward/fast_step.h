@@ -33,6 +33,8 @@ enum step_kind { STEP_GENERAL, STEP_FAST, STEP_WIDE };
  * pages, RDNA 3 has no scalar register left for more. */
 #if KERNEL_CACHE && KERNEL_WAVE == 32 && !defined(__GFX12__) && KERNEL_DIM == 64 && !KERNEL_PAGED
 #define WORTH(kind)
+#elif KERNEL_CACHE && KERNEL_SCORE && !defined(__GFX12__)
+#define WORTH(kind) <kind == STEP_FAST ? FP8_OFTEN : FP8_SELDOM>
 #elif KERNEL_CACHE
 #define WORTH(kind) <kind == STEP_FAST ? FP8_OFTEN : FP8_USUAL>
 #else

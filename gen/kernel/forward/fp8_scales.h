@@ -39,7 +39,6 @@ DEVICE float output_scale(int number, int kv_head)
 }
 
 #define SIGNED_SCALE(a, sequence, job) signed_scale(a, sequence.number, job.kv_head)
-#define SCORE_UNIT(a, sequence, job) __builtin_fabsf(SIGNED_SCALE(a, sequence, job))
 
 #else
 
@@ -51,9 +50,9 @@ DEVICE float output_scale(int number, int kv_head)
 #define FWD_ARGUMENTS args
 #endif
 #define SIGNED_SCALE(a, sequence, job) a.scale
-#define SCORE_UNIT(a, sequence, job) score_unit(a)
 
 #endif
+#define SCORE_SCALE(a, sequence, job) __builtin_fabsf(SIGNED_SCALE(a, sequence, job))
 
 #if KERNEL_FP8
 

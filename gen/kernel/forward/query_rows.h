@@ -274,6 +274,10 @@ DEVICE void split_q(struct queries &q, const struct tile_view &view, const struc
 
 #endif
 
+#if KERNEL_CACHE && !KERNEL_UNALIGNED && Q_OF_CODES
+#include "query_codes.h"
+#endif
+
 #if !Q_IN_LDS
 
 /* What a lane has of its row of Q; the slice may be one of codes. */
@@ -294,6 +298,10 @@ DEVICE void load_q(struct queries &q, const struct job &job, const struct sequen
                    const struct attn_problem &a)
 {
     const u32 sign = SIGNED_SCALE(a, sequence, job) < 0 ? SIGN_BITS : 0;
+#if KERNEL_CACHE && !KERNEL_UNALIGNED && Q_OF_CODES
+    if (fp8_of_q(late_fp8()))
+        return load_q_codes(q, job, sequence, a, sign);
+#endif
 #if KERNEL_CACHE && KERNEL_UNALIGNED && FP8_OF_Q
     const struct query_slice slice = query_slice_of(a, sequence, job.head);
 #else

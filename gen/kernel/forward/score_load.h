@@ -40,10 +40,11 @@ constexpr int TERMS_HIDING = TERM_BIAS | TERM_KEEP;
 
 /* Of which (sequence, head) and rows. Uniform. */
 struct scene {
-    int number;     /* of the sequence */
-    struct job job; /* in it */
-    int diagonal;   /* seq_k - seq_q */
-    float slope;    /* of ALiBi and nothing else: negative, in units of the scale */
+    int number;      /* of the sequence */
+    struct job job;  /* in it */
+    int diagonal;    /* seq_k - seq_q */
+    float slope;     /* of ALiBi and nothing else: negative, in units of the scale */
+    float scale = 1; /* of FP8: |scale|, with that of K */
 };
 
 /* The terms of a workgroup. */
@@ -63,6 +64,9 @@ DEVICE u32 remember(const struct scene &x)
     value = lane == 3 ? (u32)x.job.first_row : value;
     value = lane == 4 ? (u32)x.job.last_row : value;
     value = lane == 5 ? (u32)x.diagonal : value;
+#if KERNEL_SCALES
+    value = lane == 11 ? __builtin_bit_cast(u32, x.scale) : value;
+#endif
 #if KERNEL_SPLIT
     value = lane == 7 ? (u32)x.job.rows.first : value;
     value = lane == 8 ? (u32)x.job.rows.last : value;
@@ -87,6 +91,20 @@ DEVICE struct scene recall(const struct terms &t)
     const struct job job = {x[1], x[2], x[3], x[4]};
 #endif
     return {x[0], job, x[5], __builtin_bit_cast(float, x[6])};
+}
+
+/* |scale|, of FP8 with that of K. */
+DEVICE float scale_of(const struct attn_problem &a, const struct terms &t)
+{
+#if KERNEL_SCALES
+    u32 lanes = t.scene;
+    asm volatile("" : "+v"(lanes));
+    (void)a;
+    return __builtin_bit_cast(float, __builtin_amdgcn_readlane((int)lanes, 11));
+#else
+    (void)t;
+    return __builtin_fabsf(a.scale);
+#endif
 }
 
 DEVICE float slope_of(const struct attn_problem &a, const struct scene &x)
@@ -142,6 +160,9 @@ DEVICE struct terms terms_of(const struct attn_problem &a, const struct sequence
     struct terms t = {};
     if (TERMS_CERTAIN & TERM_SLOPE)
         scene.slope = slope_of(a, scene) / __builtin_fabsf(a.scale);
+#if KERNEL_SCALES
+    scene.scale = __builtin_fabsf(SIGNED_SCALE(a, sequence, job));
+#endif
     t.scene = remember(scene);
     t.which = which_terms(a);
     if ((TERMS_KNOWN & TERMS_HIDING) == 0)

@@ -9,12 +9,14 @@
 #include "soft_cap.h"
 
 /* What a unit of the scores that the softmax sees is, in natural units. */
-DEVICE float score_unit(const struct attn_problem &a)
+DEVICE float score_unit(const struct attn_problem &a, const struct sequence &sequence,
+                        const struct job &job)
 {
     const bool natural = TERMS_CERTAIN != 0
                              ? (TERMS_CERTAIN & (TERM_BIAS | TERM_CAP)) != 0
                              : KERNEL_SCORE && (a.bias.data || a.alibi || a.softcap > 0);
-    return natural ? 1 : __builtin_fabsf(a.scale);
+    (void)sequence, (void)job;
+    return natural ? 1 : SCORE_SCALE(a, sequence, job);
 }
 
 /* How far from the diagonal: of keys on both sides of it, or on one, where the slope has its sign.
@@ -167,10 +169,10 @@ DEVICE void add_terms(score_blocks &s, const struct ahead &ahead, const struct t
 {
     if (!has(t, TERM_CAP | TERM_SLOPE | TERM_BIAS | TERM_KEEP))
         return;
-    float unit = __builtin_fabsf(late_problem().scale);
+    float unit = scale_of(late_problem(), t);
     if (has(t, TERM_CAP)) {
         const struct attn_problem &a = late_problem();
-        cap_scores(s, inside_cap(a), a.softcap);
+        cap_scores(s, inside_cap(a, scale_of(a, t)), a.softcap);
         unit = 1;
     }
     if (has(t, TERM_SLOPE)) {
@@ -267,7 +269,8 @@ DEVICE void begin_folding(struct folded &x, const struct terms &t, int key)
         x.own = (float)away.own;
     }
     if (TERMS_CERTAIN & TERM_CAP) {
-        x.inside = uniform_float(inside_cap(late_problem()));
+        const struct attn_problem &a = late_problem();
+        x.inside = uniform_float(inside_cap(a, __builtin_fabsf(a.scale)));
         x.cap = uniform_float(late_problem().softcap * LOG2_E);
     }
     if (TERMS_CERTAIN & TERM_BIAS && !MMA_STRAIGHT)

@@ -98,7 +98,7 @@ DEVICE void deliver_v(struct progress &x, const struct courier &courier, int par
     await(x.cargo[part % 2].v);
     if (!full)
         x.found |= isolate_all(x.cargo[part % 2].v);
-    store_v(vt_tile, x.cargo[part % 2], courier);
+    store_v WORTH(full)(vt_tile, x.cargo[part % 2], courier);
 }
 
 DEVICE void rescale_o(struct progress &x, int column, float ratio)
@@ -126,7 +126,7 @@ DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&o
         lds_barrier();
         if (OWN == 1)
             await(x.cargo[part % 2].k);
-        deliver_k(x, scene.keys, scene.courier, part);
+        deliver_k<full>(x, scene.keys, scene.courier, part);
         lds_barrier();
         fetch_behind_k(x, scene, k_rows, v_rows, part);
 #if KERNEL_SCORE
@@ -306,13 +306,18 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
     take_steps<halves, false>(x, scene, walk, tile, i, walk.count);
 }
 
-/* Whether terms leave steps of one number of halves only: of more, registers spill where there are
- * pages. */
+/* Whether there are steps of one number of halves only: of more, registers spill where there are
+ * terms and pages, and those of FP8 are long, with code for each type. */
+#if KERNEL_CACHE
+#define ONE_WIDTH 1
+#else
 #define ONE_WIDTH (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED))
+#endif
 
 /* Whether a walk that is done once more is the same code, a quarter less: of several widths it
  * spills, and pages on wave64 take 3 % longer. */
-#define LOOKS_IN_LOOP (ONE_WIDTH && !(KERNEL_WAVE == 64 && KERNEL_PAGED && !KERNEL_SPLIT))
+#define LOOKS_IN_LOOP                                                                              \
+    (KERNEL_SCORE && ONE_WIDTH && !(KERNEL_WAVE == 64 && KERNEL_PAGED && !KERNEL_SPLIT))
 
 /* As many as there are: a branch for each part would cost copies of O. */
 DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key_walk &walk)
@@ -320,7 +325,7 @@ DEVICE void walk_all(struct progress &x, struct setting &scene, const struct key
     const int dim = scene.keys.v.dim;
     if (!ONE_WIDTH && !KERNEL_UNALIGNED && dim <= KERNEL_DIM / 2) /* seldom but v's, otherwise */
         walk_keys<HALVES / 2>(x, scene, walk);
-    else if (!KERNEL_SCORE && STAGES == 2 && dim <= STAGE_DIM + STAGE_DIM / 2)
+    else if (!KERNEL_SCORE && !ONE_WIDTH && STAGES == 2 && dim <= STAGE_DIM + STAGE_DIM / 2)
         walk_keys<HALVES - 1>(x, scene, walk);
     else
         walk_keys<HALVES>(x, scene, walk);
@@ -370,7 +375,7 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
             lds_barrier();
             fetch_v(x, scene.keys, scene.courier, v_rows_of(scene.keys, scene.sequence, tile),
                     part);
-            store_v(vt_tile, x.cargo[part % 2], scene.courier);
+            store_v WORTH(false)(vt_tile, x.cargo[part % 2], scene.courier);
             note_nonfinite(vt_tile, k_tile);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++) {
@@ -387,6 +392,34 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
     }
 }
 
+/* What bases are multiplied by to be in natural units. */
+DEVICE float base_unit(const struct attn_problem &a, const struct sequence &sequence,
+                       const struct job &job)
+{
+#if KERNEL_SCORE
+    return score_unit(which_terms(a), a, sequence, job);
+#else
+    (void)sequence, (void)job;
+    return SCORE_SCALE(a, sequence, job);
+#endif
+}
+
+/* And O, by dropout and FP8. */
+DEVICE float output_factor(const struct attn_problem &a, const struct sequence &sequence,
+                           const struct job &job)
+{
+#if KERNEL_SCORE
+    float factor = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
+#else
+    float factor = 1;
+#endif
+    (void)a, (void)sequence, (void)job;
+#if KERNEL_SCALES
+    factor *= output_scale(sequence.number, job.kv_head);
+#endif
+    return factor;
+}
+
 #if KERNEL_SPLIT
 
 #include "split_end.h"
@@ -398,12 +431,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
     const struct attn_problem &a = args.problem;
     const struct attn_split_args &split = late_arguments<struct attn_split_args>();
     float sums[Q_BLOCKS];
-#if KERNEL_SCORE
-    const float unit = score_unit(which_terms(a), a);
-    const float keep = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
-#else
-    const float unit = __builtin_fabsf(a.scale), keep = 1;
-#endif
+    const float unit = base_unit(a, sequence, job), keep = output_factor(a, sequence, job);
     add_up(sums, x.softmax.sum);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -435,12 +463,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         slice_of(args.o, args.o_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_v);
     struct tile_view view = {row_at(slice, job.first_row), rows_of(job)};
     float sums[Q_BLOCKS];
-#if KERNEL_SCORE
-    const float unit = score_unit(which_terms(a), a);
-    const float keep = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
-#else
-    const float unit = __builtin_fabsf(a.scale), keep = 1;
-#endif
+    const float unit = base_unit(a, sequence, job), keep = output_factor(a, sequence, job);
     add_up(sums, x.softmax.sum);
 #pragma unroll
     for (int column = 0; column < Q_BLOCKS; column++) {
@@ -481,10 +504,12 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
 #endif
 #if KERNEL_SCORE
     const struct own_terms terms = own_terms_of(a, sequence, job);
-    struct setting scene = {{},   {}, {}, sequence, job, softmax_factor(score_unit(terms.which, a)),
-                            terms};
+    struct setting scene = {
+        {},   {}, {}, sequence, job, softmax_factor(score_unit(terms.which, a, sequence, job)),
+        terms};
 #else
-    struct setting scene = {{}, {}, {}, sequence, job, softmax_factor(a.scale)};
+    struct setting scene = {{},       {},  {},
+                            sequence, job, softmax_factor(SIGNED_SCALE(a, sequence, job))};
 #endif
     find_tiles(scene.keys, a, sequence, job);
     find_places(scene.at);

@@ -11,18 +11,24 @@
 
 static_assert(RUNS == 1, "a single descriptor serves the rows of a tile that a wave brings");
 
+#if KERNEL_CACHE
+#define DESCRIBE_KEYS describe_codes
+#else
+#define DESCRIBE_KEYS describe
+#endif
+
 typedef __amdgpu_buffer_rsrc_t tile_rows;
 typedef struct key_tiles team_keys;
 
 /* The rows of K and of V that this wave brings of a tile. */
 DEVICE tile_rows k_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
-    return describe(views_at(x, sequence, tile).k[0], x.k, 0);
+    return DESCRIBE_KEYS(views_at(x, sequence, tile).k[0], x.k, 0);
 }
 
 DEVICE tile_rows v_rows_of(team_keys &x, const struct sequence &sequence, int tile)
 {
-    return describe(views_at(x, sequence, tile).v[0], x.v, 0);
+    return DESCRIBE_KEYS(views_at(x, sequence, tile).v[0], x.v, 0);
 }
 
 #else
@@ -95,6 +101,14 @@ DEVICE u32 missing_in(const team_keys &, const struct sequence &, int)
 
 #endif
 
+/* Few tiles are not seen by all queries: code that makes elements of theirs is to be small. (With
+ * the same for all types RDNA 4's registers would spill.) */
+#if KERNEL_CACHE && !defined(__GFX12__)
+#define WORTH(full) <full ? FP8_USUAL : FP8_SELDOM>
+#else
+#define WORTH(full)
+#endif
+
 /* Chunks on their way. */
 struct carried {
     struct cargo cargo[2];              /* by turns */
@@ -140,6 +154,7 @@ DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct couri
 }
 
 /* Part `part` of K, which has arrived, goes to LDS. */
+template <bool>
 DEVICE void deliver_k(struct carried &x, const team_keys &keys, const struct courier &courier,
                       int part)
 {
@@ -176,19 +191,29 @@ DEVICE void begin_parts(struct carried &x, const team_keys &keys, const struct c
     }
 }
 
+DEVICE void load_at(u32x4 &to, tile_rows rows, u32 at)
+{
+    to = __builtin_amdgcn_raw_buffer_load_b128(rows, (int)at, 0, 0);
+}
+
+/* Of FP8. */
+DEVICE void load_at(u32x2 &to, tile_rows rows, u32 at)
+{
+    to = __builtin_amdgcn_raw_buffer_load_b64(rows, (int)at, 0, 0);
+}
+
 /*
  * Chunks of one part of rows `step` apart. A single descriptor serves all parts of a tile, so the
  * rows and what the part begins with are in the lane's own offset `at`, which is held against it.
  */
-template <int count>
-DEVICE void load_part(u32x4 *to, tile_rows rows, const struct slice &x, u32 &at, int part, int step)
+template <int count, class chunk>
+DEVICE void load_part(chunk *to, tile_rows rows, const struct slice &x, u32 &at, int part, int step)
 {
     asm volatile("" : "+v"(at)); /* what follows from it is computed here, and not kept */
 #pragma unroll
     for (int i = 0; i < count; i++)
-        to[i] = __builtin_amdgcn_raw_buffer_load_b128(
-            rows, (int)(at + (u32)(i * step) * (u32)x.pitch + part * STAGE_DIM * CHANNEL_BYTES), 0,
-            0);
+        load_at(to[i], rows,
+                at + (u32)(i * step) * (u32)x.pitch + part * (STAGE_DIM / CHUNK) * sizeof(chunk));
 }
 
 DEVICE void fetch_k(struct carried &x, const team_keys &keys, const struct courier &courier,
@@ -212,15 +237,16 @@ DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct couri
 }
 
 /* Part `part` of K, which has arrived, goes to LDS. */
+template <bool full>
 DEVICE void deliver_k(struct carried &x, const team_keys &, const struct courier &courier, int part)
 {
-    store_k(k_tile, x.cargo[part % 2], courier);
+    store_k WORTH(full)(k_tile, x.cargo[part % 2], courier);
 }
 
 #endif
 
 /* Waits for all chunks at once, where that is as fast: the last one arrives last. */
-template <int count> DEVICE void await(u32x4 (&x)[count])
+template <class chunk, int count> DEVICE void await(chunk (&x)[count])
 {
 #pragma unroll
     for (int i = count - 1; KERNEL_WAVE == 32 && i >= 0; i--)
@@ -228,6 +254,15 @@ template <int count> DEVICE void await(u32x4 (&x)[count])
 }
 
 /* V that is not finite becomes 0. Returns bits of it. (A branch would cost copies.) */
+#if KERNEL_CACHE
+
+DEVICE u32 isolate_all(u32x2 (&v)[4])
+{
+    return isolate_codes(v);
+}
+
+#else
+
 DEVICE u32 isolate_all(u32x4 (&v)[4])
 {
     u32 found = 0;
@@ -243,5 +278,7 @@ DEVICE u32 isolate_all(u32x4 (&v)[4])
         }
     return found;
 }
+
+#endif
 
 #endif

@@ -15,6 +15,9 @@ struct own_terms {
     bool isolates;      /* whether V that is not finite was taken for 0 in all tiles */
     float slope;        /* of ALiBi, else 0; where heads are packed, of the first of them */
     kernarg_u64 common; /* a mask's row that all queries share; else something that exists */
+#if KERNEL_SCALES
+    float scale = 1; /* |scale|, with that of K */
+#endif
 };
 
 /* Whether bias or mask of a full tile are read before the last part of K is multiplied. Branches
@@ -31,9 +34,11 @@ struct own_ahead {
 constexpr int TERMS_NATURAL = TERM_CAP | TERM_SLOPE | TERM_BIAS;
 
 /* What a unit of the scores that the softmax sees is, in natural units. */
-DEVICE float score_unit(u32 which, const struct attn_problem &a)
+DEVICE float score_unit(u32 which, const struct attn_problem &a, const struct sequence &sequence,
+                        const struct job &job)
 {
-    return which & TERMS_NATURAL ? 1 : __builtin_fabsf(a.scale);
+    (void)sequence, (void)job;
+    return which & TERMS_NATURAL ? 1 : SCORE_SCALE(a, sequence, job);
 }
 
 DEVICE struct own_terms own_terms_of(const struct attn_problem &a, const struct sequence &sequence,
@@ -42,8 +47,12 @@ DEVICE struct own_terms own_terms_of(const struct attn_problem &a, const struct 
     const u32 which = which_terms(a);
     const float *const slope = (const float *)a.alibi + sequence.number * a.alibi_stride + job.head;
     const kernarg_i64 keep = sequence.number * a.keep.stride[0] + job.head * a.keep.stride[1];
-    return {which, false, which & TERM_SLOPE ? *(const_float)slope : 0,
-            which & TERM_KEEP_COMMON ? a.keep.data + keep : a.q};
+    struct own_terms terms = {which, false, which & TERM_SLOPE ? *(const_float)slope : 0,
+                              which & TERM_KEEP_COMMON ? a.keep.data + keep : a.q};
+#if KERNEL_SCALES
+    terms.scale = SCORE_SCALE(a, sequence, job);
+#endif
+    return terms;
 }
 
 /* Tested where it matters: what follows from it is not kept. */
@@ -214,7 +223,7 @@ DEVICE void keep_common(own_scores &s, u32 common)
     each_score(s, [&](float s, int, int i) { return keep_score(s, own_kept & 1u << key_step(i)); });
 }
 
-DEVICE void cap_own(own_scores &s, const struct attn_problem &a)
+DEVICE void cap_own(own_scores &s, const struct attn_problem &a, float scale)
 {
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
@@ -222,7 +231,7 @@ DEVICE void cap_own(own_scores &s, const struct attn_problem &a)
 #pragma unroll
         for (int i = 0; i < ACC; i++)
             capped[i] = s[own][i];
-        cap_block(capped, inside_cap(a), a.softcap, a.softcap);
+        cap_block(capped, inside_cap(a, scale), a.softcap, a.softcap);
 #pragma unroll
         for (int i = 0; i < ACC; i++)
             s[own][i] = capped[i];
@@ -251,7 +260,11 @@ DEVICE void add_own_terms(block_acc (&products)[OWN], const struct own_ahead &ah
 {
     const struct attn_problem &a = late_problem();
     const u32 which = which_now(t) & ~TERM_DROPOUT;
+#if KERNEL_SCALES
+    const float scale = t.scale;
+#else
     const float scale = __builtin_fabsf(a.scale);
+#endif
     const auto keep = [&](float s, const u32 *word, int i) {
         return keep_score(s, word[i / 4] & 0xffu << 8 * (i % 4));
     };
@@ -266,7 +279,7 @@ DEVICE void add_own_terms(block_acc (&products)[OWN], const struct own_ahead &ah
     } else if (full && which == TERM_SLOPE) {
         add_own_slopes(s, scale, t.slope, sequence, job, key);
     } else if (full && which == TERM_CAP) {
-        cap_own(s, a);
+        cap_own(s, a, scale);
     } else if (full && which == TERM_BIAS) {
         if (TERMS_AHEAD)
             each_score(s, [&](float s, int own, int i) {
@@ -283,7 +296,7 @@ DEVICE void add_own_terms(block_acc (&products)[OWN], const struct own_ahead &ah
             each_own<1, true>(s, a.keep, sequence, job, key, keep);
     } else {
         if (which & TERM_CAP)
-            cap_own(s, a);
+            cap_own(s, a, scale);
         else if (which & TERMS_NATURAL)
             each_score(s, [&](float s, int, int) { return s * scale; });
         if (which & TERM_SLOPE)

@@ -32,10 +32,10 @@ DEVICE cap_run side_by_side(cap_run x)
     return x;
 }
 
-/* What s is multiplied by inside of the exponential function. */
-DEVICE float inside_cap(const struct attn_problem &a)
+/* What s is multiplied by inside of the exponential function; of |scale|. */
+DEVICE float inside_cap(const struct attn_problem &a, float scale)
 {
-    return 2 * LOG2_E * __builtin_fabsf(a.scale) / a.softcap;
+    return 2 * LOG2_E * scale / a.softcap;
 }
 
 /* The CAP_RUN elements of x from the i-th on become most - 2 * cap / (exp2(x * inside) + 1): cap *

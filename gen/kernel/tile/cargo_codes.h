@@ -63,7 +63,9 @@ template <enum rows_exist exist, int count>
 DEVICE void load_codes(u32x2 *to, struct tile_view view, const struct slice &x, u32 offset,
                        int step)
 {
-    const int pitch = (int)x.pitch;
+    int pitch = (int)x.pitch;
+    if (PITCH_ANEW)
+        asm volatile("" : "+s"(pitch));
 #pragma unroll
     for (int i = 0; i < count; i++)
         to[i] = exist == ROWS_ALL
@@ -72,6 +74,25 @@ DEVICE void load_codes(u32x2 *to, struct tile_view view, const struct slice &x, 
                     : __builtin_amdgcn_raw_buffer_load_b64(describe_codes(view, x, i * step),
                                                            (int)offset, 0, 0);
 }
+
+/* Whether rows of Q may be of FP8, too: those that no kernel of attn_fwd_fp8 takes. */
+#define Q_OF_CODES (FP8_OF_Q && !KERNEL_SPLIT && (KERNEL_SCORE || KERNEL_DIM > 128))
+
+#if Q_OF_CODES
+
+/* Chunks of eight as elements. */
+template <int type, int count>
+DEVICE void elements_of_codes(u32x4 (&to)[count], const u32x2 (&from)[count])
+{
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const u32x2 low = fp8_elements(fp8_native<type>(), from[i].x);
+        const u32x2 high = fp8_elements(fp8_native<type>(), from[i].y);
+        to[i] = u32x4{low.x, low.y, high.x, high.y};
+    }
+}
+
+#endif
 
 template <enum rows_exist exist>
 DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
@@ -94,23 +115,27 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
         load_codes<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
 }
 
-/* If asked to, makes V that is not finite 0; returns whether any lane had to. See contain.h. */
-DEVICE bool isolate_v(struct cargo &x, bool wanted)
+/* Makes V that is not finite 0; returns bits of it. See contain.h. */
+DEVICE u32 isolate_codes(u32x2 (&v)[4])
 {
     u32 any = 0;
-    if (!wanted)
-        return false;
     with_fp8_type<FP8_SELDOM>(late_arguments<fp8_arguments>().fp8.dtype, [&](const auto &codes) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
             for (int j = 0; j < 2; j++) {
-                const u32 bad = fp8_special(codes, x.v[i][j]);
-                x.v[i][j] &= ~((bad >> 7) * 0xffu);
+                const u32 bad = fp8_special(codes, v[i][j]);
+                v[i][j] &= ~((bad >> 7) * 0xffu);
                 any |= bad;
             }
     });
-    return in_any_lane(any != 0);
+    return any;
+}
+
+/* If asked to, does so; returns whether any lane had to. */
+DEVICE bool isolate_v(struct cargo &x, bool wanted)
+{
+    return wanted && in_any_lane(isolate_codes(x.v) != 0);
 }
 
 template <enum fp8_worth worth = FP8_USUAL>
