@@ -201,7 +201,9 @@ struct select_need select_need_converted(const struct select_need *need,
     struct select_need converted = *need;
     converted.dtype = p->o.dtype;
     converted.features |= FORMAT_FEATURE_FP8_CACHE;
-    if (need->op != FORMAT_OP_ATTN_FWD)
+    /* Those for aligned rows know q of FP8 where no kernel that multiplies it does. */
+    if (need->op != FORMAT_OP_ATTN_FWD ||
+        (need->dim <= 128 && !(need->features & FORMAT_FEATURE_SCORE)))
         converted.features |= FORMAT_FEATURE_UNALIGNED;
     return converted;
 }

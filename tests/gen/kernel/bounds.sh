@@ -59,14 +59,15 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         # clang 19 moves more between the two halves of 512 registers than it has room for, forward
         # of 512 channels and backward.
         # Teams on RDNA have half of their registers for O: the matrix gives them scratch memory, as
-        # it does to all that know terms, pages or rows that are not aligned, and gfx90a for one
-        # value of dkdv of 512 channels.
+        # it does to all that know terms, pages or rows that are not aligned, to those that know
+        # terms and FP8, and gfx90a for one value of dkdv of 512 channels.
         # What reads FP8 may spill beside its loop, which touches no scratch memory, but on RDNA 4.
         beside = count[$1 " " $2, "loop_scratch"] == 0 && $2 ~ /_cache_.*_d(256|512)_/ &&
                  $1 !~ /^gfx12/
         beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
         beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d512_t64x64$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
+            $2 !~ /^attn_fwd_cache_b?f16_d256_t64x(32|64)_score_paged$/ &&
             $2 !~ /^attn_(fwd|split)_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)
             spilling = spilling " " $1 " " $2
     }
