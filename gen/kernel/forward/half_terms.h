@@ -168,7 +168,8 @@ DEVICE void read_half(struct half_terms &x, const struct terms &t, int which)
 DEVICE void begin_terms(struct half_terms &x, const struct terms &t, int key, int count)
 {
     if (TERMS_CERTAIN & TERM_CAP) {
-        x.inside = uniform_number(inside_cap(late_problem()));
+        const struct attn_problem &a = late_problem();
+        x.inside = uniform_number(inside_cap(a, __builtin_fabsf(a.scale)));
         x.added = uniform_number(late_problem().softcap * LOG2_E);
         x.factor = 2 * x.added;
     }
