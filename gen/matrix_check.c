@@ -153,8 +153,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     int threads = matrix_threads(m, k);
     /* The side of the tile that the waves share out. */
-    const int keys =
-        k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV || k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
+    const int keys = k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV ||
+                     k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */

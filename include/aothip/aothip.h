@@ -121,7 +121,7 @@ enum aothip_lse_layout {
  * rows of 16-bit elements cost the forward pass little where they have 8 to 128 channels and
  * neither score terms (bias, keep, ALiBi, soft-cap, dropout) nor pages nor a batch index; elsewhere
  * it loads single elements of them, which takes several times the instructions. So it does of FP8
- * that is converted, keys not shared out, beyond 256 channels, and on gfx90a with score terms.
+ * that is converted, but is not aligned, has more than 256 channels, or, on gfx90a, score terms.
  */
 struct aothip_tensor {
     void *data;

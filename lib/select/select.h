@@ -31,7 +31,8 @@ struct select_need select_need_other(enum format_op op, const struct aothip_attn
 
 /*
  * What the kernels for caches of FP8 need for a problem whose q is of FP8, too: they make elements
- * of o's type of all three, of q those for rows of any alignment.
+ * of o's type of all three. Those for aligned rows do so of q in attn_fwd alone, with score terms
+ * or beyond head dims of 128, where no kernel multiplies codes.
  */
 struct select_need select_need_converted(const struct select_need *need,
                                          const struct aothip_attn_fwd_params *params);

@@ -108,6 +108,32 @@ static void test_types(void)
     }
 }
 
+/* What of FP8 is converted, q too, is for kernels of aligned rows where those know q of FP8. */
+static void test_converted(void)
+{
+    static const struct {
+        enum format_op op;
+        int64_t dim;
+        uint32_t terms;
+        int aligned;
+    } cases[] = {{FORMAT_OP_ATTN_FWD, 128, 0, 0},
+                 {FORMAT_OP_ATTN_FWD, 144, 0, 1},
+                 {FORMAT_OP_ATTN_FWD, 128, FORMAT_FEATURE_SOFTCAP, 1},
+                 {FORMAT_OP_ATTN_FWD, 128, FORMAT_FEATURE_PAGED, 0},
+                 {FORMAT_OP_ATTN_SPLIT, 256, FORMAT_FEATURE_SOFTCAP, 0}};
+    const params p = problem_make();
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct select_need need = {cases[i].op, AOTHIP_FP8_E4M3, cases[i].terms,
+                                         cases[i].dim};
+        const struct select_need converted = select_need_converted(&need, &p);
+        is_int(converted.dtype, AOTHIP_F16, "of o's type");
+        is_int(converted.features,
+               cases[i].terms | FORMAT_FEATURE_FP8_CACHE |
+                   (cases[i].aligned ? 0 : FORMAT_FEATURE_UNALIGNED),
+               "its terms, a cache, and rows as those kernels take them");
+    }
+}
+
 /* Neither a cache of FP8 nor q of it. */
 static void test_dropped(void)
 {
@@ -218,6 +244,7 @@ int main(void)
 {
     check_rules(rules, sizeof(rules) / sizeof(rules[0]));
     test_types();
+    test_converted();
     test_dropped();
     test_bwd();
     test_alignment();
