@@ -96,9 +96,11 @@ static const struct kernel_key kernel_keys[] = {
     {FIELD(waves_per_eu), 1, 16, 1, {NULL}, {0}},
     {FIELD(registers), 8, 512, 1, {NULL}, {0}},
     {FIELD(scratch), 0, 65536, 4, {NULL}, {0}},
+    {FIELD(dim_v), 64, 512, 64, {NULL}, {0}}, /* may be missing */
 };
 enum { DTYPE_KEY = 1 };
 #define KERNEL_KEYS ((int)(sizeof(kernel_keys) / sizeof(kernel_keys[0])))
+#define KERNEL_KEYS_NEEDED (KERNEL_KEYS - 1)
 
 static const char *const gpu_keys[] = {"targets", "wave", "registers", "register_pool", "lds"};
 #define GPU_KEYS ((int)(sizeof(gpu_keys) / sizeof(gpu_keys[0])))
@@ -207,7 +209,7 @@ static int cut(struct parser *p, char *text, struct statement *s)
 
 /* Every key known, none missing. */
 static int check_keys(struct parser *p, const struct statement *s, const char *const *names,
-                      int count)
+                      int count, int needed)
 {
     int before = p->errors;
     char missing[256] = "";
@@ -218,7 +220,7 @@ static int check_keys(struct parser *p, const struct statement *s, const char *c
         if (g.distance)
             fail_unknown(p, "key", &g);
     }
-    for (int j = 0; j < count; j++) {
+    for (int j = 0; j < needed; j++) {
         int found = 0;
         for (int i = 0; i < s->count; i++)
             found |= !strcmp(s->key[i], names[j]);
@@ -285,7 +287,7 @@ static void add_gpu(struct parser *p, const struct matrix_gpu *gpu)
 static void parse_gpu(struct parser *p, struct statement *s)
 {
     struct matrix_gpu gpu = {.line = p->line, .code = p->m->gpu_count};
-    if (!parse_gpu_name(p, s, &gpu) || !check_keys(p, s, gpu_keys, GPU_KEYS))
+    if (!parse_gpu_name(p, s, &gpu) || !check_keys(p, s, gpu_keys, GPU_KEYS, GPU_KEYS))
         return;
     for (int i = 0; i < s->count; i++) {
         const char *key = s->key[i];
@@ -332,7 +334,8 @@ static void parse_sibling(struct parser *p, struct statement *s)
         fail(p, "a sibling must come before the kernels, which are held against it");
         return;
     }
-    if (!parse_gpu_name(p, s, &named) || !check_keys(p, s, sibling_keys, SIBLING_KEYS))
+    if (!parse_gpu_name(p, s, &named) ||
+        !check_keys(p, s, sibling_keys, SIBLING_KEYS, SIBLING_KEYS))
         return;
     int of = known_gpu(p, value_of(s, "of"));
     if (of < 0)
@@ -438,11 +441,16 @@ static void add_kernel(struct parser *p, struct matrix_kernel k)
                                         [MATRIX_SCORE_PADDING] = "_padding",
                                         [MATRIX_SCORE_KEEP] = "_keep",
                                         [MATRIX_SCORE_YES] = "_score"};
+    char dims[24];
     k.line = p->line;
     for (int i = 0; i < p->m->kernel_count; i++)
         k.rank += p->m->kernels[i].gpu == k.gpu;
-    snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%d_t%dx%d%s%s%s", k.op->name, dtype_name(k.dtype),
-             k.dim, k.tile_q, k.tile_k, unaligned[k.unaligned], score[k.score],
+    if (k.dim_v)
+        snprintf(dims, sizeof(dims), "%dx%d", k.dim, k.dim_v);
+    else
+        snprintf(dims, sizeof(dims), "%d", k.dim);
+    snprintf(k.symbol, sizeof(k.symbol), "%s_%s_d%s_t%dx%d%s%s%s", k.op->name, dtype_name(k.dtype),
+             dims, k.tile_q, k.tile_k, unaligned[k.unaligned], score[k.score],
              k.paged ? "_paged" : "");
     int wrong = matrix_check_kernel(p->m, &k, p->file, p->out);
     p->errors += wrong;
@@ -462,7 +470,7 @@ static void parse_kernel(struct parser *p, struct statement *s, const struct mat
     }
     for (int i = 0; i < KERNEL_KEYS; i++)
         names[i] = kernel_keys[i].name;
-    if (!check_keys(p, s, names, KERNEL_KEYS))
+    if (!check_keys(p, s, names, KERNEL_KEYS, KERNEL_KEYS_NEEDED))
         return;
     for (int i = 0; i < s->count; i++)
         if (!parse_axis(p, &a, s->key[i], s->value[i]))

@@ -101,6 +101,7 @@ static int serves_all(const struct matrix_kernel *a, const struct matrix_kernel 
 {
     return a->gpu == b->gpu && a->op->format_op == b->op->format_op &&
            a->op->cache == b->op->cache && a->dtype == b->dtype && a->dim >= b->dim &&
+           (a->dim_v ? a->dim_v : a->dim) >= (b->dim_v ? b->dim_v : b->dim) &&
            takes_all(a->unaligned, b->unaligned) &&
            (a->score == b->score || a->score == MATRIX_SCORE_YES) && a->paged >= b->paged;
 }
@@ -125,7 +126,7 @@ enum { TEAM_ROWS = 32 };
 static int has_teams(const struct matrix_kernel *k)
 {
     return (k->op->tiled || k->op->format_op == FORMAT_OP_ATTN_SPLIT) && k->dim > 128 &&
-           k->unaligned != MATRIX_UNALIGNED_YES;
+           k->unaligned != MATRIX_UNALIGNED_YES && !k->dim_v;
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
@@ -198,6 +199,14 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
         fail(&at, "attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16");
     if (k->op->cache && teams && !k->paged)
         fail(&at, "%s beyond dim=128 is unaligned=yes, or paged=yes", k->op->name);
+    /* A thread carries a chunk of each line of a key, and one each from two keys of V. */
+    if (k->dim_v &&
+        (!k->op->tiled || k->op->cache || k->unaligned || k->score || k->paged ||
+         gpu->wave != 64 || k->dtype == AOTHIP_F32 || k->dim <= k->dim_v || k->dim % 64 ||
+         threads != 8 * k->tile_k || 16 * threads != k->dim_v * k->tile_k))
+        fail(&at, "dim_v=%d is of attn_fwd with 64 lanes, f16 or bf16, no feature, dim= beyond it "
+                  "in steps of 64, 8 threads for each key and dim_v / 16",
+             k->dim_v);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");
     if (k->score == MATRIX_SCORE_PADDING &&

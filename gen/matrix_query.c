@@ -46,6 +46,8 @@ void matrix_print_macros(const struct matrix *m, const struct matrix_kernel *k, 
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     fprintf(out, " -DKERNEL_SYMBOL=%s -DKERNEL_DTYPE=%d -DKERNEL_DIM=%d", k->symbol, k->dtype,
             k->dim);
+    if (k->dim_v)
+        fprintf(out, " -DKERNEL_DIM_V=%d", k->dim_v);
     fprintf(out, " -DKERNEL_UNALIGNED=%d -DKERNEL_SCORE=%d -DKERNEL_PAGED=%d", k->unaligned,
             k->score, k->paged);
     fprintf(out, " -DKERNEL_TILE_Q=%d -DKERNEL_TILE_K=%d", k->tile_q, k->tile_k);

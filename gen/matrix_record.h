@@ -41,6 +41,7 @@ struct matrix_kernel {
     int gpu;          /* index into matrix.gpus; siblings have it too, see matrix_serves() */
     int dtype;        /* enum aothip_dtype */
     int dim;          /* serves head dims 1..dim */
+    int dim_v;        /* those of v up to this; 0: to dim */
     int unaligned;    /* enum matrix_unaligned */
     int score;        /* enum matrix_score */
     int paged;        /* 0 or 1 */

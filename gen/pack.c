@@ -142,6 +142,7 @@ static void fill_entry(const struct check *c, const struct object_info *i, struc
     e->rank = (uint16_t)k->rank;
     e->features = matrix_features(k);
     e->dim_max = (uint16_t)k->dim;
+    e->dim_v_max = (uint16_t)k->dim_v;
     e->tile_q = (uint16_t)k->tile_q;
     e->tile_k = (uint16_t)k->tile_k;
     e->threads = (uint16_t)matrix_threads(c->m, k);

@@ -172,6 +172,7 @@ static enum aothip_status list_gpu(const struct aothip_context *context, const c
             .sgprs = from->sgprs,
             .frame_bytes = from->frame_size,
             .code_bytes = from->bundle_size,
+            .dim_v_max = from->dim_v_max ? from->dim_v_max : from->dim_max,
         };
         *stop = visit(&entry, user);
     }

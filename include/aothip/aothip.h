@@ -551,13 +551,13 @@ struct aothip_entry {
     const char *symbol; /* the kernel's name */
     const char *op;     /* "attn_fwd", "attn_bwd_dq", ... */
     int32_t dtype;      /* enum aothip_dtype */
-    int32_t dim_max;    /* serves head dims up to this */
+    int32_t dim_max;    /* serves head dims up to this; of v up to dim_v_max */
     int32_t aligned;    /* 1 if it needs 16-byte-aligned rows */
     int32_t score;      /* 1 if it knows bias, boolean mask, ALiBi, soft-cap and dropout */
     int32_t paged;      /* 1 if it knows block tables */
-    int32_t tile_q, tile_k, threads;
-    int32_t lds_bytes, vgprs, sgprs;
+    int32_t tile_q, tile_k, threads, lds_bytes, vgprs, sgprs;
     uint64_t frame_bytes, code_bytes; /* compressed; inflated */
+    int32_t dim_v_max;
 };
 
 /*

@@ -122,7 +122,7 @@ static int64_t largest_dim(const struct aothip_attn_fwd_params *p)
 
 struct select_need select_need_attn_fwd(const struct aothip_attn_fwd_params *p, int plain)
 {
-    struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p)};
+    struct select_need need = {FORMAT_OP_ATTN_FWD, p->q.dtype, 0, largest_dim(p), p->v.size[3]};
     if (!plain)
         need.features = option_features(p);
     if (!plain && p->sinks && fabsf(p->scale) < SCALE_MIN)
@@ -171,7 +171,7 @@ static uint32_t other_features(const struct aothip_attn_fwd_params *p)
 struct select_need select_need_other(enum format_op op, const struct aothip_attn_fwd_params *p,
                                      const struct aothip_tensor *const *tensors, int count)
 {
-    struct select_need need = {op, p->q.dtype, other_features(p), largest_dim(p)};
+    struct select_need need = {op, p->q.dtype, other_features(p), largest_dim(p), 0};
     const int scores = op != FORMAT_OP_ATTN_MERGE && op != FORMAT_OP_ATTN_APPEND &&
                        op != FORMAT_OP_ATTN_BWD_DELTA && op != FORMAT_OP_ATTN_BWD_BEGIN &&
                        (op != FORMAT_OP_ATTN_PROBS || p->probs_dropped);
@@ -218,7 +218,7 @@ int select_foreign_fp8(const char *gpu, int dtype)
 
 struct select_need select_need_merge(const struct aothip_attn_merge_params *p)
 {
-    struct select_need need = {FORMAT_OP_ATTN_MERGE_PART, p->part_o.dtype, 0, p->o.size[3]};
+    struct select_need need = {FORMAT_OP_ATTN_MERGE_PART, p->part_o.dtype, 0, p->o.size[3], 0};
     if (!is_aligned(&p->o) || !is_aligned(&p->part_o))
         need.features |= FORMAT_FEATURE_UNALIGNED;
     return need;
@@ -235,24 +235,34 @@ static void sort_rows(struct select_index *index, const struct format_entry *ent
         unsigned at = filled[group]++;
         for (; at > 0 && entries[rows[at - 1].entry].rank > entry->rank; at--)
             rows[at] = rows[at - 1];
-        rows[at] = (struct select_row){.dim_max = entry->dim_max,
-                                       .entry = (uint16_t)i,
-                                       .features = entry->features,
-                                       .sole = format_sole_features(entry->features),
-                                       .tile_q = entry->tile_q,
-                                       .tile_k = entry->tile_k};
+        rows[at] =
+            (struct select_row){.dim_max = entry->dim_max,
+                                .dim_v_max = entry->dim_v_max ? entry->dim_v_max : entry->dim_max,
+                                .entry = (uint16_t)i,
+                                .features = entry->features,
+                                .sole = format_sole_features(entry->features),
+                                .tile_q = entry->tile_q,
+                                .tile_k = entry->tile_k};
         if (costs)
             rows[at].cost = costs[i];
     }
 }
 
-/* Chains the rows with costs that are for the same problems. */
+/* Whether a row is for fewer channels of v. */
+static int is_narrow(const struct select_row *row)
+{
+    return row->dim_v_max < row->dim_max;
+}
+
+/* Chains the rows with costs that are for the same problems; and one for fewer channels of v, which
+ * has large tiles, to those for as many as of q. */
 static void chain_rows(struct select_row *rows, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = i + 1; j < count && rows[i].cost.start && !rows[i].other; j++)
-            if (rows[j].cost.start && rows[j].dim_max == rows[i].dim_max &&
-                rows[j].features == rows[i].features)
+            if (rows[j].cost.start && rows[j].features == rows[i].features &&
+                (is_narrow(&rows[i]) ? rows[j].dim_max >= rows[i].dim_max
+                                     : rows[j].dim_max == rows[i].dim_max))
                 rows[i].other = (uint16_t)(j - i);
 }
 
@@ -318,6 +328,9 @@ double select_time(const struct select_row *row, const struct select_size *size)
     return row->cost.start + steps * (shared > alone ? shared : alone);
 }
 
+/* What steps of kernels for as many channels of v as of q take of their time where it has fewer. */
+#define NARROW_SHARE 0.75
+
 const struct select_row *select_tile(const struct select_row *first, const struct select_size *size)
 {
     const struct select_row *best = first;
@@ -326,6 +339,8 @@ const struct select_row *select_tile(const struct select_row *first, const struc
         double time;
         row += row->other;
         time = select_time(row, size);
+        if (is_narrow(first) && !is_narrow(row))
+            time = row->cost.start + (time - row->cost.start) * NARROW_SHARE;
         if (time < least) {
             least = time;
             best = row;

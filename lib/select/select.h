@@ -17,6 +17,7 @@ struct select_need {
     int32_t dtype;     /* enum aothip_dtype */
     uint32_t features; /* enum format_feature bits */
     int64_t dim;       /* the larger of dim_qk and dim_v */
+    int64_t dim_v;     /* that of v or o; 0 where no kernel asks */
 };
 
 /* The needs of a valid problem; `plain` says that it has no options. */
@@ -50,6 +51,7 @@ struct select_row {
     uint16_t tile_q, tile_k;
     uint16_t other; /* how many rows further on there is one for the same problems; 0: none. */
                     /* In attn_fwd and attn_split */
+    uint16_t dim_v_max;
     struct format_cost cost;
 };
 
@@ -85,8 +87,9 @@ static inline const struct select_row *select_row(const struct select_index *ind
 {
     const unsigned group = select_group(need->op, (unsigned)need->dtype);
     for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
-        if (index->rows[i].dim_max >= need->dim && ((need->features & ~index->rows[i].features) |
-                                                    (~need->features & index->rows[i].sole)) == 0)
+        if (index->rows[i].dim_max >= need->dim && index->rows[i].dim_v_max >= need->dim_v &&
+            ((need->features & ~index->rows[i].features) |
+             (~need->features & index->rows[i].sole)) == 0)
             return &index->rows[i];
     return NULL;
 }

@@ -101,7 +101,7 @@ struct format_entry {
     uint8_t dtype;     /* enum aothip_dtype */
     uint16_t rank;     /* preference among entries that fit: lowest wins; unique per op and dtype */
     uint32_t features; /* enum format_feature bits */
-    uint16_t dim_max;  /* head dims 1..dim_max */
+    uint16_t dim_max;  /* head dims 1..dim_max; of v see dim_v_max */
     uint16_t tile_q;   /* query rows per workgroup */
     uint16_t tile_k;   /* keys per step */
     uint16_t threads;  /* workgroup size */
@@ -112,7 +112,8 @@ struct format_entry {
     uint32_t frame_size;                     /* compressed bytes */
     uint32_t bundle_size;                    /* inflated bytes, 1 .. FORMAT_MAX_BUNDLE */
     uint64_t frame_hash;                     /* XXH3-64 of the compressed bytes */
-    uint64_t reserved[2];                    /* 0 */
+    uint16_t dim_v_max;                      /* head dims of v 1..dim_v_max; 0: as dim_max says */
+    uint8_t reserved[14];                    /* 0 */
 };
 _Static_assert(sizeof(struct format_entry) == 136, "image entry layout");
 

@@ -27,7 +27,7 @@ enum {
 
 struct kernel {
     char symbol[SYMBOL_MAX], set[SYMBOL_MAX]; /* set: the symbol without its tile */
-    int dtype, dim, tile_q, tile_k;
+    int dtype, dim, dim_v, tile_q, tile_k;
     int parts;                   /* 1, of attn_split PARTS */
     int wanted;                  /* serves a shape */
     double start, alone, shared; /* picoseconds */
@@ -63,6 +63,7 @@ static int note_kernel(const struct aothip_entry *entry, void *user)
         return 0;
     *k = (struct kernel){.dtype = entry->dtype,
                          .dim = entry->dim_max,
+                         .dim_v = entry->dim_v_max,
                          .tile_q = entry->tile_q,
                          .tile_k = entry->tile_k,
                          .parts = splits ? PARTS : 1};
@@ -72,17 +73,22 @@ static int note_kernel(const struct aothip_entry *entry, void *user)
     return 0;
 }
 
-/* Whether a shape may take one of the kernels' set: of those for its head dim the narrowest. */
+static int reaches(const struct kernel *k, const struct bench_shape *shape)
+{
+    return k->dim >= shape->dim && k->dim >= shape->dim_v && k->dim_v >= shape->dim_v;
+}
+
+/* Whether a shape may take one of the kernels' set: of those for its head dims the narrowest, and
+ * where that is for fewer of v, the next one, too. */
 static int serves(const struct tuning *t, const struct kernel *k, const struct bench_shape *shape)
 {
-    const int dim = shape->dim_v > shape->dim ? shape->dim_v : shape->dim;
-
-    if (shape->dtype != k->dtype || shape->kv || dim > k->dim || shape->backward ||
+    if (shape->dtype != k->dtype || shape->kv || !reaches(k, shape) || shape->backward ||
         shape->feature != BENCH_PLAIN)
         return 0;
     for (int i = 0; i < t->count; i++)
         if (t->kernels[i].dtype == k->dtype && t->kernels[i].parts == k->parts &&
-            t->kernels[i].dim >= dim && t->kernels[i].dim < k->dim)
+            reaches(&t->kernels[i], shape) && t->kernels[i].dim < k->dim &&
+            t->kernels[i].dim_v == t->kernels[i].dim)
             return 0;
     return 1;
 }
@@ -154,7 +160,8 @@ static double time_of(const struct tuning *t, const struct kernel *k, int workgr
     struct bench_result r = {.shape = bench_default()};
 
     r.shape.dtype = k->dtype;
-    r.shape.dim = r.shape.dim_v = k->dim;
+    r.shape.dim = k->dim;
+    r.shape.dim_v = k->dim_v;
     r.shape.heads = (workgroups + k->parts - 1) / k->parts;
     r.shape.heads_k = r.shape.heads;
     if (may_group(t, k))

@@ -35,7 +35,7 @@
 #define KERNEL_SCORE 0
 #define KERNEL_PADDING 1
 #endif
-#if KERNEL_DIM > 128 && KERNEL_UNALIGNED != 1
+#if KERNEL_DIM > 128 && KERNEL_UNALIGNED != 1 && !defined(KERNEL_DIM_V)
 #include "team_form.h"
 #elif KERNEL_UNALIGNED == 1
 #include "general_form.h"

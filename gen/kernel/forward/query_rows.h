@@ -79,7 +79,7 @@ static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
 static SHARED __attribute__((aligned(16))) char vt_tile[VT_TILE_BYTES];
 #endif
 static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS   ? STAGES * Q_STAGE_BYTES
-                                                       : ONE_TILE ? STAGE_DIM * KERNEL_TILE_K / 8
+                                                       : ONE_TILE ? STAGE_DIM_V * KERNEL_TILE_K / 8
                                                                   : 16]; /* notes: contain.h */
 
 /*
@@ -532,7 +532,7 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
     const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
 #if WHOLE_ROWS
 #pragma unroll
-    for (int i = 0; slice.dim == USED_DIM && i < USED_DIM / 2; i += O_CHUNK) {
+    for (int i = 0; slice.dim == USED_DIM_V && i < USED_DIM_V / 2; i += O_CHUNK) {
         const block_acc &x = o[i / ACC];
         u32x4 chunk;
 #pragma unroll
@@ -540,7 +540,7 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
             chunk[j / 2 % 4] = round_products(f32x2{x[j], x[j + 1]}, factor);
         store_whole_chunk(view, slice, row, ACC * half, i / ACC * BLOCK + i % ACC, chunk);
     }
-    if (!RARELY(slice.dim != USED_DIM))
+    if (!RARELY(slice.dim != USED_DIM_V))
         return;
 #endif
 #pragma unroll

@@ -17,7 +17,7 @@
 #include "softmax.h"
 
 constexpr int SIGHT_WORDS = KERNEL_TILE_K / 32;
-constexpr int NOTE_WORDS = STAGE_DIM * SIGHT_WORDS; /* a bit a key, rows of channels */
+constexpr int NOTE_WORDS = STAGE_DIM_V * SIGHT_WORDS; /* a bit a key, rows of channels */
 
 static_assert(KERNEL_TILE_K % 32 == 0, "whole words of keys");
 static_assert(NOTE_WORDS * 4 <= K_TILE_BYTES, "the notes fit where K was");

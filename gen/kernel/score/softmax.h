@@ -102,7 +102,7 @@ static_assert(KERNEL_TILE_K / 2 < SOFTMAX_LIMIT * SOFTMAX_UNBIAS, "equal scores 
 #define KEY_SHARES 1
 #endif
 
-constexpr int KEY_BLOCKS = KERNEL_TILE_K / BLOCK / KEY_SHARES, DIM_BLOCKS = USED_DIM / BLOCK;
+constexpr int KEY_BLOCKS = KERNEL_TILE_K / BLOCK / KEY_SHARES, DIM_BLOCKS = USED_DIM_V / BLOCK;
 
 /* |scale| * log2(e) */
 DEVICE float softmax_factor(float scale)

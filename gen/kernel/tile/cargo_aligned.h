@@ -34,10 +34,11 @@ constexpr int RUNS = KERNEL_PAGED ? OWN_KEYS / RUN_KEYS : 1;
 constexpr int K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS;
 constexpr int KEYS_PER_LOAD = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / CHUNKS;
 constexpr int RUN_LOADS = K_LOADS / RUNS;
+constexpr int LINE_CHUNKS = 8;
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
 #if !KERNEL_FP8
-static_assert(THREADS == KERNEL_TILE_K / 4 * CHUNKS, "each thread has one quad of V chunks");
+static_assert(THREADS * V_ROWS == KERNEL_TILE_K * STAGE_DIM_V / CHUNK, "each has chunks of V");
 #endif
 
 #if KERNEL_WAVE == 64
@@ -173,7 +174,12 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
 
 /* Where this thread reads and where it stores. */
 struct courier {
-    u32 k_from, v_from;
+#ifdef KERNEL_DIM_V
+    u32 k_from[K_LOADS];
+#else
+    u32 k_from;
+#endif
+    u32 v_from;
     u32 k_at, vt_at[VT_COLUMNS];
 };
 
@@ -192,7 +198,7 @@ struct cargo {
 #else
 
 struct cargo {
-    u32x4 k[K_LOADS], v[4];
+    u32x4 k[K_LOADS], v[V_ROWS];
 };
 
 #endif
@@ -202,6 +208,30 @@ DEVICE u32 first_own_key()
 {
     return KERNEL_PAGED ? wave_id() * OWN_KEYS : 0;
 }
+
+#ifdef KERNEL_DIM_V
+
+static_assert(THREADS == KERNEL_TILE_K * LINE_CHUNKS, "a thread has a chunk of each line of a key");
+
+/* Where a pair of a quad's keys is in LDS, which is moved by pairs then. */
+#define PAIR_BYTES 4
+
+DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
+{
+    const u32 thread = thread_id(), chunk = thread % LINE_CHUNKS;
+    const struct vt_duty duty = vt_duty_of(thread);
+#pragma unroll
+    for (int i = 0; i < K_LOADS; i++)
+        c.k_from[i] = chunk_offset(k, thread / LINE_CHUNKS, (u32)(i * LINE_CHUNKS + chunk) * CHUNK);
+    c.k_at = k_tile_at(key_line(thread / LINE_CHUNKS), chunk);
+    c.v_from = chunk_offset(v, duty.quad * 4 + V_ROWS * duty.pair, duty.channel);
+#pragma unroll
+    for (int i = 0; i < VT_COLUMNS; i++)
+        c.vt_at[i] =
+            vt_tile_at(duty.channel + i, duty.quad) + PAIR_BYTES * duty.pair - vt_channel_step(i);
+}
+
+#else
 
 DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
 {
@@ -216,6 +246,8 @@ DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v
         c.vt_at[i] = vt_tile_at(duty.channel + i, duty.quad) - vt_channel_step(i);
 }
 
+#endif
+
 /* Where the views of a tile's rows are: of K and of V. */
 struct tile_views {
     struct tile_view k[RUNS], v[RUNS];
@@ -225,10 +257,17 @@ template <enum rows_exist exist>
 DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
                    const struct tile_views &from)
 {
+#ifdef KERNEL_DIM_V
+    const auto all = exist == ROWS_ALL ? describe_all(from.k[0], k) : describe(from.k[0], k, 0);
+#pragma unroll
+    for (int i = 0; i < K_LOADS; i++)
+        to.k[i] = __builtin_amdgcn_raw_buffer_load_b128(all, (int)c.k_from[i], 0, 0);
+#else
 #pragma unroll
     for (int run = 0; run < RUNS; run++)
         load_chunks<exist, RUN_LOADS>(to.k + run * RUN_LOADS, from.k[run], k, c.k_from,
                                       KEYS_PER_LOAD);
+#endif
 }
 
 #if !KERNEL_FP8 /* cargo_groups.h */
@@ -243,9 +282,9 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
     asm volatile("" : "+v"(lane)); /* asked here, and not kept in scalar registers */
 #endif
     if (RUNS == 1 || lane / BLOCK == 0)
-        load_chunks<exist, 4>(to.v, from.v[0], v, c.v_from, 1);
+        load_chunks<exist, V_ROWS>(to.v, from.v[0], v, c.v_from, 1);
     else
-        load_chunks<exist, 4>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
+        load_chunks<exist, V_ROWS>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
 }
 
 #endif

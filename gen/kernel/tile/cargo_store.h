@@ -7,7 +7,11 @@
 
 DEVICE void store_k_chunk(char *tile, const struct cargo &from, const struct courier &c, int i)
 {
+#ifdef KERNEL_DIM_V /* the same row's next line */
+    *(u32x4 *)(tile + c.k_at + i * LINE_CHUNKS * CHUNK_BYTES) = from.k[i];
+#else
     *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
+#endif
 }
 
 DEVICE void store_k(char *tile, const struct cargo &from, const struct courier &c)
@@ -37,19 +41,32 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     if (KERNEL_SCORE && !wanted) /* elsewhere a branch costs more registers than it saves */
         return false;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < V_ROWS; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++)
             largest = larger_pair(largest, x.v[i][j]);
     if (!in_any_lane(wanted && select_nonfinite(largest) != 0))
         return false;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < V_ROWS; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++)
             x.v[i][j] &= ~select_nonfinite(x.v[i][j]);
     return true;
 }
+
+#if V_ROWS == 2
+
+/* Channel `i` of the eight of two rows, a pair of keys. */
+DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct courier &c, int i)
+{
+    static_assert(KEY_PAIR_STEP == 1, "a pair is of rows that follow each other");
+    const u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
+    *(u32 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) =
+        __builtin_amdgcn_perm(from.v[1][i / 2], from.v[0][i / 2], select);
+}
+
+#else
 
 /* Channel `i` of the eight of four rows, a quad of keys: its first pair, or the other one. */
 DEVICE u32 v_quad_half(const struct cargo &from, int i, int half)
@@ -74,6 +91,8 @@ DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct c
 {
     store_v_quad(tile, c, i, v_quad(from, i));
 }
+
+#endif
 
 /* Four rows of eight channels become eight rows of a quad of keys. */
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)

@@ -165,7 +165,7 @@ DEVICE block_frag k_tile_frag(const char *tile, int block, int step)
 
 /* V^T in LDS. */
 
-constexpr int VT_TILE_BYTES = STAGE_DIM * KERNEL_TILE_K * 2;
+constexpr int VT_TILE_BYTES = STAGE_DIM_V * KERNEL_TILE_K * 2;
 
 DEVICE u32 vt_column(u32 channel)
 {
@@ -173,16 +173,18 @@ DEVICE u32 vt_column(u32 channel)
            ((channel ^ channel >> 3) & 1);
 }
 
-/* Which quad and group of eight channels a thread carries from memory to LDS. */
+/* Which quad and group of eight channels a thread carries from memory to LDS; of eight waves, which
+ * pair of the quad's keys (cargo_store.h). */
 struct vt_duty {
-    u32 quad, channel;
+    u32 quad, channel, pair;
 };
 
 DEVICE struct vt_duty vt_duty_of(u32 thread)
 {
-    u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / 16;
-    u32 upper = rest % (STAGE_DIM / 64), quad = rest / (STAGE_DIM / 64);
-    return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8};
+    u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / (V_ROWS == 2 ? 32 : 16);
+    u32 upper = rest % (STAGE_DIM_V / 64), quad = rest / (STAGE_DIM_V / 64);
+    return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8,
+            V_ROWS == 2 ? thread / 16 % 2 : 0};
 }
 
 /*

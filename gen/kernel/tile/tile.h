@@ -46,7 +46,10 @@ constexpr int CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16;
  * Channels of K and V that are in LDS at once: all, or parts of 128. LDS has room for 64 or 128; of
  * those from USED_DIM on, which do not exist, nothing is loaded from memory or multiplied.
  */
-#if KERNEL_DIM < 128 && KERNEL_DIM % 64
+#ifdef KERNEL_DIM_V
+#define STAGE_DIM KERNEL_DIM
+#define USED_DIM STAGE_DIM
+#elif KERNEL_DIM < 128 && KERNEL_DIM % 64
 #define STAGE_DIM (KERNEL_DIM < 64 ? 64 : 128)
 #define USED_DIM KERNEL_DIM
 #else
@@ -54,7 +57,18 @@ constexpr int CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16;
 #define USED_DIM STAGE_DIM
 #endif
 
-constexpr int CHUNKS = STAGE_DIM / CHUNK; /* of a row */
+/* The same of V and O, which have fewer where KERNEL_DIM_V says so; all of K is in LDS then. */
+#ifdef KERNEL_DIM_V
+#define STAGE_DIM_V KERNEL_DIM_V
+#define USED_DIM_V KERNEL_DIM_V
+#define V_ROWS 2
+#else
+#define V_ROWS 4 /* of which a thread carries a chunk each */
+#define STAGE_DIM_V STAGE_DIM
+#define USED_DIM_V USED_DIM
+#endif
+
+constexpr int CHUNKS = STAGE_DIM / CHUNK; /* of a row of K */
 
 constexpr int THREADS = KERNEL_WAVES * KERNEL_WAVE;
 

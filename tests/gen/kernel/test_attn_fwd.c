@@ -301,17 +301,18 @@ static const char *dtype_name(int dtype)
     return dtype == AOTHIP_F16 ? "f16" : "bf16";
 }
 
-/* Every pair of sizes next to a tile edge (tiles of 128, 256, 64 queries and 128, 64, 32 keys). */
+/* Sizes next to a tile edge (tiles of 128, 256, 64 queries and 128, 64, 32 keys), in turn with each
+ * of the head dims. */
 static void test_tile_edges(const struct device *device, int dtype)
 {
     static const int queries[] = {1, 64, 65, 128, 129, 257};
     static const int keys[] = {1, 31, 32, 33, 64, 65, 129};
-    static const int dims[][2] = {{64, 64}, {128, 128}, {127, 5}, {320, 136}};
+    static const int dims[][2] = {{64, 64}, {128, 128}, {127, 5}, {320, 136}, {192, 128}};
     int bad = 0, n = 0;
 
     for (unsigned i = 0; i < sizeof(queries) / sizeof(*queries); i++)
         for (unsigned j = 0; j < sizeof(keys) / sizeof(*keys); j++, n++) {
-            const int *dim = dims[n % 4];
+            const int *dim = dims[n % 5];
             struct test_case c = {{1, 1, 1, queries[i], keys[j], dim[0], dim[1]},
                                   n / 3 % 3,
                                   BHSD,
@@ -368,11 +369,11 @@ static void test_values(const struct device *device, int dtype)
     int bad = 0;
 
     for (int values = 0; values < VALUES; values++)
-        for (int wide = 0; wide < 4; wide++) {
-            int dim = 64 << wide;
+        for (int wide = 0; wide < 5; wide++) {
+            int dim = wide < 4 ? 64 << wide : 192, dim_v = wide < 4 ? dim : 128;
             double scale = values == LARGE && dtype == AOTHIP_BF16 ? 1e-28 : 1;
-            struct test_case c = {{1, 2, 2, 70, 333, dim, dim}, wide % 2, BHSD,
-                                  (enum values)values,          scale,    true};
+            struct test_case c = {
+                {1, 2, 2, 70, 333, dim, dim_v}, wide % 2, BHSD, (enum values)values, scale, true};
             bad += !check(device, &c, dtype);
             c.scale = -scale;
             bad += !check(device, &c, dtype);
@@ -396,11 +397,10 @@ static void test_scales(const struct device *device, int dtype)
 /* Longer walks, and rows that see no key at all: bottom-right with more queries than keys. */
 static void test_long(const struct device *device, int dtype)
 {
-    static const struct shape shapes[] = {{1, 1, 1, 300, 1021, 128, 128},
-                                          {1, 1, 1, 1021, 300, 64, 64},
-                                          {1, 1, 1, 521, 1, 128, 128},
-                                          {1, 2, 1, 1, 2050, 128, 128},
-                                          {3, 1, 1, 130, 515, 33, 64}};
+    static const struct shape shapes[] = {
+        {1, 1, 1, 300, 1021, 128, 128}, {1, 1, 1, 1021, 300, 64, 64},
+        {1, 1, 1, 521, 1, 128, 128},    {1, 2, 1, 1, 2050, 128, 128},
+        {3, 1, 1, 130, 515, 33, 64},    {1, 2, 1, 523, 779, 192, 128}};
     int bad = 0;
 
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
@@ -436,7 +436,9 @@ static void test_random(const struct device *device, int dtype)
 static bool stays_in_row(const struct device *device, int dtype, int dim, int which, double special)
 {
     const int row = 77;
-    struct test_case c = {{1, 1, 1, 150, 150, dim, dim}, 1, BHSD, NOISE, 0.1, true};
+    /* The kernels for 192 channels of q and k have 128 of v. */
+    struct test_case c = {
+        {1, 1, 1, 150, 150, dim, dim == 192 ? 128 : dim}, 1, BHSD, NOISE, 0.1, true};
     struct problem clean, dirty;
     struct status why = {0};
     uint64_t start = seed;
@@ -492,6 +494,7 @@ static void test_all(const struct device *device, int dtype)
     test_random(device, dtype);
     for (int dim = 128; dim <= 512; dim *= 2)
         test_special(device, dtype, dim);
+    test_special(device, dtype, 192);
 }
 
 /*
@@ -504,7 +507,8 @@ static void test_strict(const struct device *device, int dtype)
         {1, 2, 1, 139, 333, 64, 64},   {1, 2, 1, 139, 333, 128, 128}, {1, 2, 1, 139, 205, 77, 33},
         {1, 1, 1, 70, 525, 32, 24},    {1, 1, 1, 70, 333, 72, 80},    {1, 1, 1, 70, 333, 96, 88},
         {1, 2, 1, 139, 205, 256, 256}, {1, 2, 1, 139, 205, 320, 136}, {1, 1, 1, 70, 333, 512, 512},
-        {1, 1, 1, 70, 205, 192, 128},  {1, 1, 1, 70, 205, 161, 255},  {1, 1, 1, 70, 133, 385, 257}};
+        {1, 1, 1, 70, 205, 192, 128},  {1, 1, 1, 70, 205, 161, 255},  {1, 1, 1, 70, 133, 385, 257},
+        {1, 2, 1, 300, 333, 192, 128}, {1, 1, 1, 260, 205, 136, 104}};
     int bad = 0;
 
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)

@@ -124,7 +124,7 @@ static void test_converted(void)
     const params p = problem_make();
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct select_need need = {cases[i].op, AOTHIP_FP8_E4M3, cases[i].terms,
-                                         cases[i].dim};
+                                         cases[i].dim, 0};
         const struct select_need converted = select_need_converted(&need, &p);
         is_int(converted.dtype, AOTHIP_F16, "of o's type");
         is_int(converted.features,

@@ -69,7 +69,7 @@ static void test_op(const struct store *store, const struct select_index *index,
     int missing = 0, wrong = 0, needs = 0, first_dim = 0;
     uint32_t first = 0;
     for (unsigned bits = 0; bits <= FORMAT_FEATURE_ALL; bits++) {
-        struct select_need need = {(enum format_op)op, dtype, bits, 0};
+        struct select_need need = {(enum format_op)op, dtype, bits, 0, 0};
         for (int i = 0; i < DIMS; i++) {
             need.dim = dim_at(i);
             if (!is_legal(&need, gpu))
@@ -114,7 +114,7 @@ static void test_use(const struct store *store, const struct select_index *index
         for (int dtype = AOTHIP_F32; dtype <= AOTHIP_FP8_E5M2_FNUZ; dtype++)
             for (unsigned bits = 0; bits <= FORMAT_FEATURE_ALL; bits++)
                 for (int i = 0; i < DIMS; i++) {
-                    const struct select_need need = {(enum format_op)op, dtype, bits, dim_at(i)};
+                    const struct select_need need = {(enum format_op)op, dtype, bits, dim_at(i), 0};
                     const int chosen = select_entry(index, &need);
                     if (chosen >= 0)
                         used[chosen] = 1;

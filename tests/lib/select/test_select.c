@@ -69,7 +69,7 @@ static void test_entry(void)
     select_index_fill(index, entries, NULL, ENTRIES);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct select_need need = {FORMAT_OP_ATTN_FWD, cases[i].dtype, cases[i].features,
-                                         cases[i].dim};
+                                         cases[i].dim, 0};
         is_int(select_entry(index, &need), cases[i].entry, cases[i].what);
     }
     free(index);
@@ -117,7 +117,7 @@ static double time_of(const struct format_entry *entry, const struct format_cost
 static void test_tiles(void)
 {
     struct select_index *index = malloc(select_index_size(TILES));
-    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64};
+    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64, 0};
     int wrong = 0, taken[TILES] = {0};
     for (int round = 0; round < 3000; round++) {
         struct format_cost costs[TILES] = {{0}};
@@ -150,11 +150,87 @@ static void test_tiles(void)
     free(index);
 }
 
+/* The first one is for fewer channels of v; the last one for others. */
+static const struct format_entry narrow[] = {
+    {.op = FORMAT_OP_ATTN_FWD,
+     .dtype = 2,
+     .rank = 0,
+     .dim_max = 192,
+     .dim_v_max = 128,
+     .tile_q = 256,
+     .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 1, .dim_max = 256, .tile_q = 64, .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 2, .dim_max = 256, .tile_q = 32, .tile_k = 32},
+    {.op = FORMAT_OP_ATTN_FWD,
+     .dtype = 2,
+     .rank = 3,
+     .dim_max = 256,
+     .features = UNALIGNED,
+     .tile_q = 16,
+     .tile_k = 32},
+};
+enum { NARROW = sizeof(narrow) / sizeof(narrow[0]) };
+
+static void test_narrow(void)
+{
+    static const struct {
+        int64_t dim, dim_v;
+        int entry;
+        const char *what;
+    } wanted[] = {
+        {192, 128, 0, "192 channels, 128 of v"},
+        {160, 1, 0, "fewer"},
+        {192, 129, 1, "more of v than the first has"},
+        {200, 64, 1, "more of q"},
+        {192, 192, 1, "as many"},
+    };
+    struct select_index *index = malloc(select_index_size(NARROW));
+    struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 192, 128};
+    int wrong = 0, taken[NARROW] = {0};
+    select_index_fill(index, narrow, NULL, NARROW);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const struct select_need it = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, wanted[i].dim,
+                                       wanted[i].dim_v};
+        is_int(select_entry(index, &it), wanted[i].entry, wanted[i].what);
+    }
+    for (int round = 0; round < 1000; round++) {
+        struct format_cost costs[NARROW];
+        const struct select_size size = {.heads = 1 + draw(40),
+                                         .rows = 1 + (uint32_t)draw(1200),
+                                         .keys = (uint32_t)draw(1200),
+                                         .window = INT32_MAX,
+                                         .units = 1 + (uint32_t)draw(100)};
+        double least = 0;
+        int best = -1;
+        for (int i = 0; i < NARROW; i++)
+            costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
+                                            1 + (uint32_t)draw(2000)};
+        for (int i = 0; i < NARROW - 1; i++) {
+            double time = time_of(&narrow[i], &costs[i], &size);
+            if (i > 0) /* they compute more channels of v than there are */
+                time = costs[i].start + (time - costs[i].start) * 0.75;
+            if (best < 0 || time < least)
+                least = time, best = i;
+        }
+        select_index_fill(index, narrow, costs, NARROW);
+        need.dim_v = 128;
+        wrong += select_tile(select_row(index, &need), &size)->entry != best;
+        taken[best]++;
+        need.dim_v = 192; /* the other two at their whole cost */
+        best = 1 + (time_of(&narrow[2], &costs[2], &size) < time_of(&narrow[1], &costs[1], &size));
+        wrong += select_tile(select_row(index, &need), &size)->entry != best;
+    }
+    ok(!wrong && taken[0] > 100 && taken[1] > 100 && taken[2] > 100,
+       "the fastest, of those for all channels of v, too: %d, %d, %d times", taken[0], taken[1],
+       taken[2]);
+    free(index);
+}
+
 /* A first entry without a cost is taken, whatever the others have. */
 static void test_no_cost(void)
 {
     struct select_index *index = malloc(select_index_size(TILES));
-    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64};
+    const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64, 0};
     const struct format_cost costs[TILES] = {{0}, {9, 9, 9}, {1, 1, 1}};
     const struct select_size size = {1, 1, 1, 0, 1};
     select_index_fill(index, tiles, costs, TILES);
@@ -412,6 +488,7 @@ int main(void)
     test_merge_need();
     test_entry();
     test_tiles();
+    test_narrow();
     test_no_cost();
     test_alignment_need();
     test_dim_need();

@@ -121,6 +121,7 @@ static const struct damage {
     {"dim_max", E(dim_max), 0, INDEX, CODE(FORMAT), "dim_max, tile_q or tile_k is 0"},
     {"tile_q", E(tile_q), 0, INDEX, CODE(FORMAT), "dim_max, tile_q or tile_k is 0"},
     {"tile_k", E(tile_k), 0, INDEX, CODE(FORMAT), "dim_max, tile_q or tile_k is 0"},
+    {"dim_v_max", E(dim_v_max), 65, INDEX, CODE(FORMAT), "dim_v_max 65 exceeds dim_max 64"},
     {"threads 0", E(threads), 0, INDEX, CODE(FORMAT), "threads is 0"},
     {"threads 1088", E(threads), 1088, INDEX, CODE(FORMAT), "threads is 1088"},
     {"threads no whole waves", E(threads), 100, INDEX, CODE(FORMAT), "threads is 100"},
