@@ -144,8 +144,8 @@ constexpr int UNITS_OF_KQ = KQ_SLICES < GROUP_UNITS ? GROUP_UNITS
 constexpr int UNITS_OF_VP = HALF_UNITS + GROUP_UNITS - UNITS_OF_KQ;
 constexpr int UNITS_LEFT = HALF_UNITS - GROUP_UNITS;
 
-/* How many units are done before a slice, of which S(b) has the first ones. */
-DEVICE constexpr int units_before(int slice)
+/* How many units would be done before a slice, evenly, of which S(b) has the first ones. */
+DEVICE constexpr int even_units(int slice)
 {
     const int vp = slice - KQ_SLICES, left = vp - VP_SLICES;
     if (vp <= 0)
@@ -156,7 +156,20 @@ DEVICE constexpr int units_before(int slice)
                                : 2 * HALF_UNITS;
 }
 
+/*
+ * How many are. The count of a's second group makes P of the first one again, if it has to, whose
+ * products are under way: not between the instructions of one, which have the same P. So it is
+ * beside the last of them.
+ */
+DEVICE constexpr int units_before(int slice)
+{
+    const int count = HALF_UNITS - 1, units = even_units(slice);
+    const bool begun = slice > KQ_SLICES && (slice - KQ_SLICES) % MMA_PARTS != 0;
+    return begun && units > count && even_units(slice - 1) <= count ? count : units;
+}
+
 static_assert(HALF_GROUPS == 2, "two counts a half");
+static_assert(MMA_PARTS <= 2, "a product's last instruction is its second");
 static_assert(!SPREADS || units_before(KQ_SLICES) >= GROUP_UNITS,
               "of a, before its first group's products");
 static_assert(!SPREADS || units_before(KQ_SLICES + GROUP_SLICES) >= HALF_UNITS,

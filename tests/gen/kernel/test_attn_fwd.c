@@ -364,21 +364,41 @@ static void test_layouts(const struct device *device, int dtype)
     is_int(bad, 0, "layouts, grouped heads and masks: wrong cases");
 }
 
-static void test_values(const struct device *device, int dtype)
+static int count_bad_values(const struct device *device, int dtype, const int (*dims)[2], int n)
 {
     int bad = 0;
 
     for (int values = 0; values < VALUES; values++)
-        for (int wide = 0; wide < 5; wide++) {
-            int dim = wide < 4 ? 64 << wide : 192, dim_v = wide < 4 ? dim : 128;
+        for (int wide = 0; wide < n; wide++) {
             double scale = values == LARGE && dtype == AOTHIP_BF16 ? 1e-28 : 1;
-            struct test_case c = {
-                {1, 2, 2, 70, 333, dim, dim_v}, wide % 2, BHSD, (enum values)values, scale, true};
+            struct test_case c = {{1, 2, 2, 70, 333, dims[wide][0], dims[wide][1]},
+                                  wide % 2,
+                                  BHSD,
+                                  (enum values)values,
+                                  scale,
+                                  true};
             bad += !check(device, &c, dtype);
             c.scale = -scale;
             bad += !check(device, &c, dtype);
         }
-    is_int(bad, 0, "rising, large and tiny scores of either sign: wrong cases");
+    return bad;
+}
+
+static void test_values(const struct device *device, int dtype)
+{
+    static const int dims[][2] = {{64, 64}, {128, 128}, {256, 256}, {512, 512}};
+
+    is_int(count_bad_values(device, dtype, dims, 4), 0,
+           "rising, large and tiny scores of either sign: wrong cases");
+}
+
+/* Of kernels for other head dims, whose softmax is spread otherwise over their products. */
+static void test_more_values(const struct device *device, int dtype)
+{
+    static const int dims[][2] = {{32, 32}, {96, 96}, {80, 80}, {192, 128}, {192, 192}};
+
+    is_int(count_bad_values(device, dtype, dims, 5), 0,
+           "the same of 32 to 192 channels: wrong cases");
 }
 
 static void test_scales(const struct device *device, int dtype)
@@ -495,6 +515,7 @@ static void test_all(const struct device *device, int dtype)
     for (int dim = 128; dim <= 512; dim *= 2)
         test_special(device, dtype, dim);
     test_special(device, dtype, 192);
+    test_more_values(device, dtype);
 }
 
 /*
