@@ -156,7 +156,7 @@ const char *image_build_smallest(const char *gpus, struct image_kernel *kernels,
                                  uint8_t **bytes, size_t *size)
 {
     enum { WHOLE = 128 };
-    static const size_t candidates[] = {2097152, 262144, 131072, 65536, 32768, 16384, 4096, 0};
+    static const size_t candidates[] = {3145728, 262144, 131072, 65536, 32768, 16384, 4096, 0};
     *bytes = NULL;
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
         struct image_dictionary dictionary = {NULL, 0};

@@ -122,7 +122,7 @@ static int compare_shared(const struct image_kernel *kernels, int count, size_t 
 int image_compare(const char *gpu, struct image_kernel *kernels, int count, FILE *out)
 {
     static const size_t dictionaries[] = {4096,   8192,   16384,  32768,   65536,
-                                          131072, 262144, 524288, 1048576, 2097152};
+                                          131072, 262144, 524288, 1048576, 2097152, 3145728};
     static const int levels[] = {3, 19, 22};
     size_t raw = 0;
     int result = 0;

@@ -123,10 +123,18 @@ static int is_choice(const struct matrix_kernel *a, const struct matrix_kernel *
 /* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
 enum { TEAM_ROWS = 32 };
 
-static int has_teams(const struct matrix_kernel *k)
+/* Whether each wave of 64 lanes has rows of its own, and all channels of K and V are in LDS at
+ * once: attn_fwd.hip. */
+static int is_whole(const struct matrix *m, const struct matrix_kernel *k)
+{
+    return m->gpus[k->gpu].wave == 64 && k->op->tiled && !k->op->cache && k->dtype != AOTHIP_F32 &&
+           k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && k->tile_q == TEAM_ROWS * k->waves;
+}
+
+static int has_teams(const struct matrix *m, const struct matrix_kernel *k)
 {
     return (k->op->tiled || k->op->format_op == FORMAT_OP_ATTN_SPLIT) && k->dim > 128 &&
-           k->unaligned != MATRIX_UNALIGNED_YES && !k->dim_v;
+           k->unaligned != MATRIX_UNALIGNED_YES && !is_whole(m, k);
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
@@ -159,7 +167,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */
-    const int teams = has_teams(k);
+    const int teams = has_teams(m, k), whole = is_whole(m, k);
+    const int dim_v = k->dim_v ? k->dim_v : k->dim;
     const int by_rows =
         (k->op->tiled && !teams) ||
         (k->op->format_op != FORMAT_OP_ATTN_FWD && k->op->format_op != FORMAT_OP_ATTN_SPLIT &&
@@ -183,7 +192,7 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
      * O is tile_q x dim and S is tile_q x tile_k, in f32, both in registers of the workgroup. Of O
      * no more than 128 channels are there at a time, but with teams.
      */
-    int part = k->dim < 128 || teams ? k->dim : 128;
+    int part = k->dim < 128 || teams ? k->dim : whole ? dim_v : 128;
     int needed = k->tile_q * (part + k->tile_k) / threads;
     if (k->op->tiled && needed > k->registers && !k->scratch)
         fail(&at, "dim=%d does not fit the tile: O (%dx%d) and S (%dx%d) need %d registers of %d",
@@ -199,13 +208,18 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
         fail(&at, "attn_split beyond dim=128 is unaligned=yes, or unaligned=no of f16 or bf16");
     if (k->op->cache && teams && !k->paged)
         fail(&at, "%s beyond dim=128 is unaligned=yes, or paged=yes", k->op->name);
-    /* A thread carries a chunk of each line of a key, and one each from two keys of V. */
-    if (k->dim_v &&
-        (!k->op->tiled || k->op->cache || k->unaligned || k->score || k->paged ||
-         gpu->wave != 64 || k->dtype == AOTHIP_F32 || k->dim <= k->dim_v || k->dim % 64 ||
-         threads != 8 * k->tile_k || 16 * threads != k->dim_v * k->tile_k))
-        fail(&at, "dim_v=%d is of attn_fwd with 64 lanes, f16 or bf16, no feature, dim= beyond it "
-                  "in steps of 64, 8 threads for each key and dim_v / 16",
+    const int v_rows = k->tile_k * dim_v / 8 / threads;
+    if (whole &&
+        (k->score || k->paged || k->dim % 64 || dim_v % 64 || k->tile_k * 8 % threads ||
+         v_rows * threads * 8 != k->tile_k * dim_v || (v_rows != 2 && v_rows != 4 && v_rows != 8)))
+        fail(&at,
+             "attn_fwd beyond dim=128 with 32 rows for each of waves=%d knows no feature, and each "
+             "of %d threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V",
+             k->waves, threads);
+    if (k->dim_v && (!whole || k->dim_v >= k->dim))
+        fail(&at,
+             "dim_v=%d is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 "
+             "rows for each wave",
              k->dim_v);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");

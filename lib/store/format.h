@@ -25,7 +25,7 @@
 
 #define FORMAT_SKIPPABLE_MAGIC 0x184D2A50u
 #define FORMAT_MAGIC "AOTHIMG" /* eight bytes with its NUL */
-#define FORMAT_VERSION 9u      /* raised when layout, kernarg or a feature changes */
+#define FORMAT_VERSION 10u     /* raised when layout, kernarg or a feature changes */
 
 struct format_header {
     uint32_t skippable_magic; /* FORMAT_SKIPPABLE_MAGIC */
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct format_header) == 144, "image header layout");
 
 #define FORMAT_MAX_ENTRIES 4096u
 #define FORMAT_MAX_BUNDLE (16u << 20)    /* bytes a frame may inflate to */
-#define FORMAT_MAX_DICTIONARY (2u << 20) /* inflated, too */
+#define FORMAT_MAX_DICTIONARY (4u << 20) /* inflated, too */
 #define FORMAT_MAX_FILE (256u << 20)     /* it is held in memory; today's are below 2 MiB */
 
 /*

@@ -23,7 +23,9 @@
 #include "half_terms.h"
 #endif
 
-constexpr int FRAGS_AHEAD = 3; /* operands read from LDS before they are needed */
+/* Operands read from LDS before they are needed: more where no other wave of the SIMD multiplies
+ * meanwhile. */
+constexpr int FRAGS_AHEAD = KERNEL_WAVES_PER_EU == 1 ? 5 : 3;
 /* Beside which K is stored. */
 constexpr int MIDDLE_K_SLICE = (VP_SLICES - K_LOADS) / 2;
 /* Before a barrier there. */
@@ -250,7 +252,7 @@ DEVICE void load_next_v(struct sliced_run &r, bool last)
 
 DEVICE void store_v_slice(struct sliced_run &r, int i)
 {
-    if (i >= 0 && i < CHUNK)
+    if (i >= 0 && i < V_STORES)
         store_v_channel(vt_tile, r.x.cargo, r.courier, i);
 }
 

@@ -96,9 +96,9 @@ template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int 
         if (i == KQ_SLICES / 2)
             __builtin_amdgcn_s_setprio(1);
         store_v_slice(r, i);
-        if (i == CHUNK - 1 && SLICES_FIRST && last)
+        if (i == V_STORES - 1 && SLICES_FIRST && last)
             load_k_behind(r, behind);
-        else if (i == CHUNK - 1)
+        else if (i == V_STORES - 1)
             load_tile_k(r, tile + 1);
     };
     const auto meet_v = [&](int i) { meet(i, [&](int j) { read_v(r.a, 0, j); }); };
@@ -108,7 +108,7 @@ template <bool last, class B> DEVICE void sliced_step(struct sliced_run &r, int 
     multiply_kq_half(
         r, 0, [&](int i) { read_k(r.a, 1, i); }, begin_slice);
 #pragma unroll
-    for (int i = KQ_SLICES; i < CHUNK; i++)
+    for (int i = KQ_SLICES; i < V_STORES; i++)
         begin_slice(i);
     __builtin_amdgcn_s_setprio(2);
     multiply_kq_half(

@@ -14,6 +14,10 @@
  *
  * Where rows lie in pages, the views are the wave's own, one for each run of its keys.
  *
+ * Where all channels of more than 128 are in LDS at once, a thread carries of K a chunk of each
+ * line of LINE_CHUNKS of its keys, which are PASS_KEYS apart; of V one chunk from each of two rows
+ * that follow each other, or from each of twice four.
+ *
  * K and V of FP8 that become elements of 16 bits: cargo_codes.h.
  *
  * Rows of the same form at any address: cargo_unaligned.h.
@@ -34,7 +38,12 @@ constexpr int RUNS = KERNEL_PAGED ? OWN_KEYS / RUN_KEYS : 1;
 constexpr int K_LOADS = KERNEL_TILE_K * CHUNKS / THREADS;
 constexpr int KEYS_PER_LOAD = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / CHUNKS;
 constexpr int RUN_LOADS = K_LOADS / RUNS;
-constexpr int LINE_CHUNKS = 8;
+
+#if KERNEL_WHOLE
+constexpr int LINE_CHUNKS = 8, LINES = CHUNKS / LINE_CHUNKS;
+constexpr int PASS_KEYS = THREADS / LINE_CHUNKS, PASSES = K_LOADS / LINES;
+static_assert(PASS_KEYS * PASSES == KERNEL_TILE_K, "a thread has a chunk of each line of its keys");
+#endif
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
 #if !KERNEL_FP8
@@ -174,8 +183,8 @@ DEVICE void load_chunks(u32x4 *to, struct tile_view view, const struct slice &x,
 
 /* Where this thread reads and where it stores. */
 struct courier {
-#ifdef KERNEL_DIM_V
-    u32 k_from[K_LOADS];
+#if KERNEL_WHOLE
+    u32 k_from[LINES];
 #else
     u32 k_from;
 #endif
@@ -209,22 +218,19 @@ DEVICE u32 first_own_key()
     return KERNEL_PAGED ? wave_id() * OWN_KEYS : 0;
 }
 
-#ifdef KERNEL_DIM_V
+#if KERNEL_WHOLE
 
-static_assert(THREADS == KERNEL_TILE_K * LINE_CHUNKS, "a thread has a chunk of each line of a key");
-
-/* Where a pair of a quad's keys is in LDS, which is moved by pairs then. */
-#define PAIR_BYTES 4
+constexpr int PAIR_BYTES = 4; /* of a channel's pair of keys in LDS */
 
 DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
 {
     const u32 thread = thread_id(), chunk = thread % LINE_CHUNKS;
     const struct vt_duty duty = vt_duty_of(thread);
 #pragma unroll
-    for (int i = 0; i < K_LOADS; i++)
+    for (int i = 0; i < LINES; i++)
         c.k_from[i] = chunk_offset(k, thread / LINE_CHUNKS, (u32)(i * LINE_CHUNKS + chunk) * CHUNK);
     c.k_at = k_tile_at(key_line(thread / LINE_CHUNKS), chunk);
-    c.v_from = chunk_offset(v, duty.quad * 4 + V_ROWS * duty.pair, duty.channel);
+    c.v_from = chunk_offset(v, duty.quad * 4 + 2 * duty.pair, duty.channel);
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] =
@@ -257,11 +263,11 @@ template <enum rows_exist exist>
 DEVICE void load_k(struct cargo &to, const struct courier &c, const struct slice &k,
                    const struct tile_views &from)
 {
-#ifdef KERNEL_DIM_V
-    const auto all = exist == ROWS_ALL ? describe_all(from.k[0], k) : describe(from.k[0], k, 0);
+#if KERNEL_WHOLE
 #pragma unroll
     for (int i = 0; i < K_LOADS; i++)
-        to.k[i] = __builtin_amdgcn_raw_buffer_load_b128(all, (int)c.k_from[i], 0, 0);
+        to.k[i] = __builtin_amdgcn_raw_buffer_load_b128(
+            describe(from.k[0], k, i / LINES * PASS_KEYS), (int)c.k_from[i % LINES], 0, 0);
 #else
 #pragma unroll
     for (int run = 0; run < RUNS; run++)
@@ -281,10 +287,15 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
 #if KERNEL_SPLIT && KERNEL_SCORE
     asm volatile("" : "+v"(lane)); /* asked here, and not kept in scalar registers */
 #endif
+    const int rows = V_ROWS < 4 ? V_ROWS : 4;
     if (RUNS == 1 || lane / BLOCK == 0)
-        load_chunks<exist, V_ROWS>(to.v, from.v[0], v, c.v_from, 1);
+        load_chunks<exist, rows>(to.v, from.v[0], v, c.v_from, 1);
     else
-        load_chunks<exist, V_ROWS>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
+        load_chunks<exist, rows>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
+#if V_ROWS == 8
+    const struct tile_view further = {from.v[0].first + 32 * v.pitch, from.v[0].rows - 32};
+    load_chunks<exist, rows>(to.v + rows, further, v, c.v_from, 1);
+#endif
 }
 
 #endif

@@ -7,8 +7,9 @@
 
 DEVICE void store_k_chunk(char *tile, const struct cargo &from, const struct courier &c, int i)
 {
-#ifdef KERNEL_DIM_V /* the same row's next line */
-    *(u32x4 *)(tile + c.k_at + i * LINE_CHUNKS * CHUNK_BYTES) = from.k[i];
+#if KERNEL_WHOLE /* lines of a row come first */
+    *(u32x4 *)(tile + k_tile_below(c.k_at, i / LINES * PASS_KEYS) +
+               i % LINES * LINE_CHUNKS * CHUNK_BYTES) = from.k[i];
 #else
     *(u32x4 *)(tile + k_tile_below(c.k_at, key_line(i * KEYS_PER_LOAD))) = from.k[i];
 #endif
@@ -55,6 +56,9 @@ DEVICE bool isolate_v(struct cargo &x, bool wanted)
     return true;
 }
 
+/* Stores of V that a thread does: of eight channels, of one quad of keys or two. */
+constexpr int V_STORES = V_ROWS == 8 ? 2 * CHUNK : CHUNK;
+
 #if V_ROWS == 2
 
 /* Channel `i` of the eight of two rows, a pair of keys. */
@@ -68,18 +72,20 @@ DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct c
 
 #else
 
-/* Channel `i` of the eight of four rows, a quad of keys: its first pair, or the other one. */
-DEVICE u32 v_quad_half(const struct cargo &from, int i, int half)
+/* Channel `i` of the eight of four rows from `first` on, a quad of keys: its first pair, or the
+ * other one. */
+DEVICE u32 v_quad_half(const struct cargo &from, int i, int half, int first = 0)
 {
     const int pair = KEY_PAIR_STEP, next = 3 - pair; /* quad = (0, pair), (next, 3) */
+    const u32x4 *const v = from.v + first;
     u32 select = i % 2 ? UPPER_HALVES : LOWER_HALVES;
-    return half ? __builtin_amdgcn_perm(from.v[3][i / 2], from.v[next][i / 2], select)
-                : __builtin_amdgcn_perm(from.v[pair][i / 2], from.v[0][i / 2], select);
+    return half ? __builtin_amdgcn_perm(v[3][i / 2], v[next][i / 2], select)
+                : __builtin_amdgcn_perm(v[pair][i / 2], v[0][i / 2], select);
 }
 
-DEVICE u32x2 v_quad(const struct cargo &from, int i)
+DEVICE u32x2 v_quad(const struct cargo &from, int i, int first = 0)
 {
-    return {v_quad_half(from, i, 0), v_quad_half(from, i, 1)};
+    return {v_quad_half(from, i, 0, first), v_quad_half(from, i, 1, first)};
 }
 
 DEVICE void store_v_quad(char *tile, const struct courier &c, int i, u32x2 quad)
@@ -87,8 +93,17 @@ DEVICE void store_v_quad(char *tile, const struct courier &c, int i, u32x2 quad)
     *(u32x2 *)(tile + c.vt_at[i % VT_COLUMNS] + vt_channel_step(i)) = quad;
 }
 
+/* Store `i` of V_STORES. */
 DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct courier &c, int i)
 {
+#if V_ROWS == 8
+    if (i >= CHUNK) {
+        i -= CHUNK;
+        *(u32x2 *)(tile + vt_tile_further(c.vt_at[i % VT_COLUMNS]) + vt_channel_step(i)) =
+            v_quad(from, i, 4);
+        return;
+    }
+#endif
     store_v_quad(tile, c, i, v_quad(from, i));
 }
 
@@ -98,7 +113,7 @@ DEVICE void store_v_channel(char *tile, const struct cargo &from, const struct c
 DEVICE void store_v(char *tile, const struct cargo &from, const struct courier &c)
 {
 #pragma unroll
-    for (int i = 0; i < CHUNK; i++)
+    for (int i = 0; i < V_STORES; i++)
         store_v_channel(tile, from, c, i);
 }
 

@@ -173,8 +173,8 @@ DEVICE u32 vt_column(u32 channel)
            ((channel ^ channel >> 3) & 1);
 }
 
-/* Which quad and group of eight channels a thread carries from memory to LDS; of eight waves, which
- * pair of the quad's keys (cargo_store.h). */
+/* Which quad and group of eight channels a thread carries from memory to LDS; and where that is two
+ * rows, which pair of the quad's keys. Where it is eight, the other quad is 32 keys further. */
 struct vt_duty {
     u32 quad, channel, pair;
 };
@@ -185,6 +185,12 @@ DEVICE struct vt_duty vt_duty_of(u32 thread)
     u32 upper = rest % (STAGE_DIM_V / 64), quad = rest / (STAGE_DIM_V / 64);
     return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8,
             V_ROWS == 2 ? thread / 16 % 2 : 0};
+}
+
+/* Where that quad is, of one of the first 32 keys at `at`. */
+DEVICE u32 vt_tile_further(u32 at)
+{
+    return at ^ 4 * CHUNK_BYTES;
 }
 
 /*

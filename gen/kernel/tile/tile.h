@@ -46,7 +46,7 @@ constexpr int CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16;
  * Channels of K and V that are in LDS at once: all, or parts of 128. LDS has room for 64 or 128; of
  * those from USED_DIM on, which do not exist, nothing is loaded from memory or multiplied.
  */
-#ifdef KERNEL_DIM_V
+#if KERNEL_WHOLE
 #define STAGE_DIM KERNEL_DIM
 #define USED_DIM STAGE_DIM
 #elif KERNEL_DIM < 128 && KERNEL_DIM % 64
@@ -57,18 +57,21 @@ constexpr int CHUNK = CHUNK_CHANNELS, CHUNK_BYTES = 16;
 #define USED_DIM STAGE_DIM
 #endif
 
-/* The same of V and O, which have fewer where KERNEL_DIM_V says so; all of K is in LDS then. */
-#ifdef KERNEL_DIM_V
+/* The same of V and O; of V^T, of how many rows a thread carries a chunk each. */
+#if KERNEL_WHOLE
+#ifndef KERNEL_DIM_V
+#define KERNEL_DIM_V KERNEL_DIM
+#endif
 #define STAGE_DIM_V KERNEL_DIM_V
 #define USED_DIM_V KERNEL_DIM_V
-#define V_ROWS 2
+#define V_ROWS (KERNEL_TILE_K * KERNEL_DIM_V / CHUNK_CHANNELS / (KERNEL_WAVES * KERNEL_WAVE))
 #else
-#define V_ROWS 4 /* of which a thread carries a chunk each */
 #define STAGE_DIM_V STAGE_DIM
 #define USED_DIM_V USED_DIM
+#define V_ROWS 4
 #endif
 
-constexpr int CHUNKS = STAGE_DIM / CHUNK; /* of a row of K */
+constexpr int CHUNKS = STAGE_DIM / CHUNK; /* of a row, of K where that has more than V */
 
 constexpr int THREADS = KERNEL_WAVES * KERNEL_WAVE;
 
