@@ -123,9 +123,7 @@ static int is_choice(const struct matrix_kernel *a, const struct matrix_kernel *
 /* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
 enum { TEAM_ROWS = 32 };
 
-/* Whether each wave of 64 lanes has rows of its own, and all channels of K and V are in LDS at
- * once: attn_fwd.hip. */
-static int is_whole(const struct matrix *m, const struct matrix_kernel *k)
+int matrix_is_whole(const struct matrix *m, const struct matrix_kernel *k)
 {
     return m->gpus[k->gpu].wave == 64 && k->op->tiled && !k->op->cache && k->dtype != AOTHIP_F32 &&
            k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && k->tile_q == TEAM_ROWS * k->waves;
@@ -134,7 +132,7 @@ static int is_whole(const struct matrix *m, const struct matrix_kernel *k)
 static int has_teams(const struct matrix *m, const struct matrix_kernel *k)
 {
     return (k->op->tiled || k->op->format_op == FORMAT_OP_ATTN_SPLIT) && k->dim > 128 &&
-           k->unaligned != MATRIX_UNALIGNED_YES && !is_whole(m, k);
+           k->unaligned != MATRIX_UNALIGNED_YES && !matrix_is_whole(m, k);
 }
 
 /* Waves of a team that owns 16 rows or keys of a gradient: team_walk.h. Else 1. */
@@ -167,7 +165,7 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */
-    const int teams = has_teams(m, k), whole = is_whole(m, k);
+    const int teams = has_teams(m, k), whole = matrix_is_whole(m, k);
     const int dim_v = k->dim_v ? k->dim_v : k->dim;
     const int by_rows =
         (k->op->tiled && !teams) ||

@@ -10,6 +10,10 @@
 
 int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *errors);
 
+/* Whether each wave of 64 lanes has rows of its own, and all channels of K and V are in LDS at
+ * once: attn_fwd.hip. */
+int matrix_is_whole(const struct matrix *m, const struct matrix_kernel *k);
+
 /* `k` is not yet among the matrix's kernels; those that are come before it in preference. */
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
                         FILE *errors);

@@ -238,6 +238,7 @@ static void sort_rows(struct select_index *index, const struct format_entry *ent
         rows[at] =
             (struct select_row){.dim_max = entry->dim_max,
                                 .dim_v_max = entry->dim_v_max ? entry->dim_v_max : entry->dim_max,
+                                .dim_min = entry->dim_min,
                                 .entry = (uint16_t)i,
                                 .features = entry->features,
                                 .sole = format_sole_features(entry->features),
@@ -261,7 +262,7 @@ static void chain_rows(struct select_row *rows, unsigned count)
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = i + 1; j < count && rows[i].cost.start && !rows[i].other; j++)
             if (rows[j].cost.start && rows[j].features == rows[i].features &&
-                (is_narrow(&rows[i]) ? rows[j].dim_max >= rows[i].dim_max
+                (is_narrow(&rows[i]) ? rows[j].dim_max >= rows[i].dim_max && !rows[j].dim_min
                                      : rows[j].dim_max == rows[i].dim_max))
                 rows[i].other = (uint16_t)(j - i);
 }

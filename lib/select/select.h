@@ -51,7 +51,7 @@ struct select_row {
     uint16_t tile_q, tile_k;
     uint16_t other; /* how many rows further on there is one for the same problems; 0: none. */
                     /* In attn_fwd and attn_split */
-    uint16_t dim_v_max;
+    uint16_t dim_v_max, dim_min;
     struct format_cost cost;
 };
 
@@ -88,6 +88,7 @@ static inline const struct select_row *select_row(const struct select_index *ind
     const unsigned group = select_group(need->op, (unsigned)need->dtype);
     for (unsigned i = index->begin[group]; i < index->begin[group + 1]; i++)
         if (index->rows[i].dim_max >= need->dim && index->rows[i].dim_v_max >= need->dim_v &&
+            index->rows[i].dim_min <= need->dim &&
             ((need->features & ~index->rows[i].features) |
              (~need->features & index->rows[i].sole)) == 0)
             return &index->rows[i];

@@ -113,7 +113,8 @@ struct format_entry {
     uint32_t bundle_size;                    /* inflated bytes, 1 .. FORMAT_MAX_BUNDLE */
     uint64_t frame_hash;                     /* XXH3-64 of the compressed bytes */
     uint16_t dim_v_max;                      /* head dims of v 1..dim_v_max; 0: as dim_max says */
-    uint8_t reserved[14];                    /* 0 */
+    uint16_t dim_min;                        /* the larger head dim is at least this */
+    uint8_t reserved[12];                    /* 0 */
 };
 _Static_assert(sizeof(struct format_entry) == 136, "image entry layout");
 

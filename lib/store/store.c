@@ -215,9 +215,9 @@ static enum aothip_status check_entry_kernel(const char *path, const struct form
                            entry->features, features);
     if (!entry->dim_max || !entry->tile_q || !entry->tile_k)
         return FORMAT_FAIL("%s: entry %s: dim_max, tile_q or tile_k is 0", path, entry->symbol);
-    if (entry->dim_v_max > entry->dim_max)
-        return FORMAT_FAIL("%s: entry %s: dim_v_max %u exceeds dim_max %u", path, entry->symbol,
-                           entry->dim_v_max, entry->dim_max);
+    if (entry->dim_v_max > entry->dim_max || entry->dim_min > entry->dim_max)
+        return FORMAT_FAIL("%s: entry %s: dim_v_max %u or dim_min %u exceeds dim_max %u", path,
+                           entry->symbol, entry->dim_v_max, entry->dim_min, entry->dim_max);
     if (entry->wave_size != 32 && entry->wave_size != 64)
         return FORMAT_FAIL("%s: entry %s: wave_size is %u", path, entry->symbol, entry->wave_size);
     if (!entry->threads || entry->threads > 1024 || entry->threads % entry->wave_size)

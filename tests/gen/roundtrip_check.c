@@ -17,8 +17,8 @@ static int entry_matches(const struct matrix *m, const struct matrix_kernel *k,
 {
     return !strcmp(e->symbol, k->symbol) && e->op == FORMAT_OP_ATTN_FWD && e->dtype == k->dtype &&
            e->rank == k->rank && e->features == matrix_features(k) && e->dim_max == k->dim &&
-           e->tile_q == k->tile_q && e->tile_k == k->tile_k && e->threads == matrix_threads(m, k) &&
-           e->kernarg_size == sizeof(struct attn_fwd_args) &&
+           e->dim_v_max == k->dim_v && e->tile_q == k->tile_q && e->tile_k == k->tile_k &&
+           e->threads == matrix_threads(m, k) && e->kernarg_size == sizeof(struct attn_fwd_args) &&
            e->wave_size == m->gpus[k->gpu].wave && e->vgprs > 0 && e->vgprs <= k->registers &&
            e->sgprs > 0;
 }

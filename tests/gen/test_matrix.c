@@ -131,6 +131,32 @@ static void test_axes(void)
     free(printed);
 }
 
+/* With fewer channels of v a kernel says so, and leaves the others to the next one. */
+static void test_narrow(void)
+{
+    static const char text[] =
+        GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=192 dim_v=128 unaligned=no score=no paged=no "
+             "tile_q=256 tile_k=64 waves=8 waves_per_eu=2 registers=256 scratch=0\n"
+             "attn_fwd gpu=gfx942 dtype=f16 dim=192,256 unaligned=no score=no paged=no tile_q=64 "
+             "tile_k=64 waves=4 waves_per_eu=2 registers=256 scratch=0\n" ROW("gfx1100");
+    struct matrix m;
+    int errors;
+    char *printed = parse(&m, text, &errors), *macros = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&macros, &size);
+    is_str(printed, "", "fewer channels of v: no errors");
+    is_int(m.kernel_count, 4, "which hide no kernel for as many");
+    if (m.kernel_count) {
+        is_str(m.kernels[0].symbol, "attn_fwd_f16_d192x128_t256x64", "the symbol says them");
+        matrix_print_macros(&m, &m.kernels[0], out);
+    }
+    fclose(out);
+    ok(strstr(macros, " -DKERNEL_DIM=192 -DKERNEL_DIM_V=128 ") != NULL, "so do the macros");
+    matrix_free(&m);
+    free(printed);
+    free(macros);
+}
+
 static void test_macros(void)
 {
     struct matrix m;
@@ -268,6 +294,22 @@ static const struct {
     {"of other kernels",
      GPUS "attn_bwd_dq gpu=gfx942 dtype=f16 dim=64 unaligned=no score=padding paged=no" ROW_END,
      "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},
+    {"fewer channels of v up to 128",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=128 dim_v=64 unaligned=no score=no paged=no" ROW_END,
+     "m.def:3: dim_v=64 is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 rows "
+     "for each wave"},
+    {"or not fewer",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=256 dim_v=256 unaligned=no score=no paged=no" ROW_END,
+     "m.def:3: dim_v=256 is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 rows "
+     "for each wave"},
+    {"all channels in LDS, with terms",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=256 unaligned=no score=yes paged=no" ROW_END,
+     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows no feature, and each "
+     "of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
+    {"or too many of them for a thread's rows of V",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=192 unaligned=no score=no paged=no" ROW_END,
+     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows no feature, and each "
+     "of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
     {"GPU twice", GOOD GPUS, "m.def:5: gfx942 is already declared in line 1"},
     {"GPU without a name", "gpu targets=gfx90a" GPU90 "\n", "m.def:1: 'gpu' needs a name"},
     {"no GPU's name", GPU("radeon targets=radeon" GPU90), "m.def:1: 'radeon' is no name of a GPU"},
@@ -361,6 +403,7 @@ int main(void)
     test_choice();
     test_sibling();
     test_axes();
+    test_narrow();
     test_macros();
     test_faults();
     test_several();

@@ -57,7 +57,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
             count[$1 " " $2, name[i]] = $i
         # Beyond 128 channels, for none of up to them spills:
         # clang 19 moves more between the two halves of 512 registers than it has room for, forward
-        # of 512 channels and backward.
+        # of 256 and 512 channels and backward.
         # Teams on RDNA have half of their registers for O: the matrix gives them scratch memory, as
         # it does to all that know terms, pages or rows that are not aligned, to those that know
         # terms and FP8, and gfx90a for one value of dkdv of 512 channels.
@@ -65,7 +65,7 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
         beside = count[$1 " " $2, "loop_scratch"] == 0 && $2 ~ /_cache_.*_d(256|512)_/ &&
                  $1 !~ /^gfx12/
         beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
-        beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d512_t64x64$/
+        beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d(256_t128|512_t64)x64$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
             $2 !~ /^attn_fwd_cache_b?f16_d256_t64x(32|64)_score_paged$/ &&
             $2 !~ /^attn_(fwd|split)_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)

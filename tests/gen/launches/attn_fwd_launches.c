@@ -28,6 +28,7 @@ enum option {
     SMALL_PAGES = 1024,
     FP8 = 2048, /* k and v of the GPU's e4m3, or of OCP's; with ALL_FP8 q, too, where it has one */
     ALL_FP8 = 4096,
+    NARROW = 8192, /* 128 channels of v */
 };
 
 static const struct launch_problem problems[] = {
@@ -72,7 +73,10 @@ static const struct launch_problem problems[] = {
     {"d96", 1, 1, 256, 512, 96, 0, 0, AOTHIP_F16},
     {"d96_bf16", 1, 1, 256, 512, 96, 0, 0, AOTHIP_BF16},
     {"d192", 1, 1, 128, 256, 192, 0, 0, AOTHIP_F16},
+    {"d192x128", 1, 1, 256, 512, 192, 0, NARROW, AOTHIP_F16},
+    {"d192x128_bf16", 1, 1, 256, 512, 192, 0, NARROW, AOTHIP_BF16},
     {"d256", 1, 1, 128, 256, 256, 0, 0, AOTHIP_F16},
+    {"d256_bf16", 1, 1, 128, 256, 256, 0, 0, AOTHIP_BF16},
     {"d256_bias", 1, 1, 128, 256, 256, 0, BIAS, AOTHIP_F16},
     {"d256_keep", 1, 1, 128, 256, 256, 0, KEEP, AOTHIP_F16},
     {"d256_padding", 1, 1, 128, 256, 256, 0, KEEP | PADDING, AOTHIP_F16},
@@ -121,11 +125,12 @@ static bool launch(const struct device *device, struct aothip_context *context,
     const int apart = p->options & ODD ? 1 : 0, own = gpus_fp8(device->properties.target);
     const int kv = p->options & FP8 ? (own ? own : AOTHIP_FP8_E4M3) : p->dtype;
     const int q = p->options & ALL_FP8 ? kv : p->dtype;
+    const int dim_v = p->options & NARROW ? 128 : p->dim;
 
     f.q = launch_tensor(memory + (size_t)0 * ROOM, q, p->heads, p->seq_q, p->dim, apart);
     f.k = launch_tensor(memory + (size_t)1 * ROOM, kv, p->heads_k, p->seq_k, p->dim, apart);
-    f.v = launch_tensor(memory + (size_t)2 * ROOM, kv, p->heads_k, p->seq_k, p->dim, apart);
-    f.o = launch_tensor(memory + (size_t)3 * ROOM, p->dtype, p->heads, p->seq_q, p->dim, apart);
+    f.v = launch_tensor(memory + (size_t)2 * ROOM, kv, p->heads_k, p->seq_k, dim_v, apart);
+    f.o = launch_tensor(memory + (size_t)3 * ROOM, p->dtype, p->heads, p->seq_q, dim_v, apart);
     if (p->options & BIAS)
         f.bias =
             launch_tensor(memory + (size_t)4 * ROOM, p->options & BIAS_F32 ? AOTHIP_F32 : p->dtype,

@@ -26,6 +26,7 @@ static int search(const struct store *store, const struct select_need *need, int
     for (uint32_t i = 0; i < store->header->entry_count; i++) {
         const struct format_entry *entry = &store->entries[i];
         if (entry->op != need->op || entry->dtype != need->dtype || entry->dim_max < need->dim ||
+            entry->dim_min > need->dim || (entry->dim_v_max && entry->dim_v_max < need->dim_v) ||
             need->features & ~entry->features ||
             format_sole_features(entry->features) & ~need->features)
             continue;
@@ -72,6 +73,7 @@ static void test_op(const struct store *store, const struct select_index *index,
         struct select_need need = {(enum format_op)op, dtype, bits, 0, 0};
         for (int i = 0; i < DIMS; i++) {
             need.dim = dim_at(i);
+            need.dim_v = i % 3 && need.dim > 128 ? 128 : need.dim;
             if (!is_legal(&need, gpu))
                 continue;
             needs++;
@@ -114,7 +116,8 @@ static void test_use(const struct store *store, const struct select_index *index
         for (int dtype = AOTHIP_F32; dtype <= AOTHIP_FP8_E5M2_FNUZ; dtype++)
             for (unsigned bits = 0; bits <= FORMAT_FEATURE_ALL; bits++)
                 for (int i = 0; i < DIMS; i++) {
-                    const struct select_need need = {(enum format_op)op, dtype, bits, dim_at(i), 0};
+                    const struct select_need need = {(enum format_op)op, dtype, bits, dim_at(i),
+                                                     i % 3 && dim_at(i) > 128 ? 128 : dim_at(i)};
                     const int chosen = select_entry(index, &need);
                     if (chosen >= 0)
                         used[chosen] = 1;

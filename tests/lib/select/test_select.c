@@ -150,7 +150,7 @@ static void test_tiles(void)
     free(index);
 }
 
-/* The first one is for fewer channels of v; the last one for others. */
+/* The first one is for fewer channels of v, the second for many alone; the last one for others. */
 static const struct format_entry narrow[] = {
     {.op = FORMAT_OP_ATTN_FWD,
      .dtype = 2,
@@ -159,11 +159,18 @@ static const struct format_entry narrow[] = {
      .dim_v_max = 128,
      .tile_q = 256,
      .tile_k = 64},
-    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 1, .dim_max = 256, .tile_q = 64, .tile_k = 64},
-    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 2, .dim_max = 256, .tile_q = 32, .tile_k = 32},
     {.op = FORMAT_OP_ATTN_FWD,
      .dtype = 2,
-     .rank = 3,
+     .rank = 1,
+     .dim_max = 256,
+     .dim_min = 193,
+     .tile_q = 128,
+     .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 2, .dim_max = 256, .tile_q = 64, .tile_k = 64},
+    {.op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = 3, .dim_max = 256, .tile_q = 32, .tile_k = 32},
+    {.op = FORMAT_OP_ATTN_FWD,
+     .dtype = 2,
+     .rank = 4,
      .dim_max = 256,
      .features = UNALIGNED,
      .tile_q = 16,
@@ -180,12 +187,12 @@ static void test_narrow(void)
     } wanted[] = {
         {192, 128, 0, "192 channels, 128 of v"},
         {160, 1, 0, "fewer"},
-        {192, 129, 1, "more of v than the first has"},
+        {192, 129, 2, "more of v than the first has"},
         {200, 64, 1, "more of q"},
-        {192, 192, 1, "as many"},
+        {192, 192, 2, "as many"},
+        {193, 193, 1, "many"},
     };
     struct select_index *index = malloc(select_index_size(NARROW));
-    struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 192, 128};
     int wrong = 0, taken[NARROW] = {0};
     select_index_fill(index, narrow, NULL, NARROW);
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
@@ -200,29 +207,32 @@ static void test_narrow(void)
                                          .keys = (uint32_t)draw(1200),
                                          .window = INT32_MAX,
                                          .units = 1 + (uint32_t)draw(100)};
-        double least = 0;
-        int best = -1;
         for (int i = 0; i < NARROW; i++)
             costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
                                             1 + (uint32_t)draw(2000)};
-        for (int i = 0; i < NARROW - 1; i++) {
-            double time = time_of(&narrow[i], &costs[i], &size);
-            if (i > 0) /* they compute more channels of v than there are */
-                time = costs[i].start + (time - costs[i].start) * 0.75;
-            if (best < 0 || time < least)
-                least = time, best = i;
-        }
         select_index_fill(index, narrow, costs, NARROW);
-        need.dim_v = 128;
-        wrong += select_tile(select_row(index, &need), &size)->entry != best;
-        taken[best]++;
-        need.dim_v = 192; /* the other two at their whole cost */
-        best = 1 + (time_of(&narrow[2], &costs[2], &size) < time_of(&narrow[1], &costs[1], &size));
-        wrong += select_tile(select_row(index, &need), &size)->entry != best;
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+            const struct select_need it = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, wanted[i].dim,
+                                           wanted[i].dim_v};
+            const int first = wanted[i].entry;
+            double least = 0;
+            int best = -1;
+            for (int j = first; j < NARROW - 1; j++) {
+                double time = time_of(&narrow[j], &costs[j], &size);
+                if (first == 0 && j == 1)
+                    continue;
+                if (first == 0 && j > 0) /* they compute more channels of v than there are */
+                    time = costs[j].start + (time - costs[j].start) * 0.75;
+                if (best < 0 || time < least)
+                    least = time, best = j;
+            }
+            wrong += select_tile(select_row(index, &it), &size)->entry != best;
+            taken[best]++;
+        }
     }
-    ok(!wrong && taken[0] > 100 && taken[1] > 100 && taken[2] > 100,
-       "the fastest, of those for all channels of v, too: %d, %d, %d times", taken[0], taken[1],
-       taken[2]);
+    ok(!wrong && taken[0] > 100 && taken[1] > 100 && taken[2] > 100 && taken[3] > 100,
+       "the fastest, of those for all channels of v, too: %d, %d, %d, %d times", taken[0], taken[1],
+       taken[2], taken[3]);
     free(index);
 }
 

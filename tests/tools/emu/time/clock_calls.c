@@ -84,15 +84,16 @@ static int call(const struct calls *c, const struct device *device, const struct
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 0.1f, .mask = p->mask};
 
     const int own = gpus_fp8(device->properties.target);
+    const int dim_v = p->options & NARROW ? 128 : p->dim;
 
     f.q = tensor(memory, 0, p, p->heads, p->seq_q, p->dim);
     f.k = tensor(memory, 1, p, p->heads_k, p->seq_k, p->dim);
-    f.v = tensor(memory, 2, p, p->heads_k, p->seq_k, p->dim);
+    f.v = tensor(memory, 2, p, p->heads_k, p->seq_k, dim_v);
     if (p->options & FP8)
         f.k.dtype = f.v.dtype = own ? own : AOTHIP_FP8_E4M3;
     if (p->options & ALL_FP8)
         f.q.dtype = f.k.dtype;
-    f.o = tensor(memory, 3, p, p->heads, p->seq_q, p->dim);
+    f.o = tensor(memory, 3, p, p->heads, p->seq_q, dim_v);
     f.workspace = memory + (size_t)TENSORS * ROOM + 3 * SMALL;
     f.workspace_size = WORKSPACE;
     set_options(&f, p, memory);

@@ -18,6 +18,7 @@ enum option {
     FP8 = 512, /* k and v of the GPU's e4m3, or of OCP's; with ALL_FP8 q, too, where it has one */
     ALL_FP8 = 1024,
     ATOMICS = 2048, /* of gradients: allowed */
+    NARROW = 4096,  /* 128 channels of v */
 };
 
 struct problem {
