@@ -168,7 +168,7 @@ static enum aothip_status list_gpu(const struct aothip_context *context, const c
             .tile_k = from->tile_k,
             .threads = from->threads,
             .lds_bytes = (int32_t)from->lds_size,
-            .vgprs = from->vgprs + from->agprs,
+            .vgprs = from->vgprs,
             .sgprs = from->sgprs,
             .frame_bytes = from->frame_size,
             .code_bytes = from->bundle_size,

@@ -107,7 +107,7 @@ struct format_entry {
     uint16_t threads;  /* workgroup size */
     uint32_t kernarg_size;                   /* bytes, as in the code object's notes */
     uint32_t lds_size;                       /* bytes, static */
-    uint16_t vgprs, agprs, sgprs, wave_size; /* from the notes, for people */
+    uint16_t vgprs, agprs, sgprs, wave_size; /* from the notes, for people; vgprs with agprs */
     uint64_t frame_offset;                   /* from the start of the file */
     uint32_t frame_size;                     /* compressed bytes */
     uint32_t bundle_size;                    /* inflated bytes, 1 .. FORMAT_MAX_BUNDLE */

@@ -342,7 +342,8 @@ static int visit(const struct aothip_entry *entry, void *user)
     struct listing *listing = user;
     listing->bad += entry->struct_size != sizeof(*entry) || !strstr(entry->file, entry->gpu) ||
                     entry->code_bytes != 8192 || entry->frame_bytes == 0 || entry->threads != 256 ||
-                    entry->score != (entry->aligned == 0) || entry->paged != entry->score;
+                    entry->score != (entry->aligned == 0) || entry->paged != entry->score ||
+                    entry->vgprs != 200 || entry->dim_v_max != entry->dim_max;
     snprintf(listing->last, sizeof(listing->last), "%s %s", entry->gpu, entry->symbol);
     return ++listing->count == listing->stop_at;
 }

@@ -123,7 +123,7 @@ static bool list_store(const struct options *o, const char *directory, struct st
         const struct format_entry *e = &store->entries[i];
         if (wanted(o, e))
             printf("%-8s %-56s %-4s %4d %5d %8u %8u\n", store->gpu, e->symbol, types[e->dtype],
-                   e->dim_max, e->vgprs + e->agprs, e->frame_size, e->bundle_size);
+                   e->dim_max, e->vgprs, e->frame_size, e->bundle_size);
     }
     return true;
 }

@@ -155,6 +155,7 @@ static void fill_entry(struct format_entry *entry, int i)
     entry->kernarg_size = sizeof(union args_any);
     entry->lds_size = 16384;
     entry->vgprs = 200;
+    entry->agprs = 50; /* of them */
     entry->sgprs = 60;
     entry->wave_size = 64;
 }
