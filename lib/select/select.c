@@ -312,7 +312,9 @@ const struct select_row *select_split(const struct select_row *first, uint64_t r
 /* By how much more a step's share of a unit takes than a step alone where memory bounds both. */
 #define SHARED_MEMORY 1.25
 
-double select_time(const struct select_row *row, const struct select_size *size)
+/* Where workgroups follow each other, with as many steps as rows see keys on average, and half of a
+ * tile's rows more: `part` of all. The longest workgroup has them all. */
+static double time_of(const struct select_row *row, const struct select_size *size, double part)
 {
     const uint64_t all = size->heads * args_count_tiles(size->rows, row->tile_q);
     const uint64_t filled = all + size->units - 1;
@@ -326,7 +328,16 @@ double select_time(const struct select_row *row, const struct select_size *size)
     /* The GPU's memory is shared then, which other tiles need as much of: two at a time. */
     if (row->cost.shared > SHARED_MEMORY * alone)
         shared = (double)rounds * alone / 2;
+    if (part < 1 && keys)
+        part += row->tile_q / 2.0 / keys;
+    if (part < 1)
+        shared *= part;
     return row->cost.start + steps * (shared > alone ? shared : alone);
+}
+
+double select_time(const struct select_row *row, const struct select_size *size)
+{
+    return time_of(row, size, 1);
 }
 
 /* What steps of kernels for as many channels of v as of q take of their time where it has fewer. */
@@ -335,11 +346,12 @@ double select_time(const struct select_row *row, const struct select_size *size)
 const struct select_row *select_tile(const struct select_row *first, const struct select_size *size)
 {
     const struct select_row *best = first;
-    double least = select_time(first, size);
+    const double seen = is_narrow(first) ? size->seen : 1;
+    double least = time_of(first, size, seen);
     for (const struct select_row *row = first; row->other;) {
         double time;
         row += row->other;
-        time = select_time(row, size);
+        time = time_of(row, size, seen);
         if (is_narrow(first) && !is_narrow(row))
             time = row->cost.start + (time - row->cost.start) * NARROW_SHARE;
         if (time < least) {

@@ -96,7 +96,7 @@ static uint64_t draw(uint64_t below)
 
 /* What format.h says, workgroup by workgroup and step by step. */
 static double time_of(const struct format_entry *entry, const struct format_cost *cost,
-                      const struct select_size *size)
+                      const struct select_size *size, double part)
 {
     uint64_t workgroups = 0, busiest = 0;
     int64_t seen = size->window + entry->tile_q;
@@ -111,6 +111,9 @@ static double time_of(const struct format_entry *entry, const struct format_cost
     step = (double)busiest * cost->shared;
     if (cost->shared > 1.25 * cost->alone)
         step = (double)busiest * cost->alone / 2;
+    if (part < 1 && steps) /* a tile's longest row is half of it below its middle */
+        part += entry->tile_q / 2.0 / size->keys;
+    step *= part < 1 ? part : 1;
     return cost->start + steps * (step > cost->alone ? step : cost->alone);
 }
 
@@ -133,13 +136,13 @@ static void test_tiles(void)
                 costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
                                                 1 + (uint32_t)draw(2000)};
         for (int i = 0; i < 4; i++)
-            if (i != 1 && (best < 0 || time_of(&tiles[i], &costs[i], &size) <
-                                           time_of(&tiles[best], &costs[best], &size)))
+            if (i != 1 && (best < 0 || time_of(&tiles[i], &costs[i], &size, 1) <
+                                           time_of(&tiles[best], &costs[best], &size, 1)))
                 best = i;
         select_index_fill(index, tiles, costs, TILES);
         row = select_row(index, &need);
         wrong += select_tile(row, &size)->entry != best || select_entry(index, &need) != 0;
-        wrong += select_time(row, &size) != time_of(&tiles[0], &costs[0], &size);
+        wrong += select_time(row, &size) != time_of(&tiles[0], &costs[0], &size, 1);
         taken[best]++;
     }
     ok(!wrong && taken[0] > 100 && taken[2] > 100 && taken[3] > 100,
@@ -206,7 +209,8 @@ static void test_narrow(void)
                                          .rows = 1 + (uint32_t)draw(1200),
                                          .keys = (uint32_t)draw(1200),
                                          .window = INT32_MAX,
-                                         .units = 1 + (uint32_t)draw(100)};
+                                         .units = 1 + (uint32_t)draw(100),
+                                         .seen = (double)(1 + draw(8)) / 8};
         for (int i = 0; i < NARROW; i++)
             costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
                                             1 + (uint32_t)draw(2000)};
@@ -218,7 +222,7 @@ static void test_narrow(void)
             double least = 0;
             int best = -1;
             for (int j = first; j < NARROW - 1; j++) {
-                double time = time_of(&narrow[j], &costs[j], &size);
+                double time = time_of(&narrow[j], &costs[j], &size, first == 0 ? size.seen : 1);
                 if (first == 0 && j == 1)
                     continue;
                 if (first == 0 && j > 0) /* they compute more channels of v than there are */
@@ -242,7 +246,7 @@ static void test_no_cost(void)
     struct select_index *index = malloc(select_index_size(TILES));
     const struct select_need need = {FORMAT_OP_ATTN_FWD, AOTHIP_F16, 0, 64, 0};
     const struct format_cost costs[TILES] = {{0}, {9, 9, 9}, {1, 1, 1}};
-    const struct select_size size = {1, 1, 1, 0, 1};
+    const struct select_size size = {1, 1, 1, 0, 1, 1};
     select_index_fill(index, tiles, costs, TILES);
     is_int(select_tile(select_row(index, &need), &size)->entry, 0, "the order of preference");
     free(index);
