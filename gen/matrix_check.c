@@ -160,8 +160,8 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     const struct matrix_gpu *gpu = &m->gpus[k->gpu];
     int threads = matrix_threads(m, k);
     /* The side of the tile that the waves share out. */
-    const int keys = k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV ||
-                     k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
+    const int keys =
+        k->op->format_op == FORMAT_OP_ATTN_BWD_DKDV || k->op->format_op == FORMAT_OP_ATTN_BWD_FUSED;
     const int shared = keys ? k->tile_k : k->tile_q;
     /* The waves of attn_fwd_f32, attn_split and those of the gradients in f32 share out keys and
      * channels, too. */
@@ -207,9 +207,9 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->op->cache && teams && !k->paged)
         fail(&at, "%s beyond dim=128 is unaligned=yes, or paged=yes", k->op->name);
     const int v_rows = k->tile_k * dim_v / 8 / threads;
-    if (whole &&
-        (k->score || k->paged || k->dim % 64 || dim_v % 64 || k->tile_k * 8 % threads ||
-         v_rows * threads * 8 != k->tile_k * dim_v || (v_rows != 2 && v_rows != 4 && v_rows != 8)))
+    if (whole && (k->score || k->paged || k->dim % 64 || dim_v % 64 || k->tile_k * 8 % threads ||
+                  v_rows * threads * 8 != k->tile_k * dim_v ||
+                  (v_rows != 2 && v_rows != 4 && (v_rows != 8 || k->tile_k != 64))))
         fail(&at,
              "attn_fwd beyond dim=128 with 32 rows for each of waves=%d knows no feature, and each "
              "of %d threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V",

@@ -73,6 +73,7 @@ static int note_kernel(const struct aothip_entry *entry, void *user)
     return 0;
 }
 
+/* Whether a kernel has the channels of a shape. */
 static int reaches(const struct kernel *k, const struct bench_shape *shape)
 {
     return k->dim >= shape->dim && k->dim >= shape->dim_v && k->dim_v >= shape->dim_v;

@@ -43,6 +43,7 @@ constexpr int RUN_LOADS = K_LOADS / RUNS;
 constexpr int LINE_CHUNKS = 8, LINES = CHUNKS / LINE_CHUNKS;
 constexpr int PASS_KEYS = THREADS / LINE_CHUNKS, PASSES = K_LOADS / LINES;
 static_assert(PASS_KEYS * PASSES == KERNEL_TILE_K, "a thread has a chunk of each line of its keys");
+static_assert(V_ROWS != 8 || KERNEL_TILE_K == 64, "the other quad is 32 keys further");
 #endif
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
