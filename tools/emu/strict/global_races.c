@@ -95,6 +95,7 @@ static bool late_hand_over(const struct touch *t, uint64_t last)
 static void check_write(const struct touch *t, enum emu_access access)
 {
     uint64_t last = atomic_load_explicit(t->write, memory_order_relaxed), writer = (last >> 32) - 1;
+    const uint64_t common = last & t->bytes;
     unsigned waves = t->w->group->waves;
     const struct emu_block *b;
 
@@ -102,11 +103,13 @@ static void check_write(const struct touch *t, enum emu_access access)
         late_hand_over(t, last))
         return;
     b = emu_mem_find(t->w->group->launch->memory, t->address, 1);
-    if (access == EMU_WRITE && b)
-        emu_strict_rewrite(t->w, EMU_SPACE_GLOBAL, t->lane, t->address,
-                           (unsigned)__builtin_popcountll(t->bytes),
-                           b->host + (t->address - b->base), writer);
-    else
+    if (access == EMU_WRITE && b) {
+        const uint64_t at =
+            t->address + (unsigned)(__builtin_ctzll(common) - __builtin_ctzll(t->bytes));
+        emu_strict_rewrite(t->w, EMU_SPACE_GLOBAL, t->lane, at,
+                           (unsigned)__builtin_popcountll(common), b->host + (at - b->base),
+                           writer);
+    } else
         emu_fault(t->w, t->lane < 0 ? 0 : UINT64_C(1) << t->lane,
                   "data race in device memory at 0x%llx: read here, written by wave %llu of "
                   "workgroup number %llu in the same launch",

@@ -69,11 +69,11 @@ static void access_word(struct emu_wave *w, struct emu_strict *s, uint64_t at, u
     uint8_t me = (uint8_t)(w->index + 1);
 
     if (x->writer && x->writer != me && x->bytes & bytes) {
-        unsigned first = (unsigned)__builtin_ctz(bytes);
+        const unsigned common = x->bytes & bytes, first = (unsigned)__builtin_ctz(common);
 
         if (access == EMU_WRITE && x->epoch == (uint16_t)w->strict->epoch)
             emu_strict_rewrite(w, EMU_SPACE_LDS, lane, at / 4 * 4 + first,
-                               (unsigned)__builtin_popcount(bytes),
+                               (unsigned)__builtin_popcount(common),
                                w->group->lds + at / 4 * 4 + first, x->writer - 1u);
         else
             check_write(w, x, access, lane, at);

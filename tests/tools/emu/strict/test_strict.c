@@ -16,6 +16,13 @@ struct plant {
 #define ALTERNATE                                                                                  \
     "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
     "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
+/* Wave 0 stores the upper half of a word, wave 1 all of it. */
+#define HALF_AND_WHOLE(word, store, base)                                                          \
+    "v_mov_b32 v6, 0\nv_mov_b32 v1, " word "\nv_mov_b32 v2, 7\nv_cmp_gt_u32 vcc_lo, 32, v0\n"      \
+    "s_and_saveexec_b32 s10, vcc_lo\n" store "_b16 v6, v2" base " offset:2\n"                      \
+    "s_mov_b32 exec_lo, s10\nv_cmp_lt_u32 vcc_lo, 31, v0\ns_and_saveexec_b32 s10, vcc_lo\n" store  \
+    "_b32 v6, v1" base "\n"
+
 /* Also the data's end is awaited, or the flag left out, as `then` says. */
 #define HAND_OVER(then, scope)                                                                     \
     "v_mov_b32 v6, 0\nv_mov_b32 v1, 1\nv_readfirstlane_b32 s10, v0\ns_cmp_lg_u32 s10, 0\n"         \
@@ -444,6 +451,13 @@ static const struct plant plants[] = {
     /* ... not when all waves store the same value */
     {"gfx942", 128, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nds_write_b32 v6, v1\n"},
     {"gfx1100", 64, NULL, "v_mov_b32 v6, 0\nv_mov_b32 v1, 7\nglobal_store_b32 v6, v1, s[2:3]\n"},
+    /* ... or the same to those bytes that both store */
+    {"gfx1100", 64, NULL, HALF_AND_WHOLE("0x70009", "global_store", ", s[2:3]")},
+    {"gfx1100", 64, "data race in device memory",
+     HALF_AND_WHOLE("0x80009", "global_store", ", s[2:3]")},
+    {"gfx1100", 64, NULL, HALF_AND_WHOLE("0x70009", "ds_store", "")},
+    {"gfx1100", 64, "data race in LDS at 0x2: written here and by wave 0",
+     HALF_AND_WHOLE("0x80009", "ds_store", "")},
     {"gfx1100", 64, "data race in LDS at 0x0: written here and by wave 0",
      "v_mov_b32 v6, 0\nv_readfirstlane_b32 s10, v0\nv_mov_b32 v1, s10\nds_store_b32 v6, v1\n"},
     /* ... a write after a read of one wave, or of several */
