@@ -105,6 +105,8 @@ static void fill_outputs(const struct aothip_attn_bwd_params *params,
         args->dbias_heads = (int32_t)params->dbias.size[1];
         args->dbias_rows = (int32_t)params->dbias.size[2];
         args->dbias_keys = (int32_t)params->dbias.size[3];
+        if (params->dbias.size[2] == 1) /* rows that do not exist shall lie behind its end */
+            args->dbias.stride[2] = params->dbias.size[3];
     }
     args->dsinks = (uintptr_t)params->dsinks;
     args->dalibi = (uintptr_t)params->dalibi;

@@ -530,7 +530,7 @@ DEVICE void store_o(const block_acc (&o)[O_BLOCKS], float factor, bool blind, st
                     const struct slice &slice, u32 row, u32 first_channel)
 {
     const u32 keep = blind ? 0 : 0xffffffffu, half = KERNEL_SCORE ? half_here() : lane_half();
-#if WHOLE_ROWS
+#if WHOLE_ROWS && !KERNEL_FP8 /* whose O has two units for each channel */
 #pragma unroll
     for (int i = 0; slice.dim == USED_DIM_V && i < USED_DIM_V / 2; i += O_CHUNK) {
         const block_acc &x = o[i / ACC];

@@ -424,19 +424,22 @@ DEVICE float apart_from(float x, float step)
 template <enum gradient of, class V> DEVICE void cap_elements(V &s, V &dp, float cap, float inside)
 {
     const f32x2 one = {1, 1};
+    const int count = elements_of<V>();
 #pragma unroll
-    for (int i = 0; i < elements_of<V>(); i += 2) {
-        f32x2 x = f32x2{s[i], s[i + 1]} * inside;
+    for (int i = 0; i < count; i += 2) {
+        const int j = i + 1 < count ? i + 1 : i; /* a wave of a large team has one element */
+        f32x2 x = f32x2{s[i], s[j]} * inside;
         x = f32x2{__builtin_amdgcn_exp2f(x.x), __builtin_amdgcn_exp2f(x.y)} + 1;
         x = f32x2{__builtin_amdgcn_rcpf(x.x), __builtin_amdgcn_rcpf(x.y)};
         const f32x2 capped = __builtin_elementwise_fma(x, -2 * one, one);
+        const f32x2 slope = __builtin_elementwise_fma(-capped, capped, one);
         s[i] = cap * capped.x;
-        s[i + 1] = cap * capped.y;
-        if (of == OF_PRODUCT) {
-            const f32x2 slope = __builtin_elementwise_fma(-capped, capped, one);
+        if (j > i)
+            s[j] = cap * capped.y;
+        if (of == OF_PRODUCT)
             dp[i] *= slope.x;
-            dp[i + 1] *= slope.y;
-        }
+        if (of == OF_PRODUCT && j > i)
+            dp[j] *= slope.y;
     }
 }
 
