@@ -30,7 +30,7 @@ enum layout {
     EXPANDED   /* over everything, as the gradient of a sum is */
 };
 enum gaps { GAPS_NAN, GAPS_UNWRITTEN };
-enum values { NORMAL, POSITIVE, RISING, THOUSANDS, HUGE_SCORES, TINY };
+enum values { NORMAL, POSITIVE, RISING, THOUSANDS, HUGE_SCORES, TINY, JUMPS };
 enum scale { SCALE_USUAL, SCALE_NEGATIVE, SCALE_ONE, SCALE_ZERO };
 enum special { NO_SPECIAL, V_NAN, V_INF, K_NAN, Q_NAN, BIAS_NAN };
 enum side { DENSE, LENGTHS, CUMULATIVE, STARTS, COMPACT, STRIDED, STRIDED_SUMS, EQUAL };

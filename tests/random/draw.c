@@ -3,9 +3,10 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static const int lengths[] = {0,   1,   2,   3,   4,   5,   7,   8,   15,  16, 17,  31,
-                              32,  33,  48,  63,  64,  65,  66,  95,  96,  97, 127, 128,
-                              129, 130, 160, 191, 192, 193, 255, 256, 257, 300};
+enum { LENGTH_MAX = 300 };
+static const int lengths[] = {0,   1,   2,   3,   4,   5,   7,   8,   15,  16,        17,  31,
+                              32,  33,  48,  63,  64,  65,  66,  95,  96,  97,        127, 128,
+                              129, 130, 160, 191, 192, 193, 255, 256, 257, LENGTH_MAX};
 static const int dims[] = {64,  64,  64,  64,  128, 128, 128, 1,   2,   3,   7,   8,  16,  17,
                            24,  31,  32,  33,  40,  48,  63,  65,  72,  80,  95,  96, 100, 112,
                            127, 129, 136, 160, 191, 192, 200, 255, 256, 257, 384, 512};
@@ -108,8 +109,8 @@ static void draw_scores(struct lot *l, struct draft *d)
 
 static void draw_values(struct lot *l, struct draft *d)
 {
-    static const int values[] = {NORMAL,      POSITIVE,  RISING, HUGE_SCORES,
-                                 HUGE_SCORES, THOUSANDS, TINY};
+    static const int values[] = {POSITIVE,    RISING,      JUMPS,     JUMPS, JUMPS,
+                                 HUGE_SCORES, HUGE_SCORES, THOUSANDS, TINY};
 
     d->values = below(l, 2) ? NORMAL : values[below(l, COUNT(values))];
     d->scale = below(l, 3) ? SCALE_USUAL : between(l, SCALE_USUAL, SCALE_ZERO);
@@ -139,10 +140,20 @@ static void draw_fp8(struct lot *l, struct draft *d)
     d->scales = below(l, SCALES_BATCH + 1);
 }
 
-/* What the emulator and the reference do in strict mode in some hundredths of a second. */
+/* Many keys of one or two heads: walks of many steps. */
+static void draw_long(struct lot *l, struct draft *d)
+{
+    d->batch = d->heads_k = 1;
+    d->group = between(l, 1, 2);
+    d->seq_k = between(l, 257, 1100);
+    if (d->seq_q > 160)
+        d->seq_q /= 2;
+}
+
+/* What the emulator and the reference do in strict mode in some tenths of a second. */
 static void bound_work(struct draft *d)
 {
-    const int64_t most = 3 << 20;
+    const int64_t most = d->seq_k > LENGTH_MAX ? 16 << 20 : 3 << 20;
 
     while ((int64_t)d->batch * d->heads_k * d->group * d->seq_q * d->seq_k *
                (d->dim_qk + d->dim_v + 64) >
@@ -152,6 +163,8 @@ static void bound_work(struct draft *d)
         else if (d->group > 2)
             d->group /= 2;
         else if (d->seq_q > 2 * d->seq_k || d->seq_q > 140)
+            d->seq_q /= 2;
+        else if (d->seq_q > 40 && d->seq_k > LENGTH_MAX)
             d->seq_q /= 2;
         else if (d->seq_k > 140)
             d->seq_k /= 2;
@@ -186,6 +199,8 @@ struct draft draft_draw(uint64_t seed, uint64_t number)
     d.absent = has(&l) ? below(&l, 64) : 0;
     d.delta = below(&l, 2);
     draw_fp8(&l, &d);
+    if (below(&l, 8) == 0)
+        draw_long(&l, &d);
     draft_mend(&d);
     bound_work(&d);
     draft_mend(&d);

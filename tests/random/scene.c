@@ -7,7 +7,16 @@
 #include <stdlib.h>
 
 /* What numbers are drawn for. */
-enum about { ABOUT_Q = 1, ABOUT_K, ABOUT_V, ABOUT_LENGTH, ABOUT_START, ABOUT_TAIL, ABOUT_SPECIAL };
+enum about {
+    ABOUT_Q = 1,
+    ABOUT_K,
+    ABOUT_V,
+    ABOUT_LENGTH,
+    ABOUT_START,
+    ABOUT_TAIL,
+    ABOUT_SPECIAL,
+    ABOUT_JUMP
+};
 
 uint64_t scene_hash(const struct scene *s, uint64_t about, uint64_t at)
 {
@@ -123,6 +132,15 @@ static bool is_narrow(const struct draft *d)
     return d->dtype == AOTHIP_F16 || d->fp8;
 }
 
+/* How far the scores of the keys around this one lie from those of most. */
+static double jump(const struct scene *s, int64_t row)
+{
+    static const double levels[] = {0, 0, 0, 0, 0, 12, 25, 40, 70, 100, -30, -90};
+    const uint64_t lot = scene_hash(s, ABOUT_JUMP, (uint64_t)(row / 8));
+
+    return levels[lot % (sizeof(levels) / sizeof(*levels))];
+}
+
 /* An element of q, k or v in row `row`. */
 static double element(const struct scene *s, enum about about, int64_t at, int64_t row)
 {
@@ -134,6 +152,9 @@ static double element(const struct scene *s, enum about about, int64_t at, int64
         return fabs(x);
     case RISING: /* later keys have larger scores */
         return about == ABOUT_K ? x / 2 + 0.05 * (double)row : x / 2 + (about == ABOUT_Q);
+    case JUMPS:
+        return about == ABOUT_K ? x / 2 + jump(s, row) / sqrt(d->dim_qk)
+                                : x / 2 + (about == ABOUT_Q);
     case THOUSANDS: /* of q . k: see scale_of() */
         return is_narrow(d) ? (about == ABOUT_V ? 10 : 60) * x
                             : (about == ABOUT_V ? 1e6 : 1e14) * x;

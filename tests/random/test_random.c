@@ -207,6 +207,16 @@ static const char *const found[] = {
     ("gpu=gfx942 dtype=bf16 batch=2 heads_k=2 seq_q=31 seq_k=3 dim_qk=128 layout_q=wide_rows "
      "values=thousands mask=window_br right=15 max_k=exact sinks=yes page=32 rotary=halves "
      "rotary_dim=64 seed=39123922"),
+    /* a soft-cap's slope went to a second score where a wave has one */
+    "gpu=gfx1100 op=bwd dtype=f16 seq_k=2 dim_qk=512 softcap=yes seed=594732026",
+    /* lanes of queries that do not exist cleared the gradient of a bias with one row */
+    "gpu=gfx942 op=bwd dtype=f16 seq_k=40 bias=9 seed=19760162",
+    "gpu=gfx1100 op=bwd dtype=bf16 seq_k=3 bias=16 bias_f32=yes seed=19760162",
+    /* rows of O of half of the channels were taken for whole ones, of one byte an element */
+    "gpu=gfx1201 dtype=bf16 seq_q=33 dim_v=32 fp8=e4m3 fp8_q=yes seed=786917975",
+    "gpu=gfx1201 dtype=f16 seq_q=3 dim_qk=128 fp8=e4m3 fp8_q=yes seed=786917975",
+    /* two workgroups merged the same channels: to the same numbers, but who knows */
+    "gpu=gfx1100 dtype=bf16 seq_k=512 dim_v=257 seed=667380953",
 };
 
 static void test_found(struct aothip_context *context)
@@ -272,7 +282,7 @@ int main(void)
     test_gradients("op=bwd batch=2 seq_q=4 seq_k=5 dim_qk=2 dim_v=3 heads_k=2 bias=5 softcap=yes "
                    "sinks=yes alibi=heads mask=window_mixed left=2 right=1");
     setenv("AOTHIP_EMU_MODE", "strict", 1);
-    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151", 1);
+    setenv("AOTHIP_EMU_GPU", "gfx90a,gfx942,gfx1100,gfx1151,gfx950,gfx1201", 1);
     if (aothip_open(NULL, &context)) {
         printf("Bail out! %s\n", aothip_last_error());
         return 99;
