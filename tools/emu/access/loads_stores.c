@@ -60,6 +60,12 @@ BODY void put32(uint8_t *p, uint32_t v)
 #define DS_STORE STORE
 #include "sem_memory.def"
 
+/* Bytes of lane l's access that are in range. */
+static unsigned stored_bytes(const struct emu_where *a, unsigned l, unsigned bytes)
+{
+    return a->partial >> l & 1 ? a->valid[l] : bytes;
+}
+
 /* Poison of a load: the body again, on the shadow. */
 static void load_poison(struct emu_wave *w, const struct emu_op *op, const struct emu_where *a,
                         unsigned bytes, unsigned words, load_body *body)
@@ -68,7 +74,7 @@ static void load_poison(struct emu_wave *w, const struct emu_op *op, const struc
     {
         uint8_t shadow[16] = {0};
         uint32_t bits[4] = {0}, any = 0;
-        unsigned n = a->partial >> l & 1 ? a->valid[l] : bytes;
+        const unsigned n = stored_bytes(a, l, bytes);
         if (emu_lane_clean(a, l, n))
             continue;
         for (unsigned i = 0; i < n; i++)
@@ -125,9 +131,41 @@ static void store_poison(struct emu_wave *w, const struct emu_op *op, unsigned r
         if (any && a->invert[l])
             emu_fault(w, UINT64_C(1) << l, "stores a value that was never computed (v%u)",
                       op->insn->src[1].reg);
-        unsigned n = a->partial >> l & 1 ? a->valid[l] : bytes;
+        const unsigned n = stored_bytes(a, l, bytes);
         for (unsigned i = 0; i < n; i++)
             emu_lane_set_poison(a, l, i, 1, shadow[i]);
+    }
+}
+
+/* Another lane whose bytes some of lane l's are, or -1. */
+static int lane_beside(const struct emu_where *a, unsigned l, unsigned bytes)
+{
+    EMU_EACH_LANE(other, a->mask & ~(UINT64_C(1) << l))
+    if (a->p[other] < a->p[l] + stored_bytes(a, l, bytes) &&
+        a->p[l] < a->p[other] + stored_bytes(a, other, bytes))
+        return (int)other;
+    return -1;
+}
+
+/*
+ * Behind a store to device memory: lanes have stored the same bytes if they share any, for nothing
+ * says whose are last. What another wave has stored since is for the races between waves to judge.
+ */
+static void check_shared_bytes(struct emu_wave *w, unsigned row, const struct emu_where *a,
+                               unsigned bytes, store_body *body)
+{
+    const uint32_t *s = emu_row(w, row);
+    EMU_EACH_LANE(l, a->mask)
+    {
+        uint8_t own[16];
+        int other = -1;
+        body(own, s + l, w->lanes);
+        if (memcmp(own, a->p[l], stored_bytes(a, l, bytes)) != 0)
+            other = lane_beside(a, l, bytes);
+        if (other >= 0)
+            emu_fault(w, UINT64_C(1) << l | UINT64_C(1) << other,
+                      "lanes store different values to the same bytes, from 0x%llx and 0x%llx on",
+                      (unsigned long long)a->addr[l], (unsigned long long)a->addr[other]);
     }
 }
 
@@ -148,6 +186,8 @@ BODY void run_store(struct emu_wave *w, const struct emu_op *op, unsigned row, s
         for (unsigned i = 0; i < a->valid[l]; i++)
             a->p[l][i] = tmp[i];
     }
+    if (w->strict && a->global)
+        check_shared_bytes(w, row, a, bytes, body);
 }
 
 /* A swizzled buffer keeps the dwords of a lane apart: each is an access by itself. */

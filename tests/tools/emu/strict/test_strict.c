@@ -428,7 +428,8 @@ static const struct plant plants[] = {
      "ds_write_b32 v5, v0\ns_barrier\ns_barrier\nv_xor_b32 v6, 0x100, v5\n"
      "ds_read_b32 v1, v6\n"},
     {"gfx942", 128, "data race in device memory",
-     "v_mov_b32 v6, 0\nglobal_store_dword v6, v0, s[2:3]\n"},
+     "v_mov_b32 v6, 0\nv_readfirstlane_b32 s10, v0\ns_nop 1\nv_mov_b32 v1, s10\n"
+     "global_store_dword v6, v1, s[2:3]\n"},
     {"gfx942", 128, "data race in device memory",
      "global_store_dword v5, v0, s[2:3]\nv_xor_b32 v6, 0x100, v5\n"
      "global_load_dword v1, v6, s[2:3]\n"},
@@ -460,6 +461,13 @@ static const struct plant plants[] = {
      HALF_AND_WHOLE("0x80009", "ds_store", "")},
     {"gfx1100", 64, "data race in LDS at 0x0: written here and by wave 0",
      "v_mov_b32 v6, 0\nv_readfirstlane_b32 s10, v0\nv_mov_b32 v1, s10\nds_store_b32 v6, v1\n"},
+    /* ... lanes of one store */
+    {"gfx1100", 32, "lanes store different values to the same bytes, from",
+     "v_lshlrev_b32 v6, 1, v0\nv_mov_b32 v1, 0x10002\nglobal_store_b32 v6, v1, s[2:3]\n"},
+    {"gfx1100", 32, NULL,
+     "v_lshlrev_b32 v6, 1, v0\nv_mov_b32 v1, 0x20002\nglobal_store_b32 v6, v1, s[2:3]\n"},
+    {"gfx942", 64, "lanes store different values to the same bytes, from",
+     "v_mov_b32 v6, 0\nglobal_store_dword v6, v0, s[2:3]\n"},
     /* ... a write after a read of one wave, or of several */
     {"gfx942", 128, "written here, read by wave 0 of workgroup number 0 in",
      "global_load_dword v1, v5, s[2:3]\nv_xor_b32 v6, 0x100, v5\nv_cmp_lt_u32 vcc, 63, v0\n"
