@@ -163,6 +163,12 @@ static double coarse(const struct walk *w, double other)
     return w->p->q.dtype == AOTHIP_F16 ? number_least(AOTHIP_F16) * fabs(other) : 0;
 }
 
+/* A product with an element of a tensor is lost where the device takes that for 0. */
+static double flushed(const struct walk *w, double element, double product)
+{
+    return fabs(element) < w->head->device.flush ? fabs(product) : 0;
+}
+
 /* dq of one row. All its summands have the errors of delta and lse in common. */
 static void add_dq(const struct walk *w, const struct row *r)
 {
@@ -179,7 +185,9 @@ static void add_dq(const struct walk *w, const struct row *r)
                            fmin(fabs(ds), x->device.flush);
             if (r->fwd.score[n] == -INFINITY)
                 continue;
-            add(&w->x->dq, at, ds * k, error * fabs(k) + coarse(w, k), fabs(ds * k));
+            add(&w->x->dq, at, ds * k,
+                error * fabs(k) + coarse(w, k) + flushed(w, x->key[n * dim + c], ds * k),
+                fabs(ds * k));
             shared += r->fwd.p[n] * r->fwd.slope[n] * k;
             sum += ds * k;
         }
@@ -204,12 +212,13 @@ static void add_dk_dv(const struct walk *w, const struct row *r)
         for (c = 0; c < dim_qk; c++) {
             double q = scale * r->fwd.q[c];
             add(&w->x->dk, index_of(&w->x->dk, entry, w->key_head, row, c), ds * q,
-                error * fabs(q) + coarse(w, q), fabs(ds * q));
+                error * fabs(q) + coarse(w, q) + flushed(w, r->fwd.q[c], ds * q), fabs(ds * q));
         }
         for (c = 0; c < dim_v; c++)
             add(&w->x->dv, index_of(&w->x->dv, entry, w->key_head, row, c),
                 r->weight[n] * r->d_o[c],
-                r->weight_error[n] * fabs(r->d_o[c]) + coarse(w, r->d_o[c]),
+                r->weight_error[n] * fabs(r->d_o[c]) + coarse(w, r->d_o[c]) +
+                    flushed(w, r->d_o[c], r->weight[n] * r->d_o[c]),
                 r->weight[n] * fabs(r->d_o[c]));
     }
 }

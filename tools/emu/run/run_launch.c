@@ -19,20 +19,24 @@ enum { ORDER_UP, ORDER_DOWN, ORDER_RANDOM, ORDER_STEP };
 
 /*
  * Adversarial mode: the hardware promises v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 to one last
- * place, so each active lane's result moves by at most that. Powers of two, which come out exact,
+ * place, so each active lane's result moves by at most that: by as much as any other lane's that is
+ * the same, for hardware makes equal results of equal numbers. Powers of two, which come out exact,
  * and specials stay. So does v_rcp_iflag_f32: compilers make integer divisions of it that are exact
  * only while it is within one last place of the true quotient, not of the rounded one.
  */
 static void move_results(struct emu_wave *w, const struct emu_op *op)
 {
+    const uint64_t seed = w->group->launch->seed + op->insn->row;
     uint32_t *d = emu_row(w, op->d[0]);
     uint64_t exec = emu_exec(w);
 
     for (unsigned l = 0; l < w->lanes; l++) {
         uint32_t exponent = d[l] & 0x7f800000;
 
-        if (exec >> l & 1 && exponent && exponent != 0x7f800000 && d[l] & 0x7fffff)
-            d[l] += (uint32_t)(emu_random(w) % 3) - 1;
+        if (exec >> l & 1 && exponent && exponent != 0x7f800000 && d[l] & 0x7fffff) {
+            const uint64_t x = (seed << 32 ^ d[l]) * UINT64_C(0x9e3779b97f4a7c15);
+            d[l] += (uint32_t)((x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 33) % 3 - 1;
+        }
     }
 }
 
