@@ -207,24 +207,25 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
     if (k->op->cache && teams && !k->paged)
         fail(&at, "%s beyond dim=128 is unaligned=yes, or paged=yes", k->op->name);
     const int v_rows = k->tile_k * dim_v / 8 / threads;
-    if (whole && (k->score || k->paged || k->dim % 64 || dim_v % 64 || k->tile_k * 8 % threads ||
-                  v_rows * threads * 8 != k->tile_k * dim_v ||
+    if (whole && (k->score == MATRIX_SCORE_YES || k->dim % 64 || dim_v % 64 ||
+                  k->tile_k * 8 % threads || v_rows * threads * 8 != k->tile_k * dim_v ||
                   (v_rows != 2 && v_rows != 4 && (v_rows != 8 || k->tile_k != 64))))
-        fail(&at,
-             "attn_fwd beyond dim=128 with 32 rows for each of waves=%d knows no feature, and each "
-             "of %d threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V",
-             k->waves, threads);
-    if (k->dim_v && (!whole || k->dim_v >= k->dim))
+        fail(
+            &at,
+            "attn_fwd beyond dim=128 with 32 rows for each of waves=%d knows one term at most, and "
+            "each of %d threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V",
+            k->waves, threads);
+    if (k->dim_v && (!whole || k->score || k->paged || k->dim_v >= k->dim))
         fail(&at,
              "dim_v=%d is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 "
-             "rows for each wave",
+             "rows for each wave, without features",
              k->dim_v);
     if (k->unaligned == MATRIX_UNALIGNED_ROWS && ((!k->op->tiled && !split) || k->paged))
         fail(&at, "unaligned=rows is of attn_fwd and attn_split, without pages");
-    if (k->score == MATRIX_SCORE_PADDING &&
-        (!k->op->tiled || k->dim > 128 || k->paged || k->unaligned == MATRIX_UNALIGNED_YES))
-        fail(&at,
-             "score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes");
+    if (k->score == MATRIX_SCORE_PADDING && (!k->op->tiled || (k->dim > 128 && !whole) ||
+                                             k->paged || k->unaligned == MATRIX_UNALIGNED_YES))
+        fail(&at, "score=padding is of attn_fwd without pages, up to dim=128 or with 32 rows for "
+                  "each wave of 64 lanes, and not unaligned=yes");
     if (strlen(k->symbol) == sizeof(k->symbol) - 1)
         fail(&at, "the symbol '%s...' has more than %zu characters", k->symbol,
              sizeof(k->symbol) - 2);

@@ -292,6 +292,8 @@ static int leaves_idle(const struct plan *plan, const struct aothip_attn_fwd_par
     const struct select_row *row = find_row(plan, p, &need);
     const struct select_size size = size_of(plan, p);
     unsigned times;
+    if (row && row->other)
+        row = select_tile(row, &size);
     if (!row || (row->features & FORMAT_FEATURE_SCORE) != FORMAT_FEATURE_SCORE)
         return 0;
     times = row->dim_max <= 128 ? 8 : row->features & FORMAT_FEATURE_STRIDED ? 3 : 4;

@@ -267,6 +267,46 @@ static void chain_rows(struct select_row *rows, unsigned count)
                 rows[i].other = (uint16_t)(j - i);
 }
 
+/* The cost of the row without features that has the channels and the tile of another one; or 0. */
+static struct format_cost plain_cost(const struct select_row *rows, unsigned count,
+                                     const struct select_row *like)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!rows[i].features && rows[i].dim_max == like->dim_max &&
+            rows[i].dim_v_max == like->dim_v_max && rows[i].tile_q == like->tile_q &&
+            rows[i].tile_k == like->tile_k)
+            return rows[i].cost;
+    return (struct format_cost){0};
+}
+
+/*
+ * Chains a row with features that has all channels in LDS at once, and large tiles for it, to the
+ * one that would be taken without it. Those have no costs of their own: which is faster the same
+ * tiles without features say, since what features add to both is much the same.
+ */
+static void chain_features(struct select_row *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        unsigned j = i + 1;
+        struct format_cost cost, other;
+        if (!rows[i].features || !rows[i].dim_min || rows[i].cost.start)
+            continue;
+        while (j < count && (rows[j].dim_max != rows[i].dim_max || rows[j].dim_min ||
+                             ((rows[i].features & ~rows[j].features) |
+                              (~rows[i].features & rows[j].sole)) != 0))
+            j++;
+        if (j == count)
+            continue;
+        cost = plain_cost(rows, count, &rows[i]);
+        other = plain_cost(rows, count, &rows[j]);
+        if (!cost.start || !other.start)
+            continue;
+        rows[i].cost = cost;
+        rows[j].cost = other;
+        rows[i].other = (uint16_t)(j - i);
+    }
+}
+
 /* Chains the rows of attn_split that differ in how many queries they take, and that the later ones
  * may have more features. */
 static void chain_splits(struct select_row *rows, unsigned count)
@@ -288,9 +328,12 @@ void select_index_fill(struct select_index *index, const struct format_entry *en
         index->begin[group + 1] = (uint16_t)(index->begin[group + 1] + index->begin[group]);
     sort_rows(index, entries, costs, count);
     for (unsigned group = select_group(FORMAT_OP_ATTN_FWD, 0);
-         group < select_group(FORMAT_OP_ATTN_FWD + 1, 0); group++)
-        chain_rows(&index->rows[index->begin[group]],
-                   index->begin[group + 1] - index->begin[group]);
+         group < select_group(FORMAT_OP_ATTN_FWD + 1, 0); group++) {
+        struct select_row *rows = &index->rows[index->begin[group]];
+        const unsigned of_group = index->begin[group + 1] - index->begin[group];
+        chain_rows(rows, of_group);
+        chain_features(rows, of_group);
+    }
     for (unsigned group = select_group(FORMAT_OP_ATTN_SPLIT, 0);
          group < select_group(FORMAT_OP_ATTN_SPLIT + 1, 0); group++)
         chain_splits(&index->rows[index->begin[group]],

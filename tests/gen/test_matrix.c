@@ -290,26 +290,32 @@ static const struct {
      "not tile_q=128 of waves=4"},
     {"a mask for all queries, of single elements",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=yes score=padding paged=no" ROW_END,
-     "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},
+     "m.def:3: score=padding is of attn_fwd without pages, up to dim=128 or with 32 rows for each "
+     "wave of 64 lanes, and not unaligned=yes"},
     {"of other kernels",
      GPUS "attn_bwd_dq gpu=gfx942 dtype=f16 dim=64 unaligned=no score=padding paged=no" ROW_END,
-     "m.def:3: score=padding is of attn_fwd without pages, up to dim=128, and not unaligned=yes"},
+     "m.def:3: score=padding is of attn_fwd without pages, up to dim=128 or with 32 rows for each "
+     "wave of 64 lanes, and not unaligned=yes"},
     {"fewer channels of v up to 128",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=128 dim_v=64 unaligned=no score=no paged=no" ROW_END,
      "m.def:3: dim_v=64 is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 rows "
-     "for each wave"},
+     "for each wave, without features"},
     {"or not fewer",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=256 dim_v=256 unaligned=no score=no paged=no" ROW_END,
      "m.def:3: dim_v=256 is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 rows "
-     "for each wave"},
-    {"all channels in LDS, with terms",
+     "for each wave, without features"},
+    {"or with a feature",
+     GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=256 dim_v=128 unaligned=no score=no paged=yes" ROW_END,
+     "m.def:3: dim_v=128 is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 rows "
+     "for each wave, without features"},
+    {"all channels in LDS, with all terms",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=256 unaligned=no score=yes paged=no" ROW_END,
-     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows no feature, and each "
-     "of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
+     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows one term at most, "
+     "and each of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
     {"or too many of them for a thread's rows of V",
      GPUS "attn_fwd gpu=gfx942 dtype=f16 dim=192 unaligned=no score=no paged=no" ROW_END,
-     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows no feature, and each "
-     "of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
+     "m.def:3: attn_fwd beyond dim=128 with 32 rows for each of waves=4 knows one term at most, "
+     "and each of 256 threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V"},
     {"GPU twice", GOOD GPUS, "m.def:5: gfx942 is already declared in line 1"},
     {"GPU without a name", "gpu targets=gfx90a" GPU90 "\n", "m.def:1: 'gpu' needs a name"},
     {"no GPU's name", GPU("radeon targets=radeon" GPU90), "m.def:1: 'radeon' is no name of a GPU"},

@@ -16,7 +16,7 @@
  *
  * Where all channels of more than 128 are in LDS at once, a thread carries of K a chunk of each
  * line of LINE_CHUNKS of its keys, which are PASS_KEYS apart; of V one chunk from each of two rows
- * that follow each other, or from each of twice four.
+ * that follow each other, or from each of twice four; in pages two from each of four.
  *
  * K and V of FP8 that become elements of 16 bits: cargo_codes.h.
  *
@@ -41,9 +41,12 @@ constexpr int RUN_LOADS = K_LOADS / RUNS;
 
 #if KERNEL_WHOLE
 constexpr int LINE_CHUNKS = 8, LINES = CHUNKS / LINE_CHUNKS;
-constexpr int PASS_KEYS = THREADS / LINE_CHUNKS, PASSES = K_LOADS / LINES;
-static_assert(PASS_KEYS * PASSES == KERNEL_TILE_K, "a thread has a chunk of each line of its keys");
+constexpr int PASS_KEYS = (KERNEL_PAGED ? KERNEL_WAVE : THREADS) / LINE_CHUNKS;
+constexpr int PASSES = K_LOADS / LINES;
+static_assert(PASS_KEYS * PASSES == (KERNEL_PAGED ? RUN_KEYS : KERNEL_TILE_K),
+              "a thread has a chunk of each line of its keys, which are one run");
 static_assert(V_ROWS != 8 || KERNEL_TILE_K == 64, "the other quad is 32 keys further");
+static_assert(V_ROWS == 8 || !KERNEL_PAGED, "two chunks of each of four rows");
 #endif
 
 static_assert(K_LOADS * THREADS == KERNEL_TILE_K * CHUNKS, "K divides among the threads");
@@ -190,6 +193,9 @@ struct courier {
     u32 k_from;
 #endif
     u32 v_from;
+#if V_BESIDE
+    u32 v_beside;
+#endif
     u32 k_at, vt_at[VT_COLUMNS];
 };
 
@@ -226,12 +232,17 @@ constexpr int PAIR_BYTES = 4; /* of a channel's pair of keys in LDS */
 DEVICE void hire(struct courier &c, const struct slice &k, const struct slice &v)
 {
     const u32 thread = thread_id(), chunk = thread % LINE_CHUNKS;
+    const u32 row = (KERNEL_PAGED ? lane_id() : thread) / LINE_CHUNKS;
     const struct vt_duty duty = vt_duty_of(thread);
+    const u32 v_row = (KERNEL_PAGED ? duty.quad * 4 % RUN_KEYS : duty.quad * 4) + 2 * duty.pair;
 #pragma unroll
     for (int i = 0; i < LINES; i++)
-        c.k_from[i] = chunk_offset(k, thread / LINE_CHUNKS, (u32)(i * LINE_CHUNKS + chunk) * CHUNK);
-    c.k_at = k_tile_at(key_line(thread / LINE_CHUNKS), chunk);
-    c.v_from = chunk_offset(v, duty.quad * 4 + 2 * duty.pair, duty.channel);
+        c.k_from[i] = chunk_offset(k, row, (u32)(i * LINE_CHUNKS + chunk) * CHUNK);
+    c.k_at = k_tile_at(key_line(first_own_key() + row), chunk);
+    c.v_from = chunk_offset(v, v_row, duty.channel);
+#if V_BESIDE
+    c.v_beside = chunk_offset(v, v_row, duty.channel + STAGE_DIM_V / 2);
+#endif
 #pragma unroll
     for (int i = 0; i < VT_COLUMNS; i++)
         c.vt_at[i] =
@@ -293,7 +304,9 @@ DEVICE void load_v(struct cargo &to, const struct courier &c, const struct slice
         load_chunks<exist, rows>(to.v, from.v[0], v, c.v_from, 1);
     else
         load_chunks<exist, rows>(to.v, from.v[RUNS - 1], v, c.v_from, 1);
-#if V_ROWS == 8
+#if V_BESIDE
+    load_chunks<exist, rows>(to.v + rows, from.v[0], v, c.v_beside, 1);
+#elif V_ROWS == 8
     const struct tile_view further = {from.v[0].first + 32 * v.pitch, from.v[0].rows - 32};
     load_chunks<exist, rows>(to.v + rows, further, v, c.v_from, 1);
 #endif

@@ -173,8 +173,13 @@ DEVICE u32 vt_column(u32 channel)
            ((channel ^ channel >> 3) & 1);
 }
 
+/* Whether the other four of a thread's eight chunks are of the same keys: a wave has its own ones
+ * in pages. */
+#define V_BESIDE (V_ROWS == 8 && KERNEL_PAGED)
+
 /* Which quad and group of eight channels a thread carries from memory to LDS; and where that is two
- * rows, which pair of the quad's keys. Where it is eight, the other quad is 32 keys further. */
+ * rows, which pair of the quad's keys. Where it is eight, the other quad is 32 keys further, or
+ * half of all channels. */
 struct vt_duty {
     u32 quad, channel, pair;
 };
@@ -182,15 +187,17 @@ struct vt_duty {
 DEVICE struct vt_duty vt_duty_of(u32 thread)
 {
     u32 group = thread % 8, sub = thread / 8 % 2, rest = thread / (V_ROWS == 2 ? 32 : 16);
-    u32 upper = rest % (STAGE_DIM_V / 64), quad = rest / (STAGE_DIM_V / 64);
+    const u32 uppers = STAGE_DIM_V / (V_BESIDE ? 128 : 64);
+    u32 upper = rest % uppers, quad = rest / uppers;
     return {(quad & ~1u) << 1 | sub << 1 | (quad & 1), upper * 64 + group * 8,
             V_ROWS == 2 ? thread / 16 % 2 : 0};
 }
 
-/* Where that quad is, of one of the first 32 keys at `at`. */
+/* Where that quad is, of one of the first 32 keys, or of the first half of the channels, at `at`.
+ */
 DEVICE u32 vt_tile_further(u32 at)
 {
-    return at ^ 4 * CHUNK_BYTES;
+    return V_BESIDE ? at + VT_TILE_BYTES / 2 : at ^ 4 * CHUNK_BYTES;
 }
 
 /*

@@ -90,11 +90,11 @@ static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT,
 
 static bool check_mask(const struct device *device, struct aothip_context *context, int n, int type)
 {
-    static const int dims[][2] = {{64, 64}, {128, 128}, {128, 72}};
+    static const int dims[][2] = {{64, 64}, {128, 128}, {128, 72}, {256, 248}};
     const int lengths[SEQUENCES] = {KEYS - n * 29 % 300, 17 + n * 37 % 400};
     const enum kept kept = (enum kept)(n % KEPT);
     const enum trouble trouble = (enum trouble)(n / 3 % TROUBLES);
-    const int mask = masks[n / 2 % 4], *dim = dims[n / KEPT % 3];
+    const int mask = masks[n / 2 % 4], *dim = dims[n / KEPT % 4];
     struct maker m = {.count = 0};
     char name[120];
     bool good;
@@ -166,7 +166,8 @@ static int test_padding(const struct device *device, struct aothip_context *cont
         bad += !check_mask(device, context, n, n / 2 % 2 ? AOTHIP_BF16 : AOTHIP_F16);
     ok(bad == 0, "%s: masks that are the same for all queries, %d wrong of %d", target, bad, ran);
     ok(check_long(device, context, 64, EVERY) && check_long(device, context, 128, LAST) &&
-           check_long(device, context, 128, ISLANDS) && check_long(device, context, 64, MIDDLE),
+           check_long(device, context, 128, ISLANDS) && check_long(device, context, 64, MIDDLE) &&
+           check_long(device, context, 256, ISLANDS),
        "%s: more keys than are known ahead", target);
     ok(check_short(device, context, 15) && check_short(device, context, 16) &&
            check_short(device, context, 17) && check_short(device, context, 45),

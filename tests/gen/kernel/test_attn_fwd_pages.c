@@ -24,11 +24,13 @@ static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT,
 static bool check_pages(const struct device *device, struct aothip_context *context, int n,
                         int type)
 {
-    static const int rows[] = {16, 32, 64, 128, 256}, dims[][2] = {{64, 64}, {128, 128}, {128, 72}};
+    static const int rows[] = {16, 32, 64, 128, 256};
+    static const int dims[][2] = {{64, 64},   {128, 128}, {128, 72},
+                                  {256, 256}, {64, 128},  {248, 200}};
     const int page = rows[n % 5], columns = (800 + page - 1) / page;
     const int lengths[SEQUENCES] = {550 - n * 3 % 40, 16 + n * 37 % 400};
     const enum trouble trouble = (enum trouble)(n / 2 % TROUBLES);
-    const int mask = masks[n / 3 % 4], *dim = dims[n % 3];
+    const int mask = masks[n / 3 % 4], *dim = dims[n % 6];
     struct maker m = {.count = 0};
     char name[100];
     bool good;
@@ -110,9 +112,11 @@ static int test_pages(const struct device *device, struct aothip_context *contex
         bad += !check_pages(device, context, n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
     ok(bad == 0, "%s: pages, %d wrong of %d", target, bad, ran);
     ok(check_long(device, context, 128, 64, false) && check_long(device, context, 64, 16, false) &&
-           check_long(device, context, 128, 16, true),
+           check_long(device, context, 128, 16, true) &&
+           check_long(device, context, 256, 16, false),
        "%s: more tiles than are known ahead", target);
-    ok(check_entries(device, context, 64) && check_entries(device, context, 128),
+    ok(check_entries(device, context, 64) && check_entries(device, context, 128) &&
+           check_entries(device, context, 256),
        "%s: entries by index", target);
     return 0;
 }

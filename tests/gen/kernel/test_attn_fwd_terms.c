@@ -54,7 +54,7 @@ static struct test_case case_of(int n, int dtype)
     static const int masks[] = {AOTHIP_MASK_NONE, AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT};
     static const int values[] = {NORMAL, RISING, NORMAL, LARGE};
     const struct terms *t = &terms[n % TERMS];
-    const int dim = n / TERMS % 2 ? 128 : 64;
+    const int dim = 64 << n / TERMS % 3;
 
     return (struct test_case){.dtype = dtype,
                               .batch = 1 + n % 2,
@@ -85,9 +85,9 @@ static int test_terms(const struct device *device, struct aothip_context *contex
 
     (void)more;
 
-    /* Both types of either head dim. */
-    for (int n = 0; n < 4 * TERMS; n += tap_one_in(2, 8), ran++) {
-        struct test_case c = case_of(n, (n + n / (2 * TERMS)) % 2 ? AOTHIP_BF16 : AOTHIP_F16);
+    /* Both types of each head dim. */
+    for (int n = 0; n < 6 * TERMS; n += tap_one_in(3, 7), ran++) {
+        struct test_case c = case_of(n, n % 2 ? AOTHIP_BF16 : AOTHIP_F16);
         bad += !problem_check_fwd(device, context, &c);
     }
     ok(bad == 0, "%s: terms in long walks, %d wrong of %d", device->properties.target, bad, ran);

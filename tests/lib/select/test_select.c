@@ -240,6 +240,64 @@ static void test_narrow(void)
     free(index);
 }
 
+/* Those of all channels at once come first: plain, of a soft-cap, in pages. The last one has both
+ * tiles' channels, too, but is for FP8. */
+#define OF_256(number, of_features, from, rows_of_q)                                               \
+    {                                                                                              \
+        .op = FORMAT_OP_ATTN_FWD, .dtype = 2, .rank = number, .dim_max = 256, .dim_min = from,     \
+        .features = of_features, .tile_q = rows_of_q, .tile_k = 64                                 \
+    }
+static const struct format_entry featured[] = {
+    OF_256(0, 0, 193, 128),
+    OF_256(1, 0, 0, 64),
+    OF_256(2, FORMAT_FEATURE_SOFTCAP, 193, 128),
+    OF_256(3, PAGED, 193, 128),
+    OF_256(4, PAGED, 0, 64),
+    OF_256(5, FORMAT_FEATURE_FP8_CACHE | SCORE, 0, 64),
+    OF_256(6, SCORE, 0, 64),
+};
+enum { FEATURED = sizeof(featured) / sizeof(featured[0]) };
+
+/* With features the tile is the one that is the faster without them. */
+static void test_features(void)
+{
+    static const struct {
+        uint32_t features;
+        int whole, team; /* entries */
+    } wanted[] = {{0, 0, 1}, {FORMAT_FEATURE_SOFTCAP, 2, 6}, {PAGED, 3, 4}};
+    struct select_index *index = malloc(select_index_size(FEATURED));
+    int wrong = 0, whole = 0;
+    for (int round = 0; round < 1000; round++) {
+        struct format_cost costs[FEATURED] = {{0}};
+        const struct select_size size = {.heads = 1 + draw(40),
+                                         .rows = 1 + (uint32_t)draw(1200),
+                                         .keys = (uint32_t)draw(1200),
+                                         .window = INT32_MAX,
+                                         .units = 1 + (uint32_t)draw(100),
+                                         .seen = 1};
+        for (int i = 0; i < 2; i++)
+            costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
+                                            1 + (uint32_t)draw(2000)};
+        select_index_fill(index, featured, costs, FEATURED);
+        const int team =
+            time_of(&featured[1], &costs[1], &size, 1) < time_of(&featured[0], &costs[0], &size, 1);
+        whole += !team;
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+            const struct select_need it = {FORMAT_OP_ATTN_FWD, 2, wanted[i].features, 200, 200};
+            wrong += select_tile(select_row(index, &it), &size)->entry !=
+                     (team ? wanted[i].team : wanted[i].whole);
+        }
+    }
+    ok(!wrong && whole > 200 && whole < 800, "the same tile with a feature as without: %d large",
+       whole);
+    select_index_fill(index, featured, NULL, FEATURED);
+    const struct select_need capped = {FORMAT_OP_ATTN_FWD, 2, FORMAT_FEATURE_SOFTCAP, 200, 200};
+    ok(!select_row(index, &capped)->other, "without costs there is no choice here, either");
+    const struct select_need fewer = {FORMAT_OP_ATTN_FWD, 2, FORMAT_FEATURE_SOFTCAP, 192, 192};
+    is_int(select_entry(index, &fewer), 6, "fewer channels have the small one");
+    free(index);
+}
+
 /* A first entry without a cost is taken, whatever the others have. */
 static void test_no_cost(void)
 {
@@ -503,6 +561,7 @@ int main(void)
     test_entry();
     test_tiles();
     test_narrow();
+    test_features();
     test_no_cost();
     test_alignment_need();
     test_dim_need();
