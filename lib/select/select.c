@@ -291,9 +291,9 @@ static void chain_features(struct select_row *rows, unsigned count)
         struct format_cost cost, other;
         if (!rows[i].features || !rows[i].dim_min || rows[i].cost.start)
             continue;
-        while (j < count && (rows[j].dim_max != rows[i].dim_max || rows[j].dim_min ||
-                             ((rows[i].features & ~rows[j].features) |
-                              (~rows[i].features & rows[j].sole)) != 0))
+        while (j < count &&
+               (rows[j].dim_max != rows[i].dim_max || rows[j].dim_min ||
+                ((rows[i].features & ~rows[j].features) | (~rows[i].features & rows[j].sole)) != 0))
             j++;
         if (j == count)
             continue;
@@ -355,8 +355,30 @@ const struct select_row *select_split(const struct select_row *first, uint64_t r
 /* By how much more a step's share of a unit takes than a step alone where memory bounds both. */
 #define SHARED_MEMORY 1.25
 
-/* Where workgroups follow each other, with as many steps as rows see keys on average, and half of a
- * tile's rows more: `part` of all. The longest workgroup has them all. */
+/* Of rows that see a part of the keys each: how much of a longest workgroup's time units wait for
+ * the last ones, and what part of a workgroup's start each that follows another one takes of a
+ * unit. */
+#define LAST_WAIT 0.5
+#define NEXT_START 0.125
+
+/*
+ * Where rows see `part` of all keys on average, and half of a tile's rows more, the longest
+ * workgroup has all steps. The longest come first, so that units have as much to do each.
+ */
+static double time_of_part(const struct select_row *row, const struct select_size *size,
+                           uint64_t all, uint32_t steps, double shared, double part)
+{
+    const double alone = steps * (double)row->cost.alone, each = (double)all / size->units;
+    double time;
+    part += row->tile_q / 2.0 / size->keys;
+    shared *= steps * (part < 1 ? part : 1);
+    time = shared * each;
+    if (each > 1)
+        time += shared * LAST_WAIT + (each - 1) * row->cost.start * NEXT_START;
+    return row->cost.start + (time > alone ? time : alone);
+}
+
+/* Where all have as many steps, workgroups follow each other in rounds. */
 static double time_of(const struct select_row *row, const struct select_size *size, double part)
 {
     const uint64_t all = size->heads * args_count_tiles(size->rows, row->tile_q);
@@ -367,14 +389,13 @@ static double time_of(const struct select_row *row, const struct select_size *si
     const uint32_t keys = seen < size->keys ? (uint32_t)(seen > 0 ? seen : 0) : size->keys;
     const uint32_t steps = args_count_tiles(keys, row->tile_k);
     const double alone = row->cost.alone;
-    double shared = (double)rounds * row->cost.shared;
+    double shared = row->cost.shared;
     /* The GPU's memory is shared then, which other tiles need as much of: two at a time. */
-    if (row->cost.shared > SHARED_MEMORY * alone)
-        shared = (double)rounds * alone / 2;
+    if (shared > SHARED_MEMORY * alone)
+        shared = alone / 2;
     if (part < 1 && keys)
-        part += row->tile_q / 2.0 / keys;
-    if (part < 1)
-        shared *= part;
+        return time_of_part(row, size, all, steps, shared, part);
+    shared *= (double)rounds;
     return row->cost.start + steps * (shared > alone ? shared : alone);
 }
 
@@ -383,20 +404,22 @@ double select_time(const struct select_row *row, const struct select_size *size)
     return time_of(row, size, 1);
 }
 
-/* What steps of kernels for as many channels of v as of q take of their time where it has fewer. */
+/* What steps of kernels for as many channels of v as of q take of their time where it has fewer;
+ * and where rows see a part of the keys each. */
 #define NARROW_SHARE 0.75
+#define NARROW_SHARE_OF_PART 0.65
 
 const struct select_row *select_tile(const struct select_row *first, const struct select_size *size)
 {
+    const double share = size->seen < 1 ? NARROW_SHARE_OF_PART : NARROW_SHARE;
     const struct select_row *best = first;
-    const double seen = is_narrow(first) ? size->seen : 1;
-    double least = time_of(first, size, seen);
+    double least = time_of(first, size, size->seen);
     for (const struct select_row *row = first; row->other;) {
         double time;
         row += row->other;
-        time = time_of(row, size, seen);
+        time = time_of(row, size, size->seen);
         if (is_narrow(first) && !is_narrow(row))
-            time = row->cost.start + (time - row->cost.start) * NARROW_SHARE;
+            time = row->cost.start + (time - row->cost.start) * share;
         if (time < least) {
             least = time;
             best = row;

@@ -116,7 +116,7 @@ struct select_size {
     uint32_t keys;  /* of each */
     int64_t window; /* a tile of R rows sees at most window + R of them */
     uint32_t units; /* compute units of the device */
-    double seen;    /* part of all keys that a row sees on average; where v has fewer channels */
+    double seen;    /* part of all keys that a row sees on average */
 };
 
 /* Picoseconds that the launch takes, by its row's cost. */

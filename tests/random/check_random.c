@@ -16,7 +16,7 @@
 
 #include "tap.h"
 
-enum { LOT = 128, LOTS = 6, SHRINK_TRIES = 400 };
+enum { LOT = 128, LOTS = 12, SHRINK_TRIES = 400 };
 
 struct options {
     double seconds; /* 0: LOTS, a part of them under sanitizers or in a hurry */

@@ -111,9 +111,15 @@ static double time_of(const struct format_entry *entry, const struct format_cost
     step = (double)busiest * cost->shared;
     if (cost->shared > 1.25 * cost->alone)
         step = (double)busiest * cost->alone / 2;
-    if (part < 1 && steps) /* a tile's longest row is half of it below its middle */
+    if (part < 1 && steps) { /* a tile's longest row is half of it below its middle */
+        const double each = (double)workgroups / size->units, all = steps * (double)cost->alone;
+        double time = each > 1 ? each + 0.5 : each;
         part += entry->tile_q / 2.0 / size->keys;
-    step *= part < 1 ? part : 1;
+        time *= steps * (part < 1 ? part : 1);
+        time *= cost->shared > 1.25 * cost->alone ? cost->alone / 2.0 : cost->shared;
+        time += each > 1 ? (each - 1) * cost->start / 8 : 0;
+        return cost->start + (time > all ? time : all);
+    }
     return cost->start + steps * (step > cost->alone ? step : cost->alone);
 }
 
@@ -128,7 +134,8 @@ static void test_tiles(void)
                                    .rows = (uint32_t)draw(1200),
                                    .keys = (uint32_t)draw(1200),
                                    .window = (int64_t)draw(3000) - 400,
-                                   .units = 1 + (uint32_t)draw(100)};
+                                   .units = 1 + (uint32_t)draw(100),
+                                   .seen = (double)(1 + draw(8)) / 8};
         const struct select_row *row;
         int best = -1;
         for (int i = 0; i < TILES; i++)
@@ -136,8 +143,8 @@ static void test_tiles(void)
                 costs[i] = (struct format_cost){1 + (uint32_t)draw(20000), 1 + (uint32_t)draw(3000),
                                                 1 + (uint32_t)draw(2000)};
         for (int i = 0; i < 4; i++)
-            if (i != 1 && (best < 0 || time_of(&tiles[i], &costs[i], &size, 1) <
-                                           time_of(&tiles[best], &costs[best], &size, 1)))
+            if (i != 1 && (best < 0 || time_of(&tiles[i], &costs[i], &size, size.seen) <
+                                           time_of(&tiles[best], &costs[best], &size, size.seen)))
                 best = i;
         select_index_fill(index, tiles, costs, TILES);
         row = select_row(index, &need);
@@ -222,11 +229,11 @@ static void test_narrow(void)
             double least = 0;
             int best = -1;
             for (int j = first; j < NARROW - 1; j++) {
-                double time = time_of(&narrow[j], &costs[j], &size, first == 0 ? size.seen : 1);
+                double time = time_of(&narrow[j], &costs[j], &size, size.seen);
                 if (first == 0 && j == 1)
                     continue;
                 if (first == 0 && j > 0) /* they compute more channels of v than there are */
-                    time = costs[j].start + (time - costs[j].start) * 0.75;
+                    time = costs[j].start + (time - costs[j].start) * (size.seen < 1 ? 0.65 : 0.75);
                 if (best < 0 || time < least)
                     least = time, best = j;
             }
