@@ -477,6 +477,8 @@ int main(int argc, char **argv)
         return stop - 1;
     if (matrix_read(&m, o.matrix, stderr))
         return 1;
+    if (o.warn_budgets)
+        matrix_leave_out(&m);
     bool *chosen = calloc((size_t)m.gpu_count, sizeof(*chosen));
     int result = chosen ? choose_gpus(&m, o.gpus, chosen) : -1;
     if (!result)

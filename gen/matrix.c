@@ -96,11 +96,13 @@ static const struct kernel_key kernel_keys[] = {
     {FIELD(waves_per_eu), 1, 16, 1, {NULL}, {0}},
     {FIELD(registers), 8, 512, 1, {NULL}, {0}},
     {FIELD(scratch), 0, 65536, 4, {NULL}, {0}},
-    {FIELD(dim_v), 64, 512, 64, {NULL}, {0}}, /* may be missing */
+    /* may be missing */
+    {FIELD(dim_v), 64, 512, 64, {NULL}, {0}},
+    {WORD(other_clang), {"yes", "no", NULL}, {MATRIX_BY_ANY, MATRIX_BY_OWN}},
 };
 enum { DTYPE_KEY = 1 };
 #define KERNEL_KEYS ((int)(sizeof(kernel_keys) / sizeof(kernel_keys[0])))
-#define KERNEL_KEYS_NEEDED (KERNEL_KEYS - 1)
+#define KERNEL_KEYS_NEEDED (KERNEL_KEYS - 2)
 
 static const char *const gpu_keys[] = {"targets", "wave", "registers", "register_pool", "lds"};
 #define GPU_KEYS ((int)(sizeof(gpu_keys) / sizeof(gpu_keys[0])))

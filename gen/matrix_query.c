@@ -22,6 +22,22 @@ void matrix_free(struct matrix *m)
     memset(m, 0, sizeof(*m));
 }
 
+void matrix_leave_out(struct matrix *m)
+{
+    int kept = 0;
+    for (int i = 0; i < m->kernel_count; i++) {
+        struct matrix_kernel *k = &m->kernels[kept];
+        if (m->kernels[i].other_clang == MATRIX_BY_OWN)
+            continue;
+        *k = m->kernels[i];
+        k->rank = 0;
+        for (int j = 0; j < kept; j++)
+            k->rank += m->kernels[j].gpu == k->gpu;
+        kept++;
+    }
+    m->kernel_count = kept;
+}
+
 static const uint32_t score_features[] = {
     [MATRIX_SCORE_NO] = 0,
     [MATRIX_SCORE_YES] = FORMAT_FEATURE_SCORE,

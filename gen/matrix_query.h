@@ -9,6 +9,9 @@ void matrix_free(struct matrix *m);
 /* Index of the GPU of that name, -1 if there is none. */
 int matrix_find_gpu(const struct matrix *m, const char *name);
 
+/* Takes out what another compiler than clang 22 does not make. */
+void matrix_leave_out(struct matrix *m);
+
 /* enum format_feature bits. */
 uint32_t matrix_features(const struct matrix_kernel *k);
 

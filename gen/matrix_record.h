@@ -35,6 +35,9 @@ enum matrix_score {
     MATRIX_SCORE_KEEP,
 };
 
+/* By which compilers a kernel is made: see matrix_leave_out(). */
+enum matrix_compiler { MATRIX_BY_ANY, MATRIX_BY_OWN };
+
 /* One kernel for one GPU: a row after its axes have been multiplied out. */
 struct matrix_kernel {
     const struct matrix_op *op;
@@ -51,6 +54,7 @@ struct matrix_kernel {
     int waves_per_eu; /* of a SIMD */
     int registers;    /* budget, vector + accumulation */
     int scratch;      /* budget, bytes of scratch memory a lane */
+    int other_clang;  /* enum matrix_compiler */
     int rank;         /* position among the kernels of its GPU, from 0: lower is preferred */
     int line;         /* of its row */
     char symbol[64];  /* the kernel's name */

@@ -296,6 +296,8 @@ static int image_command(const struct options *o, bool compare)
     struct kernels list = {NULL, 0, 0};
     if (matrix_read(&m, o->matrix, stderr))
         return -1;
+    if (o->warn_budgets)
+        matrix_leave_out(&m);
     int result = read_kernels(o, &m, &list);
     if (!result)
         result = compare ? image_compare(o->gpu, list.kernel, list.count, stdout)

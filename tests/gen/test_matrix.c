@@ -50,6 +50,31 @@ static void test_good(void)
     free(printed);
 }
 
+/* What only clang 22 makes is passed over elsewhere; the others move up. */
+static void test_leave_out(void)
+{
+    struct matrix m;
+    int errors;
+    char *printed = parse(
+        &m,
+        GPUS "attn_fwd gpu=gfx942,gfx1100 dtype=f16 dim=64 unaligned=no score=bias paged=no" ROW_END
+             "attn_fwd gpu=gfx942 dtype=f16 dim=64 unaligned=no other_clang=no score=keep "
+             "paged=no" ROW_END
+             "attn_fwd gpu=gfx942,gfx1100 dtype=f16 dim=64 unaligned=no other_clang=yes score=yes "
+             "paged=no" ROW_END,
+        &errors);
+    is_int(errors, 0, "kernels of one compiler are no error");
+    is_str(printed, "", "and nothing is printed");
+    is_int(m.kernel_count, 5, "two, one, two kernels");
+    matrix_leave_out(&m);
+    is_int(m.kernel_count, 4, "without the one");
+    is_str(m.kernels[2].symbol, "attn_fwd_f16_d64_t128x64_score", "what comes behind it is there");
+    is_int(m.kernels[2].rank, 1, "next to the first one");
+    is_int(m.kernels[3].rank, 1, "as for the other GPU");
+    matrix_free(&m);
+    free(printed);
+}
+
 /* Kernels of attn_fwd may differ in their tiles alone, also behind one for more channels. */
 static void test_choice(void)
 {
@@ -407,6 +432,7 @@ int main(void)
     snprintf(file, sizeof(file), "%s/images/matrix.def", srcdir ? srcdir : ".");
     test_good();
     test_choice();
+    test_leave_out();
     test_sibling();
     test_axes();
     test_narrow();
