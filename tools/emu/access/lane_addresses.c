@@ -101,6 +101,7 @@ void emu_idle_lanes(struct emu_wave *w, struct emu_where *a)
 void emu_where_global_at(struct emu_wave *w, struct emu_where *a, unsigned bytes,
                          enum emu_access access)
 {
+    a->global = false;
     if (a->mask)
         emu_locate_global(w, a, a->mask, bytes, access);
     emu_idle_lanes(w, a);
