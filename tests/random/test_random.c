@@ -215,6 +215,8 @@ static const char *const found[] = {
     /* rows of O of half of the channels were taken for whole ones, of one byte an element */
     "gpu=gfx1201 dtype=bf16 seq_q=33 dim_v=32 fp8=e4m3 fp8_q=yes seed=786917975",
     "gpu=gfx1201 dtype=f16 seq_q=3 dim_qk=128 fp8=e4m3 fp8_q=yes seed=786917975",
+    /* f32: NaN of keys to which a sink leaves no weight became 0 */
+    "gpu=gfx1151 values=thousands special=v_nan sinks=yes seed=147317386",
     /* two workgroups merged the same channels: to the same numbers, but who knows */
     "gpu=gfx1100 dtype=bf16 seq_k=512 dim_v=257 seed=667380953",
 };

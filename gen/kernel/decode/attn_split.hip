@@ -117,7 +117,8 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, int
     factor *= fp8_scale(args.fp8.v, job.sequence.number, job.kv_head);
 #endif
     if (x.sum != 0)
-        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum);
+        store_output((GLOBAL float *)args.partial_o + row * a.dim_v, x, job, factor / x.sum,
+                     factor == 0);
 }
 
 /* Which part this lane's column writes: none if it has no row of its own. */

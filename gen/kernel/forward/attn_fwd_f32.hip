@@ -36,11 +36,11 @@ DEVICE void finish(const struct column_state &x, const struct wave_job &job, str
     const struct sequence sequence = sequence_of(a, job.sequence.number);
     const struct job_row &at = job.at;
     struct row_end end = end_row(x.shift, column_sum(x.sum), sink_of(a, at.head), __builtin_inff());
-    float factor = end.factor * (a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1);
+    const float kept = a.flags & KERNARG_DROPOUT ? a.dropout_scale : 1;
     if (team.first + (int)lane_column() > team.last)
         return;
     store_output((GLOBAL float *)query_row(args.o, args.o_stride, sequence, at.head, at.row), x,
-                 job, factor);
+                 job, end.factor * kept, end.blind || kept == 0);
     GLOBAL float *lse = args.lse ? lse_of(a, args.lse, sequence, at.head, at.row) : nullptr;
     if (lse && job.slice == 0 && lane_group() == 0)
         *lse = end.lse * a.lse_unit;

@@ -182,9 +182,9 @@ DEVICE int output_chunk(const struct wave_job &job, int group, int i)
     return job.slice * SLICE + (group * SIDE + (int)acc_row(i)) * V_CHUNK;
 }
 
-/* This lane's channels of O, times `factor`, to a row of floats; zeros with factor 0. */
+/* This lane's channels of O, times `factor`, to a row of floats; zeros of blind rows. */
 DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const struct wave_job &job,
-                         float factor)
+                         float factor, bool blind)
 {
 #pragma unroll
     for (int group = 0; group < V_GROUPS; group++)
@@ -194,7 +194,7 @@ DEVICE void store_output(GLOBAL float *to, const struct column_state &x, const s
             float y[V_CHUNK];
 #pragma unroll
             for (int j = 0; j < V_CHUNK; j++)
-                y[j] = factor == 0 ? 0 : x.o[group][j][i] * factor;
+                y[j] = blind ? 0 : x.o[group][j][i] * factor;
             if (chunk + V_CHUNK <= job.v.dim) {
 #pragma unroll
                 for (int j = 0; j < V_CHUNK; j += 4)
@@ -426,12 +426,14 @@ DEVICE void set_full(struct wave_job &job, int first_row, int last_row)
     job.full_end = lower.count && upper.count ? (int)(upper.first + upper.count) : 0;
 }
 
-/* How a row ends: what its O is multiplied by, and its natural lse. */
+/* How a row ends: what its O is multiplied by, its natural lse, and whether it sees no key: O is 0
+ * then, whatever it holds. */
 struct row_end {
     float factor, lse;
+    bool blind;
 };
 
-/* `sum` is that of the whole column; blind rows (sum 0) have factor 0. */
+/* `sum` is that of the whole column. */
 DEVICE struct row_end end_row(float shift, float sum, float sink, float blind_lse)
 {
     const bool has_sink = sink > -__builtin_inff();
@@ -439,8 +441,8 @@ DEVICE struct row_end end_row(float shift, float sum, float sink, float blind_ls
     float top = has_sink ? __builtin_fmaxf(shift, sink) : shift;
     float weight = exponential(shift - top);
     float total = sum * weight + (has_sink ? exponential(sink - top) : 0);
-    return {blind ? 0 : weight / total,
-            blind && !has_sink ? blind_lse : top + __builtin_amdgcn_logf(total) * LN_2};
+    return {weight / total,
+            blind && !has_sink ? blind_lse : top + __builtin_amdgcn_logf(total) * LN_2, blind};
 }
 
 DEVICE float sink_of(const struct attn_problem &a, int head)
