@@ -16,13 +16,14 @@ struct plant {
 #define ALTERNATE                                                                                  \
     "v_and_b32 v6, 63, v0\nv_lshlrev_b32 v6, 3, v6\nv_lshrrev_b32 v7, 6, v0\n"                     \
     "v_lshlrev_b32 v7, 2, v7\nv_add_u32 v6, v6, v7\n"
+#define OVERLAPPING(word)                                                                          \
+    "v_lshlrev_b32 v6, 1, v0\nv_mov_b32 v1, " word "\nglobal_store_b32 v6, v1, s[2:3]\n"
 /* Wave 0 stores the upper half of a word, wave 1 all of it. */
 #define HALF_AND_WHOLE(word, store, base)                                                          \
     "v_mov_b32 v6, 0\nv_mov_b32 v1, " word "\nv_mov_b32 v2, 7\nv_cmp_gt_u32 vcc_lo, 32, v0\n"      \
     "s_and_saveexec_b32 s10, vcc_lo\n" store "_b16 v6, v2" base " offset:2\n"                      \
     "s_mov_b32 exec_lo, s10\nv_cmp_lt_u32 vcc_lo, 31, v0\ns_and_saveexec_b32 s10, vcc_lo\n" store  \
     "_b32 v6, v1" base "\n"
-
 /* Also the data's end is awaited, or the flag left out, as `then` says. */
 #define HAND_OVER(then, scope)                                                                     \
     "v_mov_b32 v6, 0\nv_mov_b32 v1, 1\nv_readfirstlane_b32 s10, v0\ns_cmp_lg_u32 s10, 0\n"         \
@@ -462,10 +463,8 @@ static const struct plant plants[] = {
     {"gfx1100", 64, "data race in LDS at 0x0: written here and by wave 0",
      "v_mov_b32 v6, 0\nv_readfirstlane_b32 s10, v0\nv_mov_b32 v1, s10\nds_store_b32 v6, v1\n"},
     /* ... lanes of one store */
-    {"gfx1100", 32, "lanes store different values to the same bytes, from",
-     "v_lshlrev_b32 v6, 1, v0\nv_mov_b32 v1, 0x10002\nglobal_store_b32 v6, v1, s[2:3]\n"},
-    {"gfx1100", 32, NULL,
-     "v_lshlrev_b32 v6, 1, v0\nv_mov_b32 v1, 0x20002\nglobal_store_b32 v6, v1, s[2:3]\n"},
+    {"gfx1100", 32, "lanes store different values", OVERLAPPING("0x10002")},
+    {"gfx1100", 32, NULL, OVERLAPPING("0x20002")},
     {"gfx942", 64, "lanes store different values to the same bytes, from",
      "v_mov_b32 v6, 0\nglobal_store_dword v6, v0, s[2:3]\n"},
     /* ... a write after a read of one wave, or of several */
