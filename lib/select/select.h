@@ -71,7 +71,8 @@ static inline size_t select_index_size(uint32_t count)
 
 /*
  * Fills an index for entries that have passed store_check(). `costs` are theirs, or NULL. Among
- * entries for the same problems select_tile() chooses those that have costs, if the first one has.
+ * entries for the same problems select_tile() chooses those that have costs, if the first one has;
+ * of one with features and all channels in LDS at once, as of the same tiles without features.
  */
 void select_index_fill(struct select_index *index, const struct format_entry *entries,
                        const struct format_cost *costs, uint32_t count);

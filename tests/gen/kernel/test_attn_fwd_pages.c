@@ -30,7 +30,7 @@ static bool check_pages(const struct device *device, struct aothip_context *cont
     const int page = rows[n % 5], columns = (800 + page - 1) / page;
     const int lengths[SEQUENCES] = {550 - n * 3 % 40, 16 + n * 37 % 400};
     const enum trouble trouble = (enum trouble)(n / 2 % TROUBLES);
-    const int mask = masks[n / 3 % 4], *dim = dims[n % 6];
+    const int mask = masks[n / 3 % 4], *dim = dims[n / 2 % 6];
     struct maker m = {.count = 0};
     char name[100];
     bool good;
