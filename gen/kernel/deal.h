@@ -16,7 +16,10 @@
  *
  * In the order of the heads, 64 query heads of 8 key heads, or 28 of 4, would have every key head
  * on all XCDs. Workgroups of attn_split that read the same keys, but other rows, meet likewise.
- * Other GPUs have one level-2 cache, and the heads in their order.
+ *
+ * Other GPUs have one level-2 cache, and the heads in their order. On RDNA, a launch of more
+ * workgroups than run at once has them in runs of `heads_x`, one after the other along z: the tiles
+ * of few heads at a time, so that K and V come from memory once, not once for each few tiles.
  */
 #ifndef AOTHIP_DEAL_H
 #define AOTHIP_DEAL_H
@@ -40,6 +43,12 @@
 #define DEAL_TO_XCDS 1
 #else
 #define DEAL_TO_XCDS 0
+#endif
+
+#if defined(__GFX11__) || defined(__GFX12__)
+#define DEAL_IN_RUNS 1
+#else
+#define DEAL_IN_RUNS 0
 #endif
 
 /* Whether a division by 1 is worth a branch. */
@@ -79,35 +88,42 @@ struct deal {
     kernarg_u32 part; /* the query head, or the number of the split */
 };
 
-/* attn_fwd, attn_bwd_dq */
-DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x)
+/* attn_fwd, attn_bwd_dq: workgroup x, z */
+DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 z)
 {
-    const kernarg_u32 heads_q = (kernarg_u32)a->heads_q, group = (kernarg_u32)a->group;
+    const kernarg_u32 heads = (kernarg_u32)a->heads_x, group = (kernarg_u32)a->group;
     struct deal to;
-    to.tile = DEAL_QUOTIENT(x, heads_q);
-    to.part = x - to.tile * heads_q;
+    to.tile = DEAL_QUOTIENT(x, heads);
+    to.part = x - to.tile * heads;
+    (void)z;
 #if DEAL_TO_XCDS
     const struct deal_member head = deal_member(x, to.part, (kernarg_u32)a->heads_k, group);
     to.kv_head = head.unit;
     to.part = head.unit * group + head.member;
 #else
+#if DEAL_IN_RUNS
+    to.part += z * (kernarg_u32)a->heads_z;
+#endif
     to.kv_head = DEAL_QUOTIENT(to.part, group);
 #endif
     return to;
 }
 
 /* attn_bwd_dkdv: the same for groups of one. */
-DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x)
+DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 z)
 {
-    const kernarg_u32 heads_k = (kernarg_u32)a->heads_k;
+    const kernarg_u32 heads = (kernarg_u32)a->heads_x;
     struct deal to;
-    to.tile = DEAL_QUOTIENT(x, heads_k);
-    to.kv_head = x - to.tile * heads_k;
+    to.tile = DEAL_QUOTIENT(x, heads);
+    to.kv_head = x - to.tile * heads;
     to.part = 0;
+    (void)z;
 #if DEAL_TO_XCDS
     const kernarg_u32 first = to.kv_head / DEAL_XCDS * DEAL_XCDS;
-    if (first + DEAL_XCDS <= heads_k)
+    if (first + DEAL_XCDS <= heads)
         to.kv_head = first + x % DEAL_XCDS;
+#elif DEAL_IN_RUNS
+    to.kv_head += z * (kernarg_u32)a->heads_z;
 #endif
     return to;
 }

@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 11
+#define FORMAT_KERNARG_VERSION 12
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -142,7 +142,9 @@ struct attn_problem {
     kernarg_i32 seq_q; /* longest: the grid covers this many rows of every sequence */
     kernarg_i32 seq_k; /* length of k where all are alike; not to be relied on otherwise */
     kernarg_i32 dim_qk, dim_v;
-    kernarg_i32 grid_y;    /* workgroups along y */
+    kernarg_i32 grid_y;    /* sequences by which z goes on: the workgroups along y, or 0 */
+    kernarg_i32 heads_x;   /* heads along x */
+    kernarg_i32 heads_z;   /* heads by which z goes on: heads_x, or 0 */
     kernarg_u32 flags;     /* enum kernarg_flag */
     float scale;           /* softmax scale, natural units */
     kernarg_i32 key_first; /* in [-2^30, 2^30]; -2^30 where unbounded */
@@ -187,10 +189,12 @@ struct attn_problem {
 /*
  * attn_fwd. Passed by value as the kernel's only parameter.
  *
- * Grid: x = tiles_q * heads_q, y * z >= batch, with tiles_q = ceil(seq_q / tile_q). A workgroup
- * (x, y, z) handles head x % heads_q, query tile tiles_q - 1 - x / heads_q (long causal rows start
- * first) and sequence z * gridDim.y + y; it returns at once where that is >= batch or the tile is
- * beyond the sequence's rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
+ * Grid: x = tiles_q * heads_x with tiles_q = ceil(seq_q / tile_q). Either heads_x = heads_q and
+ * y * z >= batch, or, on RDNA, heads_x * z = heads_q and y = batch: the heads of one z are those of
+ * whole groups, and start before those of the next. A workgroup (x, y, z) handles head
+ * x % heads_x + z * heads_z, query tile tiles_q - 1 - x / heads_x (long causal rows start first)
+ * and sequence z * grid_y + y; it returns at once where that is >= batch or the tile is beyond the
+ * sequence's rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
  */
 struct attn_fwd_args {
     struct attn_problem problem;
@@ -273,11 +277,13 @@ struct attn_probs_args {
  *
  * delta[m] = sum over channels of do * o. attn_bwd_delta writes it, the others read it.
  *
- *     grid of attn_bwd_delta, attn_bwd_dq    as attn_fwd
- *     grid of attn_bwd_dkdv                  x = ceil(seq_k / tile_k) * heads_k, y, z as attn_fwd:
- *                                            key head x % heads_k (gfx942, gfx950: deal.h),
- *                                            key tile x / heads_k; sums over the heads of a
- *                                            group in a fixed order
+ *     grid of attn_bwd_dq                    as attn_fwd
+ *     grid of attn_bwd_delta                 as attn_fwd with heads_x = heads_q
+ *     grid of attn_bwd_dkdv                  as attn_fwd with heads_k, tile_k and seq_k: x =
+ *                                            ceil(seq_k / tile_k) * heads_x; key head x % heads_x +
+ *                                            z * heads_z (gfx942, gfx950: deal.h), key tile
+ *                                            x / heads_x; sums over the heads of a group in a
+ *                                            fixed order
  *     grid of attn_bwd_dbias                 x = ceil(dbias_rows / tile_q) *
  *                                            ceil(dbias_keys / tile_k) * dbias_heads,
  *                                            y * z >= dbias_batch: sums over what is broadcast in
@@ -307,7 +313,7 @@ struct attn_bwd_args {
 KERNARG_ASSERT(sizeof(struct kernarg_strides) == 24, "kernarg layout");
 KERNARG_ASSERT(sizeof(struct kernarg_tensor) == 40, "kernarg layout");
 KERNARG_ASSERT(sizeof(struct kernarg_seqs) == 40, "kernarg layout");
-KERNARG_ASSERT(sizeof(struct attn_problem) == 24 + 72 + 56 + 80 + 40 + 80 + 16 + 16 + 48 + 32,
+KERNARG_ASSERT(sizeof(struct attn_problem) == 24 + 72 + 64 + 80 + 40 + 80 + 16 + 16 + 48 + 32,
                "kernarg layout");
 KERNARG_ASSERT(sizeof(struct attn_fwd_args) == sizeof(struct attn_problem) + 56, "kernarg layout");
 

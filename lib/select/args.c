@@ -6,7 +6,7 @@
 #include "shape.h"
 
 /* The layout that every code object in the images was compiled with. */
-_Static_assert(FORMAT_KERNARG_VERSION == 11, "args.c fills version 11");
+_Static_assert(FORMAT_KERNARG_VERSION == 12, "args.c fills version 12");
 
 enum {
     UNBOUNDED = 1 << 30,
@@ -112,6 +112,42 @@ enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
     grid->z = batch <= MAX_GRID_YZ ? 1 : (uint32_t)((batch + MAX_GRID_YZ - 1) / MAX_GRID_YZ);
     grid->threads = entry->threads;
     return AOTHIP_OK;
+}
+
+/* Heads of a run: of whole groups, and as many in each run. Of few runs most are there at once. */
+static uint32_t heads_of_run(const struct args_deal *deal)
+{
+    enum { TRIES = 64, RUNS_MIN = 4 };
+    const uint64_t group = deal->group, run = deal->run;
+    uint64_t heads;
+    if (!run || !group || deal->tiles * deal->heads < RUNS_MIN * run ||
+        deal->sequences > MAX_GRID_YZ)
+        return deal->heads;
+    heads = (run - 1) / (deal->tiles * group) * group + group;
+    for (int i = 0; i < TRIES && heads < deal->heads; i++, heads += group)
+        if (deal->heads % heads == 0)
+            return deal->heads / heads <= MAX_GRID_YZ ? (uint32_t)heads : deal->heads;
+    return deal->heads;
+}
+
+enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,
+                                  struct args_grid *grid, struct status *why)
+{
+    const uint32_t heads = heads_of_run(deal);
+    if (args_make_grid(deal->tiles * heads, deal->sequences, entry, grid, why))
+        return why->code;
+    if (heads < deal->heads)
+        grid->z = deal->heads / heads;
+    return AOTHIP_OK;
+}
+
+void args_fill_deal(const struct args_deal *deal, const struct args_grid *grid,
+                    struct attn_problem *a)
+{
+    const int runs = grid->z > 1 && deal->sequences <= MAX_GRID_YZ;
+    a->grid_y = runs ? 0 : (int32_t)grid->y;
+    a->heads_x = (int32_t)(runs ? deal->heads / grid->z : deal->heads);
+    a->heads_z = runs ? a->heads_x : 0;
 }
 
 /*
@@ -229,19 +265,10 @@ static inline uint32_t fill_scores(const struct aothip_attn_fwd_params *p, struc
     return flags;
 }
 
-/* heads_q / heads_k; a shift where a division would cost a tenth of what the library does. */
-static inline uint32_t divide(uint32_t heads_q, uint32_t heads_k)
-{
-    if (heads_k & (heads_k - 1))
-        return heads_q / heads_k;
-    return heads_k ? heads_q >> __builtin_ctz(heads_k) : 0;
-}
-
 /* Stores cost most of the time here: each field up to the score features is written once. */
 static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, struct attn_problem *a)
 {
     enum { SCORES = offsetof(struct attn_problem, bias) };
-    const uint32_t heads_q = (uint32_t)p->q.size[1], heads_k = (uint32_t)p->k.size[1];
     int32_t key_first, key_last;
     uint32_t flags = visible_keys(p, &key_first, &key_last);
     a->q = (uintptr_t)p->q.data;
@@ -250,12 +277,12 @@ static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, stru
     a->q_stride = args_strides(&p->q);
     a->k_stride = args_strides(&p->k);
     a->v_stride = args_strides(&p->v);
-    a->heads_q = (int32_t)heads_q;
-    a->heads_k = (int32_t)heads_k;
-    a->group = (int32_t)divide(heads_q, heads_k);
+    a->heads_q = (int32_t)p->q.size[1];
+    a->heads_k = (int32_t)p->k.size[1];
+    a->group = (int32_t)args_group(p);
     a->dim_qk = (int32_t)p->q.size[3];
     a->dim_v = (int32_t)p->v.size[3];
-    a->grid_y = 0;
+    a->grid_y = a->heads_x = a->heads_z = 0;
     a->scale = p->scale;
     a->key_first = key_first;
     a->key_last = key_last;
@@ -280,21 +307,27 @@ void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a
 }
 
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
-                                 const struct format_entry *entry, struct attn_fwd_args *args,
-                                 struct args_grid *grid, struct status *why)
+                                 uint32_t run, const struct format_entry *entry,
+                                 struct attn_fwd_args *args, struct args_grid *grid,
+                                 struct status *why)
 {
-    const uint64_t tiles = args_count_tiles((uint32_t)shape_grid_q(params), entry->tile_q);
-    if (args_make_grid(tiles * (uint64_t)params->q.size[1], (uint64_t)shape_sequences(params),
-                       entry, grid, why))
+    const struct args_deal deal = {
+        .tiles = args_count_tiles((uint32_t)shape_grid_q(params), entry->tile_q),
+        .heads = (uint32_t)params->q.size[1],
+        .group = args_group(params),
+        .sequences = (uint64_t)shape_sequences(params),
+        .run = run,
+    };
+    if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
     fill_problem(params, plain, &args->problem);
+    args_fill_deal(&deal, grid, &args->problem);
     args->problem.flags |= args_likeness(params);
     args->seed_output = args->offset_output = 0;
     if (!plain && params->dropout_p > 0) {
         args->seed_output = (uintptr_t)params->dropout_seed_output;
         args->offset_output = (uintptr_t)params->dropout_offset_output;
     }
-    args->problem.grid_y = (int32_t)grid->y;
     args->o = (uintptr_t)params->o.data;
     args->o_stride = args_strides(&params->o);
     args->lse = (uintptr_t)params->lse;

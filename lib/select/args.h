@@ -60,6 +60,32 @@ enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
                                   const struct format_entry *entry, struct args_grid *grid,
                                   struct status *why);
 
+/* Tiles of heads that are dealt to workgroups (gen/kernel/deal.h). */
+struct args_deal {
+    uint64_t tiles; /* of each head of each sequence */
+    uint32_t heads;
+    uint32_t group; /* heads that stay together */
+    uint32_t run;   /* workgroups, at least, whose heads go before others; 0: all go together */
+    uint64_t sequences;
+};
+
+/* A grid with the heads in runs where there are several. Errors: as args_make_grid(). */
+enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,
+                                  struct args_grid *grid, struct status *why);
+
+/* What kernels have to know of such a grid. */
+void args_fill_deal(const struct args_deal *deal, const struct args_grid *grid,
+                    struct attn_problem *problem);
+
+/* heads_q / heads_k; a shift where a division would cost a tenth of what the library does. */
+static inline uint32_t args_group(const struct aothip_attn_fwd_params *params)
+{
+    const uint32_t heads_q = (uint32_t)params->q.size[1], heads_k = (uint32_t)params->k.size[1];
+    if (heads_k & (heads_k - 1))
+        return heads_q / heads_k;
+    return heads_k ? heads_q >> __builtin_ctz(heads_k) : 0;
+}
+
 /* ceil(rows / tile); a shift where a division would cost a tenth of what the library does. */
 static inline uint32_t args_count_tiles(uint32_t rows, uint32_t tile)
 {
@@ -95,16 +121,18 @@ static inline struct kernarg_tensor args_tensor(const struct aothip_tensor *tens
 /* What stands behind the arguments of a kernel that reads or writes FP8. */
 void args_fp8(const struct aothip_attn_fwd_params *params, struct kernarg_fp8 *fp8);
 
-/* Fills *problem for any valid problem, but for grid_y. */
+/* Fills *problem for any valid problem, but for grid_y, heads_x and heads_z. */
 void args_problem(const struct aothip_attn_fwd_params *params, struct attn_problem *problem);
 
 /*
  * Each fills kernel arguments and grid for a valid problem whose o is not empty. `plain` says that
- * the problem has no options. Errors: UNSUPPORTED (more threads than a launch can have).
+ * the problem has no options; `run` is that of struct args_deal. Errors: UNSUPPORTED (more threads
+ * than a launch can have).
  */
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
-                                 const struct format_entry *entry, struct attn_fwd_args *args,
-                                 struct args_grid *grid, struct status *why);
+                                 uint32_t run, const struct format_entry *entry,
+                                 struct attn_fwd_args *args, struct args_grid *grid,
+                                 struct status *why);
 
 /* Where the parts of the workspace lie, in bytes from its begin. */
 struct args_workspace {
@@ -191,8 +219,8 @@ uint64_t args_bwd_workgroups(const struct aothip_attn_bwd_params *params,
  */
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
                                  const struct aothip_attn_fwd_params *fwd,
-                                 const struct args_bwd_room *room, const struct format_entry *entry,
-                                 struct attn_bwd_share_args *args, struct args_grid *grid,
-                                 struct status *why);
+                                 const struct args_bwd_room *room, uint32_t run,
+                                 const struct format_entry *entry, struct attn_bwd_share_args *args,
+                                 struct args_grid *grid, struct status *why);
 
 #endif

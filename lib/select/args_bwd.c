@@ -205,22 +205,40 @@ static void fill_parts(const struct args_bwd_room *room, struct attn_bwd_share_a
     args->part_dv = room->part_dv;
 }
 
+/* The workgroups of a kernel; of one that takes no runs, as tiles of one head. */
+static struct args_deal deal_of(const struct aothip_attn_bwd_params *params,
+                                const struct aothip_attn_fwd_params *p,
+                                const struct args_bwd_room *room, uint32_t run,
+                                const struct format_entry *entry)
+{
+    const struct extent extent = extent_of(params, p, entry);
+    const int of_keys =
+        entry->op == FORMAT_OP_ATTN_BWD_DKDV || entry->op == FORMAT_OP_ATTN_BWD_FUSED;
+    struct args_deal deal = {extent.workgroups * share(room, entry), 1, 1, 0, extent.batch};
+    if (entry->op == FORMAT_OP_ATTN_BWD_SUM)
+        deal.tiles = tiles_of_sums(room, p, entry);
+    if (!of_keys && entry->op != FORMAT_OP_ATTN_BWD_DQ)
+        return deal;
+    deal.heads = (uint32_t)(of_keys ? p->k.size[1] : p->q.size[1]);
+    deal.group = of_keys ? 1 : args_group(p);
+    deal.tiles = deal.heads ? deal.tiles / deal.heads : 0;
+    deal.run = run;
+    return deal;
+}
+
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
                                  const struct aothip_attn_fwd_params *fwd,
-                                 const struct args_bwd_room *room, const struct format_entry *entry,
-                                 struct attn_bwd_share_args *to, struct args_grid *grid,
-                                 struct status *why)
+                                 const struct args_bwd_room *room, uint32_t run,
+                                 const struct format_entry *entry, struct attn_bwd_share_args *to,
+                                 struct args_grid *grid, struct status *why)
 {
     struct attn_bwd_args *const args = &to->bwd;
-    struct extent extent = extent_of(params, fwd, entry);
-    extent.workgroups *= share(room, entry);
-    if (entry->op == FORMAT_OP_ATTN_BWD_SUM)
-        extent.workgroups = tiles_of_sums(room, fwd, entry);
-    if (args_make_grid(extent.workgroups, extent.batch, entry, grid, why))
+    const struct args_deal deal = deal_of(params, fwd, room, run, entry);
+    if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
     memset(to, 0, sizeof(*to));
     args_problem(fwd, &args->problem);
-    args->problem.grid_y = (int32_t)grid->y;
+    args_fill_deal(&deal, grid, &args->problem);
     args->o = (uintptr_t)fwd->o.data;
     args->o_stride = args_strides(&fwd->o);
     args->d_o = (uintptr_t)params->d_o.data;

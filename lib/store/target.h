@@ -37,6 +37,9 @@ uint32_t target_mach(const char *gpu);
 enum target_fp8 { TARGET_FP8_UNKNOWN, TARGET_FP8_NONE, TARGET_FP8_OCP, TARGET_FP8_FNUZ };
 enum target_fp8 target_fp8(const char *gpu);
 
+/* Whether kernels of the GPU take heads in runs (gen/kernel/deal.h). No, of an unknown one. */
+int target_deals_runs(const char *gpu);
+
 /*
  * Whether e_flags of an AMDGPU ELF of code object version 4 or later are those of `code`: the
  * processor number, if target.def knows the GPU, and the two features.

@@ -30,6 +30,11 @@ static const struct known forward[] = {
     {"a window that leaves late rows empty",
      {SHAPE(F16, 1, 1, 1, 300, 70, 64, 64), .mask = AOTHIP_MASK_WINDOW_TOP_LEFT,
       .left = 10, .right = 3}},
+    {"more workgroups than a GPU runs at once: heads in runs",
+     {SHAPE(F16, 1, 192, 2, 140, 20, 64, 64), .mask = AOTHIP_MASK_CAUSAL_TOP_LEFT,
+      .dropout = DROPOUT_ALL}},
+    {"and so without groups, for two sequences",
+     {SHAPE(BF16, 2, 384, 1, 140, 20, 32, 24)}},
     {"head dims between powers of two end where o ends", {SHAPE(F16, 2, 1, 3, 33, 50, 72, 40)}},
     {"and so do odd ones", {SHAPE(BF16, 2, 1, 1, 17, 50, 99, 127)}},
     {"sequences without keys see none of the next one's",
@@ -119,6 +124,8 @@ static const struct known forward[] = {
 };
 
 static const struct known backward[] = {
+    {"more workgroups than a GPU runs at once: heads in runs",
+     {SHAPE(F16, 1, 192, 2, 140, 260, 32, 32), .mask = AOTHIP_MASK_CAUSAL_TOP_LEFT}},
     {"asymmetric windows are not swapped",
      {SHAPE(F16, 1, 1, 2, 90, 110, 64, 64), .mask = AOTHIP_MASK_WINDOW_TOP_LEFT,
       .left = 30, .right = 4}},

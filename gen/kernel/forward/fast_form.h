@@ -262,7 +262,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     struct courier courier;
     struct progress p;
     struct key_interval visible[Q_BLOCKS];
-    if (KERNEL_SCORE && !KERNEL_SPLIT) /* else attn_merge does */
+    if ((TERMS_KNOWN & TERM_DROPOUT) && !KERNEL_SPLIT) /* else attn_merge does */
         write_seed_once(a, FWD_ARGUMENTS);
     if (STARTS_LEAN || READS_TOGETHER)
         read_problem(a);

@@ -122,7 +122,7 @@ DEVICE void tile_barrier()
 DEVICE void read_problem(const struct attn_problem &a)
 {
     const struct kernarg_seqs &q = a.q_seqs, &k = a.k_seqs;
-    asm volatile("" ::"s"(a.batch), "s"(a.heads_q), "s"(a.heads_k), "s"(a.group), "s"(a.seq_q),
+    asm volatile("" ::"s"(a.batch), "s"(a.heads_x), "s"(a.heads_k), "s"(a.group), "s"(a.seq_q),
                  "s"(a.grid_y), "s"(a.key_first), "s"(a.key_last), "s"(a.flags), "s"(a.scale),
                  "s"(q.cumulative), "s"(q.lengths), "s"(q.starts), "s"(q.max), "s"(q.rows),
                  "s"(q.extra), "s"(q.packed), "s"(k.cumulative), "s"(k.lengths), "s"(k.starts),
@@ -174,7 +174,7 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     if (number >= (u32)a.batch)
         return false;
     u32 tiles_q = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
-    const struct deal deal = deal_queries(&a, x);
+    const struct deal deal = deal_queries(&a, x, __builtin_amdgcn_workgroup_id_z());
     sequence = sequence_of(a, (int)number);
     job = job_of(a, sequence, deal, (int)(tiles_q - 1 - deal.tile));
     return job.first_row <= job.last_row;

@@ -13,7 +13,7 @@ DEVICE void fetch_first(const struct attn_bwd_share_args &x)
 {
 #if KERNEL_WAVE == 64 || ARGUMENTS_EARLY
     const struct attn_problem &a = x.bwd.problem;
-    asm volatile("" ::"s"(a.grid_y), "s"(a.batch), "s"(a.heads_q), "s"(a.heads_k), "s"(a.group),
+    asm volatile("" ::"s"(a.grid_y), "s"(a.batch), "s"(a.heads_x), "s"(a.heads_k), "s"(a.group),
                  "s"(a.seq_q), "s"(a.seq_k), "s"(a.flags), "s"(a.key_first), "s"(a.key_last),
                  "s"(a.q_seqs.max), "s"(a.k_seqs.max), "s"(a.keys_most), "s"(x.bwd.tiles_k),
                  "s"(x.part_dq), "s"(x.part_dk), "s"(x.part_dv), "s"(x.parts_keys),

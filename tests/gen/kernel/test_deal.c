@@ -23,6 +23,8 @@ struct heads {
 static struct attn_problem problem_of(struct heads heads)
 {
     struct attn_problem a = {.heads_q = (int)heads.q, .heads_k = (int)heads.k};
+
+    a.heads_x = a.heads_q;
     a.group = (int)(heads.q / heads.k);
     return a;
 }
@@ -41,15 +43,16 @@ struct outcome {
 
 static struct outcome deal_out(struct heads heads, unsigned tiles, unsigned batch, bool keys)
 {
-    const struct attn_problem a = problem_of(heads);
+    struct attn_problem a = problem_of(heads);
     const unsigned workgroups = tiles * (keys ? heads.k : heads.q);
     struct outcome o = {.whole = true, .least = ~0u};
     unsigned work[DEAL_XCDS] = {0};
 
+    a.heads_x = keys ? a.heads_k : a.heads_q;
     for (unsigned b = 0; b < batch; b++) {
         unsigned char seen[PARTS_MAX] = {0}, xcds[HEADS_MAX] = {0};
         for (unsigned x = 0; x < workgroups; x++) {
-            const struct deal d = keys ? deal_keys(&a, x) : deal_queries(&a, x);
+            const struct deal d = keys ? deal_keys(&a, x, 0) : deal_queries(&a, x, 0);
             const unsigned part = d.tile * (keys ? heads.k : heads.q) + (keys ? d.kv_head : d.part);
             const unsigned xcd = (b * workgroups + x) % DEAL_XCDS;
             if (part >= workgroups || seen[part]++ ||
@@ -125,6 +128,7 @@ static struct device_runtime runtime;
 static struct aothip_context *context;
 
 enum pass { FORWARD, DQ, DKDV };
+static const char *const gpus[] = {"gfx942", "gfx90a", "gfx1100"};
 static const char *const pass_names[] = {"forward", "dq", "dkdv"};
 
 static struct aothip_tensor tensor(void *data, int dtype, unsigned heads, unsigned rows)
@@ -200,48 +204,70 @@ static int find_new(const struct trial *t, unsigned char *known, unsigned tile_r
     return found;
 }
 
+/* What the last launch's workgroup x of run z has, as deal.h says. */
+static struct deal deal_of(const struct trial *t, enum pass pass, bool xcds, unsigned x, unsigned z)
+{
+    const struct plan_launch *launch = &t->plan.launches[t->plan.count - 1];
+    const struct attn_problem *a = &launch->args.fwd.problem; /* all begin with it */
+    const unsigned row = (unsigned)a->heads_x, head = x % row + z * (unsigned)a->heads_z;
+
+    if (xcds)
+        return pass == DKDV ? deal_keys(a, x, z) : deal_queries(a, x, z);
+    return (struct deal){x / row, head, head};
+}
+
 /* Launches the first n workgroups of the last launch, for all n. */
-static bool follow(struct trial *t, struct heads heads, enum pass pass, bool xcds,
-                   struct status *why)
+static bool follow(struct trial *t, enum pass pass, bool xcds, struct status *why)
 {
     struct plan_launch *launch = &t->plan.launches[t->plan.count - 1];
     const struct format_entry *entry = &t->plan.device->images->entries[launch->entry];
     const unsigned tile_rows = pass == DKDV ? entry->tile_k : entry->tile_q;
     const unsigned tiles = (unsigned)t->written.size[2] / tile_rows;
-    const struct attn_problem a = problem_of(heads);
+    const unsigned n = launch->grid.x * launch->grid.z;
     unsigned char known[PARTS_MAX] = {0};
     void *parameters[] = {&launch->args};
 
     memset(t->host, SENTINEL, t->bytes);
-    if (device_upload(&t->device, t->written.data, t->host, t->bytes, why))
+    if (n != tiles * (unsigned)t->written.size[1] ||
+        device_upload(&t->device, t->written.data, t->host, t->bytes, why))
         return false;
-    for (unsigned x = 0; x < launch->grid.x; x++) {
-        const unsigned row = pass == DKDV ? heads.k : heads.q;
-        struct deal d = pass == DKDV ? deal_keys(&a, x) : deal_queries(&a, x);
-        unsigned head = pass == DKDV ? d.kv_head : d.part, tile = d.tile;
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned x = i % launch->grid.x, z = i / launch->grid.x;
+        const struct deal d = deal_of(t, pass, xcds, x, z);
+        const unsigned head = pass == DKDV ? d.kv_head : d.part;
+        const unsigned tile = pass == DKDV ? d.tile : tiles - 1 - d.tile;
         int found;
-        if (!xcds) {
-            head = x % row;
-            tile = x / row;
-        }
-        tile = pass == DKDV ? tile : tiles - 1 - tile;
-        if (runtime.hip.module_launch_kernel(launch->function, x + 1, 1, 1, launch->grid.threads, 1,
-                                             1, 0, t->device.stream, parameters, NULL) ||
+        if (runtime.hip.module_launch_kernel(launch->function, x + 1, 1, z + 1,
+                                             launch->grid.threads, 1, 1, 0, t->device.stream,
+                                             parameters, NULL) ||
             device_finish(&t->device, why) ||
             device_download(&t->device, t->host, t->written.data, t->bytes, why))
             return false;
         found = find_new(t, known, tile_rows);
         if (found == (int)(head * tiles + tile))
             continue;
-        tap_diag("workgroup %u has part %d, not head %u, tile %u", x, found, head, tile);
+        tap_diag("workgroup %u has part %d, not head %u, tile %u", i, found, head, tile);
         return false;
     }
     return true;
 }
 
-static void check_kernel(int number, const char *gpu, enum pass pass, int dtype, struct heads heads,
-                         unsigned rows)
+static void split_heads(struct trial *t, unsigned runs)
 {
+    struct plan_launch *launch = &t->plan.launches[t->plan.count - 1];
+    struct attn_problem *a = &launch->args.fwd.problem;
+
+    a->grid_y = 0;
+    a->heads_x = a->heads_z = a->heads_x / (int)runs;
+    launch->grid.x /= runs;
+    launch->grid.z = runs;
+}
+
+/* In `runs` runs of heads, as if the device were small enough. */
+static void check_kernel(int number, enum pass pass, int dtype, struct heads heads, unsigned rows,
+                         unsigned runs)
+{
+    const char *gpu = gpus[number];
     struct status why = {0};
     struct trial t = {.room = (size_t)heads.q * rows * DIM * 4};
     char *zeros = calloc(ROOMS, t.room);
@@ -251,10 +277,12 @@ static void check_kernel(int number, const char *gpu, enum pass pass, int dtype,
     good = zeros && t.host && !device_open(&runtime, number, &t.device, &why) &&
            !device_alloc(&t.device, ROOMS * t.room, (void **)&t.memory, &why) &&
            !device_upload(&t.device, t.memory, zeros, ROOMS * t.room, &why) &&
-           !plan_pass(&t, pass, dtype, heads, rows, &why) &&
-           follow(&t, heads, pass, strcmp(gpu, "gfx942") == 0, &why);
-    if (!ok(good, "%s, %s of type %d, %u/%u heads, %u rows: the workgroups' order", gpu,
-            pass_names[pass], dtype, heads.q, heads.k, rows))
+           !plan_pass(&t, pass, dtype, heads, rows, &why);
+    if (good && runs > 1)
+        split_heads(&t, runs);
+    good = good && follow(&t, pass, strcmp(gpu, "gfx942") == 0, &why);
+    if (!ok(good, "%s, %s of type %d, %u/%u heads, %u rows, %u runs: the workgroups' order", gpu,
+            pass_names[pass], dtype, heads.q, heads.k, rows, runs))
         tap_diag("%s", why.text);
     plan_end(&t.plan);
     device_free(&t.device, t.memory);
@@ -263,7 +291,8 @@ static void check_kernel(int number, const char *gpu, enum pass pass, int dtype,
     free(zeros);
 }
 
-/* attn_split with groups of 20 heads and two rows, 40 rows of a key head: tiles of 16, or one of 64.
+/* attn_split with groups of 20 heads and two rows, 40 rows of a key head: tiles of 16, or one
+ * of 64.
  */
 enum { SPLIT_HEADS_K = 2, SPLIT_GROUP = 20, SPLIT_ROWS = 2, SPLITS = 5 };
 enum { SPLIT_SUMS = SPLIT_HEADS_K * SPLIT_GROUP * SPLIT_ROWS * SPLITS, SPLIT_BYTES = 8 };
@@ -321,8 +350,9 @@ static bool follow_split(struct trial *t, bool xcds, struct status *why)
     return true;
 }
 
-static void check_split_kernel(int number, const char *gpu, int dtype)
+static void check_split_kernel(int number, int dtype)
 {
+    const char *gpu = gpus[number];
     const struct heads heads = {SPLIT_HEADS_K * SPLIT_GROUP, SPLIT_HEADS_K};
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 1, .splits = SPLITS};
     struct validate_fwd checked;
@@ -352,7 +382,6 @@ static void check_split_kernel(int number, const char *gpu, int dtype)
 
 static int check_kernels(void)
 {
-    static const char *const gpus[] = {"gfx942", "gfx90a", "gfx1100"};
     struct status why = {0};
 
     /* The library is in the program, which so finds neither beside it. */
@@ -365,16 +394,16 @@ static int check_kernels(void)
     for (int i = 0; i < 3; i++) {
         if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
             continue;
-        check_kernel(i, gpus[i], FORWARD, AOTHIP_F16, (struct heads){14, 2}, 256);
-        check_split_kernel(i, gpus[i], AOTHIP_F16);
-        if (i)
+        check_kernel(i, FORWARD, AOTHIP_F16, (struct heads){14, 2}, 256, 1);
+        check_split_kernel(i, AOTHIP_F16);
+        if (i == 1)
             continue;
-        check_kernel(i, gpus[i], FORWARD, AOTHIP_BF16, (struct heads){20, 10}, 256);
-        check_kernel(i, gpus[i], FORWARD, AOTHIP_F32, (struct heads){18, 9}, 128);
-        check_kernel(i, gpus[i], DQ, AOTHIP_F16, (struct heads){20, 10}, 256);
-        check_kernel(i, gpus[i], DQ, AOTHIP_F32, (struct heads){18, 9}, 128);
-        check_kernel(i, gpus[i], DKDV, AOTHIP_F16, (struct heads){11, 11}, 256);
-        check_kernel(i, gpus[i], DKDV, AOTHIP_F32, (struct heads){10, 10}, 128);
+        check_kernel(i, FORWARD, AOTHIP_BF16, (struct heads){20, 10}, 256, i ? 5 : 1);
+        check_kernel(i, FORWARD, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 3 : 1);
+        check_kernel(i, DQ, AOTHIP_F16, (struct heads){20, 10}, 256, i ? 5 : 1);
+        check_kernel(i, DQ, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 9 : 1);
+        check_kernel(i, DKDV, AOTHIP_F16, (struct heads){11, 11}, 256, i ? 11 : 1);
+        check_kernel(i, DKDV, AOTHIP_F32, (struct heads){10, 10}, 128, i ? 2 : 1);
     }
     aothip_close(context);
     return 0;

@@ -11,7 +11,7 @@ static void test_bytes(void)
     /* the struct as the GPU reads it: written by hand from the comment in kernarg.h */
     static const uint8_t q_address[8] = {0, 0, 0, 0x10};
     static const uint8_t scale[4] = {0, 0, 0, 0x3e}; /* 0.125 */
-    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2, KERNARG_ALIKE};
+    static const int32_t tail[] = {2, 8, 2, 4, 100, 300, 64, 64, 2, 8, 0, KERNARG_ALIKE};
     static const int64_t strides[] = {8 * 100 * 64, 100 * 64, 64, 2 * 300 * 64, 300 * 64, 64};
     struct aothip_attn_fwd_params p = problem_make();
     struct attn_fwd_args args;
@@ -21,25 +21,25 @@ static void test_bytes(void)
     int32_t first, last;
     memset(&args, 0xee, sizeof(args));
     status_clear(&why);
-    is_int(args_attn_fwd(&p, 1, &entry, &args, &grid, &why), AOTHIP_OK, "args");
+    is_int(args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why), AOTHIP_OK, "args");
     ok(!memcmp(bytes, q_address, 8), "q at 0");
-    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[464 + 3] == 0x40 &&
-           bytes[496 + 3] == 0x50,
-       "k, v, o, lse at 8, 16, 464, 496");
+    ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[472 + 3] == 0x40 &&
+           bytes[504 + 3] == 0x50,
+       "k, v, o, lse at 8, 16, 472, 504");
     ok(!memcmp(bytes + 24, strides, 48), "strides of q and k at 24");
     ok(!memcmp(bytes + 96, tail, sizeof(tail)), "sizes at 96");
-    ok(!memcmp(bytes + 136, scale, 4), "scale at 136");
-    memcpy(&first, bytes + 140, 4);
-    memcpy(&last, bytes + 144, 4);
-    is_int(first, -(1 << 30), "key_first at 140");
-    is_int(last, 1 << 30, "key_last at 144");
-    is_int(sizeof(args), 520, "520 bytes in all");
+    ok(!memcmp(bytes + 144, scale, 4), "scale at 144");
+    memcpy(&first, bytes + 148, 4);
+    memcpy(&last, bytes + 152, 4);
+    is_int(first, -(1 << 30), "key_first at 148");
+    is_int(last, 1 << 30, "key_last at 152");
+    is_int(sizeof(args), 528, "528 bytes in all");
     is_int(grid.x, 2 * 8, "2 query tiles of 8 heads along x");
     is_int(grid.y, 2, "batch along y");
     is_int(grid.z, 1, "one along z");
     is_int(grid.threads, 256, "threads");
     p.lse = NULL;
-    args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
+    args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
     is_int(args.lse, 0, "no lse");
 }
 
@@ -54,7 +54,7 @@ static void test_strides_of_one(void)
         p.q.size[i] = p.o.size[i] = 1;
         p.q.stride[i] = -12345;
     }
-    args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
+    args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
     is_int(args.problem.q_stride.batch, 0, "batch of 1: its stride is never seen");
     is_int(args.problem.q_stride.head, 0, "one head: neither");
     is_int(args.problem.q_stride.seq, 64, "one row: packed");
@@ -116,7 +116,7 @@ static void test_grid(void)
         p.q.size[1] = cases[i].heads;
         p.q.size[2] = cases[i].seq;
         status_clear(&why);
-        status = args_attn_fwd(&p, 1, &entry, &args, &grid, &why);
+        status = args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
         ok(status == cases[i].status, "%lld x %lld x %lld: status %d", (long long)cases[i].batch,
            (long long)cases[i].heads, (long long)cases[i].seq, status);
         if (cases[i].status == AOTHIP_OK)
@@ -128,11 +128,61 @@ static void test_grid(void)
     }
 }
 
+/* Heads in runs: whole groups, alike, of at least so many workgroups, of four runs or more. */
+static void test_runs(void)
+{
+    static const struct {
+        int64_t batch, heads_q, heads_k, tiles;
+        unsigned run, x, y, z;
+    } cases[] = {
+        {2, 16, 16, 8, 16, 8 * 2, 2, 8},
+        {2, 16, 16, 8, 17, 8 * 4, 2, 4},    /* 3 heads are no even part of 16 */
+        {2, 16, 16, 8, 32, 8 * 4, 2, 4},    /* four runs */
+        {2, 16, 16, 8, 33, 8 * 16, 2, 1},   /* less */
+        {2, 16, 16, 8, 0, 8 * 16, 2, 1},    /* a GPU that has no runs */
+        {3, 28, 4, 10, 16, 10 * 7, 3, 4},   /* groups of 7 stay together */
+        {1, 71, 1, 10, 16, 10 * 71, 1, 1},  /* one group */
+        {1, 37, 37, 10, 16, 10 * 37, 1, 1}, /* nothing parts 37 evenly */
+        {1, 74, 74, 10, 16, 10 * 2, 1, 37},
+        {65535, 4, 4, 10, 10, 10, 65535, 4},     /* as many sequences as y takes */
+        {65536, 4, 4, 10, 10, 10 * 4, 65535, 2}, /* z counts sequences */
+        {1, 131072, 131072, 1, 1, 131072, 1, 1}, /* too many runs for z */
+        {1, 131072, 131072, 1, 3, 4, 1, 32768},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct aothip_attn_fwd_params p = problem_make();
+        const struct attn_problem *a;
+        struct attn_fwd_args args;
+        struct args_grid grid;
+        struct status why;
+        int runs;
+        p.q.size[0] = p.k.size[0] = cases[i].batch;
+        p.q.size[1] = cases[i].heads_q;
+        p.k.size[1] = p.v.size[1] = cases[i].heads_k;
+        p.q.size[2] = cases[i].tiles * entry.tile_q;
+        status_clear(&why);
+        if (!is_int(args_attn_fwd(&p, 1, cases[i].run, &entry, &args, &grid, &why), AOTHIP_OK,
+                    "runs"))
+            continue;
+        a = &args.problem;
+        runs = grid.z > 1 && cases[i].batch <= 65535;
+        ok(grid.x == cases[i].x && grid.y == cases[i].y && grid.z == cases[i].z,
+           "%lld/%lld heads of %lld tiles, runs of %u: %u x %u x %u workgroups",
+           (long long)cases[i].heads_q, (long long)cases[i].heads_k, (long long)cases[i].tiles,
+           cases[i].run, grid.x, grid.y, grid.z);
+        ok(a->heads_x * cases[i].tiles == grid.x && a->heads_z == (runs ? a->heads_x : 0) &&
+               a->grid_y == (runs ? 0 : (int)grid.y),
+           "and the kernel knows: %d along x, %d and %d sequences along z", a->heads_x, a->heads_z,
+           a->grid_y);
+    }
+}
+
 int main(void)
 {
     test_bytes();
     test_strides_of_one();
     test_keys();
     test_grid();
+    test_runs();
     return tap_done();
 }

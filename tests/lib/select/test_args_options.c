@@ -274,8 +274,8 @@ static void test_plain(void)
         p.lse_base2 = mask & 1;
         memset(&plain, 0x11, sizeof(plain));
         memset(&general, 0x22, sizeof(general));
-        args_attn_fwd(&p, 1, &entry, &plain, &grid[0], &why);
-        args_attn_fwd(&p, 0, &entry, &general, &grid[1], &why);
+        args_attn_fwd(&p, 1, 0, &entry, &plain, &grid[0], &why);
+        args_attn_fwd(&p, 0, 0, &entry, &general, &grid[1], &why);
         ok(!memcmp(&plain, &general, sizeof(plain)) && !memcmp(&grid[0], &grid[1], sizeof(grid[0])),
            "mask %d: plain as in general", mask);
     }
@@ -288,7 +288,7 @@ static uint32_t fwd_flags(const params *p)
     struct args_grid grid;
     struct status why;
     status_clear(&why);
-    args_attn_fwd(p, 0, &entry, &args, &grid, &why);
+    args_attn_fwd(p, 0, 0, &entry, &args, &grid, &why);
     return args.problem.flags;
 }
 
@@ -383,7 +383,7 @@ static struct attn_bwd_share_args fill_bwd(const struct problem_gradients *g,
     struct args_grid grid;
     struct status why;
     status_clear(&why);
-    args_attn_bwd(&g->b, p, &room, &entry, &args, &grid, &why);
+    args_attn_bwd(&g->b, p, &room, 0, &entry, &args, &grid, &why);
     return args;
 }
 

@@ -39,7 +39,7 @@ static void *allocate(size_t size)
 
 static uint32_t mach_of(const char *gpu)
 {
-#define TARGET(name, mach, fp8)                                                                    \
+#define TARGET(name, mach, fp8, deal)                                                              \
     if (strcmp(gpu, name) == 0)                                                                    \
         return mach;
 #include "target.def"
