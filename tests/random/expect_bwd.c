@@ -15,6 +15,7 @@
 
 #define UNIT 0x1p-24       /* of F32 */
 #define LEAST_EXP 0x1p-126 /* of the GPUs' exp2: what is smaller becomes 0 */
+#define LEAST_STEPS 0x1p-147 /* what F32 below 2^-126 is off by: some of its smallest numbers */
 
 /* What all rows of one query head and sequence share. */
 struct walk {
@@ -137,7 +138,8 @@ static void make_row(const struct walk *w, int64_t m, struct row *r)
                              r->fwd.kept[n] * LEAST_EXP;
         r->ds[n] = p * (dp - r->delta);
         r->ds_error[n] = fabs(r->ds[n]) * relative + LEAST_EXP * fabs(dp - r->delta) +
-                         p * (dp_error + 4 * UNIT * (fabs(dp) + fabs(r->delta)));
+                         p * (dp_error + 4 * UNIT * (fabs(dp) + fabs(r->delta))) +
+                         LEAST_STEPS * (1 + p);
     }
 }
 
