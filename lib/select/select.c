@@ -358,8 +358,8 @@ const struct select_row *select_split(const struct select_row *first, uint64_t r
 /* Of rows that see a part of the keys each: how much of a longest workgroup's time units wait for
  * the last ones, and what part of a workgroup's start each that follows another one takes of a
  * unit. */
-#define LAST_WAIT 0.5
-#define NEXT_START 0.125
+#define LAST_WAIT 0.25
+#define NEXT_START 0.08
 
 /*
  * Where rows see `part` of all keys on average, and half of a tile's rows more, the longest

@@ -113,11 +113,11 @@ static double time_of(const struct format_entry *entry, const struct format_cost
         step = (double)busiest * cost->alone / 2;
     if (part < 1 && steps) { /* a tile's longest row is half of it below its middle */
         const double each = (double)workgroups / size->units, all = steps * (double)cost->alone;
-        double time = each > 1 ? each + 0.5 : each;
+        double time = each > 1 ? each + 0.25 : each;
         part += entry->tile_q / 2.0 / size->keys;
         time *= steps * (part < 1 ? part : 1);
         time *= cost->shared > 1.25 * cost->alone ? cost->alone / 2.0 : cost->shared;
-        time += each > 1 ? (each - 1) * cost->start / 8 : 0;
+        time += each > 1 ? (each - 1) * cost->start * 0.08 : 0;
         return cost->start + (time > all ? time : all);
     }
     return cost->start + steps * (step > cost->alone ? step : cost->alone);
