@@ -13,9 +13,9 @@
 
 enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
 
-/* Workgroups of a run of heads, for each compute unit: as many as run at once. Predicted times of
- * launches of 1,024 to 8,192 rows say so; twice and half as many make little difference. */
-enum { RUN = 4 };
+/* Workgroups of a run of heads, for each compute unit: as many as run at once. Of 4 and 8 predicted
+ * times of 54 causal launches of 1,024 to 8,192 rows like 8 better, by 3 % on average. */
+enum { RUN = 8 };
 
 struct aothip_context {
     struct module_options options;

@@ -114,20 +114,32 @@ enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
     return AOTHIP_OK;
 }
 
-/* Heads of a run: of whole groups, and as many in each run. Of few runs most are there at once. */
-static uint32_t heads_of_run(const struct args_deal *deal)
+/* The fewest whole groups, as many in each run, with tiles for so many workgroups; or all heads. */
+static uint32_t even_part(const struct args_deal *deal, uint64_t workgroups)
 {
-    enum { TRIES = 64, RUNS_MIN = 4 };
-    const uint64_t group = deal->group, run = deal->run;
-    uint64_t heads;
-    if (!run || !group || deal->tiles * deal->heads < RUNS_MIN * run ||
-        deal->sequences > MAX_GRID_YZ)
-        return deal->heads;
-    heads = (run - 1) / (deal->tiles * group) * group + group;
+    enum { TRIES = 64 };
+    const uint64_t group = deal->group;
+    uint64_t heads = (workgroups - 1) / (deal->tiles * group) * group + group;
     for (int i = 0; i < TRIES && heads < deal->heads; i++, heads += group)
         if (deal->heads % heads == 0)
             return deal->heads / heads <= MAX_GRID_YZ ? (uint32_t)heads : deal->heads;
     return deal->heads;
+}
+
+/*
+ * Heads of a run. Where many are wanted for as many workgroups as there should be, few tiles of
+ * each head run at once, which share its keys: then half as many will do.
+ */
+static uint32_t heads_of_run(const struct args_deal *deal)
+{
+    enum { RUNS_MIN = 2, TILES_AT_ONCE = 12 };
+    const uint64_t run = deal->run;
+    uint32_t heads;
+    if (run < 2 || !deal->group || deal->tiles * deal->heads < RUNS_MIN * run ||
+        deal->sequences > MAX_GRID_YZ)
+        return deal->heads;
+    heads = even_part(deal, run);
+    return heads <= run / TILES_AT_ONCE ? heads : even_part(deal, run / 2);
 }
 
 enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,

@@ -128,26 +128,28 @@ static void test_grid(void)
     }
 }
 
-/* Heads in runs: whole groups, alike, of at least so many workgroups, of four runs or more. */
+/* Heads in runs: whole groups, alike, with tiles for a run, or half of one rather than many heads.
+ */
 static void test_runs(void)
 {
     static const struct {
         int64_t batch, heads_q, heads_k, tiles;
         unsigned run, x, y, z;
     } cases[] = {
-        {2, 16, 16, 8, 16, 8 * 2, 2, 8},
-        {2, 16, 16, 8, 17, 8 * 4, 2, 4},    /* 3 heads are no even part of 16 */
-        {2, 16, 16, 8, 32, 8 * 4, 2, 4},    /* four runs */
-        {2, 16, 16, 8, 33, 8 * 16, 2, 1},   /* less */
-        {2, 16, 16, 8, 0, 8 * 16, 2, 1},    /* a GPU that has no runs */
-        {3, 28, 4, 10, 16, 10 * 7, 3, 4},   /* groups of 7 stay together */
-        {1, 71, 1, 10, 16, 10 * 71, 1, 1},  /* one group */
-        {1, 37, 37, 10, 16, 10 * 37, 1, 1}, /* nothing parts 37 evenly */
-        {1, 74, 74, 10, 16, 10 * 2, 1, 37},
-        {65535, 4, 4, 10, 10, 10, 65535, 4},     /* as many sequences as y takes */
-        {65536, 4, 4, 10, 10, 10 * 4, 65535, 2}, /* z counts sequences */
-        {1, 131072, 131072, 1, 1, 131072, 1, 1}, /* too many runs for z */
-        {1, 131072, 131072, 1, 3, 4, 1, 32768},
+        {2, 64, 64, 64, 160, 64 * 4, 2, 16},         /* 3 are no even part */
+        {2, 64, 64, 16, 160, 16 * 8, 2, 8},          /* 16 are many: half as many workgroups */
+        {2, 64, 64, 16, 192, 16 * 16, 2, 4},         /* not many */
+        {2, 20, 20, 16, 160, 16 * 10, 2, 2},         /* two runs */
+        {2, 19, 19, 16, 160, 16 * 19, 2, 1},         /* less */
+        {2, 64, 64, 16, 0, 16 * 64, 2, 1},           /* a GPU that has no runs */
+        {3, 28, 4, 32, 160, 32 * 7, 3, 4},           /* groups of 7 stay together */
+        {1, 71, 1, 32, 160, 32 * 71, 1, 1},          /* one group */
+        {1, 37, 37, 32, 160, 32 * 37, 1, 1},         /* nothing parts 37 evenly */
+        {1, 74, 74, 32, 160, 32 * 37, 1, 2},         /* many, but the fewest */
+        {65535, 64, 64, 16, 160, 16 * 8, 65535, 8},  /* as many sequences as y takes */
+        {65536, 64, 64, 16, 160, 16 * 64, 65535, 2}, /* z counts sequences */
+        {1, 1 << 22, 1 << 22, 1, 160, 128, 1, 1 << 15},
+        {1, 1 << 23, 1 << 23, 1, 160, 1 << 23, 1, 1}, /* too many runs for z */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct aothip_attn_fwd_params p = problem_make();

@@ -92,7 +92,7 @@ static const struct damage {
     {"entry_count 9", H(entry_count), 9, HEADER, CODE(FORMAT), "skippable_size is"},
     {"dictionary_size", H(dictionary_size), 1, HEADER, CODE(FORMAT), "skippable_size is"},
     {"dictionary_size huge", H(dictionary_size), ~0u, HEADER, CODE(FORMAT), "dictionary_size is"},
-    {"kernarg_version", H(kernarg_version), 12, HEADER, CODE(VERSION), "kernarg_version is 12"},
+    {"kernarg_version", H(kernarg_version), 99, HEADER, CODE(VERSION), "kernarg_version is 99"},
     {"gpu", offsetof(struct format_header, gpu) + 5, 1, '3', HEADER, CODE(TARGET), "gpu is gfx943"},
     {"gpu not ended", offsetof(struct format_header, gpu) + 15, 1, 'x', HEADER, CODE(FORMAT),
      "gpu is no NUL-padded name"},
