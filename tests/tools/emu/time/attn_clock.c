@@ -27,6 +27,8 @@ static const struct problem problems[] = {
     {"d64_77_keys", 8, 16, 16, 1024, 77, 64, 0, 0, AOTHIP_F16},
     {"d64_causal", 8, 16, 16, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
     {"d128_causal", 8, 16, 16, 384, 384, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
+    /* whose K and V a GPU's last cache does not hold */
+    {"d128_heads", 1, 64, 64, 1024, 1024, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_BF16},
     {"d128_gqa", 8, 16, 4, 1024, 128, 128, 0, 0, AOTHIP_F16},
     {"d64_bias", 8, 16, 16, 1024, 128, 64, 0, BIAS, AOTHIP_F16},
     {"d128_bias", 8, 16, 16, 1024, 128, 128, 0, BIAS, AOTHIP_F16},
