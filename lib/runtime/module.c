@@ -13,8 +13,8 @@
 
 enum { MAX_DEVICES = 128 }; /* twice the most that one host is sold with (8 cards in 8 parts) */
 
-/* Workgroups of a run of heads, for each compute unit: as many as run at once. Of 4 and 8 predicted
- * times of 54 causal launches of 1,024 to 8,192 rows like 8 better, by 3 % on average. */
+/* Workgroups of a run of heads, for each compute unit: about as many as run at once. 54 causal
+ * launches of 1,024 to 8,192 rows take 2.3 % less by the clock than with 4, on average. */
 enum { RUN = 8 };
 
 struct aothip_context {

@@ -291,9 +291,7 @@ static void check_kernel(int number, enum pass pass, int dtype, struct heads hea
     free(zeros);
 }
 
-/* attn_split with groups of 20 heads and two rows, 40 rows of a key head: tiles of 16, or one
- * of 64.
- */
+/* attn_split with groups of 20 heads and two rows, 40 of a key head: tiles of 16, or one of 64. */
 enum { SPLIT_HEADS_K = 2, SPLIT_GROUP = 20, SPLIT_ROWS = 2, SPLITS = 5 };
 enum { SPLIT_SUMS = SPLIT_HEADS_K * SPLIT_GROUP * SPLIT_ROWS * SPLITS, SPLIT_BYTES = 8 };
 

@@ -128,8 +128,7 @@ static void test_grid(void)
     }
 }
 
-/* Heads in runs: whole groups, alike, with tiles for a run, or half of one rather than many heads.
- */
+/* Heads in runs: whole groups, alike, with tiles for a run, or for half of one if many heads. */
 static void test_runs(void)
 {
     static const struct {
