@@ -9,16 +9,22 @@
 #include <stdlib.h>
 
 /*
- * Until the end. If not all of them were run, as many as the units hold at a time were still to
- * come at mark[1], and had just gone at mark[0]: in between is the pace of the rest.
+ * So many of them as the units hold at a time, over and over between the two marks: from the end of
+ * the first such round to the beginning of the last one. 0: they are too few for a pace.
  */
-static double carried_on(const struct emu_detail *d, const struct emu_chip_time *t)
+static unsigned at_pace(const struct emu_detail *d)
 {
     const unsigned room = d->chip->resident * d->units;
 
-    if (d->n < 3 * room)
-        return t->cycles;
-    return t->cycles + (t->at[1] - t->at[0]) * (double)(d->all - d->n) / room;
+    return d->n < 3 * room ? 0 : (d->n / room - 2) * room;
+}
+
+/* Until the end: those that were not run go on at the pace of those between the marks. */
+static double carried_on(const struct emu_detail *d, const struct emu_chip_time *t)
+{
+    const unsigned n = at_pace(d);
+
+    return n ? t->cycles + (t->at[1] - t->at[0]) * (double)(d->all - d->n) / n : t->cycles;
 }
 
 /* The same by chip.c. */
@@ -100,9 +106,9 @@ bool emu_detail_run(struct emu_detail *d)
     part.at_once = 0;
     part.unit_of = NULL;
     part.workgroups = d->n;
-    if (d->n >= 3 * room) {
-        part.mark[0] = d->n - 2 * room;
+    if (at_pace(d)) {
         part.mark[1] = d->n - room;
+        part.mark[0] = part.mark[1] - at_pace(d);
     }
     if (!by_rounds(d, &part, &there) || !emu_everything_run(&w, &here))
         return false;

@@ -77,10 +77,13 @@ static const struct {
 /* As if they were so large that the rounds of a few units have to tell: workgroups take long, and
  * there are few rounds of them. On a GPU of two units, where everything is soon simulated. */
 static const struct problem rounds[] = {
-    {"2.3 rounds of 4096 keys", 1, 7, 7, 256, 4096, 64, 0, 0, AOTHIP_F16},
+    {"3.5 rounds of 4096 keys", 1, 7, 7, 256, 4096, 64, 0, 0, AOTHIP_F16},
     /* so long that they are made shorter */
-    {"2.3 rounds of 20480 keys", 1, 7, 7, 256, 20480, 64, 0, 0, AOTHIP_F16},
-    {"8 rounds, causal", 1, 3, 3, 2048, 2048, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
+    {"3.5 rounds of 20480 keys", 1, 7, 7, 256, 20480, 64, 0, 0, AOTHIP_F16},
+    {"12 rounds, causal", 1, 3, 3, 2048, 2048, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
+    /* so many that the pace of a part tells the rest, of workgroups of all lengths */
+    {"53 rounds, causal", 1, 9, 9, 3000, 3000, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_BF16},
+    {"41 rounds, causal", 2, 5, 5, 2100, 2100, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_BF16},
 };
 
 static void compare_one(struct calls *c, const struct device *device, char *memory,
