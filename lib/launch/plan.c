@@ -62,17 +62,6 @@ static enum aothip_status add_fp8(struct plan *plan, const struct aothip_attn_fw
     return plan_add(plan, size + sizeof(*behind), why);
 }
 
-/* Which part of all keys a row sees on average with a causal mask; 1 with any other. */
-static double seen_of(const struct aothip_attn_fwd_params *p)
-{
-    const double rows = (double)shape_grid_q(p), keys = (double)shape_grid_k(p);
-    if (p->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT)
-        return rows <= keys ? (keys > 0 ? rows / keys / 2 : 1) : 1 - keys / rows / 2;
-    if (p->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT)
-        return rows <= keys ? (keys > 0 ? 1 - rows / keys / 2 : 1) : keys / rows / 2;
-    return 1;
-}
-
 static struct select_size size_of(const struct plan *plan, const struct aothip_attn_fwd_params *p)
 {
     const struct select_size size = {
@@ -81,7 +70,7 @@ static struct select_size size_of(const struct plan *plan, const struct aothip_a
         .keys = (uint32_t)(shape_grid_k(p) + shape_new_rows(p)),
         .window = args_window(p),
         .units = (uint32_t)plan->device->compute_units,
-        .seen = seen_of(p),
+        .seen = shape_seen(p),
     };
     return size;
 }

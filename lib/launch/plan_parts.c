@@ -15,6 +15,14 @@
 enum { PART_MIN_STEPS = 4, PART_MIN_SAVED = 10, PARTS_MAX = 64 };
 enum { SCORE_PARTS = 8, SCORE_MIN_STEPS = 2, SCORE_MIN_SAVED = 5 };
 enum { F32_PARTS = 4, F32_MIN_STEPS = 8 };
+/*
+ * Where rows see a part of the keys, units are done with short walks early: more parts than fill
+ * the GPU cut the longest ones, as long as a part takes more steps off them than a unit takes to
+ * store and add up the parts that it has more of: so many rows of steps for each, and for the first
+ * more by a factor. By the clock of gfx942, gfx950 and gfx90a.
+ */
+enum { DKDV_PART_ROWS = 500, DQ_PART_ROWS = 420 };
+#define FIRST_PART 1.4
 enum { SIMDS = 4, TILE_MOST = 256 };
 
 /* Workgroups of a kernel that a unit holds at a time. */
@@ -37,24 +45,50 @@ static int64_t larger(int64_t a, int64_t b)
     return a < b ? b : a;
 }
 
-/* Parts of each walk of `steps` steps, of which `workgroups` would have one. */
-static int64_t count_parts(const struct plan *plan, const struct format_entry *entry,
-                           uint64_t workgroups, int64_t steps)
+/* A walk of the backward pass. */
+struct walk {
+    const struct format_entry *entry;
+    uint64_t workgroups; /* that the launch would have, one a walk */
+    int64_t steps;       /* of the longest */
+    double part;         /* how many a part costs */
+    double seen;         /* the mean walk, as a part of the longest */
+};
+
+/* Those that are worth it beyond `parts`, which fill the GPU. */
+static int64_t cut_longest(const struct plan *plan, const struct walk *walk, int64_t parts,
+                           int64_t most, int64_t least_saved)
 {
+    const double units = plan->device->compute_units, workgroups = (double)walk->workgroups;
+    const double each = workgroups / units * walk->part;
+    const double places = units * (double)held(walk->entry) / walk->seen;
+    const double steps = (double)walk->steps;
+    int64_t n = parts;
+    while (n < most && workgroups * (double)(n + 1) <= places &&
+           steps / (double)(n * (n + 1)) > (n > 1 ? each : FIRST_PART * each))
+        n++;
+    return parts > 1 || walk->steps - walk->steps / n >= least_saved ? n : 1;
+}
+
+/* Parts of each walk. */
+static int64_t count_parts(const struct plan *plan, const struct walk *walk)
+{
+    const struct format_entry *entry = walk->entry;
     const uint64_t enough = (uint64_t)plan->device->compute_units * held(entry);
     const int score = entry->features & FORMAT_FEATURE_SCORE && entry->wave_size == 64;
-    const int64_t plain = steps / PART_MIN_STEPS;
+    const int64_t steps = walk->steps, plain = steps / PART_MIN_STEPS;
     const int64_t f32 = larger(steps / F32_MIN_STEPS, smaller(plain, F32_PARTS));
     const int64_t terms = larger(steps / SCORE_MIN_STEPS, smaller(steps, SCORE_PARTS));
     const int64_t worth = !score ? plain : entry->dtype == AOTHIP_F32 ? f32 : terms;
     const int64_t most = smaller(worth, PARTS_MAX);
+    const int64_t saved = score ? SCORE_MIN_SAVED : PART_MIN_SAVED;
     int64_t parts = most;
-    if (!workgroups || most < 2)
+    if (!walk->workgroups || most < 2)
         return 1;
-    if (enough / workgroups < (uint64_t)most)
-        parts = (int64_t)(enough / workgroups);
-    return parts > 1 && steps - steps / parts >= (score ? SCORE_MIN_SAVED : PART_MIN_SAVED) ? parts
-                                                                                            : 1;
+    if (enough / walk->workgroups < (uint64_t)most)
+        parts = (int64_t)(enough / walk->workgroups);
+    if (parts < 2 || steps - steps / parts < saved)
+        parts = 1;
+    return cut_longest(plan, walk, parts, most, saved);
 }
 
 /* Rows of the other side that a tile of `tile` rows sees, at most. */
@@ -89,8 +123,9 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
     if (entry) {
         const int64_t group = p->q.size[1] / heads_k, tile = entry->tile_q;
         const int64_t steps = (visible(p, rows, entry->tile_k) + tile - 1) / tile;
-        const int64_t all =
-            count_parts(plan, entry, args_bwd_workgroups(b, p, entry), group * steps);
+        const struct walk walk = {entry, args_bwd_workgroups(b, p, entry), group * steps,
+                                  (double)DKDV_PART_ROWS / entry->tile_q, shape_seen(p)};
+        const int64_t all = count_parts(plan, &walk);
         parts.heads = (int32_t)(all < group ? all : group);
         parts.rows = (int32_t)(all / parts.heads);
         parts.tile_k = entry->tile_k;
@@ -99,7 +134,9 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
     if (entry) {
         const int64_t tile = entry->tile_k;
         const int64_t steps = (visible(p, keys, entry->tile_q) + tile - 1) / tile;
-        parts.keys = (int32_t)count_parts(plan, entry, args_bwd_workgroups(b, p, entry), steps);
+        const struct walk walk = {entry, args_bwd_workgroups(b, p, entry), steps,
+                                  (double)DQ_PART_ROWS / entry->tile_k, shape_seen(p)};
+        parts.keys = (int32_t)count_parts(plan, &walk);
     }
     return parts;
 }
@@ -123,6 +160,5 @@ int plan_bwd_fuses(const struct plan *plan, const struct aothip_attn_bwd_params 
     if (!entry || !entry_of(plan, &begin) || !entry_of(plan, &sum))
         return 0;
     return asked > 0 || (shape_grid_q(p) >= FUSED_MIN_ROWS &&
-                         args_bwd_workgroups(b, p, entry) >=
-                             (uint64_t)plan->device->compute_units);
+                         args_bwd_workgroups(b, p, entry) >= (uint64_t)plan->device->compute_units);
 }

@@ -89,6 +89,17 @@ static inline int64_t shape_grid_k(const struct aothip_attn_fwd_params *p)
     return max < rows ? max : rows;
 }
 
+/* Which part of all keys a row sees on average with a causal mask; 1 with any other. */
+static inline double shape_seen(const struct aothip_attn_fwd_params *p)
+{
+    const double rows = (double)shape_grid_q(p), keys = (double)shape_grid_k(p);
+    if (p->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT)
+        return rows <= keys ? (keys > 0 ? rows / keys / 2 : 1) : 1 - keys / rows / 2;
+    if (p->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT)
+        return rows <= keys ? (keys > 0 ? 1 - rows / keys / 2 : 1) : keys / rows / 2;
+    return 1;
+}
+
 /* Elements of lse by its layout; INT64_MAX where 64 bits do not hold their number. */
 static inline int64_t shape_lse_elements(const struct aothip_attn_fwd_params *p)
 {

@@ -2,6 +2,7 @@
 #include "aothip/aothip.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "plan_test.h"
 
@@ -108,6 +109,48 @@ static void test_bwd_shared(void)
     g.fwd.window_left = g.fwd.window_right = 10;
     is_int(aothip_attn_bwd_workspace(context, &g.b, NULL, &bytes), AOTHIP_OK, "a window");
     is_int((intmax_t)bytes, 0, "leaves nothing to share");
+}
+
+/* One sequence with as many key heads and rows as query heads and rows. */
+static void make_square(struct problem_gradients *g, int64_t heads, int64_t rows)
+{
+    struct aothip_tensor *const tensors[] = {&g->fwd.q, &g->fwd.k, &g->fwd.v, &g->fwd.o,
+                                             &g->b.d_o, &g->b.dq,  &g->b.dk,  &g->b.dv};
+    make_long(g, rows);
+    for (size_t i = 0; i < sizeof(tensors) / sizeof(*tensors); i++)
+        *tensors[i] = problem_tensor((i + 1) << 32, 1, heads, rows, 64);
+    g->b.workspace = at(0xa00000000);
+    g->b.workspace_size = SIZE_MAX / 2;
+}
+
+/* Rows that see half of the keys: more parts than fill the GPU, unless their sums cost more. */
+static void test_bwd_shared_causal(void)
+{
+    const struct attn_bwd_share_args *dkdv = &fake_hip.log[1].args.share,
+                                     *sum = &fake_hip.log[3].args.share;
+    struct problem_gradients g;
+    make_square(&g, 1, 20480);
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "without a mask");
+    is_grid(&fake_hip.log[1], 320, 1, "dkdv: 320 tiles of the 608 that the GPU holds");
+    is_int((intmax_t)dkdv->part_dk, 0, "no parts");
+    is_int(sum->parts_keys, 3, "dq, 160 tiles: keys in three");
+    g.fwd.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "causal");
+    is_int(dkdv->parts_rows, 3, "dkdv: rows in three, as 960 of half the length take their places");
+    is_int(sum->parts_keys, 7, "dq: keys in seven");
+    make_square(&g, 8, 2048);
+    g.fwd.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "causal, short walks");
+    is_int(dkdv->parts_rows, 2, "dkdv, 256 tiles: in two");
+    is_int(sum->parts_keys, 4, "dq, 128 tiles: in four");
+    make_square(&g, 16, 1536);
+    g.fwd.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "causal, shorter ones");
+    is_int((intmax_t)dkdv->part_dk, 0, "dkdv, 384 tiles: whole, as two parts cost more than one");
 }
 
 /* Atomic sums of dq: only where they are allowed, and of many rows and workgroups. */
@@ -234,6 +277,7 @@ int main(void)
     free(image.bytes);
     test_bwd();
     test_bwd_shared();
+    test_bwd_shared_causal();
     test_bwd_atomics();
     test_bwd_edges();
     aothip_close(context);
