@@ -357,8 +357,8 @@ struct aothip_attn_fwd_params {
  * F32 that workgroups add to in any order: its last bits, not those of dk and dv, differ from call
  * to call. It is done where the emulator's clock says that it is faster: gfx942 and gfx950, F16 and
  * BF16, 16-byte-aligned rows of up to 128 and 64 channels, scores of q and k alone with mask and
- * sinks, dq wanted and dk or dv, from 512 queries and a block of 128 keys for each compute unit on,
- * with workspace for the sums. AOTHIP_ATOMICS in the environment overrides it (see aothip(3)).
+ * sinks, dq wanted and dk or dv, from 512 queries and 0.7 blocks of 128 keys a compute unit on (1,
+ * causal of over 2,048 a group), with workspace for sums. AOTHIP_ATOMICS overrides it: aothip(3).
  *
  * P is exp(S - lse), as in every backward pass that is given lse: rounded to F32 it is off by up to
  * |lse| 2^-24, and P by that part of itself, which F32 problems with scores of thousands show. P is

@@ -143,9 +143,10 @@ struct args_parts plan_bwd_parts(const struct plan *plan, const struct aothip_at
 
 /*
  * Rows of queries from which on attn_bwd_fused takes less time than the two walks by more than the
- * clock may be off; so do as many workgroups as compute units.
+ * clock may be off, if seven of ten compute units have a workgroup; with a causal mask, where the
+ * two walks are cut into more parts, if each has one, beyond FUSED_CAUSAL_ROWS of a group.
  */
-enum { FUSED_MIN_ROWS = 512 };
+enum { FUSED_MIN_ROWS = 512, FUSED_CAUSAL_ROWS = 2048 };
 
 int plan_bwd_fuses(const struct plan *plan, const struct aothip_attn_bwd_params *b,
                    const struct aothip_attn_fwd_params *p, const struct select_need *fused)
@@ -153,12 +154,16 @@ int plan_bwd_fuses(const struct plan *plan, const struct aothip_attn_bwd_params 
     const struct select_need begin = select_need_other(FORMAT_OP_ATTN_BWD_BEGIN, p, NULL, 0);
     const struct select_need sum = select_need_other(FORMAT_OP_ATTN_BWD_SUM, p, NULL, 0);
     const int asked = module_atomics(plan->context);
+    const int64_t rows = shape_grid_q(p);
+    const int in_parts =
+        shape_seen(p) < 1 && rows * p->q.size[1] > FUSED_CAUSAL_ROWS * p->k.size[1];
+    const uint64_t tenths = in_parts ? 10 : 7;
     const struct format_entry *entry;
     if (asked == 0 || (asked < 0 && !b->atomics) || !b->dq.data || !(b->dk.data || b->dv.data))
         return 0;
     entry = entry_of(plan, fused);
     if (!entry || !entry_of(plan, &begin) || !entry_of(plan, &sum))
         return 0;
-    return asked > 0 || (shape_grid_q(p) >= FUSED_MIN_ROWS &&
-                         args_bwd_workgroups(b, p, entry) >= (uint64_t)plan->device->compute_units);
+    return asked > 0 || (rows >= FUSED_MIN_ROWS && 10 * args_bwd_workgroups(b, p, entry) >=
+                                                       tenths * plan->device->compute_units);
 }

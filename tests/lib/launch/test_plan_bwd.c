@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "plan_test.h"
 
@@ -153,6 +154,31 @@ static void test_bwd_shared_causal(void)
     is_int((intmax_t)dkdv->part_dk, 0, "dkdv, 384 tiles: whole, as two parts cost more than one");
 }
 
+/* Whether atomic sums are taken for `rows` rows of groups of query heads; a block has 64 keys. */
+static int takes_atomics(int64_t groups, int64_t group, int64_t rows, enum aothip_mask mask)
+{
+    struct problem_gradients g;
+    make_square(&g, groups, rows);
+    g.fwd.q.size[1] = g.fwd.o.size[1] = g.b.d_o.size[1] = g.b.dq.size[1] = groups * group;
+    g.fwd.mask = mask;
+    g.b.atomics = 1;
+    restart();
+    is_int(aothip_attn_bwd(context, &g.b, NULL), AOTHIP_OK, "backward");
+    return strcmp(fake_hip.log[0].symbol, "attn_bwd_begin_f16_d128_general") == 0;
+}
+
+/* From 0.7 blocks for each of 304 compute units on; causal of more than 2,048 rows from 1. */
+static void test_bwd_atomics_from(void)
+{
+    ok(!takes_atomics(1, 1, 64 * 212, AOTHIP_MASK_NONE), "212 blocks are too few");
+    ok(takes_atomics(1, 1, 64 * 213, AOTHIP_MASK_NONE), "213 are not");
+    ok(!takes_atomics(6, 1, 2048, AOTHIP_MASK_CAUSAL_TOP_LEFT), "192 are, causal");
+    ok(takes_atomics(7, 1, 2048, AOTHIP_MASK_CAUSAL_TOP_LEFT), "224 are not");
+    ok(!takes_atomics(9, 1, 2112, AOTHIP_MASK_CAUSAL_TOP_LEFT), "297 are, of longer walks");
+    ok(!takes_atomics(7, 2, 2048, AOTHIP_MASK_CAUSAL_TOP_LEFT), "224 are, of two heads each");
+    ok(takes_atomics(10, 1, 2112, AOTHIP_MASK_CAUSAL_TOP_LEFT), "330 are not");
+}
+
 /* Atomic sums of dq: only where they are allowed, and of many rows and workgroups. */
 static void test_bwd_atomics(void)
 {
@@ -279,6 +305,7 @@ int main(void)
     test_bwd_shared();
     test_bwd_shared_causal();
     test_bwd_atomics();
+    test_bwd_atomics_from();
     test_bwd_edges();
     aothip_close(context);
     remove_directory(directory);
