@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "bundle.h"
 #include "module_image.h"
 #include "variable.h"
@@ -223,8 +224,10 @@ static enum aothip_status make_device(struct aothip_context *context, const stru
     made->target = info.target;
     made->limit = context->options.code_limit;
     made->compute_units = info.properties.compute_units > 0 ? info.properties.compute_units : 1;
-    if (target_deals_runs(info.target.gpu))
+    if (target_deal(info.target.gpu) == TARGET_DEAL_RUNS)
         made->run = RUN * (uint32_t)made->compute_units;
+    else if (target_deal(info.target.gpu) == TARGET_DEAL_ALL)
+        made->run = ARGS_RUN_ALL;
     made->images = &image->store;
     made->index = image->index;
     atomic_store_explicit(&context->devices[number], made, memory_order_release);

@@ -37,7 +37,7 @@ enum { MODULE_STREAMS = 64 };
 struct module_device {
     int number; /* HIP's */
     int compute_units;
-    uint32_t run; /* workgroups of attention whose heads go before others; 0: of all heads */
+    uint32_t run; /* as in struct args_deal */
     struct target target;
     const struct store *images;
     const struct select_index *index; /* of the images' entries */

@@ -318,18 +318,65 @@ void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a
     fill_problem(p, 0, a);
 }
 
+/* Whether the heads of a batch entry go on where those of the entry before end. */
+static int heads_go_on(const struct aothip_tensor *t, int64_t batch)
+{
+    return t->size[0] == batch && (t->size[1] == 1 || t->stride[0] == t->size[1] * t->stride[1]);
+}
+
+/* Whether the heads of all batch entries are to be taken for heads of one (ARGS_RUN_ALL). */
+static int takes_all(const struct aothip_attn_fwd_params *p, const struct args_deal *deal,
+                     const struct format_entry *entry)
+{
+    const int64_t batch = p->q.size[0];
+    uint64_t heads, threads;
+    return batch > 1 &&
+           (p->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT || p->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT) &&
+           !p->sinks && !shape_is_fp8(p->k.dtype) && heads_go_on(&p->q, batch) &&
+           heads_go_on(&p->k, batch) && heads_go_on(&p->v, batch) && heads_go_on(&p->o, batch) &&
+           !__builtin_mul_overflow((uint64_t)batch, deal->heads, &heads) && heads <= INT32_MAX &&
+           !__builtin_mul_overflow(heads * entry->threads, deal->tiles, &threads) &&
+           threads <= max_threads_x;
+}
+
+static struct kernarg_strides strides_of_all(const struct aothip_tensor *t)
+{
+    struct kernarg_strides strides = args_strides(t);
+    strides.head = t->size[1] == 1 ? t->stride[0] : t->stride[1];
+    strides.batch = 0;
+    return strides;
+}
+
+/* Makes one batch entry of all. */
+static void take_all(const struct aothip_attn_fwd_params *p, struct attn_fwd_args *args)
+{
+    struct attn_problem *a = &args->problem;
+    a->heads_q *= a->batch;
+    a->heads_k *= a->batch;
+    a->batch = 1;
+    a->q_stride = strides_of_all(&p->q);
+    a->k_stride = strides_of_all(&p->k);
+    a->v_stride = strides_of_all(&p->v);
+    args->o_stride = strides_of_all(&p->o);
+}
+
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
                                  uint32_t run, const struct format_entry *entry,
                                  struct attn_fwd_args *args, struct args_grid *grid,
                                  struct status *why)
 {
-    const struct args_deal deal = {
+    struct args_deal deal = {
         .tiles = args_count_tiles((uint32_t)shape_grid_q(params), entry->tile_q),
         .heads = (uint32_t)params->q.size[1],
         .group = args_group(params),
         .sequences = (uint64_t)shape_sequences(params),
         .run = run,
     };
+    const int all = plain && run == ARGS_RUN_ALL && takes_all(params, &deal, entry);
+    if (all) {
+        deal.heads *= (uint32_t)deal.sequences;
+        deal.sequences = 1;
+    }
     if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
     fill_problem(params, plain, &args->problem);
@@ -343,5 +390,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
     args->o = (uintptr_t)params->o.data;
     args->o_stride = args_strides(&params->o);
     args->lse = (uintptr_t)params->lse;
+    if (all)
+        take_all(params, args);
     return AOTHIP_OK;
 }

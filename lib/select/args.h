@@ -69,6 +69,12 @@ struct args_deal {
     uint64_t sequences;
 };
 
+/*
+ * A run for which the heads of all sequences go together where attn_fwd has a causal mask: longest
+ * rows of one sequence would else come behind shortest ones of another, and the last of all late.
+ */
+enum { ARGS_RUN_ALL = 1 };
+
 /* A grid with the heads in runs where there are several. Errors: as args_make_grid(). */
 enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,
                                   struct args_grid *grid, struct status *why);

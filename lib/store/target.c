@@ -8,9 +8,9 @@ static const struct {
     const char *gpu;
     uint32_t mach;
     enum target_fp8 fp8;
-    enum { DEAL_WHOLE, DEAL_RUNS } deal;
+    enum target_deal deal;
 } machs[] = {
-#define TARGET(name, mach, fp8, deal) {name, mach, TARGET_FP8_##fp8, DEAL_##deal},
+#define TARGET(name, mach, fp8, deal) {name, mach, TARGET_FP8_##fp8, TARGET_DEAL_##deal},
 #include "target.def"
 #undef TARGET
 };
@@ -127,12 +127,12 @@ enum target_fp8 target_fp8(const char *gpu)
     return TARGET_FP8_UNKNOWN;
 }
 
-int target_deals_runs(const char *gpu)
+enum target_deal target_deal(const char *gpu)
 {
     for (int i = 0; i < MACHS; i++)
         if (strcmp(machs[i].gpu, gpu) == 0)
-            return machs[i].deal == DEAL_RUNS;
-    return 0;
+            return machs[i].deal;
+    return TARGET_DEAL_WHOLE;
 }
 
 int target_matches_elf_flags(const struct target *code, uint32_t e_flags)

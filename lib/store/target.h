@@ -37,8 +37,12 @@ uint32_t target_mach(const char *gpu);
 enum target_fp8 { TARGET_FP8_UNKNOWN, TARGET_FP8_NONE, TARGET_FP8_OCP, TARGET_FP8_FNUZ };
 enum target_fp8 target_fp8(const char *gpu);
 
-/* Whether kernels of the GPU take heads in runs (gen/kernel/deal.h). No, of an unknown one. */
-int target_deals_runs(const char *gpu);
+/*
+ * Which heads of a launch go together: those of a sequence, in runs (gen/kernel/deal.h) or as a
+ * whole, or those of all sequences, where a kernel can take them for heads of one.
+ */
+enum target_deal { TARGET_DEAL_WHOLE, TARGET_DEAL_RUNS, TARGET_DEAL_ALL };
+enum target_deal target_deal(const char *gpu); /* WHOLE of an unknown one */
 
 /*
  * Whether e_flags of an AMDGPU ELF of code object version 4 or later are those of `code`: the

@@ -39,6 +39,7 @@ static const struct problem problems[] = {
     {"d128_dropout", 8, 16, 16, 1024, 128, 128, 0, DROPOUT, AOTHIP_F16},
     {"d128_odd", 8, 16, 16, 1024, 128, 128, 0, ODD, AOTHIP_F16},
     {"d128_pages", 8, 16, 16, 1024, 128, 128, 0, PAGES, AOTHIP_F16},
+    {"d128_batch", 8, 8, 8, 1024, 1024, 128, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_BF16},
     {"decode_d64", 16, 32, 32, 1, 512, 64, 0, 0, AOTHIP_F16},
     {"decode_d128", 16, 32, 32, 1, 512, 128, 0, 0, AOTHIP_F16},
     {"decode_d128_gqa", 16, 32, 4, 1, 2048, 128, 0, 0, AOTHIP_F16},
