@@ -173,11 +173,12 @@ static void clear(void *memory, size_t size)
 }
 
 /* Where the sequences of a plain problem lie, and its lse. */
-static inline void fill_plain(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
+static inline void fill_plain(const struct aothip_attn_fwd_params *p, int all,
+                              struct attn_problem *a)
 {
     const int64_t *q = p->q.size, *k = p->k.size;
     const int32_t seq_q = (int32_t)q[2], seq_k = (int32_t)k[2];
-    a->batch = (int32_t)q[0];
+    a->batch = all ? 1 : (int32_t)q[0];
     a->seq_q = seq_q;
     a->seq_k = seq_k;
     a->q_seqs = (struct kernarg_seqs){.max = seq_q, .rows = seq_q};
@@ -277,20 +278,36 @@ static inline uint32_t fill_scores(const struct aothip_attn_fwd_params *p, struc
     return flags;
 }
 
-/* Stores cost most of the time here: each field up to the score features is written once. */
-static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, struct attn_problem *a)
+/* The strides of a tensor, or those where the heads of all batch entries are heads of one. */
+static inline struct kernarg_strides strides_of(const struct aothip_tensor *t, int all)
 {
+    struct kernarg_strides strides = args_strides(t);
+    if (all) {
+        strides.head = t->size[1] == 1 ? t->stride[0] : t->stride[1];
+        strides.batch = 0;
+    }
+    return strides;
+}
+
+/*
+ * Stores cost most of the time here: each field up to the score features is written once. `all`:
+ * the heads of all batch entries of a plain problem are taken for heads of one.
+ */
+static inline void fill_problem(const struct aothip_attn_fwd_params *p, int plain, int all,
+                                struct attn_problem *a)
+{
+    const int32_t entries = all ? (int32_t)p->q.size[0] : 1;
     enum { SCORES = offsetof(struct attn_problem, bias) };
     int32_t key_first, key_last;
     uint32_t flags = visible_keys(p, &key_first, &key_last);
     a->q = (uintptr_t)p->q.data;
     a->k = (uintptr_t)p->k.data;
     a->v = (uintptr_t)p->v.data;
-    a->q_stride = args_strides(&p->q);
-    a->k_stride = args_strides(&p->k);
-    a->v_stride = args_strides(&p->v);
-    a->heads_q = (int32_t)p->q.size[1];
-    a->heads_k = (int32_t)p->k.size[1];
+    a->q_stride = strides_of(&p->q, all);
+    a->k_stride = strides_of(&p->k, all);
+    a->v_stride = strides_of(&p->v, all);
+    a->heads_q = (int32_t)p->q.size[1] * entries;
+    a->heads_k = (int32_t)p->k.size[1] * entries;
     a->group = (int32_t)args_group(p);
     a->dim_qk = (int32_t)p->q.size[3];
     a->dim_v = (int32_t)p->v.size[3];
@@ -305,7 +322,7 @@ static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, stru
     a->pages = (int32_t)p->k.size[0];
     a->keys_most = (int32_t)shape_most_keys(p);
     if (plain) {
-        fill_plain(p, a);
+        fill_plain(p, all, a);
     } else {
         flags |= fill_sequences(p, a);
         flags |= fill_scores(p, a);
@@ -315,7 +332,7 @@ static void fill_problem(const struct aothip_attn_fwd_params *p, int plain, stru
 
 void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
-    fill_problem(p, 0, a);
+    fill_problem(p, 0, 0, a);
 }
 
 /* Whether the heads of a batch entry go on where those of the entry before end. */
@@ -339,27 +356,6 @@ static int takes_all(const struct aothip_attn_fwd_params *p, const struct args_d
            threads <= max_threads_x;
 }
 
-static struct kernarg_strides strides_of_all(const struct aothip_tensor *t)
-{
-    struct kernarg_strides strides = args_strides(t);
-    strides.head = t->size[1] == 1 ? t->stride[0] : t->stride[1];
-    strides.batch = 0;
-    return strides;
-}
-
-/* Makes one batch entry of all. */
-static void take_all(const struct aothip_attn_fwd_params *p, struct attn_fwd_args *args)
-{
-    struct attn_problem *a = &args->problem;
-    a->heads_q *= a->batch;
-    a->heads_k *= a->batch;
-    a->batch = 1;
-    a->q_stride = strides_of_all(&p->q);
-    a->k_stride = strides_of_all(&p->k);
-    a->v_stride = strides_of_all(&p->v);
-    args->o_stride = strides_of_all(&p->o);
-}
-
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
                                  uint32_t run, const struct format_entry *entry,
                                  struct attn_fwd_args *args, struct args_grid *grid,
@@ -379,7 +375,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
     }
     if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
-    fill_problem(params, plain, &args->problem);
+    fill_problem(params, plain, all, &args->problem);
     args_fill_deal(&deal, grid, &args->problem);
     args->problem.flags |= args_likeness(params);
     args->seed_output = args->offset_output = 0;
@@ -388,9 +384,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
         args->offset_output = (uintptr_t)params->dropout_offset_output;
     }
     args->o = (uintptr_t)params->o.data;
-    args->o_stride = args_strides(&params->o);
+    args->o_stride = strides_of(&params->o, all);
     args->lse = (uintptr_t)params->lse;
-    if (all)
-        take_all(params, args);
     return AOTHIP_OK;
 }
