@@ -181,23 +181,25 @@ static void test_runs(void)
 /* Heads of all batch entries as of one: with a causal mask, where they lie so. */
 static void test_all_heads(void)
 {
-    enum { PLAIN, NO_MASK, SINKS, APART, OTHER_RUN, OPTIONS, MOST };
-    static const char *const names[] = {"causal", "no mask",    "sinks",   "batch entries apart",
-                                        "runs",   "no options", "too many"};
-    for (int i = PLAIN; i <= MOST; i++) {
+    enum { PLAIN, NO_MASK, SINKS, FP8, OTHER_RUN, OPTIONS, MOST, APART, CASES = APART + 4 };
+    static const char *const names[CASES] = {"causal",  "no mask",    "sinks",    "FP8",
+                                             "runs",    "no options", "too many", "q apart",
+                                             "o apart", "k apart",    "v apart"};
+    for (int i = PLAIN; i < CASES; i++) {
         struct aothip_attn_fwd_params p = problem_make();
         struct aothip_tensor *const tensors[] = {&p.q, &p.o, &p.k, &p.v};
         const int64_t batch = i == MOST ? 1 << 20 : 3;
         struct attn_fwd_args args;
         struct args_grid grid;
         struct status why;
-        for (int t = 0; t < 4; t++)
+        for (int t = 0; t < 4; t++) {
             *tensors[t] =
-                problem_tensor((uintptr_t)tensors[t]->data, batch, t < 2 ? 10 : 1, 300, 64);
+                problem_tensor((uintptr_t)tensors[t]->data, batch, t < 2 ? 10 : 2, 300, 64);
+            tensors[t]->stride[0] += i == APART + t ? 64 : 0;
+        }
         p.mask = i == NO_MASK ? AOTHIP_MASK_NONE : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
         p.sinks = i == SINKS ? p.lse : NULL;
-        p.q.stride[0] += i == APART ? 64 : 0;
-        p.v.stride[0] += 64; /* one head of each entry: any distance will do */
+        p.k.dtype = i == FP8 ? AOTHIP_FP8_E4M3_FNUZ : p.k.dtype;
         status_clear(&why);
         is_int(args_attn_fwd(&p, i != OPTIONS, i == OTHER_RUN ? 1000 : ARGS_RUN_ALL, &entry, &args,
                              &grid, &why),
@@ -205,17 +207,33 @@ static void test_all_heads(void)
         is_int(grid.y * grid.z, i == PLAIN ? 1 : i == MOST ? 65535 * 17 : 3, "sequences");
         is_int(args.problem.batch, i == PLAIN ? 1 : batch, "and the kernel knows");
         is_int(args.problem.heads_q, i == PLAIN ? 30 : 10, "query heads");
-        is_int(args.problem.heads_k, i == PLAIN ? 3 : 1, "key heads");
+        is_int(args.problem.heads_k, i == PLAIN ? 6 : 2, "key heads");
         is_int(args.problem.heads_x * 5, grid.x, "5 tiles of each head");
-        if (i != PLAIN)
-            continue;
-        is_int(args.problem.q_stride.head, 300 * 64, "query heads follow each other");
-        is_int(args.problem.k_stride.head, 300 * 64, "so do key heads, one of each entry");
-        is_int(args.problem.v_stride.head, 301 * 64, "also of v");
-        is_int(args.o_stride.head, 300 * 64, "and o");
-        is_int(args.problem.lse_stride.head, 300, "and lse");
-        is_int(args.problem.group, 10, "10 have the same keys");
+        is_int(args.problem.lse_stride.head, 300, "heads of lse");
+        is_int(args.problem.group, 5, "5 have the same keys");
     }
+}
+
+/* One key head of each entry: they may lie at any distance. */
+static void test_all_single_heads(void)
+{
+    struct aothip_attn_fwd_params p = problem_make();
+    struct attn_fwd_args args;
+    struct args_grid grid;
+    struct status why;
+    p.q = problem_tensor((uintptr_t)p.q.data, 3, 10, 300, 64);
+    p.o = problem_tensor((uintptr_t)p.o.data, 3, 10, 300, 64);
+    p.k = problem_tensor((uintptr_t)p.k.data, 3, 1, 300, 64);
+    p.v = problem_tensor((uintptr_t)p.v.data, 3, 1, 300, 64);
+    p.v.stride[0] += 64;
+    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
+    status_clear(&why);
+    is_int(args_attn_fwd(&p, 1, ARGS_RUN_ALL, &entry, &args, &grid, &why), AOTHIP_OK, "MQA");
+    is_int(grid.y, 1, "heads of all entries");
+    is_int(args.problem.q_stride.head, 300 * 64, "q: from head to head");
+    is_int(args.o_stride.head, 300 * 64, "o: too");
+    is_int(args.problem.k_stride.head, 300 * 64, "k: from entry to entry");
+    is_int(args.problem.v_stride.head, 301 * 64, "v: too");
 }
 
 int main(void)
@@ -226,5 +244,6 @@ int main(void)
     test_grid();
     test_runs();
     test_all_heads();
+    test_all_single_heads();
     return tap_done();
 }
