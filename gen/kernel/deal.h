@@ -1,6 +1,6 @@
 /*
- * Which part of a launch a workgroup has: the order of the workgroups along x, compiled into the
- * kernels (HIP) and into its test (C11).
+ * Which part of a launch a workgroup has: the order of the workgroups, compiled into the kernels
+ * (HIP) and into its test (C11).
  *
  * gfx942 and gfx950 have eight XCDs, each with a level-2 cache of its own, to which the workgroups
  * of a launch are dealt in turn: number i goes to XCD i % 8 (AMD's Composable Kernel remaps its
@@ -16,6 +16,8 @@
  *
  * In the order of the heads, 64 query heads of 8 key heads, or 28 of 4, would have every key head
  * on all XCDs. Workgroups of attn_split that read the same keys, but other rows, meet likewise.
+ * With a causal mask a tile's workgroups are those of the heads of all sequences, and tiles go
+ * along z: where sequences come one after the other, the longest tiles of the last begin late.
  *
  * Other GPUs have one level-2 cache, and the heads in their order. On RDNA, a launch of more
  * workgroups than run at once has them in runs of `heads_x`, one after the other along z: the tiles
@@ -51,6 +53,9 @@
 #define DEAL_IN_RUNS 0
 #endif
 
+/* Whether z may be another part of the same sequence. */
+#define DEAL_ALONG_Z (DEAL_TO_XCDS || DEAL_IN_RUNS)
+
 /* Whether a division by 1 is worth a branch. */
 #if defined(STARTS_LEAN)
 #define DEAL_ALONE_APART STARTS_LEAN
@@ -65,19 +70,19 @@ struct deal_member {
     kernarg_u32 unit, member;
 };
 
-/* Workgroup x, number `at` of units * members that begin anywhere. */
-DEALT struct deal_member deal_member(kernarg_u32 x, kernarg_u32 at, kernarg_u32 units,
+/* Workgroup `number` of all, number `at` of units * members that begin anywhere. */
+DEALT struct deal_member deal_member(kernarg_u32 number, kernarg_u32 at, kernarg_u32 units,
                                      kernarg_u32 members)
 {
     const kernarg_u32 whole = units / DEAL_XCDS * DEAL_XCDS, end = whole * members;
     const int early = at < end;
-    const kernarg_u32 number = early ? at / DEAL_XCDS : at - end;
+    const kernarg_u32 rank = early ? at / DEAL_XCDS : at - end;
     const kernarg_u32 width = early ? members : units - whole;
     const int divides = !DEAL_ALONE_APART || width > 1;
-    const kernarg_u32 row = divides ? DEAL_QUOTIENT(number, width) : number;
-    const kernarg_u32 rest = number - row * width;
+    const kernarg_u32 row = divides ? DEAL_QUOTIENT(rank, width) : rank;
+    const kernarg_u32 rest = rank - row * width;
     struct deal_member to;
-    to.unit = early ? row * DEAL_XCDS + x % DEAL_XCDS : whole + rest;
+    to.unit = early ? row * DEAL_XCDS + number % DEAL_XCDS : whole + rest;
     to.member = early ? rest : row;
     return to;
 }
@@ -88,16 +93,29 @@ struct deal {
     kernarg_u32 part; /* the query head, or the number of the split */
 };
 
-/* attn_fwd, attn_bwd_dq: workgroup x, z */
-DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 z)
+/*
+ * Number of a workgroup in a launch whose tiles go along z. Of one whose tiles go along x, the XCDs
+ * of a sequence are numbered from any of them on.
+ */
+DEALT kernarg_u32 deal_number(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 y,
+                              kernarg_u32 z)
+{
+    return x + (kernarg_u32)a->heads_x * (y + (kernarg_u32)a->batch * z);
+}
+
+/* attn_fwd, attn_bwd_dq: workgroup x, y, z */
+DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 y,
+                               kernarg_u32 z)
 {
     const kernarg_u32 heads = (kernarg_u32)a->heads_x, group = (kernarg_u32)a->group;
     struct deal to;
     to.tile = DEAL_QUOTIENT(x, heads);
     to.part = x - to.tile * heads;
-    (void)z;
+    (void)y, (void)z;
 #if DEAL_TO_XCDS
-    const struct deal_member head = deal_member(x, to.part, (kernarg_u32)a->heads_k, group);
+    const kernarg_u32 number = deal_number(a, x, y, z), heads_k = (kernarg_u32)a->heads_k;
+    const struct deal_member head = deal_member(number, to.part, heads_k, group);
+    to.tile += a->grid_y ? 0 : z;
     to.kv_head = head.unit;
     to.part = head.unit * group + head.member;
 #else
@@ -110,18 +128,20 @@ DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kern
 }
 
 /* attn_bwd_dkdv: the same for groups of one. */
-DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 z)
+DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 y,
+                            kernarg_u32 z)
 {
     const kernarg_u32 heads = (kernarg_u32)a->heads_x;
     struct deal to;
     to.tile = DEAL_QUOTIENT(x, heads);
     to.kv_head = x - to.tile * heads;
     to.part = 0;
-    (void)z;
+    (void)y, (void)z;
 #if DEAL_TO_XCDS
     const kernarg_u32 first = to.kv_head / DEAL_XCDS * DEAL_XCDS;
     if (first + DEAL_XCDS <= heads)
-        to.kv_head = first + x % DEAL_XCDS;
+        to.kv_head = first + deal_number(a, x, y, z) % DEAL_XCDS;
+    to.tile += a->grid_y ? 0 : z;
 #elif DEAL_IN_RUNS
     to.kv_head += z * (kernarg_u32)a->heads_z;
 #endif

@@ -23,7 +23,7 @@ typedef uint64_t kernarg_u64;
 #define KERNARG_ASSERT(e, text) _Static_assert(e, text)
 #endif
 
-#define FORMAT_KERNARG_VERSION 12
+#define FORMAT_KERNARG_VERSION 13
 
 /* Strides of a (batch, head, sequence, channel) tensor in elements; the channel stride is 1. */
 struct kernarg_strides {
@@ -189,12 +189,13 @@ struct attn_problem {
 /*
  * attn_fwd. Passed by value as the kernel's only parameter.
  *
- * Grid: x = tiles_q * heads_x with tiles_q = ceil(seq_q / tile_q). Either heads_x = heads_q and
- * y * z >= batch, or, on RDNA, heads_x * z = heads_q and y = batch: the heads of one z are those of
- * whole groups, and start before those of the next. A workgroup (x, y, z) handles head
- * x % heads_x + z * heads_z, query tile tiles_q - 1 - x / heads_x (long causal rows start first)
- * and sequence z * grid_y + y; it returns at once where that is >= batch or the tile is beyond the
- * sequence's rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
+ * Grid: x = tiles_q * heads_x with tiles_q = ceil(seq_q / tile_q), heads_x = heads_q and y * z >=
+ * batch. Or grid_y = 0 and y = batch: on RDNA heads_x * z = heads_q, the heads of one z being those
+ * of whole groups, which start before those of the next; on gfx942 and gfx950 x = heads_q and
+ * z = tiles_q. A workgroup (x, y, z) handles head x % heads_x + z * heads_z, query tile
+ * tiles_q - 1 - x / heads_x (long causal rows start first), or tiles_q - 1 - z, and sequence
+ * z * grid_y + y; it returns at once where that is >= batch or the tile is beyond the sequence's
+ * rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
  */
 struct attn_fwd_args {
     struct attn_problem problem;
@@ -282,7 +283,7 @@ struct attn_probs_args {
  *     grid of attn_bwd_dkdv                  as attn_fwd with heads_k, tile_k and seq_k: x =
  *                                            ceil(seq_k / tile_k) * heads_x; key head x % heads_x +
  *                                            z * heads_z (gfx942, gfx950: deal.h), key tile
- *                                            x / heads_x; sums over the heads of a group in a
+ *                                            x / heads_x or z; sums over the heads of a group in a
  *                                            fixed order
  *     grid of attn_bwd_dbias                 x = ceil(dbias_rows / tile_q) *
  *                                            ceil(dbias_keys / tile_k) * dbias_heads,

@@ -6,7 +6,7 @@
 #include "shape.h"
 
 /* The layout that every code object in the images was compiled with. */
-_Static_assert(FORMAT_KERNARG_VERSION == 12, "args.c fills version 12");
+_Static_assert(FORMAT_KERNARG_VERSION == 13, "args.c fills version 13");
 
 enum {
     UNBOUNDED = 1 << 30,
@@ -142,13 +142,23 @@ static uint32_t heads_of_run(const struct args_deal *deal)
     return heads <= run / TILES_AT_ONCE ? heads : even_part(deal, run / 2);
 }
 
+/* Whether the heads of all sequences go together, with their tiles along z. */
+static int goes_together(const struct args_deal *deal)
+{
+    return deal->run == ARGS_RUN_ALL && deal->sequences > 1 && deal->sequences <= MAX_GRID_YZ &&
+           deal->tiles <= MAX_GRID_YZ;
+}
+
 enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,
                                   struct args_grid *grid, struct status *why)
 {
+    const int together = goes_together(deal);
     const uint32_t heads = heads_of_run(deal);
-    if (args_make_grid(deal->tiles * heads, deal->sequences, entry, grid, why))
+    if (args_make_grid(together ? heads : deal->tiles * heads, deal->sequences, entry, grid, why))
         return why->code;
-    if (heads < deal->heads)
+    if (together)
+        grid->z = (uint32_t)deal->tiles;
+    else if (heads < deal->heads)
         grid->z = deal->heads / heads;
     return AOTHIP_OK;
 }
@@ -156,8 +166,9 @@ enum aothip_status args_deal_grid(const struct args_deal *deal, const struct for
 void args_fill_deal(const struct args_deal *deal, const struct args_grid *grid,
                     struct attn_problem *a)
 {
-    const int runs = grid->z > 1 && deal->sequences <= MAX_GRID_YZ;
-    a->grid_y = runs ? 0 : (int32_t)grid->y;
+    const int together = goes_together(deal);
+    const int runs = !together && grid->z > 1 && deal->sequences <= MAX_GRID_YZ;
+    a->grid_y = runs || together ? 0 : (int32_t)grid->y;
     a->heads_x = (int32_t)(runs ? deal->heads / grid->z : deal->heads);
     a->heads_z = runs ? a->heads_x : 0;
 }
@@ -173,12 +184,11 @@ static void clear(void *memory, size_t size)
 }
 
 /* Where the sequences of a plain problem lie, and its lse. */
-static inline void fill_plain(const struct aothip_attn_fwd_params *p, int all,
-                              struct attn_problem *a)
+static inline void fill_plain(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
     const int64_t *q = p->q.size, *k = p->k.size;
     const int32_t seq_q = (int32_t)q[2], seq_k = (int32_t)k[2];
-    a->batch = all ? 1 : (int32_t)q[0];
+    a->batch = (int32_t)q[0];
     a->seq_q = seq_q;
     a->seq_k = seq_k;
     a->q_seqs = (struct kernarg_seqs){.max = seq_q, .rows = seq_q};
@@ -278,36 +288,21 @@ static inline uint32_t fill_scores(const struct aothip_attn_fwd_params *p, struc
     return flags;
 }
 
-/* The strides of a tensor, or those where the heads of all batch entries are heads of one. */
-static inline struct kernarg_strides strides_of(const struct aothip_tensor *t, int all)
-{
-    struct kernarg_strides strides = args_strides(t);
-    if (all) {
-        strides.head = t->size[1] == 1 ? t->stride[0] : t->stride[1];
-        strides.batch = 0;
-    }
-    return strides;
-}
-
-/*
- * Stores cost most of the time here: each field up to the score features is written once. `all`:
- * the heads of all batch entries of a plain problem are taken for heads of one.
- */
-static inline void fill_problem(const struct aothip_attn_fwd_params *p, int plain, int all,
+/* Stores cost most of the time here: each field up to the score features is written once. */
+static inline void fill_problem(const struct aothip_attn_fwd_params *p, int plain,
                                 struct attn_problem *a)
 {
-    const int32_t entries = all ? (int32_t)p->q.size[0] : 1;
     enum { SCORES = offsetof(struct attn_problem, bias) };
     int32_t key_first, key_last;
     uint32_t flags = visible_keys(p, &key_first, &key_last);
     a->q = (uintptr_t)p->q.data;
     a->k = (uintptr_t)p->k.data;
     a->v = (uintptr_t)p->v.data;
-    a->q_stride = strides_of(&p->q, all);
-    a->k_stride = strides_of(&p->k, all);
-    a->v_stride = strides_of(&p->v, all);
-    a->heads_q = (int32_t)p->q.size[1] * entries;
-    a->heads_k = (int32_t)p->k.size[1] * entries;
+    a->q_stride = args_strides(&p->q);
+    a->k_stride = args_strides(&p->k);
+    a->v_stride = args_strides(&p->v);
+    a->heads_q = (int32_t)p->q.size[1];
+    a->heads_k = (int32_t)p->k.size[1];
     a->group = (int32_t)args_group(p);
     a->dim_qk = (int32_t)p->q.size[3];
     a->dim_v = (int32_t)p->v.size[3];
@@ -322,7 +317,7 @@ static inline void fill_problem(const struct aothip_attn_fwd_params *p, int plai
     a->pages = (int32_t)p->k.size[0];
     a->keys_most = (int32_t)shape_most_keys(p);
     if (plain) {
-        fill_plain(p, all, a);
+        fill_plain(p, a);
     } else {
         flags |= fill_sequences(p, a);
         flags |= fill_scores(p, a);
@@ -332,28 +327,7 @@ static inline void fill_problem(const struct aothip_attn_fwd_params *p, int plai
 
 void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a)
 {
-    fill_problem(p, 0, 0, a);
-}
-
-/* Whether the heads of a batch entry go on where those of the entry before end. */
-static int heads_go_on(const struct aothip_tensor *t, int64_t batch)
-{
-    return t->size[0] == batch && (t->size[1] == 1 || t->stride[0] == t->size[1] * t->stride[1]);
-}
-
-/* Whether the heads of all batch entries are to be taken for heads of one (ARGS_RUN_ALL). */
-static int takes_all(const struct aothip_attn_fwd_params *p, const struct args_deal *deal,
-                     const struct format_entry *entry)
-{
-    const int64_t batch = p->q.size[0];
-    uint64_t heads, threads;
-    return batch > 1 &&
-           (p->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT || p->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT) &&
-           !p->sinks && !shape_is_fp8(p->k.dtype) && heads_go_on(&p->q, batch) &&
-           heads_go_on(&p->k, batch) && heads_go_on(&p->v, batch) && heads_go_on(&p->o, batch) &&
-           !__builtin_mul_overflow((uint64_t)batch, deal->heads, &heads) && heads <= INT32_MAX &&
-           !__builtin_mul_overflow(heads * entry->threads, deal->tiles, &threads) &&
-           threads <= max_threads_x;
+    fill_problem(p, 0, a);
 }
 
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
@@ -361,21 +335,16 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
                                  struct attn_fwd_args *args, struct args_grid *grid,
                                  struct status *why)
 {
-    struct args_deal deal = {
+    const struct args_deal deal = {
         .tiles = args_count_tiles((uint32_t)shape_grid_q(params), entry->tile_q),
         .heads = (uint32_t)params->q.size[1],
         .group = args_group(params),
         .sequences = (uint64_t)shape_sequences(params),
-        .run = run,
+        .run = args_run(params, run),
     };
-    const int all = plain && run == ARGS_RUN_ALL && takes_all(params, &deal, entry);
-    if (all) {
-        deal.heads *= (uint32_t)deal.sequences;
-        deal.sequences = 1;
-    }
     if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
-    fill_problem(params, plain, all, &args->problem);
+    fill_problem(params, plain, &args->problem);
     args_fill_deal(&deal, grid, &args->problem);
     args->problem.flags |= args_likeness(params);
     args->seed_output = args->offset_output = 0;
@@ -384,7 +353,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
         args->offset_output = (uintptr_t)params->dropout_offset_output;
     }
     args->o = (uintptr_t)params->o.data;
-    args->o_stride = strides_of(&params->o, all);
+    args->o_stride = args_strides(&params->o);
     args->lse = (uintptr_t)params->lse;
     return AOTHIP_OK;
 }

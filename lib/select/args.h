@@ -65,15 +65,21 @@ struct args_deal {
     uint64_t tiles; /* of each head of each sequence */
     uint32_t heads;
     uint32_t group; /* heads that stay together */
-    uint32_t run;   /* workgroups, at least, whose heads go before others; 0: all go together */
+    uint32_t run;   /* workgroups, at least, whose heads go before others; 0: a sequence's all */
+                    /* go together; or ARGS_RUN_ALL */
     uint64_t sequences;
 };
 
-/*
- * A run for which the heads of all sequences go together where attn_fwd has a causal mask: longest
- * rows of one sequence would else come behind shortest ones of another, and the last of all late.
- */
+/* A run for which the heads of all sequences go together: gen/kernel/deal.h, to XCDs. */
 enum { ARGS_RUN_ALL = 1 };
+
+/* The run of a problem: only a causal mask has the heads of all sequences go together. */
+static inline uint32_t args_run(const struct aothip_attn_fwd_params *params, uint32_t run)
+{
+    const int causal = params->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT ||
+                       params->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+    return run != ARGS_RUN_ALL || causal ? run : 0;
+}
 
 /* A grid with the heads in runs where there are several. Errors: as args_make_grid(). */
 enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,

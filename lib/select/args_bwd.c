@@ -222,7 +222,7 @@ static struct args_deal deal_of(const struct aothip_attn_bwd_params *params,
     deal.heads = (uint32_t)(of_keys ? p->k.size[1] : p->q.size[1]);
     deal.group = of_keys ? 1 : args_group(p);
     deal.tiles = deal.heads ? deal.tiles / deal.heads : 0;
-    deal.run = run;
+    deal.run = args_run(p, run);
     return deal;
 }
 

@@ -457,13 +457,13 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
 KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
     const struct attn_problem &a = args.bwd.problem;
-    u32 x = __builtin_amdgcn_workgroup_id_x(), z = __builtin_amdgcn_workgroup_id_z();
-    u32 entry = z * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
+    u32 x = __builtin_amdgcn_workgroup_id_x(), y = __builtin_amdgcn_workgroup_id_y();
+    u32 z = __builtin_amdgcn_workgroup_id_z(), entry = z * (u32)a.grid_y + y;
 
     fetch_first(args);
     if (entry >= (u32)a.batch)
         return;
-    struct deal deal = deal_keys(&a, x, z);
+    struct deal deal = deal_keys(&a, x, y, z);
     u32 part = 0, run = 0;
     if (args.part_dk || args.part_dv) {
         part = quotient_of(deal.tile, (u32)args.bwd.tiles_k);

@@ -196,14 +196,14 @@ extern "C" __attribute__((global, amdgpu_flat_work_group_size(THREADS, THREADS),
 KERNEL_SYMBOL(struct attn_bwd_share_args args)
 {
     const struct attn_problem &a = args.bwd.problem;
-    u32 x = __builtin_amdgcn_workgroup_id_x(), z = __builtin_amdgcn_workgroup_id_z();
-    u32 entry = z * (u32)a.grid_y + __builtin_amdgcn_workgroup_id_y();
+    u32 x = __builtin_amdgcn_workgroup_id_x(), y = __builtin_amdgcn_workgroup_id_y();
+    u32 z = __builtin_amdgcn_workgroup_id_z(), entry = z * (u32)a.grid_y + y;
     u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
 
     fetch_first(args);
     if (entry >= (u32)a.batch)
         return;
-    const struct deal deal = deal_queries(&a, x, z);
+    const struct deal deal = deal_queries(&a, x, y, z);
     const u32 part = args.part_dq ? quotient_of(deal.tile, tiles) : 0;
     const struct place p = {promised_sequence(a, (int)entry), (int)deal.part, (int)deal.kv_head};
     const int first = (int)((part + 1) * tiles - 1 - deal.tile) * KERNEL_TILE_Q;

@@ -55,12 +55,12 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     u32 z = __builtin_amdgcn_workgroup_id_z();
     if (number >= (u32)a.batch)
         return;
-    if ((x | number | (DEAL_IN_RUNS ? z : 0)) == 0 && thread_id() == 0)
+    if ((x | number | (DEAL_ALONG_Z ? z : 0)) == 0 && thread_id() == 0)
         write_seed(a, args.seed_output, args.offset_output);
 
     const struct sequence sequence = sequence_of(a, (int)number);
     u32 tiles = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
-    const struct deal deal = deal_queries(&a, x, z);
+    const struct deal deal = deal_queries(&a, x, __builtin_amdgcn_workgroup_id_y(), z);
     const int head = (int)deal.part;
     int first = (int)(tiles - 1 - deal.tile) * KERNEL_TILE_Q;
     int end = sequence.seq_q < a.seq_q ? sequence.seq_q : a.seq_q;

@@ -174,7 +174,8 @@ DEVICE bool find_job(const struct attn_problem &a, struct sequence &sequence, st
     if (number >= (u32)a.batch)
         return false;
     u32 tiles_q = ((u32)a.seq_q + KERNEL_TILE_Q - 1) / KERNEL_TILE_Q;
-    const struct deal deal = deal_queries(&a, x, __builtin_amdgcn_workgroup_id_z());
+    const struct deal deal =
+        deal_queries(&a, x, __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z());
     sequence = sequence_of(a, (int)number);
     job = job_of(a, sequence, deal, (int)(tiles_q - 1 - deal.tile));
     return job.first_row <= job.last_row;

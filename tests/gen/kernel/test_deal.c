@@ -26,6 +26,7 @@ static struct attn_problem problem_of(struct heads heads)
 
     a.heads_x = a.heads_q;
     a.group = (int)(heads.q / heads.k);
+    a.grid_y = 1;
     return a;
 }
 
@@ -52,7 +53,7 @@ static struct outcome deal_out(struct heads heads, unsigned tiles, unsigned batc
     for (unsigned b = 0; b < batch; b++) {
         unsigned char seen[PARTS_MAX] = {0}, xcds[HEADS_MAX] = {0};
         for (unsigned x = 0; x < workgroups; x++) {
-            const struct deal d = keys ? deal_keys(&a, x, 0) : deal_queries(&a, x, 0);
+            const struct deal d = keys ? deal_keys(&a, x, b, 0) : deal_queries(&a, x, b, 0);
             const unsigned part = d.tile * (keys ? heads.k : heads.q) + (keys ? d.kv_head : d.part);
             const unsigned xcd = (b * workgroups + x) % DEAL_XCDS;
             if (part >= workgroups || seen[part]++ ||
@@ -101,6 +102,42 @@ static void check_heads(struct heads heads)
        rest ? most : 0);
 }
 
+/* Tiles along z, heads of all sequences before them: each had once, a key head where it was. */
+static void check_along_z(struct heads heads, unsigned batch)
+{
+    enum { TILES = 3 };
+    const unsigned rest = heads.k % DEAL_XCDS;
+    const unsigned most = rest ? DEAL_XCDS / greatest_divisor(rest, DEAL_XCDS) : 1;
+    struct attn_problem a = problem_of(heads);
+    bool good = true;
+
+    a.batch = (int)batch;
+    a.grid_y = 0;
+    for (int keys = 0; keys < 2; keys++) {
+        const unsigned each = keys ? heads.k : heads.q, row = each * batch;
+        unsigned char seen[PARTS_MAX] = {0}, xcds[PARTS_MAX] = {0};
+        unsigned alone = 0;
+        a.heads_x = (int)each;
+        for (unsigned i = 0; good && i < TILES * row; i++) {
+            const unsigned x = i % each, y = i / each % batch, z = i / row;
+            const struct deal d = keys ? deal_keys(&a, x, y, z) : deal_queries(&a, x, y, z);
+            const unsigned head = keys ? d.kv_head : d.part;
+            good = d.tile == z && head < each &&
+                   d.kv_head == (keys ? head : head / (unsigned)a.group) &&
+                   !seen[(z * batch + y) * each + head]++;
+            if (good)
+                xcds[y * heads.k + d.kv_head] |= (unsigned char)(1u << i % DEAL_XCDS);
+        }
+        for (unsigned h = 0; h < heads.k * batch; h++) {
+            alone += __builtin_popcount(xcds[h]) == 1;
+            good = good && (unsigned)__builtin_popcount(xcds[h]) <= most;
+        }
+        good = good && alone >= (heads.k - rest) * batch;
+    }
+    ok(good, "%u/%u heads of %u sequences, tiles along z: each had once, %u key heads on one XCD",
+       heads.q, heads.k, batch, (heads.k - rest) * batch);
+}
+
 /* All tiles of one key head and split on one XCD, but for the last few of those. */
 static void check_splits(unsigned heads_k, unsigned splits, unsigned tiles)
 {
@@ -131,9 +168,10 @@ enum pass { FORWARD, DQ, DKDV };
 static const char *const gpus[] = {"gfx942", "gfx90a", "gfx1100"};
 static const char *const pass_names[] = {"forward", "dq", "dkdv"};
 
-static struct aothip_tensor tensor(void *data, int dtype, unsigned heads, unsigned rows)
+static struct aothip_tensor tensor(void *data, int dtype, unsigned heads, unsigned rows,
+                                   unsigned batch)
 {
-    struct aothip_tensor t = {.data = data, .size = {1, heads, rows, DIM}, .dtype = dtype};
+    struct aothip_tensor t = {.data = data, .size = {batch, heads, rows, DIM}, .dtype = dtype};
 
     t.stride[3] = 1;
     t.stride[2] = DIM;
@@ -152,7 +190,7 @@ struct trial {
 
 /* A problem of `tiles` tiles of 128 rows or keys, whose launches are not launched yet. */
 static enum aothip_status plan_pass(struct trial *t, enum pass pass, int dtype, struct heads heads,
-                                    unsigned rows, struct status *why)
+                                    unsigned rows, unsigned batch, struct status *why)
 {
     struct aothip_attn_fwd_params f = {.struct_size = sizeof(f), .scale = 1};
     struct aothip_attn_bwd_params b = {.struct_size = sizeof(b), .fwd = &f};
@@ -161,20 +199,21 @@ static enum aothip_status plan_pass(struct trial *t, enum pass pass, int dtype, 
     struct validate_fwd checked_fwd;
     char *at = t->memory;
 
-    f.q = tensor(at, dtype, heads.q, rows_q);
-    f.k = f.v = tensor(at, dtype, heads.k, rows_k);
-    f.o = tensor(at += t->room, dtype, heads.q, rows_q);
+    f.mask = batch > 1 ? AOTHIP_MASK_CAUSAL_TOP_LEFT : AOTHIP_MASK_NONE;
+    f.q = tensor(at, dtype, heads.q, rows_q, batch);
+    f.k = f.v = tensor(at, dtype, heads.k, rows_k, batch);
+    f.o = tensor(at += t->room, dtype, heads.q, rows_q, batch);
     f.lse = (float *)(at += t->room);
     b.delta = (float *)(at += t->room);
-    b.d_o = tensor(t->memory, dtype, heads.q, rows_q);
+    b.d_o = tensor(t->memory, dtype, heads.q, rows_q, batch);
     at += t->room;
     if (pass == DQ)
-        b.dq = t->written = tensor(at, dtype, heads.q, rows_q);
+        b.dq = t->written = tensor(at, dtype, heads.q, rows_q, batch);
     else if (pass == DKDV)
-        b.dk = t->written = tensor(at, dtype, heads.k, rows_k);
+        b.dk = t->written = tensor(at, dtype, heads.k, rows_k, batch);
     else
-        f.o = t->written = tensor(at, dtype, heads.q, rows_q);
-    t->bytes = (size_t)(t->written.stride[0]) * (dtype == AOTHIP_F32 ? 4 : 2);
+        f.o = t->written = tensor(at, dtype, heads.q, rows_q, batch);
+    t->bytes = (size_t)t->written.stride[0] * batch * (dtype == AOTHIP_F32 ? 4 : 2);
     if (pass == FORWARD ? validate_attn_fwd(&f, &checked_fwd, why)
                         : validate_attn_bwd(&b, &checked, why))
         return why->code;
@@ -184,6 +223,12 @@ static enum aothip_status plan_pass(struct trial *t, enum pass pass, int dtype, 
                            : plan_attn_bwd(&t->plan, &checked, why);
 }
 
+/* Heads of all sequences. */
+static unsigned heads_of(const struct aothip_tensor *t)
+{
+    return (unsigned)(t->size[0] * t->size[1]);
+}
+
 /* The tile and head whose first element is there, and was not known of; head major, or -1. */
 static int find_new(const struct trial *t, unsigned char *known, unsigned tile_rows)
 {
@@ -191,7 +236,7 @@ static int find_new(const struct trial *t, unsigned char *known, unsigned tile_r
     const unsigned tiles = (unsigned)t->written.size[2] / tile_rows;
     int found = -1;
 
-    for (unsigned h = 0; h < (unsigned)t->written.size[1]; h++)
+    for (unsigned h = 0; h < heads_of(&t->written); h++)
         for (unsigned i = 0; i < tiles; i++) {
             const size_t at =
                 ((size_t)h * (size_t)t->written.stride[1] + (size_t)i * tile_rows * DIM) * element;
@@ -204,15 +249,16 @@ static int find_new(const struct trial *t, unsigned char *known, unsigned tile_r
     return found;
 }
 
-/* What the last launch's workgroup x of run z has, as deal.h says. */
-static struct deal deal_of(const struct trial *t, enum pass pass, bool xcds, unsigned x, unsigned z)
+/* What the last launch's workgroup has, as deal.h says. */
+static struct deal deal_of(const struct trial *t, enum pass pass, bool xcds, unsigned x, unsigned y,
+                           unsigned z)
 {
     const struct plan_launch *launch = &t->plan.launches[t->plan.count - 1];
     const struct attn_problem *a = &launch->args.fwd.problem; /* all begin with it */
     const unsigned row = (unsigned)a->heads_x, head = x % row + z * (unsigned)a->heads_z;
 
     if (xcds)
-        return pass == DKDV ? deal_keys(a, x, z) : deal_queries(a, x, z);
+        return pass == DKDV ? deal_keys(a, x, y, z) : deal_queries(a, x, y, z);
     return (struct deal){x / row, head, head};
 }
 
@@ -223,21 +269,23 @@ static bool follow(struct trial *t, enum pass pass, bool xcds, struct status *wh
     const struct format_entry *entry = &t->plan.device->images->entries[launch->entry];
     const unsigned tile_rows = pass == DKDV ? entry->tile_k : entry->tile_q;
     const unsigned tiles = (unsigned)t->written.size[2] / tile_rows;
-    const unsigned n = launch->grid.x * launch->grid.z;
+    const unsigned n = launch->grid.x * launch->grid.y * launch->grid.z;
     unsigned char known[PARTS_MAX] = {0};
     void *parameters[] = {&launch->args};
 
     memset(t->host, SENTINEL, t->bytes);
-    if (n != tiles * (unsigned)t->written.size[1] ||
+    if (n != tiles * heads_of(&t->written) ||
         device_upload(&t->device, t->written.data, t->host, t->bytes, why))
         return false;
     for (unsigned i = 0; i < n; i++) {
-        const unsigned x = i % launch->grid.x, z = i / launch->grid.x;
-        const struct deal d = deal_of(t, pass, xcds, x, z);
-        const unsigned head = pass == DKDV ? d.kv_head : d.part;
+        const unsigned x = i % launch->grid.x, y = i / launch->grid.x % launch->grid.y;
+        const unsigned z = i / launch->grid.x / launch->grid.y;
+        const struct deal d = deal_of(t, pass, xcds, x, y, z);
+        const unsigned head =
+            y * (unsigned)t->written.size[1] + (pass == DKDV ? d.kv_head : d.part);
         const unsigned tile = pass == DKDV ? d.tile : tiles - 1 - d.tile;
         int found;
-        if (runtime.hip.module_launch_kernel(launch->function, x + 1, 1, z + 1,
+        if (runtime.hip.module_launch_kernel(launch->function, x + 1, y + 1, z + 1,
                                              launch->grid.threads, 1, 1, 0, t->device.stream,
                                              parameters, NULL) ||
             device_finish(&t->device, why) ||
@@ -263,13 +311,13 @@ static void split_heads(struct trial *t, unsigned runs)
     launch->grid.z = runs;
 }
 
-/* In `runs` runs of heads, as if the device were small enough. */
+/* In `runs` runs of heads, as if the device were small enough; or the tiles of a batch along z. */
 static void check_kernel(int number, enum pass pass, int dtype, struct heads heads, unsigned rows,
-                         unsigned runs)
+                         unsigned runs, unsigned batch)
 {
     const char *gpu = gpus[number];
     struct status why = {0};
-    struct trial t = {.room = (size_t)heads.q * rows * DIM * 4};
+    struct trial t = {.room = (size_t)batch * heads.q * rows * DIM * 4};
     char *zeros = calloc(ROOMS, t.room);
     bool good;
 
@@ -277,12 +325,12 @@ static void check_kernel(int number, enum pass pass, int dtype, struct heads hea
     good = zeros && t.host && !device_open(&runtime, number, &t.device, &why) &&
            !device_alloc(&t.device, ROOMS * t.room, (void **)&t.memory, &why) &&
            !device_upload(&t.device, t.memory, zeros, ROOMS * t.room, &why) &&
-           !plan_pass(&t, pass, dtype, heads, rows, &why);
+           !plan_pass(&t, pass, dtype, heads, rows, batch, &why);
     if (good && runs > 1)
         split_heads(&t, runs);
     good = good && follow(&t, pass, strcmp(gpu, "gfx942") == 0, &why);
-    if (!ok(good, "%s, %s of type %d, %u/%u heads, %u rows, %u runs: the workgroups' order", gpu,
-            pass_names[pass], dtype, heads.q, heads.k, rows, runs))
+    if (!ok(good, "%s, %s of type %d, %u x %u/%u heads, %u rows, %u runs: the workgroups' order",
+            gpu, pass_names[pass], dtype, batch, heads.q, heads.k, rows, runs))
         tap_diag("%s", why.text);
     plan_end(&t.plan);
     device_free(&t.device, t.memory);
@@ -360,9 +408,9 @@ static void check_split_kernel(int number, int dtype)
                 !device_alloc(&t.device, 4 * t.room, (void **)&t.memory, &why);
 
     if (good) {
-        f.q = tensor(t.memory, dtype, heads.q, SPLIT_ROWS);
-        f.k = f.v = tensor(t.memory, dtype, heads.k, 256 * SPLITS);
-        f.o = tensor(t.memory + 2 * t.room, dtype, heads.q, SPLIT_ROWS);
+        f.q = tensor(t.memory, dtype, heads.q, SPLIT_ROWS, 1);
+        f.k = f.v = tensor(t.memory, dtype, heads.k, 256 * SPLITS, 1);
+        f.o = tensor(t.memory + 2 * t.room, dtype, heads.q, SPLIT_ROWS, 1);
         f.workspace = t.memory + 3 * t.room;
         f.workspace_size = t.room;
     }
@@ -392,16 +440,24 @@ static int check_kernels(void)
     for (int i = 0; i < 3; i++) {
         if (aothip_check_device(context, i) == AOTHIP_E_NO_IMAGES)
             continue;
-        check_kernel(i, FORWARD, AOTHIP_F16, (struct heads){14, 2}, 256, 1);
+        check_kernel(i, FORWARD, AOTHIP_F16, (struct heads){14, 2}, 256, 1, 1);
         check_split_kernel(i, AOTHIP_F16);
         if (i == 1)
             continue;
-        check_kernel(i, FORWARD, AOTHIP_BF16, (struct heads){20, 10}, 256, i ? 5 : 1);
-        check_kernel(i, FORWARD, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 3 : 1);
-        check_kernel(i, DQ, AOTHIP_F16, (struct heads){20, 10}, 256, i ? 5 : 1);
-        check_kernel(i, DQ, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 9 : 1);
-        check_kernel(i, DKDV, AOTHIP_F16, (struct heads){11, 11}, 256, i ? 11 : 1);
-        check_kernel(i, DKDV, AOTHIP_F32, (struct heads){10, 10}, 128, i ? 2 : 1);
+        check_kernel(i, FORWARD, AOTHIP_BF16, (struct heads){20, 10}, 256, i ? 5 : 1, 1);
+        check_kernel(i, FORWARD, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 3 : 1, 1);
+        check_kernel(i, DQ, AOTHIP_F16, (struct heads){20, 10}, 256, i ? 5 : 1, 1);
+        check_kernel(i, DQ, AOTHIP_F32, (struct heads){18, 9}, 128, i ? 9 : 1, 1);
+        check_kernel(i, DKDV, AOTHIP_F16, (struct heads){11, 11}, 256, i ? 11 : 1, 1);
+        check_kernel(i, DKDV, AOTHIP_F32, (struct heads){10, 10}, 128, i ? 2 : 1, 1);
+        if (i > 0)
+            continue;
+        for (int dtype = 0; dtype < 2; dtype++) {
+            const int type = dtype ? AOTHIP_F32 : AOTHIP_BF16;
+            check_kernel(i, FORWARD, type, (struct heads){6, 3}, 256, 1, 5);
+            check_kernel(i, DQ, type, (struct heads){8, 2}, 128, 1, 3);
+            check_kernel(i, DKDV, type, (struct heads){10, 5}, 128, 1, 3);
+        }
     }
     aothip_close(context);
     return 0;
@@ -417,6 +473,9 @@ int main(void)
 
     for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
         check_heads(common[i]);
+    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+        for (unsigned batch = 2; batch <= 8; batch += 3)
+            check_along_z(common[i], batch);
     check_splits(8, 3, 5);
     check_splits(1, 64, 5);
     check_splits(2, 7, 3);

@@ -178,62 +178,40 @@ static void test_runs(void)
     }
 }
 
-/* Heads of all batch entries as of one: with a causal mask, where they lie so. */
+/* Heads of all sequences together: with a causal mask, where a launch has room for them. */
 static void test_all_heads(void)
 {
-    enum { PLAIN, NO_MASK, SINKS, FP8, OTHER_RUN, OPTIONS, MOST, APART, CASES = APART + 4 };
-    static const char *const names[CASES] = {"causal",  "no mask",    "sinks",    "FP8",
-                                             "runs",    "no options", "too many", "q apart",
-                                             "o apart", "k apart",    "v apart"};
-    for (int i = PLAIN; i < CASES; i++) {
+    enum { TOP_LEFT, BOTTOM_RIGHT, NO_MASK, WINDOW, OTHER_RUN, OPTIONS, ALONE, MOST, CASES };
+    static const char *const names[CASES] = {"top-left", "bottom-right", "no mask",   "window",
+                                             "runs",     "options",      "one entry", "too many"};
+    for (int i = 0; i < CASES; i++) {
+        const enum aothip_mask masks[CASES] = {AOTHIP_MASK_CAUSAL_TOP_LEFT,
+                                               AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, AOTHIP_MASK_NONE,
+                                               AOTHIP_MASK_WINDOW_TOP_LEFT};
+        const int64_t batch = i == MOST ? 1 << 20 : i == ALONE ? 1 : 3;
+        const int all = i == TOP_LEFT || i == BOTTOM_RIGHT || i == OPTIONS;
         struct aothip_attn_fwd_params p = problem_make();
-        struct aothip_tensor *const tensors[] = {&p.q, &p.o, &p.k, &p.v};
-        const int64_t batch = i == MOST ? 1 << 20 : 3;
         struct attn_fwd_args args;
         struct args_grid grid;
         struct status why;
-        for (int t = 0; t < 4; t++) {
-            *tensors[t] =
-                problem_tensor((uintptr_t)tensors[t]->data, batch, t < 2 ? 10 : 2, 300, 64);
-            tensors[t]->stride[0] += i == APART + t ? 64 : 0;
-        }
-        p.mask = i == NO_MASK ? AOTHIP_MASK_NONE : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
-        p.sinks = i == SINKS ? p.lse : NULL;
-        p.k.dtype = i == FP8 ? AOTHIP_FP8_E4M3_FNUZ : p.k.dtype;
+        p.q = p.o = problem_tensor((uintptr_t)p.q.data, batch, 10, 300, 64);
+        p.k = p.v = problem_tensor((uintptr_t)p.k.data, batch, 2, 300, 64);
+        p.mask = i <= WINDOW ? masks[i] : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
+        p.window_left = 5;
         status_clear(&why);
         is_int(args_attn_fwd(&p, i != OPTIONS, i == OTHER_RUN ? 1000 : ARGS_RUN_ALL, &entry, &args,
                              &grid, &why),
                AOTHIP_OK, names[i]);
-        is_int(grid.y * grid.z, i == PLAIN ? 1 : i == MOST ? 65535 * 17 : 3, "sequences");
-        is_int(args.problem.batch, i == PLAIN ? 1 : batch, "and the kernel knows");
-        is_int(args.problem.heads_q, i == PLAIN ? 30 : 10, "query heads");
-        is_int(args.problem.heads_k, i == PLAIN ? 6 : 2, "key heads");
-        is_int(args.problem.heads_x * 5, grid.x, "5 tiles of each head");
-        is_int(args.problem.lse_stride.head, 300, "heads of lse");
-        is_int(args.problem.group, 5, "5 have the same keys");
+        is_int(grid.x, all ? 10 : 50, "10 heads along x, or their 5 tiles");
+        is_int(grid.y, i == ALONE ? 1 : i == MOST ? 65535 : 3, "sequences along y");
+        is_int(grid.z, all ? 5 : i == MOST ? 17 : 1, "tiles along z, or more sequences");
+        is_int(args.problem.grid_y, all ? 0 : (int)grid.y, "z counts sequences, or not");
+        is_int(args.problem.heads_z, 0, "nor heads");
+        is_int(args.problem.heads_x, 10, "heads along x as they are");
+        is_int(args.problem.batch, batch, "batch as it is");
+        is_int(args.problem.heads_q, 10, "heads of a sequence as they are");
+        is_int(args.problem.q_stride.batch, batch == 1 ? 0 : 10 * 300 * 64, "strides, too");
     }
-}
-
-/* One key head of each entry: they may lie at any distance. */
-static void test_all_single_heads(void)
-{
-    struct aothip_attn_fwd_params p = problem_make();
-    struct attn_fwd_args args;
-    struct args_grid grid;
-    struct status why;
-    p.q = problem_tensor((uintptr_t)p.q.data, 3, 10, 300, 64);
-    p.o = problem_tensor((uintptr_t)p.o.data, 3, 10, 300, 64);
-    p.k = problem_tensor((uintptr_t)p.k.data, 3, 1, 300, 64);
-    p.v = problem_tensor((uintptr_t)p.v.data, 3, 1, 300, 64);
-    p.v.stride[0] += 64;
-    p.mask = AOTHIP_MASK_CAUSAL_TOP_LEFT;
-    status_clear(&why);
-    is_int(args_attn_fwd(&p, 1, ARGS_RUN_ALL, &entry, &args, &grid, &why), AOTHIP_OK, "MQA");
-    is_int(grid.y, 1, "heads of all entries");
-    is_int(args.problem.q_stride.head, 300 * 64, "q: from head to head");
-    is_int(args.o_stride.head, 300 * 64, "o: too");
-    is_int(args.problem.k_stride.head, 300 * 64, "k: from entry to entry");
-    is_int(args.problem.v_stride.head, 301 * 64, "v: too");
 }
 
 int main(void)
@@ -244,6 +222,5 @@ int main(void)
     test_grid();
     test_runs();
     test_all_heads();
-    test_all_single_heads();
     return tap_done();
 }
