@@ -411,6 +411,7 @@ static const char *predict(struct job *j, unsigned units, unsigned registers)
     if (*why)
         return why;
     emu_clock_rebase(r);
+    emu_clock_lay_along_x(r);
     emu_clock_find_period(r);
     emu_clusters_make(&j->clusters, r);
     if (!j->clusters.n)

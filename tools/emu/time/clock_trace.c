@@ -255,6 +255,7 @@ void emu_clock_choose_tiles(struct emu_clock_recorder *r)
     uint64_t tiles, step;
 
     sort(r);
+    emu_clock_lay_along_x(r);
     if (r->groups >= r->most || !differ(r) || r->group[0]->queue)
         return;
     emu_clock_find_period(r);

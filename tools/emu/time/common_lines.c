@@ -110,6 +110,29 @@ void emu_places_note(struct emu_places *p, uint64_t at, bool shares)
         p->next = at;
 }
 
+static const struct emu_clock_group *recorded(const struct emu_clock_recorder *r, uint64_t number)
+{
+    for (unsigned i = 0; i < r->groups; i++)
+        if (r->group[i]->number == number)
+            return r->group[i]->done || r->group[i]->cut ? r->group[i] : NULL;
+    return NULL;
+}
+
+void emu_clock_lay_along_x(struct emu_clock_recorder *r)
+{
+    const uint64_t layer = (uint64_t)r->grid[0] * r->grid[1];
+    const struct emu_clock_group *first = recorded(r, 0), *next = recorded(r, layer);
+    struct emu_lines lines;
+
+    if (r->grid[2] < 2 || r->workgroups > UINT32_MAX || !first || !next)
+        return;
+    if (emu_lines_of(&lines, first) && emu_lines_shared(&lines, next)) {
+        r->grid[0] = (uint32_t)r->workgroups;
+        r->grid[1] = r->grid[2] = 1;
+    }
+    emu_lines_free(&lines);
+}
+
 void emu_clock_find_period(struct emu_clock_recorder *r)
 {
     struct emu_places places = emu_places_none();

@@ -25,6 +25,9 @@ void emu_lines_free(struct emu_lines *l);
 bool emu_lines_shared(struct emu_lines *l, const struct emu_clock_group *g);
 struct emu_places emu_places_none(void);
 void emu_places_note(struct emu_places *p, uint64_t at, bool shares);
+/* Where z goes on with the memory of the first workgroup, as tiles of a head do, the launch is laid
+ * along x, which numbers its workgroups alike. */
+void emu_clock_lay_along_x(struct emu_clock_recorder *r);
 /* Of workgroups in order of their numbers: how far apart along x those lie that share memory, on
  * whichever die. */
 void emu_clock_find_period(struct emu_clock_recorder *r);

@@ -65,7 +65,7 @@ static const struct {
      2,
      {"2.4 rounds, causal", 2, 72, 72, 640, 640, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16}},
     /* whether a unit gets a fourth workgroup hangs on less than a percent of another's time */
-    {"gfx942", 2, {"1.5 rounds of 77 keys", 76, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
+    {"gfx942", 3, {"1.5 rounds of 77 keys", 76, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
     {"gfx90a", 5, {"3.5 rounds of 77 keys", 64, 12, 12, 77, 77, 64, 0, 0, AOTHIP_F16}},
     /* each two launches: parts of the keys, and what puts them together */
     {"gfx90a", 2, {"decode, keys in parts", 1, 32, 8, 1, 8192, 128, 0, 0, AOTHIP_F16}},
