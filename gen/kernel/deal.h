@@ -16,12 +16,12 @@
  *
  * In the order of the heads, 64 query heads of 8 key heads, or 28 of 4, would have every key head
  * on all XCDs. Workgroups of attn_split that read the same keys, but other rows, meet likewise.
- * With a causal mask a tile's workgroups are those of the heads of all sequences, and tiles go
- * along z: where sequences come one after the other, the longest tiles of the last begin late.
- *
  * Other GPUs have one level-2 cache, and the heads in their order. On RDNA, a launch of more
  * workgroups than run at once has them in runs of `heads_x`, one after the other along z: the tiles
  * of few heads at a time, so that K and V come from memory once, not once for each few tiles.
+ *
+ * With a causal mask the heads of all sequences may be taken tile by tile, and the tiles go along
+ * z: where sequences come one after the other, the longest tiles of the last begin late.
  */
 #ifndef AOTHIP_DEAL_H
 #define AOTHIP_DEAL_H
@@ -52,9 +52,6 @@
 #else
 #define DEAL_IN_RUNS 0
 #endif
-
-/* Whether z may be another part of the same sequence. */
-#define DEAL_ALONG_Z (DEAL_TO_XCDS || DEAL_IN_RUNS)
 
 /* Whether a division by 1 is worth a branch. */
 #if defined(STARTS_LEAN)
@@ -103,6 +100,12 @@ DEALT kernarg_u32 deal_number(const struct attn_problem *a, kernarg_u32 x, kerna
     return x + (kernarg_u32)a->heads_x * (y + (kernarg_u32)a->batch * z);
 }
 
+/* The first tile of a z that tiles go along. */
+DEALT kernarg_u32 deal_tile(const struct attn_problem *a, kernarg_u32 z)
+{
+    return a->flags & KERNARG_TILES_ALONG_Z ? z : 0;
+}
+
 /* attn_fwd, attn_bwd_dq: workgroup x, y, z */
 DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kernarg_u32 y,
                                kernarg_u32 z)
@@ -111,11 +114,11 @@ DEALT struct deal deal_queries(const struct attn_problem *a, kernarg_u32 x, kern
     struct deal to;
     to.tile = DEAL_QUOTIENT(x, heads);
     to.part = x - to.tile * heads;
-    (void)y, (void)z;
+    to.tile += deal_tile(a, z);
+    (void)y;
 #if DEAL_TO_XCDS
     const kernarg_u32 number = deal_number(a, x, y, z), heads_k = (kernarg_u32)a->heads_k;
     const struct deal_member head = deal_member(number, to.part, heads_k, group);
-    to.tile += a->grid_y ? 0 : z;
     to.kv_head = head.unit;
     to.part = head.unit * group + head.member;
 #else
@@ -136,12 +139,12 @@ DEALT struct deal deal_keys(const struct attn_problem *a, kernarg_u32 x, kernarg
     to.tile = DEAL_QUOTIENT(x, heads);
     to.kv_head = x - to.tile * heads;
     to.part = 0;
-    (void)y, (void)z;
+    to.tile += deal_tile(a, z);
+    (void)y;
 #if DEAL_TO_XCDS
     const kernarg_u32 first = to.kv_head / DEAL_XCDS * DEAL_XCDS;
     if (first + DEAL_XCDS <= heads)
         to.kv_head = first + deal_number(a, x, y, z) % DEAL_XCDS;
-    to.tile += a->grid_y ? 0 : z;
 #elif DEAL_IN_RUNS
     to.kv_head += z * (kernarg_u32)a->heads_z;
 #endif

@@ -62,6 +62,7 @@ enum kernarg_flag {
     KERNARG_ALIKE = 1 << 10,            /* each sequence has q_seqs.max and */
                                         /* k_seqs.max rows of its own batch entry, from row 0 on, */
                                         /* keys_most is not below that, and all of its lse exists */
+    KERNARG_TILES_ALONG_Z = 1 << 11,    /* of attn_fwd's grid, and those like it */
 };
 
 /*
@@ -190,10 +191,10 @@ struct attn_problem {
  * attn_fwd. Passed by value as the kernel's only parameter.
  *
  * Grid: x = tiles_q * heads_x with tiles_q = ceil(seq_q / tile_q), heads_x = heads_q and y * z >=
- * batch. Or grid_y = 0 and y = batch: on RDNA heads_x * z = heads_q, the heads of one z being those
- * of whole groups, which start before those of the next; on gfx942 and gfx950 x = heads_q and
- * z = tiles_q. A workgroup (x, y, z) handles head x % heads_x + z * heads_z, query tile
- * tiles_q - 1 - x / heads_x (long causal rows start first), or tiles_q - 1 - z, and sequence
+ * batch. Or grid_y = 0, y = batch and either KERNARG_TILES_ALONG_Z, x = heads_q, z = tiles_q, or,
+ * on RDNA, heads_x * z = heads_q, the heads of one z being those of whole groups, which start
+ * before those of the next. A workgroup (x, y, z) handles head x % heads_x + z * heads_z, query
+ * tile tiles_q - 1 - x / heads_x (long causal rows start first), or tiles_q - 1 - z, and sequence
  * z * grid_y + y; it returns at once where that is >= batch or the tile is beyond the sequence's
  * rows. On gfx942 and gfx950 the heads of a tile are in the order of deal.h.
  */

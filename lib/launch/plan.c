@@ -111,7 +111,7 @@ static inline enum aothip_status add_fwd(struct plan *plan, const struct aothip_
         return why->code;
     }
     launch->entry = row->other ? (uint32_t)choose_tile(plan, p, row) : row->entry;
-    if (args_attn_fwd(p, plain, plan->device->run, entry_of(plan, (int)launch->entry),
+    if (args_attn_fwd(p, plain, &plan->device->order, entry_of(plan, (int)launch->entry),
                       &launch->args.fwd, &launch->grid, why))
         return why->code;
     if (shape_is_fp8(p->k.dtype))

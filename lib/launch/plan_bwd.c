@@ -23,9 +23,9 @@ static enum aothip_status add_step(struct plan *plan, const struct step *step,
 {
     const struct select_need need = need_of(step, p);
     struct plan_launch *launch = plan_next(plan, &need, why);
-    if (!launch ||
-        args_attn_bwd(b, p, room, plan->device->run, &plan->device->images->entries[launch->entry],
-                      &launch->args.share, &launch->grid, why))
+    if (!launch || args_attn_bwd(b, p, room, &plan->device->order,
+                                 &plan->device->images->entries[launch->entry], &launch->args.share,
+                                 &launch->grid, why))
         return why->code;
     if (!launch->grid.x || !launch->grid.y)
         return AOTHIP_OK;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "args.h"
 #include "hip.h"
 #include "select.h"
 #include "status.h"
@@ -37,7 +38,7 @@ enum { MODULE_STREAMS = 64 };
 struct module_device {
     int number; /* HIP's */
     int compute_units;
-    uint32_t run; /* as in struct args_deal */
+    struct args_order order;
     struct target target;
     const struct store *images;
     const struct select_index *index; /* of the images' entries */

@@ -133,7 +133,7 @@ static uint32_t even_part(const struct args_deal *deal, uint64_t workgroups)
 static uint32_t heads_of_run(const struct args_deal *deal)
 {
     enum { RUNS_MIN = 2, TILES_AT_ONCE = 12 };
-    const uint64_t run = deal->run;
+    const uint64_t run = deal->order.run;
     uint32_t heads;
     if (run < 2 || !deal->group || deal->tiles * deal->heads < RUNS_MIN * run ||
         deal->sequences > MAX_GRID_YZ)
@@ -145,15 +145,15 @@ static uint32_t heads_of_run(const struct args_deal *deal)
 /* Whether the heads of all sequences go together, with their tiles along z. */
 static int goes_together(const struct args_deal *deal)
 {
-    return deal->run == ARGS_RUN_ALL && deal->sequences > 1 && deal->sequences <= MAX_GRID_YZ &&
-           deal->tiles <= MAX_GRID_YZ;
+    return deal->sequences > 1 && deal->sequences <= MAX_GRID_YZ && deal->tiles <= MAX_GRID_YZ &&
+           deal->tiles * deal->sequences * deal->heads < deal->order.together;
 }
 
 enum aothip_status args_deal_grid(const struct args_deal *deal, const struct format_entry *entry,
                                   struct args_grid *grid, struct status *why)
 {
     const int together = goes_together(deal);
-    const uint32_t heads = heads_of_run(deal);
+    const uint32_t heads = together ? deal->heads : heads_of_run(deal);
     if (args_make_grid(together ? heads : deal->tiles * heads, deal->sequences, entry, grid, why))
         return why->code;
     if (together)
@@ -168,6 +168,7 @@ void args_fill_deal(const struct args_deal *deal, const struct args_grid *grid,
 {
     const int together = goes_together(deal);
     const int runs = !together && grid->z > 1 && deal->sequences <= MAX_GRID_YZ;
+    a->flags |= together ? KERNARG_TILES_ALONG_Z : 0;
     a->grid_y = runs || together ? 0 : (int32_t)grid->y;
     a->heads_x = (int32_t)(runs ? deal->heads / grid->z : deal->heads);
     a->heads_z = runs ? a->heads_x : 0;
@@ -331,7 +332,7 @@ void args_problem(const struct aothip_attn_fwd_params *p, struct attn_problem *a
 }
 
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
-                                 uint32_t run, const struct format_entry *entry,
+                                 const struct args_order *order, const struct format_entry *entry,
                                  struct attn_fwd_args *args, struct args_grid *grid,
                                  struct status *why)
 {
@@ -340,7 +341,7 @@ enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, in
         .heads = (uint32_t)params->q.size[1],
         .group = args_group(params),
         .sequences = (uint64_t)shape_sequences(params),
-        .run = args_run(params, run),
+        .order = args_order_of(params, order),
     };
     if (args_deal_grid(&deal, entry, grid, why))
         return why->code;

@@ -60,25 +60,28 @@ enum aothip_status args_make_grid(uint64_t workgroups, uint64_t batch,
                                   const struct format_entry *entry, struct args_grid *grid,
                                   struct status *why);
 
-/* Tiles of heads that are dealt to workgroups (gen/kernel/deal.h). */
+/* In which order the workgroups of a launch begin (gen/kernel/deal.h). */
+struct args_order {
+    uint32_t run;      /* workgroups, at least, whose heads go before others; 0: all go together */
+    uint64_t together; /* with fewer than these all sequences, too, go together if causal */
+};
+
+/* Tiles of heads that are dealt to workgroups. */
 struct args_deal {
     uint64_t tiles; /* of each head of each sequence */
     uint32_t heads;
     uint32_t group; /* heads that stay together */
-    uint32_t run;   /* workgroups, at least, whose heads go before others; 0: a sequence's all */
-                    /* go together; or ARGS_RUN_ALL */
     uint64_t sequences;
+    struct args_order order;
 };
 
-/* A run for which the heads of all sequences go together: gen/kernel/deal.h, to XCDs. */
-enum { ARGS_RUN_ALL = 1 };
-
-/* The run of a problem: only a causal mask has the heads of all sequences go together. */
-static inline uint32_t args_run(const struct aothip_attn_fwd_params *params, uint32_t run)
+/* That of a GPU, for a problem. */
+static inline struct args_order args_order_of(const struct aothip_attn_fwd_params *params,
+                                              const struct args_order *order)
 {
     const int causal = params->mask == AOTHIP_MASK_CAUSAL_TOP_LEFT ||
                        params->mask == AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
-    return run != ARGS_RUN_ALL || causal ? run : 0;
+    return (struct args_order){order->run, causal ? order->together : 0};
 }
 
 /* A grid with the heads in runs where there are several. Errors: as args_make_grid(). */
@@ -138,11 +141,11 @@ void args_problem(const struct aothip_attn_fwd_params *params, struct attn_probl
 
 /*
  * Each fills kernel arguments and grid for a valid problem whose o is not empty. `plain` says that
- * the problem has no options; `run` is that of struct args_deal. Errors: UNSUPPORTED (more threads
+ * the problem has no options; `order` is that of the GPU. Errors: UNSUPPORTED (more threads
  * than a launch can have).
  */
 enum aothip_status args_attn_fwd(const struct aothip_attn_fwd_params *params, int plain,
-                                 uint32_t run, const struct format_entry *entry,
+                                 const struct args_order *order, const struct format_entry *entry,
                                  struct attn_fwd_args *args, struct args_grid *grid,
                                  struct status *why);
 
@@ -231,7 +234,7 @@ uint64_t args_bwd_workgroups(const struct aothip_attn_bwd_params *params,
  */
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
                                  const struct aothip_attn_fwd_params *fwd,
-                                 const struct args_bwd_room *room, uint32_t run,
+                                 const struct args_bwd_room *room, const struct args_order *order,
                                  const struct format_entry *entry, struct attn_bwd_share_args *args,
                                  struct args_grid *grid, struct status *why);
 

@@ -208,13 +208,13 @@ static void fill_parts(const struct args_bwd_room *room, struct attn_bwd_share_a
 /* The workgroups of a kernel; of one that takes no runs, as tiles of one head. */
 static struct args_deal deal_of(const struct aothip_attn_bwd_params *params,
                                 const struct aothip_attn_fwd_params *p,
-                                const struct args_bwd_room *room, uint32_t run,
+                                const struct args_bwd_room *room, const struct args_order *order,
                                 const struct format_entry *entry)
 {
     const struct extent extent = extent_of(params, p, entry);
     const int of_keys =
         entry->op == FORMAT_OP_ATTN_BWD_DKDV || entry->op == FORMAT_OP_ATTN_BWD_FUSED;
-    struct args_deal deal = {extent.workgroups * share(room, entry), 1, 1, 0, extent.batch};
+    struct args_deal deal = {extent.workgroups * share(room, entry), 1, 1, extent.batch, {0, 0}};
     if (entry->op == FORMAT_OP_ATTN_BWD_SUM)
         deal.tiles = tiles_of_sums(room, p, entry);
     if (!of_keys && entry->op != FORMAT_OP_ATTN_BWD_DQ)
@@ -222,18 +222,18 @@ static struct args_deal deal_of(const struct aothip_attn_bwd_params *params,
     deal.heads = (uint32_t)(of_keys ? p->k.size[1] : p->q.size[1]);
     deal.group = of_keys ? 1 : args_group(p);
     deal.tiles = deal.heads ? deal.tiles / deal.heads : 0;
-    deal.run = args_run(p, run);
+    deal.order = args_order_of(p, order);
     return deal;
 }
 
 enum aothip_status args_attn_bwd(const struct aothip_attn_bwd_params *params,
                                  const struct aothip_attn_fwd_params *fwd,
-                                 const struct args_bwd_room *room, uint32_t run,
+                                 const struct args_bwd_room *room, const struct args_order *order,
                                  const struct format_entry *entry, struct attn_bwd_share_args *to,
                                  struct args_grid *grid, struct status *why)
 {
     struct attn_bwd_args *const args = &to->bwd;
-    const struct args_deal deal = deal_of(params, fwd, room, run, entry);
+    const struct args_deal deal = deal_of(params, fwd, room, order, entry);
     if (args_deal_grid(&deal, entry, grid, why))
         return why->code;
     memset(to, 0, sizeof(*to));

@@ -38,8 +38,8 @@ enum target_fp8 { TARGET_FP8_UNKNOWN, TARGET_FP8_NONE, TARGET_FP8_OCP, TARGET_FP
 enum target_fp8 target_fp8(const char *gpu);
 
 /*
- * Which heads of a launch go together: those of a sequence, in runs (gen/kernel/deal.h) or as a
- * whole, or those of all sequences, where a kernel can take them for heads of one.
+ * Which heads of a large launch go together (gen/kernel/deal.h): those of a sequence, in runs or as
+ * a whole, or, with a causal mask, those of all sequences.
  */
 enum target_deal { TARGET_DEAL_WHOLE, TARGET_DEAL_RUNS, TARGET_DEAL_ALL };
 enum target_deal target_deal(const char *gpu); /* WHOLE of an unknown one */

@@ -55,7 +55,7 @@ KERNEL_SYMBOL(struct attn_fwd_args args)
     u32 z = __builtin_amdgcn_workgroup_id_z();
     if (number >= (u32)a.batch)
         return;
-    if ((x | number | (DEAL_ALONG_Z ? z : 0)) == 0 && thread_id() == 0)
+    if ((x | number | z) == 0 && thread_id() == 0)
         write_seed(a, args.seed_output, args.offset_output);
 
     const struct sequence sequence = sequence_of(a, (int)number);

@@ -20,7 +20,7 @@
 /* By one thread of the launch. */
 DEVICE void write_seed_once(const struct attn_problem &a, const struct attn_fwd_args &args)
 {
-    const u32 z = DEAL_ALONG_Z ? __builtin_amdgcn_workgroup_id_z() : 0;
+    const u32 z = __builtin_amdgcn_workgroup_id_z();
     const u32 number = __builtin_amdgcn_workgroup_id_x() | sequence_number(a) | z;
     if (thread_id() == 0 && number == 0)
         write_seed(a, args.seed_output, args.offset_output);

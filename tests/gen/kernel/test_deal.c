@@ -26,7 +26,6 @@ static struct attn_problem problem_of(struct heads heads)
 
     a.heads_x = a.heads_q;
     a.group = (int)(heads.q / heads.k);
-    a.grid_y = 1;
     return a;
 }
 
@@ -112,7 +111,7 @@ static void check_along_z(struct heads heads, unsigned batch)
     bool good = true;
 
     a.batch = (int)batch;
-    a.grid_y = 0;
+    a.flags = KERNARG_TILES_ALONG_Z;
     for (int keys = 0; keys < 2; keys++) {
         const unsigned each = keys ? heads.k : heads.q, row = each * batch;
         unsigned char seen[PARTS_MAX] = {0}, xcds[PARTS_MAX] = {0};

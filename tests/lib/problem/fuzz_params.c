@@ -119,12 +119,12 @@ static void fill_fwd(const struct validate_fwd *checked)
     const struct args_workspace workspace = args_fwd_workspace(p, splits);
     union args_any args;
     struct args_grid grid = {0, 0, 0, 0};
-    const uint32_t run = draw(2) * (1 + draw(500));
+    const struct args_order order = {draw(2) * (1 + draw(500)), draw(2) * (1 + draw(5000))};
     struct status why;
     select_need_attn_fwd(p, checked->plain);
     status_clear(&why);
     if (p->k.size[1]) {
-        args_attn_fwd(p, checked->plain, run, &entry, &args.fwd, &grid, &why);
+        args_attn_fwd(p, checked->plain, &order, &entry, &args.fwd, &grid, &why);
         check_grid(&grid, &why);
         broken += why.code == AOTHIP_OK && args.problem.batch < 0;
     }
@@ -195,12 +195,12 @@ static void fuzz_bwd(void)
         struct attn_bwd_share_args args;
         struct args_bwd_room room;
         struct args_grid grid = {0, 0, 0, 0};
-        const uint32_t run = draw(2) * (1 + draw(500));
+        const struct args_order order = {draw(2) * (1 + draw(500)), draw(2) * (1 + draw(5000))};
         if (entries[i].op == FORMAT_OP_ATTN_BWD_DBIAS && !checked.params->dbias.data)
             continue;
         args_bwd_room(checked.params, checked.fwd.params, &shared, 0xc0000000, &room);
         status_clear(&why);
-        args_attn_bwd(checked.params, checked.fwd.params, &room, run, &entries[i], &args, &grid,
+        args_attn_bwd(checked.params, checked.fwd.params, &room, &order, &entries[i], &args, &grid,
                       &why);
         check_grid(&grid, &why);
     }

@@ -5,6 +5,7 @@
 #include "tap.h"
 
 static const struct format_entry entry = {.tile_q = 64, .threads = 256};
+static const struct args_order none;
 
 static void test_bytes(void)
 {
@@ -21,7 +22,7 @@ static void test_bytes(void)
     int32_t first, last;
     memset(&args, 0xee, sizeof(args));
     status_clear(&why);
-    is_int(args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why), AOTHIP_OK, "args");
+    is_int(args_attn_fwd(&p, 1, &none, &entry, &args, &grid, &why), AOTHIP_OK, "args");
     ok(!memcmp(bytes, q_address, 8), "q at 0");
     ok(bytes[8 + 3] == 0x20 && bytes[16 + 3] == 0x30 && bytes[472 + 3] == 0x40 &&
            bytes[504 + 3] == 0x50,
@@ -39,7 +40,7 @@ static void test_bytes(void)
     is_int(grid.z, 1, "one along z");
     is_int(grid.threads, 256, "threads");
     p.lse = NULL;
-    args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
+    args_attn_fwd(&p, 1, &none, &entry, &args, &grid, &why);
     is_int(args.lse, 0, "no lse");
 }
 
@@ -54,7 +55,7 @@ static void test_strides_of_one(void)
         p.q.size[i] = p.o.size[i] = 1;
         p.q.stride[i] = -12345;
     }
-    args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
+    args_attn_fwd(&p, 1, &none, &entry, &args, &grid, &why);
     is_int(args.problem.q_stride.batch, 0, "batch of 1: its stride is never seen");
     is_int(args.problem.q_stride.head, 0, "one head: neither");
     is_int(args.problem.q_stride.seq, 64, "one row: packed");
@@ -116,7 +117,7 @@ static void test_grid(void)
         p.q.size[1] = cases[i].heads;
         p.q.size[2] = cases[i].seq;
         status_clear(&why);
-        status = args_attn_fwd(&p, 1, 0, &entry, &args, &grid, &why);
+        status = args_attn_fwd(&p, 1, &none, &entry, &args, &grid, &why);
         ok(status == cases[i].status, "%lld x %lld x %lld: status %d", (long long)cases[i].batch,
            (long long)cases[i].heads, (long long)cases[i].seq, status);
         if (cases[i].status == AOTHIP_OK)
@@ -152,6 +153,7 @@ static void test_runs(void)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct aothip_attn_fwd_params p = problem_make();
+        const struct args_order order = {cases[i].run, 0};
         const struct attn_problem *a;
         struct attn_fwd_args args;
         struct args_grid grid;
@@ -162,8 +164,7 @@ static void test_runs(void)
         p.k.size[1] = p.v.size[1] = cases[i].heads_k;
         p.q.size[2] = cases[i].tiles * entry.tile_q;
         status_clear(&why);
-        if (!is_int(args_attn_fwd(&p, 1, cases[i].run, &entry, &args, &grid, &why), AOTHIP_OK,
-                    "runs"))
+        if (!is_int(args_attn_fwd(&p, 1, &order, &entry, &args, &grid, &why), AOTHIP_OK, "runs"))
             continue;
         a = &args.problem;
         runs = grid.z > 1 && cases[i].batch <= 65535;
@@ -178,18 +179,21 @@ static void test_runs(void)
     }
 }
 
-/* Heads of all sequences together: with a causal mask, where a launch has room for them. */
+/* Heads of all sequences together: with a causal mask, where they are few enough. */
 static void test_all_heads(void)
 {
-    enum { TOP_LEFT, BOTTOM_RIGHT, NO_MASK, WINDOW, OTHER_RUN, OPTIONS, ALONE, MOST, CASES };
+    enum { TOP_LEFT, BOTTOM_RIGHT, NO_MASK, WINDOW, LARGE, OPTIONS, ALONE, MOST, CASES };
     static const char *const names[CASES] = {"top-left", "bottom-right", "no mask",   "window",
-                                             "runs",     "options",      "one entry", "too many"};
+                                             "large",    "options",      "one entry", "too many"};
     for (int i = 0; i < CASES; i++) {
         const enum aothip_mask masks[CASES] = {AOTHIP_MASK_CAUSAL_TOP_LEFT,
                                                AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, AOTHIP_MASK_NONE,
                                                AOTHIP_MASK_WINDOW_TOP_LEFT};
         const int64_t batch = i == MOST ? 1 << 20 : i == ALONE ? 1 : 3;
         const int all = i == TOP_LEFT || i == BOTTOM_RIGHT || i == OPTIONS;
+        const struct args_order order = {i == TOP_LEFT ? 20 : 0, i == LARGE  ? 150
+                                                                 : i == MOST ? UINT64_MAX
+                                                                             : 151};
         struct aothip_attn_fwd_params p = problem_make();
         struct attn_fwd_args args;
         struct args_grid grid;
@@ -199,14 +203,14 @@ static void test_all_heads(void)
         p.mask = i <= WINDOW ? masks[i] : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
         p.window_left = 5;
         status_clear(&why);
-        is_int(args_attn_fwd(&p, i != OPTIONS, i == OTHER_RUN ? 1000 : ARGS_RUN_ALL, &entry, &args,
-                             &grid, &why),
-               AOTHIP_OK, names[i]);
+        is_int(args_attn_fwd(&p, i != OPTIONS, &order, &entry, &args, &grid, &why), AOTHIP_OK,
+               names[i]);
         is_int(grid.x, all ? 10 : 50, "10 heads along x, or their 5 tiles");
         is_int(grid.y, i == ALONE ? 1 : i == MOST ? 65535 : 3, "sequences along y");
         is_int(grid.z, all ? 5 : i == MOST ? 17 : 1, "tiles along z, or more sequences");
         is_int(args.problem.grid_y, all ? 0 : (int)grid.y, "z counts sequences, or not");
         is_int(args.problem.heads_z, 0, "nor heads");
+        is_int(!!(args.problem.flags & KERNARG_TILES_ALONG_Z), all, "the kernel knows");
         is_int(args.problem.heads_x, 10, "heads along x as they are");
         is_int(args.problem.batch, batch, "batch as it is");
         is_int(args.problem.heads_q, 10, "heads of a sequence as they are");

@@ -9,6 +9,8 @@
 
 typedef struct aothip_attn_fwd_params params;
 
+static const struct args_order none;
+
 enum { UNBOUNDED = 1 << 30, END_FIRST = KERNARG_FIRST_FROM_END, END_LAST = KERNARG_LAST_FROM_END };
 
 static void *at(uint64_t address)
@@ -274,8 +276,8 @@ static void test_plain(void)
         p.lse_base2 = mask & 1;
         memset(&plain, 0x11, sizeof(plain));
         memset(&general, 0x22, sizeof(general));
-        args_attn_fwd(&p, 1, 0, &entry, &plain, &grid[0], &why);
-        args_attn_fwd(&p, 0, 0, &entry, &general, &grid[1], &why);
+        args_attn_fwd(&p, 1, &none, &entry, &plain, &grid[0], &why);
+        args_attn_fwd(&p, 0, &none, &entry, &general, &grid[1], &why);
         ok(!memcmp(&plain, &general, sizeof(plain)) && !memcmp(&grid[0], &grid[1], sizeof(grid[0])),
            "mask %d: plain as in general", mask);
     }
@@ -288,7 +290,7 @@ static uint32_t fwd_flags(const params *p)
     struct args_grid grid;
     struct status why;
     status_clear(&why);
-    args_attn_fwd(p, 0, 0, &entry, &args, &grid, &why);
+    args_attn_fwd(p, 0, &none, &entry, &args, &grid, &why);
     return args.problem.flags;
 }
 
@@ -383,7 +385,7 @@ static struct attn_bwd_share_args fill_bwd(const struct problem_gradients *g,
     struct args_grid grid;
     struct status why;
     status_clear(&why);
-    args_attn_bwd(&g->b, p, &room, 0, &entry, &args, &grid, &why);
+    args_attn_bwd(&g->b, p, &room, &none, &entry, &args, &grid, &why);
     return args;
 }
 
