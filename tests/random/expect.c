@@ -313,7 +313,8 @@ static void make_o(const struct expect_head *x, int64_t c, struct expect_row *r)
         sizes += w * fabs(v);
         squares += w * v * (w * v);
         small += v * v;
-        flushed += fabs(v) < x->device.flush ? w * fabs(v) : fmin(w, x->device.flush) * fabs(v);
+        flushed += fabs(v) < x->device.flush ? (w + r->p_error[n] * r->kept[n]) * fabs(v)
+                                             : fmin(w, x->device.flush) * fabs(v);
     }
     r->o[c] = r->o_kind[c] == EXPECT_NUMBER ? o : NAN;
     r->o_error[c] =
