@@ -145,7 +145,8 @@ static uint32_t heads_of_run(const struct args_deal *deal)
 /* Whether the heads of all sequences go together, with their tiles along z. */
 static int goes_together(const struct args_deal *deal)
 {
-    return deal->sequences > 1 && deal->sequences <= MAX_GRID_YZ && deal->tiles <= MAX_GRID_YZ &&
+    return deal->sequences > 1 && deal->sequences <= MAX_GRID_YZ && deal->tiles > 1 &&
+           deal->tiles <= MAX_GRID_YZ &&
            deal->tiles * deal->sequences * deal->heads < deal->order.together;
 }
 

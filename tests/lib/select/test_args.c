@@ -182,9 +182,10 @@ static void test_runs(void)
 /* Heads of all sequences together: with a causal mask, where they are few enough. */
 static void test_all_heads(void)
 {
-    enum { TOP_LEFT, BOTTOM_RIGHT, NO_MASK, WINDOW, LARGE, OPTIONS, ALONE, MOST, CASES };
-    static const char *const names[CASES] = {"top-left", "bottom-right", "no mask",   "window",
-                                             "large",    "options",      "one entry", "too many"};
+    enum { TOP_LEFT, BOTTOM_RIGHT, NO_MASK, WINDOW, LARGE, OPTIONS, ALONE, MOST, FLAT, CASES };
+    static const char *const names[CASES] = {"top-left",  "bottom-right", "no mask",
+                                             "window",    "large",        "options",
+                                             "one entry", "too many",     "a tile"};
     for (int i = 0; i < CASES; i++) {
         const enum aothip_mask masks[CASES] = {AOTHIP_MASK_CAUSAL_TOP_LEFT,
                                                AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT, AOTHIP_MASK_NONE,
@@ -198,14 +199,14 @@ static void test_all_heads(void)
         struct attn_fwd_args args;
         struct args_grid grid;
         struct status why;
-        p.q = p.o = problem_tensor((uintptr_t)p.q.data, batch, 10, 300, 64);
+        p.q = p.o = problem_tensor((uintptr_t)p.q.data, batch, 10, i == FLAT ? 60 : 300, 64);
         p.k = p.v = problem_tensor((uintptr_t)p.k.data, batch, 2, 300, 64);
         p.mask = i <= WINDOW ? masks[i] : AOTHIP_MASK_CAUSAL_BOTTOM_RIGHT;
         p.window_left = 5;
         status_clear(&why);
         is_int(args_attn_fwd(&p, i != OPTIONS, &order, &entry, &args, &grid, &why), AOTHIP_OK,
                names[i]);
-        is_int(grid.x, all ? 10 : 50, "10 heads along x, or their 5 tiles");
+        is_int(grid.x, all || i == FLAT ? 10 : 50, "10 heads along x, or their 5 tiles");
         is_int(grid.y, i == ALONE ? 1 : i == MOST ? 65535 : 3, "sequences along y");
         is_int(grid.z, all ? 5 : i == MOST ? 17 : 1, "tiles along z, or more sequences");
         is_int(args.problem.grid_y, all ? 0 : (int)grid.y, "z counts sequences, or not");
@@ -214,7 +215,7 @@ static void test_all_heads(void)
         is_int(args.problem.heads_x, 10, "heads along x as they are");
         is_int(args.problem.batch, batch, "batch as it is");
         is_int(args.problem.heads_q, 10, "heads of a sequence as they are");
-        is_int(args.problem.q_stride.batch, batch == 1 ? 0 : 10 * 300 * 64, "strides, too");
+        is_int(args.problem.k_stride.batch, batch == 1 ? 0 : 2 * 300 * 64, "strides, too");
     }
 }
 
