@@ -16,6 +16,7 @@
  *
  * In the order of the heads, 64 query heads of 8 key heads, or 28 of 4, would have every key head
  * on all XCDs. Workgroups of attn_split that read the same keys, but other rows, meet likewise.
+ *
  * Other GPUs have one level-2 cache, and the heads in their order. On RDNA, a launch of more
  * workgroups than run at once has them in runs of `heads_x`, one after the other along z: the tiles
  * of few heads at a time, so that K and V come from memory once, not once for each few tiles.

@@ -132,10 +132,10 @@ static uint32_t even_part(const struct args_deal *deal, uint64_t workgroups)
  */
 static uint32_t heads_of_run(const struct args_deal *deal)
 {
-    enum { RUNS_MIN = 2, TILES_AT_ONCE = 12 };
+    enum { TILES_AT_ONCE = 12 };
     const uint64_t run = deal->order.run;
     uint32_t heads;
-    if (run < 2 || !deal->group || deal->tiles * deal->heads < RUNS_MIN * run ||
+    if (run < 2 || !deal->group || deal->tiles * deal->heads < ARGS_RUNS_MIN * run ||
         deal->sequences > MAX_GRID_YZ)
         return deal->heads;
     heads = even_part(deal, run);

@@ -66,6 +66,9 @@ struct args_order {
     uint64_t together; /* with fewer than these all sequences, too, go together if causal */
 };
 
+/* A launch of fewer runs has none. */
+enum { ARGS_RUNS_MIN = 2 };
+
 /* Tiles of heads that are dealt to workgroups. */
 struct args_deal {
     uint64_t tiles; /* of each head of each sequence */
