@@ -123,10 +123,24 @@ static int is_choice(const struct matrix_kernel *a, const struct matrix_kernel *
 /* Whether teams of waves have the same TEAM_ROWS rows: team_form.h. */
 enum { TEAM_ROWS = 32 };
 
-int matrix_is_whole(const struct matrix *m, const struct matrix_kernel *k)
+/* Channels that LDS has room for at once, of K and of V; and those of kernels with more. */
+enum { WHOLE_CHANNELS = 256, ALONE_CHANNELS = 512 };
+
+/* Whether each wave has as many rows to itself, with more than 128 channels of O. */
+static int has_own_rows(const struct matrix *m, const struct matrix_kernel *k)
 {
     return m->gpus[k->gpu].wave == 64 && k->op->tiled && !k->op->cache && k->dtype != AOTHIP_F32 &&
            k->dim > 128 && k->unaligned == MATRIX_UNALIGNED_NO && k->tile_q == TEAM_ROWS * k->waves;
+}
+
+int matrix_is_whole(const struct matrix *m, const struct matrix_kernel *k)
+{
+    return has_own_rows(m, k) && k->dim <= WHOLE_CHANNELS;
+}
+
+int matrix_is_alone(const struct matrix *m, const struct matrix_kernel *k)
+{
+    return has_own_rows(m, k) && k->dim > WHOLE_CHANNELS;
 }
 
 static int has_teams(const struct matrix *m, const struct matrix_kernel *k)
@@ -215,6 +229,12 @@ int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, c
             "attn_fwd beyond dim=128 with 32 rows for each of waves=%d knows one term at most, and "
             "each of %d threads carries whole lines of 64 channels of K, and 2, 4 or 8 rows of V",
             k->waves, threads);
+    if (matrix_is_alone(m, k) &&
+        (k->score || k->dim != ALONE_CHANNELS || k->waves != 4 || k->tile_k != 64))
+        fail(&at,
+             "attn_fwd beyond dim=%d with %d rows for each wave is of dim=%d, waves=4, tile_k=64 "
+             "and no terms",
+             WHOLE_CHANNELS, TEAM_ROWS, ALONE_CHANNELS);
     if (k->dim_v && (!whole || k->score || k->paged || k->dim_v >= k->dim))
         fail(&at,
              "dim_v=%d is less than dim, and of attn_fwd beyond dim=128 on wave64 with 32 "

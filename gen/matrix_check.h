@@ -14,6 +14,9 @@ int matrix_check_gpu(const struct matrix_gpu *gpu, const char *file, FILE *error
  * once: attn_fwd.hip. */
 int matrix_is_whole(const struct matrix *m, const struct matrix_kernel *k);
 
+/* Whether it has, and channels come to LDS in parts: alone_step.h. */
+int matrix_is_alone(const struct matrix *m, const struct matrix_kernel *k);
+
 /* `k` is not yet among the matrix's kernels; those that are come before it in preference. */
 int matrix_check_kernel(const struct matrix *m, const struct matrix_kernel *k, const char *file,
                         FILE *errors);

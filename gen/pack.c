@@ -132,8 +132,8 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Kernels with all channels in LDS compute them all; teams for as many, in steps of so many, only
- * what there is. */
+/* Kernels whose waves have rows to themselves compute all channels; teams for as many, in steps of
+ * so many, only what there is. */
 enum { TEAM_CHANNELS = 64 };
 
 /* The index entry of a kernel whose code objects need `i` at most. */
@@ -150,6 +150,8 @@ static void fill_entry(const struct check *c, const struct object_info *i, struc
     e->dim_v_max = (uint16_t)k->dim_v;
     if (matrix_is_whole(c->m, k))
         e->dim_min = (uint16_t)(k->dim - TEAM_CHANNELS + 1);
+    else if (matrix_is_alone(c->m, k))
+        e->dim_min = (uint16_t)(k->dim / 2 + 1);
     e->tile_q = (uint16_t)k->tile_q;
     e->tile_k = (uint16_t)k->tile_k;
     e->threads = (uint16_t)matrix_threads(c->m, k);

@@ -280,7 +280,7 @@ static struct format_cost plain_cost(const struct select_row *rows, unsigned cou
 }
 
 /*
- * Chains a row with features that has all channels in LDS at once, and large tiles for it, to the
+ * Chains a row with features that computes all channels, with large tiles, to the
  * one that would be taken without it. Those have no costs of their own: which is faster the same
  * tiles without features say, since what features add to both is much the same.
  */

@@ -36,6 +36,11 @@
 #define ONE_TILE 0
 #endif
 
+/* Parts of K, or of V, that are in LDS at once (team_keys.h). */
+#ifndef PARTS_IN_PLACE
+#define PARTS_IN_PLACE 1
+#endif
+
 constexpr int COLUMNS = KERNEL_TILE_Q / TEAMS; /* queries of a wave */
 constexpr int Q_BLOCKS = COLUMNS / BLOCK;
 constexpr int QK_STEPS = USED_DIM / DEPTH;                    /* of DEPTH channels */
@@ -60,6 +65,11 @@ DEVICE int key_share()
 #define Q_HELD 0
 #endif
 
+/* Or some parts of its channels (team_keys.h). */
+#ifndef Q_PARTS_IN_LDS
+#define Q_PARTS_IN_LDS 0
+#endif
+
 static_assert(Q_IN_LDS || Q_BLOCKS == 1, "Q in registers is one block");
 static_assert(Q_BLOCKS * BLOCK * TEAMS == KERNEL_TILE_Q, "waves own whole blocks of queries");
 static_assert(KERNEL_TILE_K % BLOCK == 0 && KERNEL_DIM % USED_DIM == 0, "whole blocks");
@@ -72,15 +82,18 @@ constexpr int Q_HELD_CHUNKS = 2 * Q_HELD;     /* of a row of Q, which are not in
 constexpr int Q_ROW_BYTES = K_ROW_BYTES - Q_HELD_CHUNKS * CHUNK_BYTES;
 constexpr int Q_STAGE_BYTES = KERNEL_TILE_Q * Q_ROW_BYTES; /* in LDS */
 
-static SHARED __attribute__((aligned(16))) char k_tile[K_TILE_BYTES];
+constexpr int Q_TILE_BYTES = Q_IN_LDS         ? STAGES * Q_STAGE_BYTES
+                             : Q_PARTS_IN_LDS ? Q_PARTS_IN_LDS * Q_STAGE_BYTES
+                             : ONE_TILE       ? STAGE_DIM_V * KERNEL_TILE_K / 8 /* contain.h */
+                                              : 16;
+
+static SHARED __attribute__((aligned(16))) char k_tile[PARTS_IN_PLACE * K_TILE_BYTES];
 #if ONE_TILE
 #define vt_tile k_tile
 #else
-static SHARED __attribute__((aligned(16))) char vt_tile[VT_TILE_BYTES];
+static SHARED __attribute__((aligned(16))) char vt_tile[PARTS_IN_PLACE * VT_TILE_BYTES];
 #endif
-static SHARED __attribute__((aligned(16))) char q_tile[Q_IN_LDS   ? STAGES * Q_STAGE_BYTES
-                                                       : ONE_TILE ? STAGE_DIM_V * KERNEL_TILE_K / 8
-                                                                  : 16]; /* notes: contain.h */
+static SHARED __attribute__((aligned(16))) char q_tile[Q_TILE_BYTES];
 
 /*
  * The same value, but what is computed of it is computed here: the compiler would do that once,

@@ -13,7 +13,8 @@
  *                           barrier   store P and the first part of V         barrier
  *     for each part of V    load what is next   O += V^T P^T   barrier   store V   barrier
  *
- * The softmax, and how P comes to all of the team: team_softmax.h.
+ * The softmax, and how P comes to all of the team: team_softmax.h. A team may be a single wave,
+ * whose steps are others: alone_step.h.
  */
 #ifndef AOTHIP_FWD_TEAM_H
 #define AOTHIP_FWD_TEAM_H
@@ -28,10 +29,11 @@
 #define O_BLOCK(block) (block / (O_BLOCKS / 2) * (DIM_BLOCKS / 2) + block % (O_BLOCKS / 2))
 #include "team_keys.h"
 
-constexpr int HALVES = 2 * STAGES;                /* of parts of V */
-constexpr int SHARE = O_BLOCKS;                   /* blocks of a wave of each part of O */
-constexpr int COLUMN_SHARES = TEAM / KEY_BLOCKS;  /* waves that have the same keys of S */
-constexpr int OWN = Q_BLOCKS * KEY_BLOCKS / TEAM; /* blocks of a wave of S: of one block of keys */
+constexpr int HALVES = 2 * STAGES;                      /* of parts of V */
+constexpr int SHARE = O_BLOCKS;                         /* blocks of a wave of each part of O */
+constexpr int KEY_SHARERS = TEAM == 1 ? 1 : KEY_BLOCKS; /* waves that share the keys of S */
+constexpr int COLUMN_SHARES = TEAM / KEY_SHARERS;       /* and that have the same ones */
+constexpr int OWN = Q_BLOCKS / COLUMN_SHARES; /* blocks of a wave of S: of one block of keys */
 /* A single one is not cleared before it is summed up. */
 constexpr int BEGINS = MMA_BEGINS && OWN == 1;
 
@@ -110,6 +112,25 @@ DEVICE void rescale_o(struct progress &x, int column, float ratio)
             x.o[part][column][block] *= ratio;
 }
 
+/* A step's tile, where its rows are and those of K of the next one. */
+struct stride {
+    int tile;
+    tile_rows k, v, next;
+    u32 missing; /* bits of keys in pages that do not exist */
+};
+
+#if TEAM == 1
+#include "alone_step.h"
+#else
+
+/* Nothing is read from LDS before the step that it is for. */
+struct operands_ahead {
+};
+
+DEVICE void begin_steps(struct operands_ahead &)
+{
+}
+
 /* S of the tile whose first key is `key`. */
 template <bool full>
 DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&own)[OWN],
@@ -156,22 +177,20 @@ DEVICE void show(const u32x4 (&p)[OWN][P_GROUPS], const struct setting &scene, i
     (void)key;
 }
 
-/* One step, with `halves` halves of parts of V, of the tile `tile`; `next` are the rows of K of the
- * next one.
- */
+/* One step, with `halves` halves of parts of V. */
 template <int halves, bool full>
-DEVICE void step(struct progress &x, const struct setting &scene, int tile, tile_rows k_rows,
-                 tile_rows v_rows, tile_rows next, u32 missing)
+DEVICE void step(struct progress &x, const struct setting &scene, struct operands_ahead &,
+                 const struct stride &t)
 {
-    const int parts = (halves + 1) / 2;
+    const int parts = (halves + 1) / 2, key = t.tile * KERNEL_TILE_K;
     block_acc own[OWN];
     u32x4 own_p[OWN][P_GROUPS];
     partial_sum sum[OWN];
-    score<full>(x, scene, own, k_rows, v_rows, tile * KERNEL_TILE_K);
-    hide_own(own, missing);
+    score<full>(x, scene, own, t.k, t.v, key);
+    hide_own(own, t.missing);
     weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
     lds_barrier();
-    show(own_p, scene, tile * KERNEL_TILE_K);
+    show(own_p, scene, key);
     show_far(own, x.softmax.own_base, scene.factor);
     deliver_v<full>(x, scene.courier, 0);
     lds_barrier();
@@ -179,7 +198,7 @@ DEVICE void step(struct progress &x, const struct setting &scene, int tile, tile
         move_bases(x.softmax, own, scene.factor,
                    [&](int column, float ratio) { rescale_o(x, column, ratio); });
         weigh(own_p, sum, own, x.softmax.own_base, scene.factor);
-        show(own_p, scene, tile * KERNEL_TILE_K);
+        show(own_p, scene, key);
         lds_barrier();
     }
 #pragma unroll
@@ -194,13 +213,15 @@ DEVICE void step(struct progress &x, const struct setting &scene, int tile, tile
             deliver_v<full>(x, scene.courier, part);
             lds_barrier();
         }
-        fetch_behind_v<parts>(x, scene, next, v_rows, part);
+        fetch_behind_v<parts>(x, scene, t.next, t.v, part);
         if (2 * part + 1 == halves)
             multiply_share<SHARE / 2>(x.o[part], scene.at, p, part == 0);
         else
             multiply_share<SHARE>(x.o[part], scene.at, p, part == 0);
     }
 }
+
+#endif
 
 /* How many of a walk's tiles, its first ones, all queries see. */
 DEVICE int full_tiles(const struct key_walk &walk)
@@ -245,17 +266,22 @@ template <int halves, bool full>
 DEVICE void take_steps(struct progress &x, struct setting &scene, const struct key_walk &walk,
                        int &tile, int &i, int end)
 {
-    tile_rows k_rows = k_rows_of(scene.keys, scene.sequence, tile);
+    struct stride t;
+    t.tile = tile;
+    t.k = k_rows_of(scene.keys, scene.sequence, tile);
+    struct operands_ahead operands;
+    begin_steps(operands);
 #pragma unroll 1
     for (; i < end; i++) {
-        const int next = tile_behind(walk, tile, i);
-        const tile_rows v_rows = v_rows_of(scene.keys, scene.sequence, tile);
-        const u32 missing = missing_in(scene.keys, scene.sequence, tile);
-        const tile_rows next_rows = k_rows_of(scene.keys, scene.sequence, next);
-        step<halves, full>(x, scene, tile, k_rows, v_rows, next_rows, missing);
-        tile = next;
-        k_rows = next_rows;
+        const int next = tile_behind(walk, t.tile, i);
+        t.v = v_rows_of(scene.keys, scene.sequence, t.tile);
+        t.missing = missing_in(scene.keys, scene.sequence, t.tile);
+        t.next = k_rows_of(scene.keys, scene.sequence, next);
+        step<halves, full>(x, scene, operands, t);
+        t.tile = next;
+        t.k = t.next;
     }
+    tile = t.tile;
 }
 
 /* What comes before a walk, which begins with `tile`: K's first parts leave memory. Returns whether
@@ -276,8 +302,12 @@ DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct k
     if (walk.count == 0)
         return false;
     const tile_rows k_rows = k_rows_of(scene.keys, scene.sequence, tile);
-    fetch_k(x, scene.keys, scene.courier, k_rows, 0);
-    fetch_k(x, scene.keys, scene.courier, k_rows, 1);
+#pragma unroll
+    for (int part = 0; part < CARGOES; part++)
+        fetch_k(x, scene.keys, scene.courier, k_rows, part);
+#if TEAM == 1
+    begin_parts_of_k(x, scene, k_rows);
+#endif
     return true;
 }
 
@@ -307,11 +337,12 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
 }
 
 /* Whether there are steps of one number of halves only: of more, registers spill where there are
- * terms and pages, and those of FP8 are long, with code for each type. */
+ * terms and pages, and those of FP8 are long, with code for each type. Of more than 256 channels
+ * few problems have v's in a half of them. */
 #if KERNEL_CACHE
 #define ONE_WIDTH 1
 #else
-#define ONE_WIDTH (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED))
+#define ONE_WIDTH (STAGES > 2 || (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED)))
 #endif
 
 /* Whether a walk that is done once more is the same code, a quarter less: of several widths it
@@ -455,7 +486,7 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
 #else
 
 /* Divides O by the sums, rounds and stores it; then lse. */
-DEVICE void finish(const struct progress &x, const struct job &job, const struct sequence &sequence,
+DEVICE void finish(struct progress &x, const struct job &job, const struct sequence &sequence,
                    const struct attn_fwd_args &args)
 {
     const struct attn_problem &a = args.problem;
@@ -472,10 +503,15 @@ DEVICE void finish(const struct progress &x, const struct job &job, const struct
         /* Not -infinity times a scale of 0. */
         float top = sum == 0 ? -__builtin_inff() : x.softmax.base[column] * unit;
         struct column_end end = end_column(top, sum, a, job.head);
+        float factor = end.inverse * SOFTMAX_UNBIAS * keep;
 #pragma unroll
-        for (int part = 0; part < STAGES; part++)
-            store_o(x.o[part][column], end.inverse * SOFTMAX_UNBIAS * keep, end.blind, view, slice,
-                    row, (u32)part * STAGE_DIM + first_block() * BLOCK);
+        for (int part = 0; part < STAGES; part++) {
+#if ENDS_LEAN
+            clean_o(x.o[part][column], factor, end.blind);
+#endif
+            store_o(x.o[part][column], factor, end.blind, view, slice, row,
+                    (u32)part * STAGE_DIM + first_block() * BLOCK);
+        }
         if (share_id() == 0)
             store_lse(args, sequence, job, row, end.lse);
     }
@@ -497,7 +533,11 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     if (!find_job(a, sequence, job))
         return;
 
+#if TEAM == 1
+    load_own_q(p.q, job, sequence, a);
+#else
     load_q(p.q, job, sequence, a);
+#endif
     struct key_walk walk = plan_walk(sequence, job.first_row, job.last_row);
 #if KERNEL_SPLIT
     walk = part_of_walk(walk, job);
@@ -511,8 +551,12 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
     struct setting scene = {{},       {},  {},
                             sequence, job, softmax_factor(SIGNED_SCALE(a, sequence, job))};
 #endif
+#if TEAM == 1 /* or it would take vector registers */
+    scene.factor = __builtin_bit_cast(float, uniform(__builtin_bit_cast(u32, scene.factor)));
+#endif
     find_tiles(scene.keys, a, sequence, job);
-    find_places(scene.at);
+    if (TEAM > 1)
+        find_places(scene.at);
     const struct slice whole_k = {scene.keys.k.base, scene.keys.k.pitch, STAGE_DIM};
     const struct slice whole_v = {scene.keys.v.base, scene.keys.v.pitch, STAGE_DIM};
     hire(scene.courier, whole_k, whole_v);

@@ -5,6 +5,21 @@
 #ifndef AOTHIP_FWD_TEAM_KEYS_H
 #define AOTHIP_FWD_TEAM_KEYS_H
 
+/* Parts of K or V that are on their way at once, those that are in LDS together, and those of Q:
+ * where a wave has all of O, as many as there are registers and LDS for. */
+#if TEAM > 1
+#define CARGOES 2
+#elif defined(__gfx950__)
+#define CARGOES 2
+#define PARTS_IN_PLACE 2
+#define Q_PARTS_IN_LDS 2
+#else
+#define CARGOES 1
+#define PARTS_IN_PLACE 1
+#define Q_PARTS_IN_LDS 1
+#endif
+#define ENDS_LEAN (TEAM == 1)
+
 #if KERNEL_PAGED
 
 #include "key_tiles.h"
@@ -111,7 +126,7 @@ DEVICE u32 missing_in(const team_keys &, const struct sequence &, int)
 
 /* Chunks on their way. */
 struct carried {
-    struct cargo cargo[2];              /* by turns */
+    struct cargo cargo[CARGOES];        /* by turns */
     u32 k_from[STAGES], v_from[STAGES]; /* where this lane's chunks of a tile's parts begin */
 };
 
@@ -143,14 +158,15 @@ DEVICE void fetch_k(struct carried &x, const team_keys &keys, const struct couri
                     struct tile_rows rows, int part)
 {
     const u32 channel = thread_here() % CHUNKS * CHUNK + part * STAGE_DIM;
-    load_part<K_LOADS>(x.cargo[part % 2].k, rows, keys.k, courier.k_from, channel, KEYS_PER_LOAD);
+    load_part<K_LOADS>(x.cargo[part % CARGOES].k, rows, keys.k, courier.k_from, channel,
+                       KEYS_PER_LOAD);
 }
 
 DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct courier &courier,
                     struct tile_rows rows, int part)
 {
     const u32 channel = vt_duty_of(thread_here()).channel + part * STAGE_DIM;
-    load_part<4>(x.cargo[part % 2].v, rows, keys.v, courier.v_from, channel, 1);
+    load_part<4>(x.cargo[part % CARGOES].v, rows, keys.v, courier.v_from, channel, 1);
 }
 
 /* Part `part` of K, which has arrived, goes to LDS. */
@@ -158,13 +174,13 @@ template <bool>
 DEVICE void deliver_k(struct carried &x, const team_keys &keys, const struct courier &courier,
                       int part)
 {
-    u32x4(&k)[K_LOADS] = x.cargo[part % 2].k;
+    u32x4(&k)[K_LOADS] = x.cargo[part % CARGOES].k;
     const u32 channel = thread_here() % CHUNKS * CHUNK + part * STAGE_DIM;
     const u32x4 own = own_channels(keys.k.dim, channel);
 #pragma unroll
     for (int i = 0; i < K_LOADS; i++)
         k[i] &= own;
-    store_k(k_tile, (const struct cargo &)x.cargo[part % 2], courier);
+    store_k(k_tile, (const struct cargo &)x.cargo[part % CARGOES], courier);
 }
 
 #else
@@ -220,7 +236,7 @@ DEVICE void fetch_k(struct carried &x, const team_keys &keys, const struct couri
                     tile_rows rows, int part)
 {
     u32 at = KERNEL_WAVE == 32 ? x.k_from[part] : part_of_k(keys, courier, part);
-    load_part<K_LOADS>(x.cargo[part % 2].k, rows, keys.k, at, part, KEYS_PER_LOAD);
+    load_part<K_LOADS>(x.cargo[part % CARGOES].k, rows, keys.k, at, part, KEYS_PER_LOAD);
     if (KERNEL_WAVE == 32) /* or a copy would be made */
         x.k_from[part] = at;
     __builtin_amdgcn_sched_barrier(0);
@@ -230,7 +246,7 @@ DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct couri
                     tile_rows rows, int part)
 {
     u32 at = KERNEL_WAVE == 32 ? x.v_from[part] : part_of_v(keys, courier, part);
-    load_part<4>(x.cargo[part % 2].v, rows, keys.v, at, part, 1);
+    load_part<4>(x.cargo[part % CARGOES].v, rows, keys.v, at, part, 1);
     if (KERNEL_WAVE == 32)
         x.v_from[part] = at;
     __builtin_amdgcn_sched_barrier(0);
@@ -240,7 +256,7 @@ DEVICE void fetch_v(struct carried &x, const team_keys &keys, const struct couri
 template <bool full>
 DEVICE void deliver_k(struct carried &x, const team_keys &, const struct courier &courier, int part)
 {
-    store_k WORTH(full)(k_tile, x.cargo[part % 2], courier);
+    store_k WORTH(full)(k_tile, x.cargo[part % CARGOES], courier);
 }
 
 #endif

@@ -8,15 +8,6 @@
 
 #include "softmax.h"
 
-/* Calls with each number from `first` to `end`. */
-template <int first, int end, class F> DEVICE void for_each(F f)
-{
-    if constexpr (first < end) {
-        f(constant<first>());
-        for_each<first + 1, end>(f);
-    }
-}
-
 constexpr int HALF_BLOCKS = KEY_BLOCKS / 2; /* of keys */
 constexpr int HALF_GROUPS = KERNEL_TILE_K / DEPTH / KEY_SHARES / 2;
 constexpr int PAIRS = HALF_BLOCKS * ACC / 2; /* of scores that a lane has of a half */

@@ -69,6 +69,15 @@ template <int n> struct constant {
     }
 };
 
+/* Calls with each number from `first` to `end`. */
+template <int first, int end, class F> DEVICE void for_each(F f)
+{
+    if constexpr (first < end) {
+        f(constant<first>());
+        for_each<first + 1, end>(f);
+    }
+}
+
 #if defined(__gfx950__)
 #include "mfma_deep.h"
 #elif !KERNEL_FP8
