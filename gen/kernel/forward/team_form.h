@@ -306,7 +306,7 @@ DEVICE bool begin_walk(struct progress &x, struct setting &scene, const struct k
     for (int part = 0; part < CARGOES; part++)
         fetch_k(x, scene.keys, scene.courier, k_rows, part);
 #if TEAM == 1
-    begin_parts_of_k(x, scene, k_rows);
+    begin_stages(x, scene, k_rows);
 #endif
     return true;
 }
@@ -534,7 +534,7 @@ KERNEL_SYMBOL(KERNEL_ARGUMENTS)
         return;
 
 #if TEAM == 1
-    load_own_q(p.q, job, sequence, a);
+    fetch_q(p.q, job, sequence, a);
 #else
     load_q(p.q, job, sequence, a);
 #endif

@@ -130,9 +130,9 @@ DEVICE void carry(struct progress &x, const struct setting &scene, const struct 
             store_v_channel(to, cargo, scene.courier, j);
 }
 
-/* Q as operands: the first parts to LDS, where each wave reads what it stores itself. */
-DEVICE void load_own_q(struct queries &q, const struct job &job, const struct sequence &sequence,
-                       const struct attn_problem &a)
+/* Q leaves memory. */
+DEVICE void fetch_q(struct queries &q, const struct job &job, const struct sequence &sequence,
+                    const struct attn_problem &a)
 {
     const struct slice slice =
         slice_of(a.q, a.q_stride, sequence.batch_q, sequence.start_q, job.head, a.dim_qk);
@@ -141,7 +141,13 @@ DEVICE void load_own_q(struct queries &q, const struct job &job, const struct se
 #pragma unroll
     for (int i = 0; i < STAGES * QK_STEPS; i++)
         q.frag[i] = load_q_frag(view, slice, row, i);
-    if (RARELY(SIGNED_SCALE(a, sequence, job) < 0))
+}
+
+/* It has arrived: operands. The first parts go to LDS, where each wave reads what it stores. */
+DEVICE void settle_q(struct queries &q)
+{
+    const u32 row = TEAM_ID * COLUMNS + lane_column();
+    if (RARELY(late_problem().scale < 0))
 #pragma unroll
         for (int i = 0; i < STAGES * QK_STEPS; i++)
             q.frag[i] = TIMES_SIGN(q.frag[i], SIGN_BITS);
@@ -151,9 +157,10 @@ DEVICE void load_own_q(struct queries &q, const struct job &job, const struct se
                         k_tile_at(row, 2 * (i % QK_STEPS) + lane_half())) = q.frag[i];
 }
 
-/* K's first parts come to their place, and those behind them leave memory. */
-DEVICE void begin_parts_of_k(struct progress &x, const struct setting &scene, tile_rows k_rows)
+/* K's first parts, which have left memory, come to their place, and those behind them leave it. */
+DEVICE void begin_stages(struct progress &x, const struct setting &scene, tile_rows k_rows)
 {
+    settle_q(x.q);
 #pragma unroll
     for (int part = 0; part < STAGE_PARTS; part++) {
         store_k(k_tile + part * K_TILE_BYTES, x.cargo[part % CARGOES], scene.courier);
