@@ -264,6 +264,14 @@ static const struct {
      "256"},
     {"rows not shared by teams", FULL("gfx942", "f16", "256", "no", "96", "64", "4", "2", "256"),
      "m.def:3: tile_q=96 does not give teams of waves=4 32 rows each"},
+    {"rows of a wave's own beyond whole channels",
+     FULL("gfx942", "f16", "384", "no", "128", "64", "4", "1", "512"),
+     "m.def:3: attn_fwd beyond dim=256 with 32 rows for each wave is of dim=512, waves=4, "
+     "tile_k=64 and no terms"},
+    {"rows of a wave's own with terms",
+     FULL("gfx942", "f16", "512", "yes", "128", "64", "4", "1", "512"),
+     "m.def:3: attn_fwd beyond dim=256 with 32 rows for each wave is of dim=512, waves=4, "
+     "tile_k=64 and no terms"},
     {"dim beyond the teams", FULL("gfx942", "f16", "512", "no", "128", "64", "4", "2", "256"),
      "m.def:3: dim=512 does not fit the tile: O (128x512) and S (128x64) need 288 registers of "
      "256"},

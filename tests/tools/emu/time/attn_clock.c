@@ -23,6 +23,8 @@ static const struct problem problems[] = {
     {"d256_bias", 8, 16, 16, 512, 128, 256, 0, BIAS, AOTHIP_F16},
     {"d256_pages", 8, 16, 16, 512, 128, 256, 0, PAGES, AOTHIP_F16},
     {"d512", 8, 8, 8, 256, 64, 512, 0, 0, AOTHIP_F16},
+    {"d512_more_keys", 8, 16, 16, 256, 384, 512, 0, 0, AOTHIP_BF16},
+    {"d512_pages", 8, 16, 16, 256, 256, 512, 0, PAGES, AOTHIP_F16},
     {"d64_f32", 8, 8, 8, 512, 128, 64, 0, 0, AOTHIP_F32},
     {"d64_77_keys", 8, 16, 16, 1024, 77, 64, 0, 0, AOTHIP_F16},
     {"d64_causal", 8, 16, 16, 384, 384, 64, AOTHIP_MASK_CAUSAL_TOP_LEFT, 0, AOTHIP_F16},
