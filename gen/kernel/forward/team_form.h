@@ -337,12 +337,14 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
 }
 
 /* Whether there are steps of one number of halves only: of more, registers spill where there are
- * terms and pages, and those of FP8 are long, with code for each type. Of more than 256 channels
- * few problems have v's in a half of them. */
+ * terms and pages, and those of FP8 are long, with code for each type. That few v's have half of
+ * more than 256 channels is worth code in one kernel of RDNA; CDNA has faster ones for all. */
 #if KERNEL_CACHE
 #define ONE_WIDTH 1
 #else
-#define ONE_WIDTH (STAGES > 2 || (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED)))
+#define ONE_WIDTH                                                                                  \
+    ((STAGES > 2 && (KERNEL_WAVE == 64 || KERNEL_SCORE || KERNEL_PAGED)) ||                        \
+     (KERNEL_SCORE && (KERNEL_PAGED || KERNEL_UNALIGNED)))
 #endif
 
 /* Whether a walk that is done once more is the same code, a quarter less: of several widths it
