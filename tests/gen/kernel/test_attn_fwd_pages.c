@@ -25,12 +25,12 @@ static bool check_pages(const struct device *device, struct aothip_context *cont
                         int type)
 {
     static const int rows[] = {16, 32, 64, 128, 256};
-    static const int dims[][2] = {{64, 64},   {128, 128}, {128, 72},
-                                  {256, 256}, {64, 128},  {248, 200}};
+    static const int dims[][2] = {{64, 64},  {128, 128}, {128, 72}, {256, 256},
+                                  {64, 128}, {248, 200}, {512, 512}};
     const int page = rows[n % 5], columns = (800 + page - 1) / page;
     const int lengths[SEQUENCES] = {550 - n * 3 % 40, 16 + n * 37 % 400};
     const enum trouble trouble = (enum trouble)(n / 2 % TROUBLES);
-    const int mask = masks[n / 3 % 4], *dim = dims[n / 2 % 6];
+    const int mask = masks[n / 3 % 4], *dim = dims[n / 2 % 7];
     struct maker m = {.count = 0};
     char name[100];
     bool good;
