@@ -66,6 +66,9 @@ for table in "$srcdir"/images/counts/clang-*.txt; do
                  $1 !~ /^gfx12/
         beside = beside || $1 == "gfx90a" && $2 == "attn_bwd_dkdv_f16_d512_t32x64" && $8 <= 1
         beside = beside || by == "clang-19" && $2 ~ /^attn_fwd_b?f16_d(256_t128|512_t64)x64$/
+        # So may waves that have all of O: most of what they have is in use then.
+        beside = beside || count[$1 " " $2, "loop_scratch"] == 0 &&
+                 $2 ~ /^attn_fwd_b?f16_d512_t128x64(_paged)?$/
         if (($7 || $8) && !beside && !(by == "clang-19" && $2 ~ /^attn_bwd_d(kdv|q)_b?f16_d(256|512)_/) &&
             $2 !~ /^attn_fwd_cache_b?f16_d256_t64x(32|64)_score_paged$/ &&
             $2 !~ /^attn_(fwd|split)_b?f16_d(256_t64x32|512_t32x32|(256|512)_t[0-9x]*_(score|paged|score_paged|rows_score))$/)
