@@ -280,9 +280,9 @@ static struct format_cost plain_cost(const struct select_row *rows, unsigned cou
 }
 
 /*
- * Chains a row with features that computes all channels, with large tiles, to the
- * one that would be taken without it. Those have no costs of their own: which is faster the same
- * tiles without features say, since what features add to both is much the same.
+ * Chains a row with features that computes all channels, with large tiles, to the one that would be
+ * taken without it. Those have no costs of their own: which is faster the same tiles without
+ * features say, since what features add to both is much the same.
  */
 static void chain_features(struct select_row *rows, unsigned count)
 {

@@ -36,8 +36,8 @@
 #define KERNEL_SCORE 0
 #define KERNEL_PADDING 1
 #endif
-#if KERNEL_DIM > 128 && KERNEL_DIM <= 256 && !KERNEL_UNALIGNED && KERNEL_TILE_Q == 32 * KERNEL_WAVES &&                 \
-    KERNEL_WAVE == 64
+#if KERNEL_DIM > 128 && KERNEL_DIM <= 256 && !KERNEL_UNALIGNED &&                                  \
+    KERNEL_TILE_Q == 32 * KERNEL_WAVES && KERNEL_WAVE == 64
 #define KERNEL_WHOLE 1
 #endif
 #if KERNEL_DIM > 128 && KERNEL_UNALIGNED != 1 && !KERNEL_WHOLE

@@ -337,8 +337,8 @@ DEVICE void walk_keys(struct progress &x, struct setting &scene, const struct ke
 }
 
 /* Whether there are steps of one number of halves only: of more, registers spill where there are
- * terms and pages, and those of FP8 are long, with code for each type. That few v's have half of
- * more than 256 channels is worth code in one kernel of RDNA; CDNA has faster ones for all. */
+ * terms and pages, and those of FP8 are long, with code for each type. Few v's have half of more
+ * than 256 channels: that is worth code in RDNA's plain kernel alone. */
 #if KERNEL_CACHE
 #define ONE_WIDTH 1
 #else
