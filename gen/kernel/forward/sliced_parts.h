@@ -134,7 +134,6 @@ DEVICE void count_p(struct sliced_run &r, int which, int first = 0, int end = PA
  * which one instruction multiplies.
  */
 #define NUMBERS_SLICES (STAGE_DIM > 64 || SLICES_DROPOUT)
-#define BESIDE(i) [&](auto i) __attribute__((always_inline))
 
 template <int i, int part>
 DEVICE constant<MMA_PARTS * i + part> slice_of(constant<i>, constant<part>)

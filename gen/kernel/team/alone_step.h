@@ -42,8 +42,6 @@ constexpr int FRAGS_AHEAD = 3;                      /* products before that whic
 static_assert(PART_PRODUCTS == PV_GROUPS * SHARE, "parts of V with as many products");
 static_assert(KEY_BLOCKS == 2 && OWN == 1, "a block is half of the keys");
 
-#define BESIDE(i) [&](auto i) __attribute__((always_inline))
-
 struct operands_ahead {
     block_frag frag[STEP_STAGES][PRODUCTS];
     block_frag q[Q_STORED];

@@ -78,6 +78,9 @@ template <int first, int end, class F> DEVICE void for_each(F f)
     }
 }
 
+/* What is called, with a number or a slice of other work that is beside a product. */
+#define BESIDE(i) [&](auto i) __attribute__((always_inline))
+
 #if defined(__gfx950__)
 #include "mfma_deep.h"
 #elif !KERNEL_FP8
