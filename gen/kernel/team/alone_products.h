@@ -1,8 +1,8 @@
 /*
  * The matrix products of a wave whose O occupies all accumulation registers (alone_step.h), as
- * statements in assembly: their constraints say which registers are meant. Compilers that choose
- * them copy O and S to and fro, and spill what there is no room for. (Clang 22 prefers others for
- * all sums, 19 accumulation registers.)
+ * statements in assembly: their constraints say which registers are meant. Left to themselves,
+ * compilers want all sums in the same kind of them, S, too (clang 19 in these, 22 in the others),
+ * copy to and fro, and spill what there is no room for.
  *
  * Nor do compilers see what is in a statement, so that wait states are left to this file: the
  * emulator's strict mode counts them.
