@@ -408,7 +408,7 @@ DEVICE void mark_all(struct progress &x, struct setting &scene, const struct key
             lds_barrier();
             fetch_v(x, scene.keys, scene.courier, v_rows_of(scene.keys, scene.sequence, tile),
                     part);
-            store_v WORTH(false)(vt_tile, x.cargo[part % 2], scene.courier);
+            store_v WORTH(false)(vt_tile, x.cargo[part % CARGOES], scene.courier);
             note_nonfinite(vt_tile, k_tile);
 #pragma unroll
             for (int column = 0; column < Q_BLOCKS; column++) {
