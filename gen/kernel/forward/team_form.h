@@ -97,10 +97,10 @@ DEVICE void fetch_behind_v(struct progress &x, const struct setting &scene, tile
 template <bool full>
 DEVICE void deliver_v(struct progress &x, const struct courier &courier, int part)
 {
-    await(x.cargo[part % 2].v);
+    await(x.cargo[part % CARGOES].v);
     if (!full)
-        x.found |= isolate_all(x.cargo[part % 2].v);
-    store_v WORTH(full)(vt_tile, x.cargo[part % 2], courier);
+        x.found |= isolate_all(x.cargo[part % CARGOES].v);
+    store_v WORTH(full)(vt_tile, x.cargo[part % CARGOES], courier);
 }
 
 DEVICE void rescale_o(struct progress &x, int column, float ratio)
@@ -146,7 +146,7 @@ DEVICE void score(struct progress &x, const struct setting &scene, block_acc (&o
     for (int part = 0; part < STAGES; part++) {
         lds_barrier();
         if (OWN == 1)
-            await(x.cargo[part % 2].k);
+            await(x.cargo[part % CARGOES].k);
         deliver_k<full>(x, scene.keys, scene.courier, part);
         lds_barrier();
         fetch_behind_k(x, scene, k_rows, v_rows, part);
